@@ -1,0 +1,105 @@
+"""Reads recorder/calls.table: the one list of the calls that iotune intercepts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LAYERS = ("hdf5", "mpi", "stdio", "posix", "iotune")
+
+# kind: (type in the preload, type in the real header). The preload sees handles as machine
+# words: one binary serves MPIs whose handles are ints, pointers or integers of their own.
+C_TYPES = {
+    "hid": ("std::int64_t", "hid_t"),
+    "int": ("int", "int"),
+    "uint": ("unsigned", "unsigned"),
+    "enum": ("int", "int"),
+    "hbool": ("bool", "hbool_t"),
+    "hsize": ("std::uint64_t", "hsize_t"),
+    "size": ("std::size_t", "size_t"),
+    "ssize": ("ssize_t", "ssize_t"),
+    "double": ("double", "double"),
+    "dims": ("const std::uint64_t*", "const hsize_t*"),
+    "cstr": ("const char*", "const char*"),
+    "ptr": ("void*", "void*"),
+    "comm": ("Word", "MPI_Comm"),
+    "info": ("Word", "MPI_Info"),
+    "fh": ("Word", "MPI_File"),
+    "fhp": ("Word*", "MPI_File*"),
+    "dtype": ("Word", "MPI_Datatype"),
+    "mpioff": ("std::int64_t", "MPI_Offset"),
+    "fd": ("int", "int"),
+    "off": ("std::int64_t", "off64_t"),
+    "mode": ("unsigned", "mode_t"),
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    kind: str
+    name: str
+    length: str = ""  # of an array: an argument's name, or @space, @dataset
+
+
+@dataclass
+class Call:
+    layer: str
+    result: str
+    name: str
+    arguments: list[Argument]
+    flags: set[str] = field(default_factory=set)
+    aliases: list[str] = field(default_factory=list)
+    extras: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    access: tuple[str, str] | None = None
+
+
+class TableError(Exception):
+    """A line of the table that cannot be understood; the message names file and line."""
+
+
+def _parse_line(text: str) -> Call:
+    head, _, tail = text.partition("|")
+    words = head.split()
+    if len(words) < 3 or words[0] not in LAYERS:
+        raise ValueError("expected: layer result name arguments")
+    arguments = []
+    for word in words[3:]:
+        match = re.fullmatch(r"(\w+)(?:\(([@\w]+)\))?:(\w+)", word)
+        if not match or match[1] not in C_TYPES:
+            raise ValueError(f"argument '{word}' is not kind:name of a known kind")
+        arguments.append(Argument(match[1], match[3], match[2] or ""))
+    call = Call(words[0], words[1], words[2], arguments)
+    if call.result not in C_TYPES:
+        raise ValueError(f"unknown result kind '{call.result}'")
+    for match in re.finditer(r"(\w+)(?:\(([^)]*)\))?", tail):
+        word, inner = match[1], (match[2] or "")
+        if word == "as":
+            call.aliases.append(inner)
+        elif word == "extra":
+            call.extras = inner.split()
+        elif word == "text":
+            call.texts = inner.split()
+        elif word == "access":
+            offset, length = inner.split(",")
+            call.access = (offset, length)
+        elif word in ("before", "after", "transfer", "quiet", "manual"):
+            call.flags.add(word)
+        else:
+            raise ValueError(f"unknown attribute '{word}'")
+    return call
+
+
+def read_table(path: Path) -> list[Call]:
+    """Returns the calls in the table's order. Raises TableError."""
+    calls = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        text = line.split("#", 1)[0].strip()
+        if not text:
+            continue
+        try:
+            calls.append(_parse_line(text))
+        except ValueError as error:
+            raise TableError(f"{path}:{number}: {error}") from None
+    return calls
