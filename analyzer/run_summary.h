@@ -1,0 +1,88 @@
+// What a run did, in patterns: the analyzer's result, and all that the pattern
+// database and the reports know of a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iotune::analyzer {
+
+enum class Distribution : std::uint8_t { kBlock, kCyclic, kCyclicK, kWhole /* "*" */, kIrregular };
+
+// One dimension of a descriptor. `count` is what a rank holds of the whole dataset in this
+// dimension over all its calls, in elements: the largest of all ranks where they differ.
+struct DimensionPattern {
+  Distribution distribution;
+  std::uint64_t count;
+  std::uint64_t cyclic_block;  // k of CYCLIC(k), else 1
+};
+
+// The paper's notation (Behzad et al., PDSW'15, section 2.2): see docs/descriptors.md.
+struct Descriptor {
+  std::vector<DimensionPattern> dimensions;
+  std::string text() const;  // canonical: <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>
+};
+
+enum class TransferMode : std::uint8_t { kIndependent, kCollective, kMixed, kUnknown };
+
+// All transfers of one direction on one dataset of one file by all ranks.
+struct DatasetPattern {
+  std::string dataset;  // path in the file
+  bool write;
+  Descriptor descriptor;
+  std::uint64_t element_bytes;
+  std::vector<std::uint64_t> dataset_dims;
+  std::vector<std::uint64_t> process_grid;  // per dimension; empty when irregular
+  std::vector<std::uint64_t> chunk;         // empty: not chunked
+  std::uint32_t filters;
+  std::uint32_t ranks;  // that moved data
+  TransferMode mode;
+  std::uint64_t calls;    // over all ranks
+  std::uint64_t repeats;  // how often the whole was done again (time steps)
+  std::uint64_t bytes;
+  double seconds;  // the slowest rank's sum of call durations
+};
+
+// A setting as the tuner noted it down (iotune_setting).
+struct SettingOutcome {
+  std::string parameter, wanted, got, reason;
+  std::string verdict;  // applied, without effect, refused, unverifiable
+};
+
+struct FilePattern {
+  std::string path;
+  std::string masked_name;  // base name, each run of digits as '#'
+  std::uint64_t bytes_written, bytes_read;
+  // Slowest rank: sum over its outermost calls on this file, open and close included.
+  double io_seconds;
+  double elapsed_seconds;  // first open to last close
+  double opened_at_seconds;  // after the run's first call
+  std::vector<DatasetPattern> datasets;  // in order of first transfer
+  // Index of a dataset that speaks for the file: of the largest ones, the first
+  // (PDSW'15, section 3.3), and how many share its size and pattern. None without HDF5 transfers.
+  std::optional<std::size_t> speaker;
+  std::size_t speaker_count;
+  std::string decision_source, decision_pattern, decision_message;  // iotune_decision
+  std::int64_t decision_row;  // -1: none
+  double decision_distance;
+  std::string decision_state;
+  std::vector<SettingOutcome> settings;
+};
+
+struct RunSummary {
+  std::string run_id, program, program_name, mpi, hdf5;
+  std::vector<std::string> argv;
+  std::uint32_t ranks;      // size of MPI_COMM_WORLD, 1 without MPI
+  std::uint32_t processes;  // sections in the trace
+  std::uint32_t nodes;
+  double start_unix_seconds, elapsed_seconds;
+  std::uint64_t calls, dropped;
+  std::vector<FilePattern> files;  // in order of first open
+  std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped
+};
+
+std::string to_json(const RunSummary& summary);  // the same names; distributions as text
+
+}  // namespace iotune::analyzer

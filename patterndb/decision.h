@@ -1,0 +1,54 @@
+/* The one door between libiotune.so and libiotune-db.so: plain C, because the
+ * two share no C++ run time. Only the process that needs a decision loads the
+ * latter. Every function is thread-compatible and never throws or exits. */
+#ifndef IOTUNE_PATTERNDB_DECISION_H
+#define IOTUNE_PATTERNDB_DECISION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IOTUNE_DECISION_VERSION 1u
+#define IOTUNE_DECISION_MAX_BYTES 8192u
+
+/* All strings are NUL-terminated and owned by the caller; NULL means unknown. */
+struct iotune_question {
+  uint32_t version;        /* IOTUNE_DECISION_VERSION */
+  uint32_t ranks;          /* of the communicator that opens the file */
+  uint32_t nodes;
+  uint32_t creating;       /* 1: the file is created, 0: opened */
+  const char* layer;       /* "hdf5" or "mpiio" */
+  const char* program;     /* absolute path of the executable */
+  const char* file;        /* absolute path of the file */
+  const char* mpi;         /* "MPICH 4.0.2" */
+  const char* hdf5;        /* "1.10.8" or NULL */
+  const char* filesystem;  /* "ext4", "cephfs", "lustre", "tmpfs" … */
+};
+
+/* Writes the decision as text into answer[capacity], NUL-terminated:
+ *
+ *   iotune-decision 1
+ *   source exact|similar|config|untrained|unknown|off      (one of them)
+ *   state untrained|default-is-best|tuned|reverted|refused
+ *   row N                       (tunings.id, -1: none)
+ *   distance D                  (0 for an exact match)
+ *   pattern <1D,(BLOCK),(8388608)>
+ *   message one line of plain words for `iotune explain`
+ *   set NAME VALUE              (any number; names of patterndb/parameters.h)
+ *   end
+ *
+ * Returns the length, or -1 with a one-line message in answer when there is
+ * no decision to be had (no database, damaged, newer …): leave everything alone. */
+int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
+
+/* Analyses the trace and leaves an observation (workload, patterns, bytes,
+ * seconds, settings) in the user's spool, by rename. 0, or -1 with a message. */
+int iotune_observe(const char* trace_path, char* message, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
