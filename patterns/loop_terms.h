@@ -1,0 +1,70 @@
+// The bytes of tuple_loops.h as a tree of terms: for code that reasons about a
+// pattern (strides, counts, nesting) or prints it, without expanding it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/bytes.h"
+#include "patterns/tuple_loops.h"
+
+namespace iotune::patterns {
+
+// A term stands for `rows` consecutive tuples. Its values are relative to the
+// first tuple of the iteration of the loop around it (outermost terms:
+// absolute), so a term means the same in every iteration.
+struct Term {
+  enum class Kind : std::uint8_t { kAtoms, kLoop };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  Kind kind = Kind::kAtoms;
+  std::uint32_t rows = 0;
+  // Loop: iterations (>= 2). Atoms: tuples in the run, equal to rows.
+  std::uint32_t count = 0;
+  // Index of the next term of the same body or of the outermost list, or kNone.
+  std::uint32_t next = kNone;
+  // Loop: index of the first term of its body. Loops that the encoder found to
+  // be the same but for place and count share their body: equal first_child.
+  std::uint32_t first_child = kNone;
+  // Atoms: count * dims values, row-major. Loop: the dims values of its first tuple.
+  const std::int64_t* values = nullptr;
+  // Loop: dims values, what each iteration adds to the one before.
+  const std::int64_t* stride = nullptr;
+};
+
+// What read_terms needs: array elements, not bytes.
+struct TermSpace {
+  std::size_t terms = 0;
+  std::size_t values = 0;
+};
+
+// A tree points into the arrays that read_terms was given and into nothing else.
+struct TermTree {
+  std::span<const Term> terms;  // terms[0] is the first outermost one
+  std::size_t rows = 0;
+  unsigned dims = 0;
+
+  const Term* first() const noexcept { return at(terms.empty() ? Term::kNone : 0); }
+  const Term* next(const Term& term) const noexcept { return at(term.next); }
+  const Term* first_child(const Term& loop) const noexcept { return at(loop.first_child); }
+
+ private:
+  const Term* at(std::uint32_t index) const noexcept {
+    return index == Term::kNone ? nullptr : terms.data() + index;
+  }
+};
+
+// Measures one encoding of n tuples without moving the caller's reader. False on damage.
+bool measure_terms(ByteReader in, std::size_t n, unsigned dims, TermSpace& space) noexcept;
+
+// Reads one encoding of n tuples and leaves `in` behind it. False on damage or
+// if an array is shorter than measured; `tree` is then empty.
+bool read_terms(ByteReader& in, std::size_t n, unsigned dims, std::span<Term> terms,
+                std::span<std::int64_t> values, TermTree& tree) noexcept;
+
+// The tuple at `row`, in time that grows with the terms passed and not with the
+// rows. False if row >= tree.rows or `tuple` is shorter than tree.dims.
+bool tuple_at(const TermTree& tree, std::size_t row, std::span<std::int64_t> tuple) noexcept;
+
+}  // namespace iotune::patterns
