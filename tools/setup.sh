@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Brings a Debian machine that has git, make and a compiler to where iotune
+# builds and its tests run. Safe to repeat: every part first looks whether it
+# has anything to do.
+#
+#   tools/setup.sh packages   Debian's packages (as root, or through sudo)
+#   tools/setup.sh venv       the virtual environment .venv
+#   tools/setup.sh package    iotune itself, installed into .venv
+#   tools/setup.sh lint       Debian's packages that only `make lint` needs
+# Without an argument: packages venv.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Debian's interpreter by path: a python3 earlier on PATH may be a pyenv shim, a
+# conda, or broken.
+readonly PYTHON=/usr/bin/python3
+# These would turn that interpreter, or pip within the venv, into something else.
+unset PYTHONHOME PYTHONPATH PYTHONSTARTUP PIP_USER PIP_TARGET PIP_PREFIX
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+readonly PACKAGES=(
+  g++ git make
+  mpich libmpich-dev libhdf5-mpich-dev hdf5-tools
+  libsqlite3-dev libxml2-dev nlohmann-json3-dev
+  ninja-build cmake pkg-config
+  python3 python3-venv python3-dev
+  libgtest-dev attr
+)
+readonly LINT_PACKAGES=(clang-format clang-tidy)
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+missing_of() {
+  local installed
+  # dpkg-query fails where one of the names is unknown to it, and prints the rest.
+  installed=$(dpkg-query -W -f='${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p' || true)
+  local name
+  for name in "$@"; do
+    grep -qxF -- "$name" <<<"$installed" || printf '%s\n' "$name"
+  done
+}
+
+debian_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "no dpkg here: the build expects what Debian calls $*"
+    return 0
+  fi
+  local missing
+  mapfile -t missing < <(missing_of "$@")
+  [ ${#missing[@]} -eq 0 ] && return 0
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null ||
+      die "these packages are missing and there is neither root nor sudo to install them: ${missing[*]}"
+    as_root=(sudo)
+    # Nobody could type a password: better to say so than to hang.
+    [ -t 0 ] || as_root=(sudo -n)
+    "${as_root[@]}" true ||
+      die "these packages are missing and sudo does not let us install them: ${missing[*]}"
+  fi
+  say "installing ${missing[*]}"
+  # The lock's time-out is for a machine whose daily apt job runs just now.
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update || say "apt-get update failed; going on with the lists that are here"
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$LOG" 2>&1 9>&- ||
+    { tail -n 20 "$LOG" >&2; die "apt-get could not install ${missing[*]} (all of its output: $LOG)"; }
+}
+
+venv() {
+  # A virtual environment holds its own path in every script, so a checkout that
+  # was moved needs a new one.
+  local wanted recorded=""
+  wanted=$({ pwd; "$PYTHON" --version; cat tools/requirements.txt; } | sha256sum)
+  [ -r .venv/setup.stamp ] && recorded=$(<.venv/setup.stamp)
+  [ "$wanted" = "$recorded" ] && [ -x .venv/bin/python ] && return 0
+  [ ! -e .venv ] || [ -w .venv ] ||
+    die ".venv belongs to another user (an earlier run under sudo?); remove it and try again"
+  say "making the virtual environment .venv"
+  "$PYTHON" -m venv --clear .venv
+  .venv/bin/python -m pip install --quiet -r tools/requirements.txt
+  printf '%s\n' "$wanted" >.venv/setup.stamp
+}
+
+# One number for everything that goes into the wheel.
+package_digest() {
+  # A file that vanishes while we look (an editor, a colleague) must not end the set-up.
+  { pwd
+    find CMakeLists.txt cmake pyproject.toml LICENSE README.md include patterns recorder analyzer \
+         patterndb tuner kernels python models fuse \
+         -type f -not -name '*.pyc' -print0 2>/dev/null | sort -z | xargs -0 sha256sum 2>/dev/null
+  } | sha256sum || true
+}
+
+package() {
+  # Taken before the build: a source changed during it leaves the stamp stale.
+  local wanted recorded=""
+  wanted=$(package_digest)
+  [ -r .venv/package.stamp ] && recorded=$(<.venv/package.stamp)
+  [ "$wanted" = "$recorded" ] && [ -x .venv/bin/iotune ] && return 0
+  say "installing iotune into .venv"
+  rm -f .venv/package.stamp
+  .venv/bin/python -m pip install --no-build-isolation --no-deps --force-reinstall . >"$LOG" 2>&1 ||
+    { tail -n 60 "$LOG" >&2; die "the package could not be built (all of its output: $LOG)"; }
+  printf '%s\n' "$wanted" >.venv/package.stamp
+}
+
+mkdir -p build
+# Two set-ups in one checkout would write the same virtual environment.
+exec 9>build/.setup.lock
+flock 9
+readonly LOG=build/setup.log
+
+[ $# -gt 0 ] || set -- packages venv
+for part in "$@"; do
+  case $part in
+    packages) debian_packages "${PACKAGES[@]}" ;;
+    lint) debian_packages "${LINT_PACKAGES[@]}" ;;
+    venv) venv ;;
+    package) package ;;
+    *) die "unknown part '$part' (packages, venv, package, lint)" ;;
+  esac
+done
