@@ -1,0 +1,192 @@
+#include "kernel_io.h"
+
+#include <hdf5.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char* program = "kernel";
+
+void kernel_io_begin(const char* name) {
+  program = name;
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+/* The two innermost entries, which carry MPI-IO's reason over several lines. */
+static herr_t append_reason(unsigned n, const H5E_error2_t* entry, void* text) {
+  char* reason = text;
+  size_t used = strlen(reason);
+  if (n < 2 && entry->desc != NULL && used < 480)
+    snprintf(reason + used, 512 - used, "%s%s", n > 0 ? ", " : ": ", entry->desc);
+  return 0;
+}
+
+void kernel_fail(const char* file, const char* what) {
+  char reason[512] = "";
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, append_reason, reason);
+  for (char* c = reason; *c != '\0'; c++)
+    if (*c == '\n') *c = ' ';
+  fprintf(stderr, "%s: rank %d: %s: %s%s\n", program, rank, file, what, reason);
+  fflush(NULL);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  _Exit(1);
+}
+
+static hid_t need(hid_t id, const char* file, const char* what) {
+  if (id < 0) kernel_fail(file, what);
+  return id;
+}
+
+static hid_t parallel_access(const char* path) {
+  hid_t access = need(H5Pcreate(H5P_FILE_ACCESS), path, "no file access list");
+  need(H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL), path, "no MPI-IO driver");
+  return access;
+}
+
+hid_t kernel_file_create(const char* path) {
+  hid_t access = parallel_access(path);
+  hid_t file = need(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), path, "cannot create");
+  H5Pclose(access);
+  return file;
+}
+
+hid_t kernel_file_open(const char* path) {
+  hid_t access = parallel_access(path);
+  hid_t file = need(H5Fopen(path, H5F_ACC_RDONLY, access), path, "cannot open");
+  H5Pclose(access);
+  return file;
+}
+
+void kernel_file_close(hid_t file, const char* path) { need(H5Fclose(file), path, "cannot close"); }
+
+static hid_t element_type(enum kernel_element element) {
+  switch (element) {
+    case KERNEL_UINT8: return H5T_NATIVE_UINT8;
+    case KERNEL_INT32: return H5T_NATIVE_INT32;
+    case KERNEL_INT64: return H5T_NATIVE_INT64;
+    case KERNEL_FLOAT32: return H5T_NATIVE_FLOAT;
+    case KERNEL_FLOAT64: return H5T_NATIVE_DOUBLE;
+  }
+  return H5I_INVALID_HID;
+}
+
+static void fail_dataset(const char* path, const struct kernel_dataset* dataset, const char* what) {
+  char text[128];
+  snprintf(text, sizeof text, "dataset %s %s", dataset->path, what);
+  kernel_fail(path, text);
+}
+
+/* Every combination of the axes' pieces is one hyperslab. */
+static void select_share(hid_t space, const char* path, const struct kernel_dataset* dataset) {
+  struct kernel_piece piece[KERNEL_MAX_DIMS][2];
+  int pieces[KERNEL_MAX_DIMS], at[KERNEL_MAX_DIMS] = {0};
+  H5S_seloper_t operation = H5S_SELECT_SET;
+  for (int i = 0; i < dataset->ndims; i++)
+    pieces[i] = kernel_axis_pieces(&dataset->axis[i], piece[i]);
+  for (int i = 0; i >= 0;) {
+    hsize_t start[KERNEL_MAX_DIMS], stride[KERNEL_MAX_DIMS], count[KERNEL_MAX_DIMS],
+        block[KERNEL_MAX_DIMS];
+    for (int d = 0; d < dataset->ndims; d++) {
+      start[d] = piece[d][at[d]].start;
+      stride[d] = piece[d][at[d]].stride;
+      count[d] = piece[d][at[d]].count;
+      block[d] = piece[d][at[d]].block;
+    }
+    need(H5Sselect_hyperslab(space, operation, start, stride, count, block), path,
+         "cannot select a hyperslab");
+    operation = H5S_SELECT_OR;
+    for (i = dataset->ndims - 1; i >= 0 && ++at[i] == pieces[i]; i--) at[i] = 0;
+  }
+}
+
+/* The selection in memory: this rank's share, packed. */
+static hid_t packed_share(const char* path, const struct kernel_dataset* dataset) {
+  hsize_t dims[KERNEL_MAX_DIMS];
+  for (int i = 0; i < dataset->ndims; i++) dims[i] = kernel_axis_count(&dataset->axis[i]);
+  return need(H5Screate_simple(dataset->ndims, dims, NULL), path, "no memory dataspace");
+}
+
+static bool takes_part(const struct kernel_dataset* dataset) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return kernel_dataset_count(dataset) > 0 && (!dataset->first_rank || rank == 0);
+}
+
+/* Either `from` or `into` is NULL. */
+static void transfer_share(hid_t handle, const char* path, const struct kernel_dataset* dataset,
+                           const struct kernel_transfer* transfer, const void* from, void* into) {
+  bool collective = transfer->collective && !dataset->first_rank;
+  bool part = takes_part(dataset);
+  if (!part && !collective) return;
+  hid_t mode = H5P_DEFAULT;
+  if (collective) {
+    mode = need(H5Pcreate(H5P_DATASET_XFER), path, "no transfer list");
+    need(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE), path, "no collective mode");
+  }
+  hid_t space = need(H5Dget_space(handle), path, "no dataspace");
+  hid_t memory;
+  if (part) {
+    memory = packed_share(path, dataset);
+    select_share(space, path, dataset);
+  } else {
+    memory = need(H5Screate_simple(1, &(hsize_t){1}, NULL), path, "no memory dataspace");
+    H5Sselect_none(memory);
+    H5Sselect_none(space);
+  }
+  hid_t type = element_type(dataset->element);
+  herr_t status = into != NULL ? H5Dread(handle, type, memory, space, mode, into)
+                               : H5Dwrite(handle, type, memory, space, mode, from);
+  if (status < 0) fail_dataset(path, dataset, into != NULL ? "cannot be read" : "cannot be written");
+  H5Sclose(memory);
+  H5Sclose(space);
+  if (collective) H5Pclose(mode);
+}
+
+static hid_t creation_list(const char* path, const struct kernel_transfer* transfer) {
+  hid_t list = need(H5Pcreate(H5P_DATASET_CREATE), path, "no dataset creation list");
+  need(H5Pset_chunk(list, transfer->chunk.n, transfer->chunk.d), path, "no chunks");
+  if (transfer->deflate >= 0)
+    need(H5Pset_deflate(list, (unsigned)transfer->deflate), path, "no compression");
+  return list;
+}
+
+void kernel_dataset_write(hid_t file, const char* path, const struct kernel_dataset* dataset,
+                          const struct kernel_transfer* transfer, const void* buffer) {
+  hsize_t dims[KERNEL_MAX_DIMS];
+  for (int i = 0; i < dataset->ndims; i++) dims[i] = dataset->axis[i].extent;
+  hid_t space = need(H5Screate_simple(dataset->ndims, dims, NULL), path, "no dataspace");
+  hid_t links = need(H5Pcreate(H5P_LINK_CREATE), path, "no link creation list");
+  need(H5Pset_create_intermediate_group(links, 1), path, "no intermediate groups");
+  bool chunked = dataset->payload && transfer->chunk.n > 0;
+  hid_t creation = chunked ? creation_list(path, transfer) : H5P_DEFAULT;
+  hid_t handle = H5Dcreate2(file, dataset->path, element_type(dataset->element), space, links,
+                            creation, H5P_DEFAULT);
+  if (handle < 0) fail_dataset(path, dataset, "cannot be created");
+  transfer_share(handle, path, dataset, transfer, buffer, NULL);
+  if (H5Dclose(handle) < 0) fail_dataset(path, dataset, "cannot be closed");
+  if (chunked) H5Pclose(creation);
+  H5Pclose(links);
+  H5Sclose(space);
+}
+
+static void demand_dims(hid_t handle, const char* path, const struct kernel_dataset* dataset) {
+  hsize_t dims[H5S_MAX_RANK] = {0};
+  hid_t space = need(H5Dget_space(handle), path, "no dataspace");
+  bool same = H5Sget_simple_extent_ndims(space) == dataset->ndims &&
+              H5Sget_simple_extent_dims(space, dims, NULL) == dataset->ndims;
+  for (int i = 0; same && i < dataset->ndims; i++) same = dims[i] == dataset->axis[i].extent;
+  H5Sclose(space);
+  if (!same) fail_dataset(path, dataset, "has not the dimensions of these ranks, --grid and --size");
+}
+
+void kernel_dataset_read(hid_t file, const char* path, const struct kernel_dataset* dataset,
+                         const struct kernel_transfer* transfer, void* buffer) {
+  hid_t handle = H5Dopen2(file, dataset->path, H5P_DEFAULT);
+  if (handle < 0) fail_dataset(path, dataset, "cannot be opened");
+  demand_dims(handle, path, dataset);
+  transfer_share(handle, path, dataset, transfer, NULL, buffer);
+  if (H5Dclose(handle) < 0) fail_dataset(path, dataset, "cannot be closed");
+}
