@@ -1,0 +1,246 @@
+"""Writes call_table.cpp and call_numbers.h from recorder/calls.table.
+
+usage: generate_call_table.py calls.table output-folder
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from call_signatures import Argument, Call, TableError, read_table
+
+LAYER_NAMES = {
+    "hdf5": "kHdf5",
+    "mpi": "kMpiIo",
+    "stdio": "kStdio",
+    "posix": "kPosix",
+    "iotune": "kIotune",
+}
+
+# kind: (form, style). MPI's handles are words whose digits mean something in hex only.
+FORMS = {
+    "hid": ("kNumber", "kHandle"),
+    "int": ("kNumber", "kSigned"),
+    "uint": ("kNumber", "kUnsigned"),
+    "enum": ("kNumber", "kSigned"),
+    "hbool": ("kNumber", "kSigned"),
+    "hsize": ("kNumber", "kUnsigned"),
+    "size": ("kNumber", "kUnsigned"),
+    "ssize": ("kNumber", "kSigned"),
+    "double": ("kNumber", "kDouble"),
+    # Signed: H5S_UNLIMITED reads as -1.
+    "dims": ("kArray", "kSigned"),
+    "cstr": ("kText", "kSigned"),
+    "ptr": ("kNone", "kSigned"),
+    "comm": ("kNumber", "kHex"),
+    "info": ("kNumber", "kHex"),
+    "fh": ("kNumber", "kHex"),
+    "fhp": ("kNumber", "kHex"),
+    "dtype": ("kNumber", "kHex"),
+    "mpioff": ("kNumber", "kSigned"),
+    "fd": ("kKey", "kSigned"),
+    "off": ("kNumber", "kSigned"),
+    "mode": ("kNumber", "kHex"),
+}
+# Bit masks that a table of kinds calls int or uint.
+MASKS = {"flags", "amode"}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An argument as it stands in a recorded call."""
+
+    name: str
+    form: str
+    style: str
+
+
+@dataclass
+class Entry:
+    """One element of call_table()."""
+
+    name: str
+    layer: str
+    transfer: bool
+    result_style: str
+    arguments: list[Recorded]
+    extras: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    access: tuple[str, str] = ("", "")
+
+
+# FORMAT.md, "Pseudo calls". They have no result.
+PSEUDO_CALLS = [
+    ("iotune_dataset", "key:object handle:dataset number:element_bytes number:type_class "
+     "number:layout number:filters array:dims array:chunk text:file text:path"),
+    ("iotune_file", "key:file handle:handle number:layer text:path"),
+    ("iotune_setting", "number:verdict text:file text:parameter text:wanted text:got text:reason"),
+    ("iotune_decision", "number:row number:distance_thousandths number:state text:file "
+     "text:source text:pattern text:message"),
+]
+PSEUDO_FORMS = {
+    "key": ("kKey", "kSigned"),
+    "handle": ("kNumber", "kHandle"),
+    "number": ("kNumber", "kSigned"),
+    "array": ("kArray", "kSigned"),
+    "text": ("kText", "kSigned"),
+}
+
+
+def recorded(argument: Argument) -> Recorded:
+    form, style = FORMS[argument.kind]
+    if form == "kNumber" and argument.name in MASKS:
+        style = "kHex"
+    return Recorded(argument.name, form, style)
+
+
+def entry_of(call: Call) -> Entry:
+    return Entry(
+        name=call.name,
+        layer=LAYER_NAMES[call.layer],
+        transfer="transfer" in call.flags,
+        result_style=FORMS[call.result][1],
+        arguments=[recorded(argument) for argument in call.arguments],
+        extras=call.extras,
+        texts=call.texts,
+        access=call.access or ("", ""),
+    )
+
+
+def pseudo_entries() -> list[Entry]:
+    entries = []
+    for name, words in PSEUDO_CALLS:
+        arguments = []
+        for word in words.split():
+            kind, _, argument = word.partition(":")
+            form, style = PSEUDO_FORMS[kind]
+            arguments.append(Recorded(argument, form, style))
+        entries.append(Entry(name, "kIotune", False, "kSigned", arguments))
+    return entries
+
+
+def crc32c(data: bytes) -> int:
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def names_array(symbol: str, names: list[str]) -> list[str]:
+    if not names:
+        return []
+    inner = ", ".join(f'"{name}"' for name in names)
+    return [f"constexpr std::string_view {symbol}[] = {{{inner}}};"]
+
+
+def table_source(entries: list[Entry]) -> str:
+    lines = [
+        "// Generated from recorder/calls.table: edit that.",
+        '#include "recorder/call_table.h"',
+        "",
+        "namespace iotune::recorder {",
+        "namespace {",
+        "",
+    ]
+    rows = []
+    for entry in entries:
+        name = entry.name
+        if entry.arguments:
+            lines.append(f"constexpr ArgumentSignature kArguments_{name}[] = {{")
+            for a in entry.arguments:
+                lines.append(
+                    f'    {{"{a.name}", ArgumentForm::{a.form}, NumberStyle::{a.style}}},')
+            lines.append("};")
+        lines += names_array(f"kExtras_{name}", entry.extras)
+        lines += names_array(f"kTexts_{name}", entry.texts)
+        fields = [
+            f'"{name}"',
+            f"Layer::{entry.layer}",
+            "true" if entry.transfer else "false",
+            f"NumberStyle::{entry.result_style}",
+            f"kArguments_{name}" if entry.arguments else "{}",
+            f"kExtras_{name}" if entry.extras else "{}",
+            f"kTexts_{name}" if entry.texts else "{}",
+            f'"{entry.access[0]}"',
+            f'"{entry.access[1]}"',
+        ]
+        rows.append(f"    {{{', '.join(fields)}}},")
+    by_name = sorted(range(len(entries)), key=lambda i: entries[i].name)
+    crc = crc32c(b"".join(entry.name.encode() + b"\0" for entry in entries))
+    lines += ["", "constexpr CallSignature kTable[] = {", *rows, "};", ""]
+    lines += [
+        "constexpr std::uint16_t kByName[] = {",
+        "    " + ", ".join(str(i) for i in by_name),
+        "};",
+        "",
+        "}  // namespace",
+        "",
+        "std::span<const CallSignature> call_table() noexcept { return kTable; }",
+        "",
+        "const CallSignature* find_call(std::string_view name) noexcept {",
+        "  std::size_t low = 0, high = std::size(kByName);",
+        "  while (low < high) {",
+        "    const std::size_t middle = (low + high) / 2;",
+        "    const int order = kTable[kByName[middle]].name.compare(name);",
+        "    if (order == 0) return &kTable[kByName[middle]];",
+        "    if (order < 0) {",
+        "      low = middle + 1;",
+        "    } else {",
+        "      high = middle;",
+        "    }",
+        "  }",
+        "  return nullptr;",
+        "}",
+        "",
+        f"std::uint32_t call_table_crc() noexcept {{ return 0x{crc:08x}U; }}",
+        "",
+        "}  // namespace iotune::recorder",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def numbers_header(entries: list[Entry]) -> str:
+    lines = [
+        "// Generated from recorder/calls.table: edit that.",
+        "#pragma once",
+        "",
+        "#include <cstdint>",
+        "",
+        "namespace iotune::recorder {",
+        "",
+        "// Index into call_table() and function number of ring records: k and the call's name.",
+        "enum class CallNumber : std::uint16_t {",
+        *(f"  k{entry.name} = {i}," for i, entry in enumerate(entries)),
+        "};",
+        "",
+        f"inline constexpr std::uint16_t kCallCount = {len(entries)};",
+        "",
+        "}  // namespace iotune::recorder",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder = Path(arguments[2])
+    try:
+        entries = [entry_of(call) for call in read_table(Path(arguments[1]))] + pseudo_entries()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "call_table.cpp").write_text(table_source(entries))
+        (folder / "call_numbers.h").write_text(numbers_header(entries))
+    except (OSError, TableError) as error:
+        print(f"generate_call_table.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
