@@ -1,0 +1,28 @@
+"""Which trace a command speaks of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from iotune.cli.output import say
+from iotune.errors import Error
+from iotune.leftovers import collect_all
+from iotune.locations import kept_traces, traces_dir
+from iotune.trace import Trace, open_trace
+
+
+def chosen_trace(given: Path | None) -> Trace:
+    """The trace that was named, else the newest one, leftovers of dead runs included."""
+    if given is not None:
+        return open_trace(given)
+    for trace in collect_all():
+        say(f"joined what a run left behind: {trace}")
+    kept = kept_traces()
+    if not kept:
+        raise Error(f"there is no trace in {traces_dir()} yet: iotune run -- COMMAND makes one")
+    return open_trace(kept[0])
+
+
+def words_for(trace: Trace, given: Path | None) -> list[str]:
+    """How the user names this trace again: not at all where it is the newest."""
+    return [] if given is None else [str(trace.path)]

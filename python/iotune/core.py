@@ -1,0 +1,191 @@
+"""The native part, `iotune._core`, with types: the one place that knows its exact shape.
+
+Every function raises iotune.Error, never the extension's own exception, and says so plainly
+where the extension is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from iotune.errors import Error
+from iotune.preload import DATABASE_LIBRARY, find_library
+
+
+def _native() -> ModuleType:
+    try:
+        return importlib.import_module("iotune._core")
+    except ImportError as problem:
+        raise Error(f"the native part of iotune cannot be loaded ({problem}); reinstall") from None
+
+
+@contextlib.contextmanager
+def _as_error(native: ModuleType) -> Iterator[None]:
+    try:
+        yield
+    except native.Error as problem:
+        raise Error(" ".join(str(problem).split())) from None
+    except OSError as problem:
+        raise Error(str(problem)) from None
+
+
+@dataclass(frozen=True)
+class Call:
+    """One intercepted call of one thread."""
+
+    rank: int  # -1: not a rank of MPI_COMM_WORLD
+    pid: int
+    thread: int  # 0 recorded first
+    start: float  # seconds since the epoch
+    seconds: float
+    exact: bool  # False: start and seconds were interpolated from the pattern's sums
+    layer: str
+    depth: int  # layers around it
+    name: str
+    text: str  # name, arguments and result, as in the paper's figure 2
+
+
+def calls(
+    path: str | os.PathLike[str],
+    rank: int | None = None,
+    layer: str | None = None,
+    file: str | None = None,
+    limit: int | None = None,
+) -> list[Call]:
+    """Calls in time order; the filters are joined by "and"; `limit` counts from the first."""
+    native = _native()
+    with _as_error(native):
+        rows = native.calls(os.fspath(path), rank=rank, layer=layer, file=file, limit=limit)
+    names = Call.__dataclass_fields__.keys()
+    return [Call(**{name: row[name] for name in names}) for row in rows]
+
+
+def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """analyzer::RunSummary of a trace or buffer."""
+    native = _native()
+    with _as_error(native):
+        return cast("dict[str, Any]", json.loads(native.summarize(os.fspath(path))))
+
+
+def processes(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """What each process of the trace said of itself (FORMAT.md, PROCESS and END)."""
+    native = _native()
+    with _as_error(native):
+        return [dict(row) for row in native.processes(os.fspath(path))]
+
+
+def join(
+    buffers: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    remove: bool = False,
+) -> dict[str, Any]:
+    """Join process buffers into the trace `out`; `remove` unlinks those that were joined."""
+    native = _native()
+    with _as_error(native):
+        paths = [os.fspath(buffer) for buffer in buffers]
+        return dict(native.join(paths, os.fspath(out), remove=remove))
+
+
+def parse_descriptor(text: str) -> dict[str, Any]:
+    """A descriptor's dimensions. Raises Error that names the first fault of the text."""
+    native = _native()
+    with _as_error(native):
+        return cast("dict[str, Any]", json.loads(native.parse_descriptor(text)))
+
+
+def parameters() -> list[dict[str, Any]]:
+    """Every parameter that can be set: name, unit, range, layer, gate."""
+    native = _native()
+    with _as_error(native):
+        return cast("list[dict[str, Any]]", _decoded(native.parameters()))
+
+
+def config_xml(settings: dict[str, str]) -> str:
+    """H5Tuner's XML, as IOTUNE_CONFIG takes it."""
+    native = _native()
+    with _as_error(native):
+        return cast(str, native.write_config_xml(json.dumps(settings)))
+
+
+def default_database() -> Path:
+    """IOTUNE_DB or the user's own pattern database."""
+    native = _native()
+    with _as_error(native):
+        return Path(native.default_db_path())
+
+
+def observe(trace: str | os.PathLike[str]) -> None:
+    """Leave an observation of the run in the user's spool, for whoever asks the database next."""
+    library = find_library(DATABASE_LIBRARY)
+    if library is None:
+        raise Error(f"{DATABASE_LIBRARY} is not installed")
+    try:
+        entry = ctypes.CDLL(str(library)).iotune_observe
+    except (OSError, AttributeError) as problem:
+        raise Error(f"{library}: {problem}") from None
+    entry.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+    entry.restype = ctypes.c_int
+    message = ctypes.create_string_buffer(1024)
+    if entry(os.fsencode(trace), message, len(message)) != 0:
+        raise Error(message.value.decode(errors="replace") or "no observation could be left")
+
+
+def _decoded(value: Any) -> Any:
+    """What the extension gives as JSON text or, where it is handier, as objects."""
+    return json.loads(value) if isinstance(value, (str, bytes)) else value
+
+
+class Database:
+    """The pattern database. The user's spool is folded in where it may be written."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
+        self._core = _native()
+        with _as_error(self._core):
+            self._db = self._core.PatternDb(None if path is None else os.fspath(path), read_only)
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        with _as_error(self._core):
+            return _decoded(getattr(self._db, method)(*arguments))
+
+    def list(self) -> Any:
+        """One row per pattern that a workload showed."""
+        return self._ask("list")
+
+    def show(self, row: int) -> Any:
+        """Everything known of one pattern: settings, tunings, observations."""
+        return self._ask("show", row)
+
+    def query(self, descriptor: str, element_bytes: int | None = None) -> Any:
+        """Settings for a descriptor, nearest first, with their evidence."""
+        return self._ask("query", descriptor, element_bytes)
+
+    def add_tuning(self, tuning: dict[str, Any]) -> Any:
+        """Store a tuning; see docs/commands.md, `iotune db add`, for its fields."""
+        return self._ask("add_tuning", json.dumps(tuning))
+
+    def import_json(self, text: str) -> Any:
+        """Merge what export_json of another database gave."""
+        return self._ask("import_json", text)
+
+    def export_json(self) -> str:
+        """The whole database as JSON."""
+        with _as_error(self._core):
+            value = self._db.export_json()
+        return value if isinstance(value, str) else json.dumps(value, indent=1)
+
+    def ingest(self, spool: str | None = None) -> Any:
+        """Fold a spool directory's observations in, each exactly once."""
+        return self._ask("ingest", spool)
+
+    def untrained(self) -> Any:
+        """Patterns without a trusted answer on this platform."""
+        return self._ask("untrained")

@@ -1,0 +1,143 @@
+"""The little of an ELF file that tells whether a preloaded library can see a program's calls."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_PT_DYNAMIC, _PT_INTERP = 2, 3
+_SHT_SYMTAB, _SHT_DYNSYM = 2, 11
+_DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
+_PT_LOAD = 1
+# Part of every libhdf5 (its H5lib_settings), found where a static one was stripped.
+_HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
+
+
+@dataclass
+class Executable:
+    """What was read of an ELF executable."""
+
+    bits: int
+    interpreter: str  # empty: statically linked
+    needed: list[str] = field(default_factory=list)  # libraries by name
+    holds_hdf5: bool = False  # H5Fcreate is defined in the file itself
+
+
+@dataclass
+class _Layout:
+    header: struct.Struct
+    program: struct.Struct
+    section: struct.Struct
+    symbol: struct.Struct
+    dynamic: struct.Struct
+
+
+def _layout(bits: int, order: str) -> _Layout:
+    if bits == 64:
+        return _Layout(
+            header=struct.Struct(order + "16xHHIQQQIHHHHHH"),
+            program=struct.Struct(order + "IIQQQQQQ"),
+            section=struct.Struct(order + "IIQQQQIIQQ"),
+            symbol=struct.Struct(order + "IBBHQQ"),
+            dynamic=struct.Struct(order + "qQ"),
+        )
+    return _Layout(
+        header=struct.Struct(order + "16xHHIIIIIHHHHHH"),
+        program=struct.Struct(order + "IIIIIIII"),
+        section=struct.Struct(order + "IIIIIIIIII"),
+        symbol=struct.Struct(order + "IIIBBH"),
+        dynamic=struct.Struct(order + "iI"),
+    )
+
+
+def read_executable(path: str | os.PathLike[str]) -> Executable | None:
+    """Read an executable; None where it is no ELF file (a script), unreadable or damaged."""
+    try:
+        with Path(path).open("rb") as file:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _parse(data)
+    except (OSError, ValueError, struct.error, IndexError):
+        return None
+
+
+def _parse(data: mmap.mmap) -> Executable | None:
+    if data[:4] != b"\x7fELF" or data[4] not in (1, 2) or data[5] not in (1, 2):
+        return None
+    bits = 64 if data[4] == 2 else 32
+    layout = _layout(bits, "<" if data[5] == 1 else ">")
+    (_, _, _, _, ph_offset, sh_offset, _, _, ph_size, ph_count, sh_size, sh_count, _) = (
+        layout.header.unpack_from(data, 0)
+    )
+    found = Executable(bits=bits, interpreter="")
+    segments = []
+    for index in range(ph_count):
+        words = layout.program.unpack_from(data, ph_offset + index * ph_size)
+        kind = words[0]
+        offset, address, size = (
+            (words[2], words[3], words[5]) if bits == 64 else (words[1], words[2], words[4])
+        )
+        segments.append((kind, offset, address, size))
+        if kind == _PT_INTERP:
+            found.interpreter = data[offset : offset + size].split(b"\0")[0].decode()
+    found.needed = _needed(data, layout, segments)
+    sections = [
+        layout.section.unpack_from(data, sh_offset + index * sh_size) for index in range(sh_count)
+    ]
+    found.holds_hdf5 = _defines(data, layout, bits, sections, b"H5Fcreate") or (
+        data.find(_HDF5_MARK) >= 0
+    )
+    return found
+
+
+def _needed(
+    data: mmap.mmap, layout: _Layout, segments: list[tuple[int, int, int, int]]
+) -> list[str]:
+    entries: list[tuple[int, int]] = []
+    for kind, offset, _, size in segments:
+        if kind != _PT_DYNAMIC:
+            continue
+        for at in range(offset, offset + size, layout.dynamic.size):
+            tag, value = layout.dynamic.unpack_from(data, at)
+            if tag == _DT_NULL:
+                break
+            entries.append((tag, value))
+    table = next((value for tag, value in entries if tag == _DT_STRTAB), None)
+    if table is None:
+        return []
+    for kind, offset, address, size in segments:
+        if kind == _PT_LOAD and address <= table < address + size:
+            base = table - address + offset
+            return [_text(data, base + value) for tag, value in entries if tag == _DT_NEEDED]
+    return []
+
+
+def _text(data: mmap.mmap, at: int) -> str:
+    return data[at : data.find(b"\0", at)].decode(errors="replace")
+
+
+def _defines(
+    data: mmap.mmap, layout: _Layout, bits: int, sections: list[tuple[int, ...]], name: bytes
+) -> bool:
+    for section in sections:
+        if section[1] not in (_SHT_SYMTAB, _SHT_DYNSYM):
+            continue
+        offset, size, link = section[4], section[5], section[6]
+        strings = sections[link][4]
+        strings_end = strings + sections[link][5]
+        # Every place of the name in the string table, then one pass over the symbols.
+        places = set()
+        at = data.find(name + b"\0", strings, strings_end)
+        while at >= 0:
+            if data[at - 1] == 0:
+                places.add(at - strings)
+            at = data.find(name + b"\0", at + 1, strings_end)
+        if not places:
+            continue
+        for words in layout.symbol.iter_unpack(data[offset : offset + size]):
+            defined_in = words[3] if bits == 64 else words[5]
+            if words[0] in places and defined_in != 0:
+                return True
+    return False

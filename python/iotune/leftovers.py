@@ -1,0 +1,184 @@
+"""Traces out of buffers that their processes left behind.
+
+A process that was killed, or that never called MPI_Finalize, leaves its buffer
+(recorder/FORMAT.md, "Process buffer") in `<buffer root>/<run id>/`. The next iotune command
+joins the buffers of each run into that run's trace. A run is touched only when no process of
+it is alive on this host, so that a living run is never torn in two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from iotune import core
+from iotune.errors import Error
+from iotune.locations import buffer_root, make_private, trace_name, traces_dir, trim_traces
+
+_HEADER = struct.Struct("<8sIIIIQQ")
+_JOINED = 2
+# An empty directory this young may belong to a process that is about to write into it.
+_YOUNG_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A process buffer, as its header and name tell."""
+
+    path: Path
+    host: str
+    pid: int
+    joined: bool
+    started: float  # seconds since the epoch, of the first recorded call
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process still writes it; True where that cannot be known (another host)."""
+        if self.host != socket.gethostname():
+            return True
+        try:
+            maps = Path(f"/proc/{self.pid}/maps").read_text(errors="surrogateescape")
+        except FileNotFoundError:
+            return False
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return _process_start(self.pid) <= self.started + 1.0
+        # A process that called exec, or another one of the same pid, has it not mapped.
+        return str(self.path) in maps
+
+
+def _process_start(pid: int) -> float:
+    """When a process began, in seconds since the epoch; infinity where it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return float("inf")
+    ticks = int(stat.rpartition(")")[2].split()[19])
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def read_buffer(path: Path) -> Buffer | None:
+    """A buffer's header; None where the file is none, or not yet one."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER.size)
+        magic, _, _, pid, state, _, wall_ns = _HEADER.unpack(header)
+    except (OSError, struct.error):
+        return None
+    if magic[:6] != b"IOTBUF":
+        return None
+    name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+\.iobuf", path.name)
+    host = name.group(1) if name else socket.gethostname()
+    return Buffer(path.resolve(), host, pid, state == _JOINED, wall_ns / 1e9)
+
+
+def buffers_of(run_directory: Path) -> list[Buffer]:
+    """The readable buffers of a run, in the order of their start."""
+    found = [read_buffer(path) for path in run_directory.glob("*.iobuf")]
+    return sorted((one for one in found if one), key=lambda one: (one.started, one.pid))
+
+
+@contextlib.contextmanager
+def _alone(directory: Path) -> Iterator[bool]:
+    """Whether no other command collects this directory, for as long as the block runs."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield os.fstat(descriptor).st_uid == os.getuid()
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(descriptor)
+
+
+def collect_run(
+    run_directory: Path, trace: Path | None = None, patience_seconds: float = 0.0
+) -> Path | None:
+    """Join what a run left into its trace, and remove its directory.
+
+    `trace` is where a run with a known trace goes, which may exist already: rank 0 joins what
+    it can reach at MPI_Finalize, and the launcher's own buffers are added here. Without it, a
+    new name in the default directory. Waits `patience_seconds` for processes to end, then
+    leaves the run as it is. Returns the trace where one was written.
+    """
+    with _alone(run_directory) as ours:
+        if not ours:
+            return None
+        until = time.monotonic() + patience_seconds
+        while True:
+            buffers = buffers_of(run_directory)
+            if not any(one.alive for one in buffers):
+                break
+            if time.monotonic() >= until:
+                return None
+            time.sleep(0.05)
+        for one in buffers:
+            if one.joined:
+                one.path.unlink(missing_ok=True)
+        fresh = [one for one in buffers if not one.joined]
+        written = _join(fresh, run_directory.name, trace) if fresh else None
+        with contextlib.suppress(OSError):
+            if buffers or time.time() - run_directory.stat().st_mtime > _YOUNG_SECONDS:
+                run_directory.rmdir()
+        return written
+
+
+def _join(buffers: list[Buffer], run_id: str, trace: Path | None) -> Path:
+    if trace is None:
+        program = _program(buffers)
+        name = trace_name(program, run_id, buffers[0].started)
+        trace = make_private(traces_dir()) / name
+    existed = trace.exists()
+    core.join([one.path for one in buffers], trace, remove=True)
+    if not existed:
+        # Rank 0 leaves its observation itself; a run without one is observed here.
+        with contextlib.suppress(Error):
+            core.observe(trace)
+    return trace
+
+
+def _program(buffers: list[Buffer]) -> str:
+    """The program's name out of the first PROCESS block that says one; ranks go first."""
+    best = "program"
+    for one in buffers:
+        with contextlib.suppress(Error):
+            for process in core.processes(one.path):
+                name = os.path.basename(str(process.get("program", "")))
+                if name and int(process.get("rank", -1)) >= 0:
+                    return name
+                best = name if name and best == "program" else best
+    return best
+
+
+def collect_all() -> list[Path]:
+    """Collect every run of this user that has ended; returns the traces, oldest first."""
+    written = []
+    root = buffer_root()
+    try:
+        directories = sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []
+    for directory in directories:
+        if directory.is_symlink():
+            continue
+        with contextlib.suppress(Error, OSError):
+            trace = collect_run(directory)
+            if trace:
+                written.append(trace)
+    if written:
+        trim_traces()
+    return written

@@ -1,0 +1,109 @@
+"""Where iotune keeps its own files: buffers, traces, caches.
+
+Nothing here creates a directory unless its name says so, and every directory that is
+created is private to the user (0700) and checked to be so: some lie below /tmp or /dev/shm,
+where another user could have been first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import time
+from pathlib import Path
+
+from iotune.errors import Error
+
+# Traces beyond this are deleted from the default directory, oldest first.
+TRACES_CAP_BYTES = 256 * 1024 * 1024
+TRACE_SUFFIX = ".iotrace"
+
+
+def _xdg(variable: str, default: str) -> Path:
+    """The base directory of the XDG specification: relative values are to be ignored."""
+    value = os.environ.get(variable, "")
+    if value.startswith("/"):
+        return Path(value)
+    return Path(os.environ.get("HOME") or os.path.expanduser("~")) / default
+
+
+def cache_dir() -> Path:
+    """What can be made again: replayers built for an MPI and an HDF5."""
+    return _xdg("XDG_CACHE_HOME", ".cache") / "iotune"
+
+
+def traces_dir() -> Path:
+    """Where runs leave their traces unless IOTUNE_TRACE or -o names a file."""
+    return _xdg("XDG_STATE_HOME", ".local/state") / "iotune" / "traces"
+
+
+def buffer_root() -> Path:
+    """Node-local directory below which each run has a directory of process buffers."""
+    value = os.environ.get("IOTUNE_BUFFER_DIR", "")
+    return Path(value) if value else Path(f"/dev/shm/iotune-{os.getuid()}")
+
+
+def temporary_root() -> Path:
+    """The user's private directory below /tmp."""
+    return Path(f"/tmp/iotune-{os.getuid()}")
+
+
+def make_private(directory: Path) -> Path:
+    """Create `directory` with mode 0700, or check that the one there is ours and private.
+
+    Raises Error where it is a link, belongs to someone else or is open to others.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        pass
+    except OSError as problem:
+        raise Error(f"cannot create {directory}: {problem.strerror}") from problem
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise Error(f"{directory} is not a directory of yours; remove it")
+    if found.st_mode & 0o022:
+        raise Error(f"{directory} may be written by others; chmod 700 it")
+    return directory
+
+
+def new_run_id() -> str:
+    """Unique over hosts and time, sortable by start, and safe as a part of a file name."""
+    return f"{int(time.time()):x}{secrets.token_hex(4)}"
+
+
+def trace_name(program: str, run_id: str, when: float) -> str:
+    """`<YYYYmmdd-HHMMSS>-<program>-<run id>.iotrace`; `when` in seconds since the epoch."""
+    plain = re.sub(r"[^A-Za-z0-9._+-]", "_", os.path.basename(program))[:64] or "program"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(when))
+    return f"{stamp}-{plain}-{run_id}{TRACE_SUFFIX}"
+
+
+def kept_traces() -> list[Path]:
+    """Traces in the default directory, newest first."""
+    aged = []
+    try:
+        with os.scandir(traces_dir()) as entries:
+            for entry in entries:
+                if entry.name.endswith(TRACE_SUFFIX) and entry.is_file(follow_symlinks=False):
+                    aged.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+    except OSError:
+        return []
+    return [Path(path) for _, path in sorted(aged, reverse=True)]
+
+
+def trim_traces(cap_bytes: int = TRACES_CAP_BYTES) -> list[Path]:
+    """Delete the oldest traces of the default directory until the rest fits; the newest stays."""
+    removed = []
+    total = 0
+    for number, trace in enumerate(kept_traces()):
+        try:
+            total += trace.stat().st_size
+            if number and total > cap_bytes:
+                trace.unlink()
+                removed.append(trace)
+        except OSError:
+            continue  # another command was faster
+    return removed

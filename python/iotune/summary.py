@@ -1,0 +1,138 @@
+"""What a run did, in patterns: analyzer/run_summary.h as Python values.
+
+Fields that an older or newer native part does not give keep their defaults; unknown ones are
+left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Optional, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass
+class DatasetPattern:
+    """All transfers of one direction on one dataset by all ranks."""
+
+    dataset: str = ""
+    write: bool = True
+    descriptor: str = ""  # canonical: <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>
+    element_bytes: int = 0
+    dataset_dims: list[int] = field(default_factory=list)
+    process_grid: list[int] = field(default_factory=list)  # empty when irregular
+    chunk: list[int] = field(default_factory=list)  # empty: not chunked
+    filters: int = 0
+    ranks: int = 0  # that moved data
+    mode: str = "unknown"
+    calls: int = 0
+    repeats: int = 1
+    bytes: int = 0
+    seconds: float = 0.0  # the slowest rank's sum
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second, 0 where the time is not known."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass
+class SettingOutcome:
+    """A setting as the tuner noted it down."""
+
+    parameter: str = ""
+    wanted: str = ""
+    got: str = ""
+    reason: str = ""
+    verdict: str = ""  # applied, without effect, refused, unverifiable
+
+
+@dataclass
+class FilePattern:
+    """One file of the run."""
+
+    path: str = ""
+    masked_name: str = ""
+    bytes_written: int = 0
+    bytes_read: int = 0
+    io_seconds: float = 0.0  # slowest rank, open and close included
+    elapsed_seconds: float = 0.0
+    opened_at_seconds: float = 0.0
+    datasets: list[DatasetPattern] = field(default_factory=list)
+    speaker: Optional[int] = None
+    speaker_count: int = 0
+    decision_source: str = ""
+    decision_pattern: str = ""
+    decision_message: str = ""
+    decision_row: int = -1
+    decision_distance: float = 0.0
+    decision_state: str = ""
+    settings: list[SettingOutcome] = field(default_factory=list)
+
+    @property
+    def speaks(self) -> DatasetPattern | None:
+        """The dataset that speaks for the file, None without HDF5 transfers."""
+        if self.speaker is None or not 0 <= self.speaker < len(self.datasets):
+            return None
+        return self.datasets[self.speaker]
+
+    def speaks_for_file(self, dataset: DatasetPattern) -> bool:
+        """Whether `dataset` is one of the largest, of the speaker's pattern."""
+        speaker = self.speaks
+        return speaker is not None and (
+            (dataset.write, dataset.bytes, dataset.descriptor)
+            == (speaker.write, speaker.bytes, speaker.descriptor)
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Moved in both directions."""
+        return self.bytes_written + self.bytes_read
+
+
+@dataclass
+class RunSummary:
+    """A whole run."""
+
+    run_id: str = ""
+    program: str = ""
+    program_name: str = ""
+    mpi: str = ""
+    hdf5: str = ""
+    argv: list[str] = field(default_factory=list)
+    ranks: int = 1
+    processes: int = 0
+    nodes: int = 1
+    start_unix_seconds: float = 0.0
+    elapsed_seconds: float = 0.0
+    calls: int = 0
+    dropped: int = 0
+    files: list[FilePattern] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def _build(kind: type[T], source: Mapping[str, Any]) -> T:
+    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in source.items() if name in known})
+
+
+def _dataset(source: Mapping[str, Any]) -> DatasetPattern:
+    result = _build(DatasetPattern, source)
+    descriptor: Any = result.descriptor
+    if isinstance(descriptor, Mapping):
+        result.descriptor = str(descriptor.get("text", ""))
+    return result
+
+
+def run_summary(source: Mapping[str, Any]) -> RunSummary:
+    """The values of a RunSummary in JSON."""
+    result = _build(RunSummary, source)
+    result.files = []
+    for entry in source.get("files", []):
+        file = _build(FilePattern, entry)
+        file.datasets = [_dataset(one) for one in entry.get("datasets", [])]
+        file.settings = [_build(SettingOutcome, one) for one in entry.get("settings", [])]
+        result.files.append(file)
+    return result
