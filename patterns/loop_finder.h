@@ -1,0 +1,99 @@
+// Finds the nested loops in a sequence of tuples. Internal to patterns/; the
+// algorithm and its source are in README.md.
+//
+// The tuples stay where the caller has them: a term is a place in the sequence
+// and a shape, and every vector of the algorithm (stride, relative base) is the
+// difference of two tuples. Memory is therefore independent of dims.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/tuple_bytes.h"
+
+namespace iotune::patterns {
+
+// `count` iterations of a body, the first of which begins at tuple `start`.
+// An atom is body 0 with count 1.
+struct FoundTerm {
+  std::uint64_t print;  // fingerprint of tuple `start`
+  std::uint32_t start;
+  std::uint32_t count;
+  std::uint32_t body;
+  std::uint32_t parts;  // terms in the body, 0 for an atom
+};
+
+struct BodyPart {
+  std::uint32_t body;
+  std::uint32_t count;
+  std::uint32_t offset;  // tuples from the start of the iteration
+};
+
+// Bodies are unique: equal indices mean equal strides and equal parts.
+struct Body {
+  std::uint64_t stride_print;
+  std::uint32_t start;  // where it was found first; its vectors can be read there
+  std::uint32_t rows;   // tuples in one iteration
+  std::uint32_t first_part;
+  std::uint32_t parts;
+  std::uint32_t depth;
+  std::uint32_t definition = 0;  // for the writer: its number in the bytes, 0 = none yet
+};
+
+class LoopFinder {
+ public:
+  static std::size_t scratch_bytes(std::size_t n, unsigned dims) noexcept;
+
+  // values[n][dims] and scratch must outlive the finder; 0 < n <= kMaxTuples,
+  // 0 < dims <= kMaxDims, scratch.size() >= scratch_bytes().
+  LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims,
+             std::span<std::byte> scratch, unsigned max_body_terms) noexcept;
+
+  void run() noexcept;
+
+  const FoundTerm* terms() const noexcept { return terms_; }
+  std::uint32_t term_count() const noexcept { return size_; }
+  Body& body(std::uint32_t index) noexcept { return bodies_[index]; }
+  const BodyPart* parts(const Body& body) const noexcept { return parts_ + body.first_part; }
+  // The columns that are not the same in all tuples.
+  const Columns& active() const noexcept { return active_; }
+
+ private:
+  void find_active() noexcept;
+  void fingerprint() noexcept;
+  void push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept;
+  void push_cut_iteration(const Body& body, std::uint32_t start, std::uint32_t rows) noexcept;
+  void reduce() noexcept;
+  bool reduce_once() noexcept;
+  bool next_iteration(std::uint32_t parts) const noexcept;
+  bool three_blocks(std::uint32_t parts) noexcept;
+  void read_on() noexcept;
+  std::uint32_t intern(const FoundTerm* block, std::uint32_t parts, std::uint32_t rows) noexcept;
+  bool same_body(const Body& body, const FoundTerm* block, std::uint32_t parts,
+                 std::uint32_t rows) const noexcept;
+  bool same_step(std::uint32_t to, std::uint32_t from, std::uint32_t ref_to,
+                 std::uint32_t ref_from) const noexcept;
+
+  const std::uint64_t* values_;
+  std::uint32_t n_;
+  unsigned dims_;
+  std::uint32_t max_parts_;
+  Columns active_;
+
+  std::uint64_t* prints_ = nullptr;
+  FoundTerm* terms_ = nullptr;  // the stack, bottom first
+  Body* bodies_ = nullptr;      // [0] stands for the atom
+  BodyPart* parts_ = nullptr;
+  std::uint32_t* table_ = nullptr;  // hash of a body -> its index, 0 = free
+  std::uint32_t table_mask_ = 0;
+  std::uint32_t body_limit_ = 0;
+  std::uint32_t part_limit_ = 0;
+
+  std::uint32_t row_ = 0;  // tuples taken so far
+  std::uint32_t size_ = 0;
+  std::uint32_t body_count_ = 1;
+  std::uint32_t part_count_ = 0;
+};
+
+}  // namespace iotune::patterns

@@ -1,0 +1,175 @@
+#include <cstdint>
+#include <cstring>
+
+#include "patterns/tuple_bytes.h"
+#include "patterns/tuple_loops.h"
+
+namespace iotune::patterns {
+namespace {
+
+constexpr std::uint32_t kAnyNumber = UINT32_MAX;
+
+// Expands terms straight into the caller's tuples. Every vector that the terms
+// refer back to is the difference of two tuples that are already there, hence no
+// memory of its own but the window of definitions.
+class TermReader {
+ public:
+  TermReader(ByteReader& in, std::uint64_t* tuples, unsigned dims) noexcept
+      : in_(in), tuples_(tuples), dims_(dims) {}
+
+  bool read(std::uint32_t n) noexcept {
+    if (!read_head(in_, dims_, active_, tuples_)) return false;
+    std::uint32_t stop = 0;
+    return list(0, n, kAnyNumber, 0, stop) && stop == n;
+  }
+
+ private:
+  struct Definition {
+    std::uint32_t start;  // its first iteration, and one tuple of the next, are here
+    std::uint32_t rows;
+  };
+
+  // Reads `parts` terms (or as many as fill the place) into the tuples
+  // [row, end); tuple `row` is there already. `stop` is the tuple after the last.
+  bool list(std::uint32_t row, std::uint32_t end, std::uint32_t parts, unsigned depth,
+            std::uint32_t& stop) noexcept {
+    const std::uint32_t first = row;
+    std::uint32_t previous = row;
+    while (parts != 0 && (row != end || parts != kAnyNumber)) {
+      const std::uint64_t head = in_.varint();
+      if (in_.failed() || row >= end) return false;
+      if (!is_loop_head(head)) {
+        const std::uint64_t run = (head >> 1U) + 1;
+        if (run > end - row || run > parts) return false;
+        const auto count = static_cast<std::uint32_t>(run);
+        if (!atoms(row, count, row == first, previous)) return false;
+        previous = row + count - 1;
+        row += count;
+        if (parts != kAnyNumber) parts -= count;
+      } else {
+        std::uint32_t after = row;
+        if (!loop(head >> 1U, row, end, row == first, previous, depth, after)) return false;
+        previous = row;
+        row = after;
+        if (parts != kAnyNumber) --parts;
+      }
+    }
+    stop = row;
+    return true;
+  }
+
+  bool atoms(std::uint32_t row, std::uint32_t count, bool first_is_known,
+             std::uint32_t previous) noexcept {
+    if (first_is_known) {
+      previous = row++;
+      if (--count == 0) return true;
+    }
+    Columns changed;
+    read_changed(in_, active_, changed);
+    for (std::uint32_t k = 0; k < count; ++k, previous = row++) step(row, previous, changed);
+    return !in_.failed();
+  }
+
+  bool loop(std::uint64_t reference, std::uint32_t row, std::uint32_t end, bool place_is_known,
+            std::uint32_t previous, unsigned depth, std::uint32_t& after) noexcept {
+    const std::uint64_t count = in_.varint();
+    if (count < 2 || count > end - row) return false;
+    const std::uint32_t most_rows = (end - row) / static_cast<std::uint32_t>(count);
+    Columns changed;
+    if (!place_is_known) {
+      read_changed(in_, active_, changed);
+      step(row, previous, changed);
+    }
+    std::uint32_t rows = 0;
+    if (reference == 0) {
+      const std::uint64_t parts = in_.varint();
+      if (parts == 0 || parts > most_rows || depth == kMaxLoopDepth) return false;
+      std::uint32_t stop = row;
+      if (!list(row, row + most_rows, static_cast<std::uint32_t>(parts), depth + 1, stop)) {
+        return false;
+      }
+      rows = stop - row;
+      read_changed(in_, active_, changed);
+      step(row + rows, row, changed);
+      definitions_[defined_++ % kDefinitionWindow] = {row, rows};
+    } else {
+      if (reference > defined_ || reference > kDefinitionWindow) return false;
+      const auto back = static_cast<std::uint32_t>(reference);
+      const Definition& known = definitions_[(defined_ - back) % kDefinitionWindow];
+      rows = known.rows;
+      if (rows > most_rows) return false;
+      for (std::uint32_t k = 1; k <= rows; ++k)
+        translate(row + k, row, known.start + k, known.start);
+    }
+    if (in_.failed()) return false;
+    after = row + rows * static_cast<std::uint32_t>(count);
+    repeat(row, rows, after);
+    return true;
+  }
+
+  // Everything in [row + rows + 1, after) from the tuple one iteration before it.
+  void repeat(std::uint32_t row, std::uint32_t rows, std::uint32_t after) noexcept {
+    std::uint64_t stride[kMaxDims];
+    for (unsigned j = 0; j < dims_; ++j) stride[j] = at(row + rows)[j] - at(row)[j];
+    std::uint64_t* to = at(row + rows + 1);
+    const std::uint64_t* from = at(row + 1);
+    for (std::uint64_t* end = at(after); to < end; to += dims_, from += dims_) {
+      for (unsigned j = 0; j < dims_; ++j) to[j] = from[j] + stride[j];
+    }
+  }
+
+  void translate(std::uint32_t to, std::uint32_t base, std::uint32_t like,
+                 std::uint32_t like_base) noexcept {
+    for (unsigned j = 0; j < dims_; ++j) {
+      at(to)[j] = at(base)[j] + (at(like)[j] - at(like_base)[j]);
+    }
+  }
+
+  void step(std::uint32_t to, std::uint32_t from, const Columns& changed) noexcept {
+    std::uint64_t* tuple = at(to);
+    std::memcpy(tuple, at(from), dims_ * sizeof(std::uint64_t));
+    for (unsigned c = 0; c < changed.count; ++c) {
+      tuple[changed.index[c]] += static_cast<std::uint64_t>(in_.svarint());
+    }
+  }
+
+  std::uint64_t* at(std::uint32_t row) noexcept { return tuples_ + std::size_t{row} * dims_; }
+
+  ByteReader& in_;
+  std::uint64_t* tuples_;
+  unsigned dims_;
+  Columns active_;
+  Definition definitions_[kDefinitionWindow];
+  std::uint32_t defined_ = 0;
+};
+
+void read_plain(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) noexcept {
+  // Each value takes a byte at least: says whether the rest is worth reading.
+  if (in.bytes_left() < n * dims) return in.fail();
+  for (std::size_t i = 0; i < n * dims; ++i) {
+    const std::uint64_t before = i < dims ? 0 : tuples[i - dims];
+    tuples[i] = before + static_cast<std::uint64_t>(in.svarint());
+  }
+}
+
+}  // namespace
+
+bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
+                   std::span<std::int64_t> out) noexcept {
+  const bool in_range = n <= kMaxTuples && dims <= kMaxDims && out.size() >= n * dims;
+  const std::uint8_t mode = in.u8();
+  if (!in_range || in.failed()) {
+    in.fail();
+    return false;
+  }
+  auto* tuples = reinterpret_cast<std::uint64_t*>(out.data());
+  if (mode == kModePlain) {
+    read_plain(in, n, dims, tuples);
+  } else if (mode != kModeTerms || n == 0 || dims == 0 ||
+             !TermReader(in, tuples, dims).read(static_cast<std::uint32_t>(n))) {
+    in.fail();
+  }
+  return !in.failed();
+}
+
+}  // namespace iotune::patterns
