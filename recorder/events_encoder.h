@@ -1,0 +1,45 @@
+// A ring's records as the payload of an EVENTS block (FORMAT.md). Part of the preload: takes
+// no memory but the caller's, keeps nothing, never throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/bytes.h"
+
+namespace iotune::recorder {
+
+struct EventsRequest {
+  // Whole records in the order in which they were committed. Must not change meanwhile.
+  std::span<const std::byte> records;
+  // Nanoseconds = (ticks - first_ticks) * rate_mult >> rate_shift; stamps before first_ticks
+  // count as 0.
+  std::uint64_t first_ticks = 0;
+  std::uint64_t rate_mult = 1;
+  unsigned rate_shift = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t epoch = 0;
+  // Control calls have exact times always. Of the others all, or as many of the first ones as
+  // *exact_budget says, which is lowered by that many when the batch is written; nullptr is 0.
+  bool every_time_exact = false;
+  std::uint32_t* exact_budget = nullptr;
+  // At least scratch_bytes_needed(records.size()), aligned to 8.
+  std::span<std::byte> scratch;
+};
+
+// Monotone: what is needed for a full ring is enough for each of its batches.
+std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept;
+
+// No payload of that many bytes of records is longer.
+std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept;
+
+// Records before the end or the first that is not one.
+std::size_t count_records(std::span<const std::byte> records) noexcept;
+
+// Appends the payload to `payload`, without block head and padding. Records behind the first
+// damaged one are left out. False, with `payload` and the budget as they were, where there is
+// no whole record or not enough room in payload or scratch.
+bool encode_events(const EventsRequest& request, patterns::ByteWriter& payload) noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,33 @@
+// Numbers of recorder/FORMAT.md that the writing and the reading side share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iotune::recorder {
+
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+inline constexpr char kTraceMagic[] = "IOTUNE-TRACE";  // 12 bytes without the NUL
+inline constexpr std::size_t kTraceHeadBytes = 16;
+
+inline constexpr std::uint32_t kBlockMagic = 0x4B4C4249;
+inline constexpr std::size_t kBlockHeadBytes = 16;
+inline constexpr std::size_t kBlockAlignment = 8;
+
+enum class BlockType : std::uint8_t { kProcess = 1, kEvents = 2, kEnd = 3 };
+
+// Flags of a stream above the mask of layers.
+inline constexpr std::uint64_t kEveryTimeExact = 1U << 4U;
+inline constexpr std::uint64_t kLayerMask = 0x0f;
+
+inline constexpr std::size_t kRingHeadBytes = 64;
+inline constexpr std::size_t kRecordHeadBytes = 32;
+
+inline constexpr std::size_t kBufferHeadBytes = 8192;
+inline constexpr std::size_t kSegmentTableOffset = 128;
+inline constexpr std::size_t kSegmentEntryBytes = 24;
+inline constexpr std::uint32_t kMaxBufferSegments = 128;
+enum class SegmentKind : std::uint32_t { kBlocks = 1, kRing = 2 };
+
+}  // namespace iotune::recorder

@@ -1,0 +1,61 @@
+// A record of a ring in place (FORMAT.md, "Record in a ring").
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "recorder/format.h"
+
+namespace iotune::recorder {
+
+static_assert(std::endian::native == std::endian::little, "rings are read as they lie in memory");
+
+// A view: the bytes must outlive it. Loads by memcpy, because a buffer of a dead process may
+// hold anything at any address.
+class RingRecord {
+ public:
+  // False where `bytes` does not begin with a whole record. `functions`: their number in the
+  // table that the record was written with.
+  bool read(std::span<const std::byte> bytes, std::size_t functions) noexcept {
+    if (bytes.size() < kRecordHeadBytes) return false;
+    at_ = bytes.data();
+    std::memcpy(&size_, at_, 4);
+    std::memcpy(&function_, at_ + 4, 2);
+    std::memcpy(&keys_, at_ + 24, 2);
+    std::memcpy(&numbers_, at_ + 26, 2);
+    std::memcpy(&text_bytes_, at_ + 28, 4);
+    return size_ % 8 == 0 && size_ <= bytes.size() && text_bytes_ <= size_ &&
+           kRecordHeadBytes + 8 * (std::size_t{keys_} + numbers_) + text_bytes_ <= size_ &&
+           function_ < functions;
+  }
+
+  std::size_t size() const noexcept { return size_; }
+  std::uint16_t function() const noexcept { return function_; }
+  std::uint8_t layers() const noexcept { return std::to_integer<std::uint8_t>(at_[6]); }
+  bool control() const noexcept { return at_[7] != std::byte{0}; }
+  std::uint64_t start_ticks() const noexcept { return word(8); }
+  std::uint64_t duration_ticks() const noexcept { return word(16); }
+  std::uint16_t keys() const noexcept { return keys_; }
+  std::uint16_t numbers() const noexcept { return numbers_; }
+  const std::byte* key_bytes() const noexcept { return at_ + kRecordHeadBytes; }
+  const std::byte* number_bytes() const noexcept { return key_bytes() + 8U * keys_; }
+  std::span<const std::byte> text() const noexcept {
+    return {number_bytes() + 8U * numbers_, text_bytes_};
+  }
+
+ private:
+  std::uint64_t word(std::size_t offset) const noexcept {
+    std::uint64_t value;
+    std::memcpy(&value, at_ + offset, 8);
+    return value;
+  }
+
+  const std::byte* at_ = nullptr;
+  std::uint32_t size_ = 0, text_bytes_ = 0;
+  std::uint16_t function_ = 0, keys_ = 0, numbers_ = 0;
+};
+
+}  // namespace iotune::recorder
