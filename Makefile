@@ -1,0 +1,53 @@
+# Thin: the work is in CMakePresets.json, pyproject.toml and tools/. Every path is
+# relative, so that a checkout may lie in a folder whose name has spaces.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build release install check demo bench soak lint format clean
+
+# Debian's interpreter by path, see tools/setup.sh.
+CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
+NAME ?=
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+setup: ## install what is missing: Debian's packages, .venv
+	@tools/setup.sh packages venv
+
+build: setup ## everything native, preset dev, in build/dev
+	@cmake --preset dev $(CONFIGURE) --log-level=NOTICE
+	@cmake --build --preset dev
+
+release: setup ## the same, preset release, in build/release
+	@cmake --preset release $(CONFIGURE) --log-level=NOTICE
+	@cmake --build --preset release
+
+install: setup ## the Python package, in .venv
+	@tools/setup.sh package
+
+check: setup ## all set-up, build, install and every test: the one command before a commit
+	@tools/check.sh check
+
+soak: setup ## the heavy suites that check leaves out
+	@tools/check.sh soak
+
+demo: install build ## the whole loop on two kernels: record, train, run again, explain
+	@tools/demo.sh
+
+bench: release install ## measure: tests/bench/bench_*.py, or the one called NAME=
+	@tools/bench.sh $(NAME)
+
+lint: setup ## clang-format, clang-tidy, ruff and mypy, changing nothing
+	@tools/setup.sh lint
+	@tools/lint.sh
+
+format: setup ## rewrite sources in the project's format
+	@tools/setup.sh lint
+	@git ls-files -z -- '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0r clang-format -i
+	@.venv/bin/ruff check --fix --quiet . || true
+	@.venv/bin/ruff format --quiet .
+
+clean: ## remove what was built; .venv stays
+	@rm -rf build

@@ -1,0 +1,19 @@
+# iotune_unit_test(name SOURCES a.cpp … [LIBS lib …] [SOAK])
+# One GoogleTest program, each of its tests a ctest of its own with the label unit
+# (or soak: only `make soak` runs those). Everything below tests/unit is also built
+# and run with sanitizers by `make check`.
+include(GoogleTest)
+function(iotune_unit_test name)
+  cmake_parse_arguments(ARG "SOAK" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main)
+  iotune_warnings(${name})
+  iotune_sanitize(${name})
+  set(labels unit)
+  if(ARG_SOAK)
+    set(labels soak)
+  endif()
+  # PRE_TEST: the build does not run what it has just linked, so that a crash in
+  # one program is a failed test and not a failed build.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${labels}" TIMEOUT 120)
+endfunction()

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# tools/check.sh check|soak
+# Runs every step even after a failed one (only a failed build ends the native part),
+# so that one run tells everything, and ends with a summary: what each step took, what
+# printed NOT VERIFIED, and one plain line of totals. Logs: build/check/.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+suite=${1:-check}
+
+# A user's own settings must not decide what the tests see, nor the tests write into
+# the user's database and traces.
+for name in ${!IOTUNE_@} LD_PRELOAD PYTHONHOME PYTHONPATH GTEST_FILTER PYTEST_ADDOPTS CTEST_OUTPUT_ON_FAILURE; do
+  unset "$name"
+done
+results=build/check
+rm -rf "$results"
+mkdir -p "$results/home"
+for kind in DATA STATE CONFIG CACHE; do
+  export "XDG_${kind}_HOME=$PWD/$results/home/${kind,,}"
+done
+
+python=.venv/bin/python
+steps=()
+step() { # name command…
+  local name=$1 status=0 began=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || status=$?
+  steps+=("$status $((SECONDS - began)) $name")
+  return $status
+}
+
+native() { # preset [target]
+  local preset=$1 target=${2:-all}
+  cmake --preset "$preset" -DPython3_EXECUTABLE=/usr/bin/python3 --log-level=NOTICE "${@:3}" &&
+    cmake --build --preset "$preset" --target "$target"
+}
+
+# --no-tests=error: a suite that ran nothing has not passed.
+# The sizes: NOT VERIFIED lines of passing tests are read from these files.
+run_ctest() { # directory junit [arguments]
+  ctest --test-dir "$1" --output-on-failure -j1 --no-tests=error \
+    --test-output-size-passed 1000000 --output-junit "$PWD/$results/$2.xml" "${@:3}"
+}
+
+sanitized_ctest() {
+  ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+    run_ctest build/asan/tests/unit asan -LE soak
+}
+
+run_pytest() { # junit [arguments]
+  "$python" -m pytest -q -ra --junitxml="$results/$1.xml" -o junit_suite_name="$1" "${@:2}"
+}
+
+case $suite in
+  check)
+    step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
+    step "install into .venv" tools/setup.sh package
+    step "pytest: structure" run_pytest structure tests/structure
+    step "pytest: python" run_pytest python tests/python
+    # Only what lies below tests/unit, and what that links: sanitizers are not for the
+    # preload, and kernels would double the time.
+    step "build (preset asan)" native asan tests/unit/all -DIOTUNE_BUILD_KERNELS=OFF &&
+      step "ctest under sanitizers" sanitized_ctest
+    ;;
+  soak)
+    step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
+    step "install into .venv" tools/setup.sh package
+    step "pytest: soak" run_pytest python -m soak tests/python
+    ;;
+  *)
+    echo "check.sh: unknown suite '$suite' (check, soak)" >&2
+    exit 2
+    ;;
+esac
+
+printf '\n== summary\n'
+failed=0
+for line in "${steps[@]}"; do
+  read -r status seconds name <<<"$line"
+  word=ok
+  [ "$status" -eq 0 ] || { word=FAILED; failed=1; }
+  printf '  %-7s %5d s  %s\n' "$word" "$seconds" "$name"
+done
+"$python" tools/check_summary.py "$results" || failed=1
+exit $failed
