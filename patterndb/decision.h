@@ -16,16 +16,16 @@ extern "C" {
 
 /* All strings are NUL-terminated and owned by the caller; NULL means unknown. */
 struct iotune_question {
-  uint32_t version;        /* IOTUNE_DECISION_VERSION */
-  uint32_t ranks;          /* of the communicator that opens the file */
+  uint32_t version; /* IOTUNE_DECISION_VERSION */
+  uint32_t ranks;   /* of the communicator that opens the file */
   uint32_t nodes;
-  uint32_t creating;       /* 1: the file is created, 0: opened */
-  const char* layer;       /* "hdf5" or "mpiio" */
-  const char* program;     /* absolute path of the executable */
-  const char* file;        /* absolute path of the file */
-  const char* mpi;         /* "MPICH 4.0.2" */
-  const char* hdf5;        /* "1.10.8" or NULL */
-  const char* filesystem;  /* "ext4", "cephfs", "lustre", "tmpfs" … */
+  uint32_t creating;      /* 1: the file is created, 0: opened */
+  const char* layer;      /* "hdf5" or "mpiio" */
+  const char* program;    /* absolute path of the executable */
+  const char* file;       /* absolute path of the file */
+  const char* mpi;        /* "MPICH 4.0.2" */
+  const char* hdf5;       /* "1.10.8" or NULL */
+  const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
 };
 
 /* Writes the decision as text into answer[capacity], NUL-terminated:

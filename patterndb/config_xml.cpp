@@ -1,0 +1,222 @@
+#include "patterndb/config_xml.h"
+
+#include <errno.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "patterndb/parameters.h"
+#include "patterndb/places.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+constexpr std::size_t kLargestConfig = 1 << 20;
+constexpr const char* kSections[] = {"High_Level_IO_Library", "Middleware_Layer",
+                                     "Parallel_File_System"};
+// Blue Gene and GPFS knobs of H5Tuner that no parameter stands for.
+constexpr const char* kLeftOut[] = {"bgl_nodes_pset", "IBM_largeblock_io", "IBM_lockless_io"};
+
+template <std::size_t n>
+bool contains(const char* const (&names)[n], const std::string& name) {
+  for (const char* known : names) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
+std::string to_string(const xmlChar* text) {
+  return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
+}
+
+std::string read_whole(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) throw Fault{path + ": " + strerror(errno)};
+  if (!S_ISREG(status.st_mode)) throw Fault{path + ": not a regular file"};
+  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
+  if (!file) throw Fault{path + ": " + strerror(errno)};
+  std::string text(kLargestConfig + 1, '\0');
+  text.resize(fread(text.data(), 1, text.size(), file.get()));
+  if (text.size() > kLargestConfig) throw Fault{path + ": larger than 1 MiB"};
+  return text;
+}
+
+class Document {
+ public:
+  Document(const std::string& text, const std::string& path)
+      : context_(xmlNewParserCtxt(), xmlFreeParserCtxt) {
+    if (!context_) throw Fault{path + ": out of memory"};
+    // Stopped where it begins: no entity is ever declared, so none can be expanded or fetched.
+    context_->sax->internalSubset = [](void* context, const xmlChar*, const xmlChar*,
+                                       const xmlChar*) {
+      auto* parser = static_cast<xmlParserCtxtPtr>(context);
+      parser->_private = parser;
+      xmlStopParser(parser);
+    };
+    tree_.reset(xmlCtxtReadMemory(context_.get(), text.data(), static_cast<int>(text.size()),
+                                  path.c_str(), nullptr,
+                                  XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING));
+    if (context_->_private != nullptr) {
+      throw Fault{path + ": a document type (DOCTYPE) is not allowed"};
+    }
+    if (!tree_ || context_->wellFormed == 0) {
+      const xmlError* fault = xmlCtxtGetLastError(context_.get());
+      std::string what = fault != nullptr && fault->message != nullptr ? fault->message : "no XML";
+      while (!what.empty() && what.back() == '\n') what.pop_back();
+      throw Fault{path + ":" + std::to_string(fault != nullptr ? fault->line : 1) + ": " + what};
+    }
+  }
+
+  xmlNode* root() const { return xmlDocGetRootElement(tree_.get()); }
+
+ private:
+  struct FreeTree {
+    void operator()(xmlDoc* tree) const { xmlFreeDoc(tree); }
+  };
+  std::unique_ptr<xmlParserCtxt, void (*)(xmlParserCtxtPtr)> context_;
+  std::unique_ptr<xmlDoc, FreeTree> tree_;
+};
+
+class ConfigReader {
+ public:
+  ConfigReader(const std::string& xml_path, const std::string& data_file)
+      : xml_path_(xml_path), data_file_(data_file) {}
+
+  Config read() {
+    Document document(read_whole(xml_path_), xml_path_);
+    xmlNode* root = document.root();
+    if (root == nullptr || to_string(root->name) != "Parameters") {
+      fail(root, "the outermost element must be <Parameters>");
+    }
+    for (xmlNode* node = root->children; node != nullptr; node = node->next) {
+      if (!is_element(node)) continue;
+      if (!contains(kSections, to_string(node->name))) {
+        fail(node, "<" + to_string(node->name) +
+                       "> is none of High_Level_IO_Library, Middleware_Layer, "
+                       "Parallel_File_System");
+      }
+      for (xmlNode* leaf = node->children; leaf != nullptr; leaf = leaf->next) {
+        if (is_element(leaf)) read_leaf(leaf);
+      }
+    }
+    for (const auto& [name, found] : for_all_files_) for_this_file_.emplace(name, found);
+    for (const auto& [name, value] : for_this_file_) config_.settings.add(name, value);
+    return std::move(config_);
+  }
+
+ private:
+  [[noreturn]] void fail(const xmlNode* node, const std::string& what) const {
+    long line = node == nullptr ? 1 : xmlGetLineNo(const_cast<xmlNode*>(node));
+    throw Fault{xml_path_ + ":" + std::to_string(line) + ": " + what};
+  }
+
+  bool is_element(const xmlNode* node) const {
+    if (node->type == XML_ELEMENT_NODE) return true;
+    if (node->type == XML_COMMENT_NODE || xmlIsBlankNode(node) != 0) return false;
+    fail(node, "text where an element is expected");
+  }
+
+  std::string value_of(const xmlNode* leaf) const {
+    std::string value;
+    for (const xmlNode* node = leaf->children; node != nullptr; node = node->next) {
+      if (node->type == XML_COMMENT_NODE) continue;
+      if (node->type != XML_TEXT_NODE) fail(leaf, "plain text expected inside the element");
+      value += to_string(node->content);
+    }
+    std::string packed;  // no value of any parameter holds a space
+    for (char c : value) {
+      if (c != ' ' && c != '\t' && c != '\n' && c != '\r') packed += c;
+    }
+    return packed;
+  }
+
+  // H5Tuner matched by substring, so "x.h5" caught "max.h5" too.
+  bool names_data_file(const std::string& name) const {
+    if (name.find('/') == std::string::npos) return name == base_name(data_file_);
+    if (name[0] == '/') return name == data_file_;
+    std::unique_ptr<char, void (*)(void*)> here(getcwd(nullptr, 0), free);
+    return here && std::string(here.get()) + "/" + name == data_file_;
+  }
+
+  void read_leaf(const xmlNode* leaf) {
+    std::string name = to_string(leaf->name);
+    std::optional<std::string> file_name, variable;
+    for (const xmlAttr* attribute = leaf->properties; attribute != nullptr;
+         attribute = attribute->next) {
+      std::string key = to_string(attribute->name);
+      const xmlNode* text = attribute->children;
+      std::string value = text == nullptr ? std::string() : to_string(text->content);
+      if (key == "FileName") {
+        file_name = value;
+      } else if (key == "VariableName" && name == "chunk") {
+        variable = value;
+      } else {
+        fail(leaf, "<" + name + "> has no attribute '" + key + "'");
+      }
+    }
+    bool here = !file_name || names_data_file(*file_name);
+    if (contains(kLeftOut, name) || (variable && find_parameter(name.c_str()) != nullptr)) {
+      if (here) {
+        config_.notes.push_back(name + (variable ? " of one variable" : "") + " (line " +
+                                std::to_string(xmlGetLineNo(leaf)) +
+                                ") is not supported and left out");
+      }
+      return;
+    }
+    const Parameter* parameter = find_parameter(name.c_str());
+    if (parameter == nullptr) fail(leaf, "<" + name + "> is no parameter that iotune knows");
+    std::string value = value_of(leaf);
+    if (const char* fault = fault_of(*parameter, value.c_str())) {
+      fail(leaf, name + " = '" + value + "': the value " + fault);
+    }
+    if (!here) return;
+    auto& settings = file_name ? for_this_file_ : for_all_files_;
+    if (!settings.emplace(name, value).second) fail(leaf, name + " is given twice");
+  }
+
+  std::string xml_path_, data_file_;
+  std::map<std::string, std::string> for_this_file_, for_all_files_;
+  Config config_;
+};
+
+const char* section_of(ParameterLayer layer) {
+  switch (layer) {
+    case ParameterLayer::kMpiioHint:
+      return kSections[1];
+    case ParameterLayer::kFileSystem:
+      return kSections[2];
+    default:
+      return kSections[0];
+  }
+}
+
+}  // namespace
+
+Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept {
+  return guarded<Config>([&] { return ConfigReader(xml_path, data_file).read(); });
+}
+
+std::string config_text(const Settings& settings) {
+  std::string text = "<?xml version=\"1.0\"?>\n<Parameters>\n";
+  for (const char* section : kSections) {
+    std::string leaves;
+    for (const auto& [name, value] : settings.values()) {
+      const Parameter* parameter = find_parameter(name.c_str());
+      if (parameter == nullptr || strcmp(section_of(parameter->layer), section) != 0) continue;
+      // No valid value holds a character that XML would want escaped.
+      leaves += "    <" + name + ">" + value + "</" + name + ">\n";
+    }
+    text += std::string("  <") + section + ">\n" + leaves + "  </" + section + ">\n";
+  }
+  return text + "</Parameters>\n";
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,26 @@
+// Settings in H5Tuner's XML (docs/database.md). Its leaves stand below High_Level_IO_Library,
+// Middleware_Layer or Parallel_File_System and may carry FileName="x.h5"; besides H5Tuner's own
+// names every parameter of patterndb/parameters.h is a leaf.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "patterndb/settings.h"
+
+namespace iotune::patterndb {
+
+struct Config {
+  Settings settings;               // that hold for the file asked about
+  std::vector<std::string> notes;  // leaves that H5Tuner knew and iotune leaves out
+};
+
+// Reads the XML for one data file. FileName must equal its whole base name or its whole path; a
+// leaf with FileName beats one without. The message names the XML file and the line. Unknown
+// tags, document types (so no entities) and a setting given twice are errors.
+Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept;
+
+// XML that read_config() reads back as `settings` for every file.
+std::string config_text(const Settings& settings);
+
+}  // namespace iotune::patterndb

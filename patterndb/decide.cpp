@@ -1,0 +1,177 @@
+#include "patterndb/decide.h"
+
+#include <stdlib.h>
+
+#include <cstdio>
+
+#include "patterndb/config_xml.h"
+#include "patterndb/parameters.h"
+#include "patterndb/pattern_db.h"
+#include "patterndb/places.h"
+#include "patterndb/spool.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+// A program waits in its open: a lock held longer than this leaves the spool for later.
+constexpr int kFoldMilliseconds = 20;
+constexpr int kReadMilliseconds = 200;
+constexpr std::size_t kMostFolded = 64;
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+Decision from_config(const Question& question, const std::string& path) {
+  Result<Config> config = read_config(path, question.file);
+  if (!config) throw Fault{config.error().text()};
+  Decision decision;
+  decision.source = "config";
+  decision.settings = config->settings;
+  decision.message = decision.settings.empty() ? "no setting of " + path + " is for this file"
+                                               : "settings of " + path;
+  for (const std::string& note : config->notes) decision.message += "; " + note;
+  return decision;
+}
+
+PatternDb open_folded(const Places& places, std::string& note) {
+  if (has_spool_files(places.spool)) {
+    Result<PatternDb> db = PatternDb::open(places.database, {Access::kCreate, kFoldMilliseconds});
+    if (db) {
+      Result<IngestReport> report = db->ingest_spool(places.spool, kMostFolded);
+      if (!report) note = "; the spool is left for later (" + report.error().text() + ")";
+      if (report && !report->faults.empty()) note = "; " + report->faults.front();
+      return std::move(*db);
+    }
+  }
+  Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, kReadMilliseconds});
+  if (!db) throw Fault{db.error().text()};
+  return std::move(*db);
+}
+
+std::string evidence(const TuningRow& row) {
+  std::string text;
+  if (!row.workload.empty()) text += " for " + row.workload;
+  if (row.gain) text += ", gain " + number(*row.gain);
+  if (row.low && row.high) text += " [" + number(*row.low) + ", " + number(*row.high) + "]";
+  if (row.rounds > 0) text += " in " + std::to_string(row.rounds) + " rounds";
+  return text;
+}
+
+// What a database says never changes how others can read the file: that only a user asks for.
+Settings without_layout(const Settings& settings, std::string& message) {
+  Settings kept;
+  for (const auto& [name, value] : settings.values()) {
+    const Parameter* parameter = find_parameter(name.c_str());
+    if (parameter != nullptr && parameter->disk == DiskEffect::kLayout) {
+      message += "; " + name + " left out, it changes the layout and must be asked for";
+    } else {
+      kept.add(name, value);
+    }
+  }
+  return kept;
+}
+
+void apply(const TuningRow& row, Decision& decision) {
+  decision.source = row.state == State::kUntrained ? "untrained" : "exact";
+  decision.state = row.state;
+  decision.row = row.id;
+  switch (row.state) {
+    case State::kUntrained:
+      decision.message = "pattern known, not trained on this platform: iotune train";
+      return;
+    case State::kDefaultIsBest:
+      decision.message = "measured" + evidence(row) + ": the default is best";
+      return;
+    case State::kReverted:
+      decision.message = "taken back, it measured worse than the default";
+      return;
+    case State::kRefused:
+      decision.message = "refused before" + evidence(row);
+      return;
+    case State::kTuned:
+      break;
+  }
+  Result<Settings> settings = Settings::parse(row.settings);
+  if (!settings) {
+    decision.state = State::kRefused;
+    decision.message = "row " + std::to_string(row.id) +
+                       " holds settings that this iotune does not know: " + settings.error().text();
+    return;
+  }
+  decision.message = "trained" + evidence(row);
+  if (row.descriptor != decision.pattern) {
+    decision.message += "; equal in bytes to " + row.descriptor;
+  }
+  decision.settings = without_layout(*settings, decision.message);
+}
+
+Decision from_database(const Question& question, const Places& places) {
+  std::string note;
+  PatternDb db = open_folded(places, note);
+  Workload workload{base_name(question.program), masked_name(question.file), question.ranks,
+                    question.nodes};
+  Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
+  if (!pattern) throw Fault{pattern.error().text()};
+  Decision decision;
+  if (!*pattern) {
+    decision.message = "workload " + workload.program + " " + workload.file + " on " +
+                       std::to_string(workload.ranks) + " ranks and " +
+                       std::to_string(workload.nodes) + " nodes was never observed" + note;
+    return decision;
+  }
+  decision.pattern = (*pattern)->descriptor;
+  Platform platform{question.filesystem.empty() ? filesystem_of(question.file)
+                                                : canonical_filesystem(question.filesystem),
+                    question.mpi, question.hdf5, host_class()};
+  Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
+  if (!row) throw Fault{row.error().text()};
+  apply(*row ? **row : TuningRow(), decision);
+  decision.message += note;
+  return decision;
+}
+
+}  // namespace
+
+Question question_from(const iotune_question& question) {
+  auto text = [](const char* string) { return std::string(string == nullptr ? "" : string); };
+  return {text(question.layer), text(question.program), text(question.file),
+          text(question.mpi),   text(question.hdf5),    text(question.filesystem),
+          question.ranks,       question.nodes,         question.creating != 0};
+}
+
+Places places_from_environment() {
+  const char* config = secure_getenv("IOTUNE_CONFIG");
+  return {default_db_path(), default_spool_dir(), config == nullptr ? "" : config};
+}
+
+Result<Decision> decide(const Question& question, const Places& places) noexcept {
+  return guarded<Decision>([&] {
+    return places.config.empty() ? from_database(question, places)
+                                 : from_config(question, places.config);
+  });
+}
+
+std::string decision_text(const Decision& decision) {
+  std::string text = "iotune-decision 1\nsource " + decision.source + "\nstate " +
+                     state_name(decision.state) + "\nrow " + std::to_string(decision.row) +
+                     "\ndistance " + number(decision.distance) + "\n";
+  if (!decision.pattern.empty()) text += "pattern " + one_line(decision.pattern) + "\n";
+  text += "message " + one_line(decision.message) + "\n";
+  for (const auto& [name, value] : decision.settings.values()) {
+    text += "set " + name + " " + value + "\n";
+  }
+  return text + "end\n";
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,42 @@
+// The decision at a file's open: see decision.h for the words.
+#pragma once
+
+#include <string>
+
+#include "patterndb/decision.h"
+#include "patterndb/records.h"
+
+namespace iotune::patterndb {
+
+struct Question {
+  std::string layer, program, file, mpi, hdf5, filesystem;
+  std::uint32_t ranks = 1, nodes = 1;
+  bool creating = true;
+};
+
+Question question_from(const iotune_question& question);  // unknown strings are empty
+
+struct Places {
+  std::string database, spool;
+  std::string config;  // IOTUNE_CONFIG, empty: none
+};
+
+Places places_from_environment();
+
+struct Decision {
+  std::string source = "unknown";
+  State state = State::kUntrained;
+  std::int64_t row = -1;
+  double distance = 0;
+  std::string pattern, message;
+  Settings settings;
+};
+
+// Folds the spool first where the database is writable and unlocked. An error means that there
+// is no decision to be had.
+Result<Decision> decide(const Question& question, const Places& places) noexcept;
+
+// The text of decision.h, ends with "end\n".
+std::string decision_text(const Decision& decision);
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,66 @@
+// The two look-ups of a decision.
+#include "patterndb/pattern_db.h"
+#include "patterndb/sqlite.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+std::optional<double> real_or_none(const sqlite::Statement& statement, int column) {
+  if (statement.null(column)) return std::nullopt;
+  return statement.real(column);
+}
+
+}  // namespace
+
+Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& workload,
+                                                          bool creating) noexcept {
+  return guarded<std::optional<KnownPattern>>([&]() -> std::optional<KnownPattern> {
+    // A new file is written first, an old one is most often opened to be read.
+    sqlite::Statement statement(
+        *connection_,
+        "SELECT p.byte_key, p.descriptor FROM workloads w "
+        "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
+        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND wp.speaker=1 "
+        "ORDER BY p.op = ? DESC, wp.last_seen DESC, p.id LIMIT 1");
+    statement.bind(1, workload.program).bind(2, workload.file);
+    statement.bind(3, workload.ranks).bind(4, workload.nodes);
+    statement.bind(5, std::string(creating ? "write" : "read"));
+    if (!statement.step()) return std::nullopt;
+    return KnownPattern{statement.text(0), statement.text(1)};
+  });
+}
+
+Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byte_key,
+                                                          const Platform& platform) noexcept {
+  return guarded<std::optional<TuningRow>>([&]() -> std::optional<TuningRow> {
+    sqlite::Statement statement(
+        *connection_,
+        "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
+        "(SELECT w.program || ' ' || w.file FROM workload_patterns wp "
+        " JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = p.id "
+        " ORDER BY wp.last_seen DESC LIMIT 1) "
+        "FROM patterns p JOIN tunings t ON t.pattern = p.id "
+        "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
+        "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
+        "AND (?4 = '' OR f.hdf5 = ?4) AND (?5 = '' OR f.host_class = ?5) "
+        "ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
+    statement.bind(1, byte_key).bind(2, platform.filesystem).bind(3, platform.mpi);
+    statement.bind(4, platform.hdf5).bind(5, platform.host_class);
+    if (!statement.step()) return std::nullopt;
+    TuningRow row;
+    row.id = statement.integer(0);
+    Json state = statement.text(1);
+    row.state = read_state(Node(state, "tunings/" + std::to_string(row.id) + "/state"));
+    row.settings = statement.text(2);
+    row.descriptor = statement.text(3);
+    row.gain = real_or_none(statement, 4);
+    row.low = real_or_none(statement, 5);
+    row.high = real_or_none(statement, 6);
+    row.rounds = static_cast<std::uint64_t>(statement.integer(7));
+    row.workload = statement.text(8);
+    return row;
+  });
+}
+
+}  // namespace iotune::patterndb

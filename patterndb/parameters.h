@@ -1,0 +1,193 @@
+// The settings that iotune knows, one table for the preload's tuner, the database, XML, Python
+// and the command line. Names are those of HDF5, ROMIO and Lustre. Uses no C++ run time: the
+// preload includes it. Reasons behind the gates: docs/database.md.
+#pragma once
+
+#include <stdint.h>
+
+namespace iotune {
+
+enum class ParameterLayer : uint8_t {
+  kFileAccess,       // HDF5 file access property list
+  kDatasetAccess,    // HDF5 dataset access property list
+  kDatasetCreation,  // HDF5 dataset creation property list
+  kMpiioHint,        // MPI_Info of MPI_File_open
+  kFileSystem,       // placement, passed as MPI_Info too
+};
+
+enum class ParameterKind : uint8_t {
+  kBytes,   // one integer
+  kCount,   // one integer
+  kChoice,  // enable | disable | automatic
+  kSwitch,  // enable | disable
+  kText,
+  kPair,  // two integers: threshold,alignment
+  kList,  // integers separated by commas
+};
+
+enum class DiskEffect : uint8_t {
+  kNone,        // equal bytes on disk
+  kAllocation,  // other offsets and file size, equal h5dump
+  kLayout,      // readers of offsets and external tools notice: opt-in
+  kPlacement,   // where the file system puts the bytes of a new file
+};
+
+struct Parameter {
+  const char* name;
+  ParameterLayer layer;
+  ParameterKind kind;
+  const char* unit;
+  int64_t min;
+  int64_t max;
+  int64_t multiple;  // of which every integer must be a multiple
+  DiskEffect disk;
+  bool trainable;    // may be a candidate in training; within a run only with DiskEffect::kNone
+  const char* gate;  // what must hold before it is applied
+};
+
+inline constexpr int64_t kKiB = 1024;
+inline constexpr int64_t kMiB = 1024 * kKiB;
+inline constexpr int64_t kGiB = 1024 * kMiB;
+// ROMIO reads its byte hints into an int.
+inline constexpr int64_t kLargestHint = 2147483647;
+inline constexpr unsigned kLongestTextValue = 255;
+
+inline constexpr Parameter kParameters[] = {
+    {"alignment", ParameterLayer::kFileAccess, ParameterKind::kPair, "bytes", 0, kGiB, 1,
+     DiskEffect::kAllocation, true,
+     "agreed by all ranks; growth of files of small objects is capped by a higher threshold"},
+    {"meta_block_size", ParameterLayer::kFileAccess, ParameterKind::kBytes, "bytes", 0, 64 * kMiB,
+     1, DiskEffect::kAllocation, true, "agreed by all ranks; growth capped"},
+    {"sieve_buf_size", ParameterLayer::kFileAccess, ParameterKind::kBytes, "bytes", 0, kGiB, 1,
+     DiskEffect::kNone, true, "memory per open dataset and rank"},
+    {"coll_metadata_write", ParameterLayer::kFileAccess, ParameterKind::kSwitch, "", 0, 0, 1,
+     DiskEffect::kNone, true, "agreed by all ranks; MPI-IO driver only"},
+    {"chunk_cache", ParameterLayer::kDatasetAccess, ParameterKind::kBytes, "bytes", 0, 4 * kGiB, 1,
+     DiskEffect::kNone, true,
+     "memory per dataset and rank: reads of chunked datasets, under a cap"},
+    {"chunk", ParameterLayer::kDatasetCreation, ParameterKind::kList, "elements", 1,
+     INT64_C(4294967295), 1, DiskEffect::kLayout, false,
+     "only when asked for; never where the program set a layout"},
+    {"cb_nodes", ParameterLayer::kMpiioHint, ParameterKind::kCount, "aggregators", 1, 1000000, 1,
+     DiskEffect::kNone, true,
+     "agreed by all ranks; without cb_config_list ROMIO keeps one aggregator a host"},
+    {"cb_config_list", ParameterLayer::kMpiioHint, ParameterKind::kText, "", 0, 0, 1,
+     DiskEffect::kNone, true, "agreed by all ranks; goes with cb_nodes"},
+    {"cb_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
+     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per aggregator"},
+    {"romio_cb_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true,
+     "agreed by all ranks; disable needs MPICH 4.0 or newer while writes are sieved, never on NFS"},
+    {"romio_cb_read", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true, "agreed by all ranks"},
+    {"romio_ds_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true,
+     "agreed by all ranks; enable only where file locks are coherent between nodes"},
+    {"romio_ds_read", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true, "agreed by all ranks"},
+    {"ind_rd_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
+     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per rank"},
+    {"ind_wr_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
+     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per rank"},
+    {"striping_factor", ParameterLayer::kFileSystem, ParameterKind::kCount, "targets", 1, 2000, 1,
+     DiskEffect::kPlacement, true, "new files only; a layout that the user set is left alone"},
+    {"striping_unit", ParameterLayer::kFileSystem, ParameterKind::kBytes, "bytes", 64 * kKiB,
+     kLargestHint - kLargestHint % (64 * kKiB), 64 * kKiB, DiskEffect::kPlacement, true,
+     "new files only; a layout that the user set is left alone"},
+};
+
+namespace parameter_detail {
+
+constexpr bool equal(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+// Reads the digits at `text` and moves it behind them. False where there are none or too many.
+constexpr bool take_integer(const char*& text, int64_t& value) {
+  const char* start = text;
+  value = 0;
+  while (*text >= '0' && *text <= '9') {
+    if (text - start >= 18) return false;
+    value = value * 10 + (*text - '0');
+    ++text;
+  }
+  return text != start;
+}
+
+constexpr const char* fault_of_integer(const Parameter& parameter, int64_t value, int64_t min) {
+  if (value < min) return "is too small";
+  if (value > parameter.max) return "is too large";
+  if (value % parameter.multiple != 0) return "is not a multiple of 65536";
+  return nullptr;
+}
+
+constexpr const char* fault_of_integers(const Parameter& parameter, const char* value) {
+  unsigned n = 0;
+  while (true) {
+    int64_t integer = 0;
+    if (!take_integer(value, integer)) return "is not made of plain integers";
+    // The second value of a pair is a divisor.
+    int64_t min = parameter.kind == ParameterKind::kPair && n == 1 ? 1 : parameter.min;
+    if (const char* fault = fault_of_integer(parameter, integer, min)) return fault;
+    ++n;
+    if (*value == '\0') break;
+    if (*value != ',') return "is not made of plain integers";
+    ++value;
+  }
+  if (parameter.kind == ParameterKind::kPair) return n == 2 ? nullptr : "needs two integers";
+  if (parameter.kind == ParameterKind::kList) return n <= 32 ? nullptr : "has too many integers";
+  return n == 1 ? nullptr : "needs one integer";
+}
+
+// ROMIO's grammar of cb_config_list uses no other characters; ';' and line ends would break the
+// canonical text and the decision's lines.
+constexpr const char* fault_of_text(const char* value) {
+  unsigned n = 0;
+  for (; value[n] != '\0'; ++n) {
+    char c = value[n];
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '*' || c == ':' || c == ',' || c == '.' || c == '-' || c == '_';
+    if (!plain) return "holds a character that no hint uses";
+    if (n >= kLongestTextValue) return "is too long";
+  }
+  return n > 0 ? nullptr : "is empty";
+}
+
+}  // namespace parameter_detail
+
+// The parameter of that name, or nullptr.
+constexpr const Parameter* find_parameter(const char* name) {
+  for (const Parameter& parameter : kParameters) {
+    if (parameter_detail::equal(parameter.name, name)) return &parameter;
+  }
+  return nullptr;
+}
+
+// nullptr where `value` is valid, else the fault as the end of a sentence ("is too large").
+constexpr const char* fault_of(const Parameter& parameter, const char* value) {
+  using parameter_detail::equal;
+  switch (parameter.kind) {
+    case ParameterKind::kChoice:
+      if (equal(value, "automatic")) return nullptr;
+      [[fallthrough]];
+    case ParameterKind::kSwitch:
+      if (equal(value, "enable") || equal(value, "disable")) return nullptr;
+      return parameter.kind == ParameterKind::kSwitch ? "is neither enable nor disable"
+                                                      : "is not enable, disable or automatic";
+    case ParameterKind::kText:
+      return parameter_detail::fault_of_text(value);
+    default:
+      return parameter_detail::fault_of_integers(parameter, value);
+  }
+}
+
+constexpr const char* validate(const char* name, const char* value) {
+  const Parameter* parameter = find_parameter(name);
+  return parameter == nullptr ? "is no parameter of iotune" : fault_of(*parameter, value);
+}
+
+}  // namespace iotune

@@ -1,0 +1,114 @@
+// The pattern database: patterns, the settings measured for them, and what runs observed.
+//
+// A PatternDb owns one SQLite connection; one thread at a time may use it. Rollback journal,
+// never WAL, which network file systems corrupt. No function throws; a failed one leaves the
+// database as it was. Functions that return text return one JSON document.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "patterndb/records.h"
+#include "patterndb/result.h"
+
+namespace iotune::patterndb {
+
+namespace sqlite {
+class Connection;
+}
+
+inline constexpr int kSchemaVersion = 1;
+
+enum class Access {
+  kReadOnly,
+  kReadWrite,
+  kCreate,  // kReadWrite, and a missing database is made with its folder, private to the user
+};
+
+struct OpenOptions {
+  Access access = Access::kReadOnly;
+  int busy_milliseconds = 500;  // how long to wait for another process's lock
+};
+
+struct IngestReport {
+  std::size_t files = 0;            // folded in and unlinked
+  std::size_t observations = 0;     // new rows
+  std::size_t left = 0;             // spool files beyond the limit
+  std::vector<std::string> faults;  // one line for each file renamed to *.bad
+};
+
+// An answer as stored.
+struct TuningRow {
+  std::int64_t id = -1;
+  State state = State::kUntrained;
+  std::string settings;    // canonical text, not validated
+  std::string descriptor;  // of the pattern that was trained
+  std::string workload;    // "program file" that shows this pattern, for messages
+  std::optional<double> gain, low, high;
+  std::uint64_t rounds = 0;
+};
+
+struct KnownPattern {
+  std::string byte_key, descriptor;
+};
+
+// Empty members match everything.
+struct PlatformFilter {
+  std::string filesystem, mpi, hdf5, host_class;
+};
+
+class PatternDb {
+ public:
+  // Refuses, with a message that names the path: a missing file (but kCreate), a damaged one,
+  // another program's, a newer schema, and a file that a stranger owns and others may write.
+  // A file that the user cannot write is taken for a site's snapshot, which changes by rename
+  // only: it is read without locks.
+  static Result<PatternDb> open(const std::string& path, OpenOptions options) noexcept;
+
+  PatternDb(PatternDb&&) noexcept;
+  PatternDb& operator=(PatternDb&&) noexcept;
+  ~PatternDb();
+
+  const std::string& path() const;
+
+  // Folds the folder's spool files into the database in one transaction, then unlinks them. A
+  // file that is no observation becomes NAME.bad. A missing folder is an empty one.
+  Result<IngestReport> ingest_spool(const std::string& folder, std::size_t most_files) noexcept;
+  // Adds one observation under a spool file's name. False where that name was counted before.
+  Result<bool> add_observation(const Observation& observation, const std::string& name) noexcept;
+  // Returns the row, an old one where the very same answer is there already.
+  Result<std::int64_t> add_tuning(const Tuning& tuning) noexcept;
+
+  // What speaks for the workload's file: writes where `creating` or no reads are known, else
+  // reads. Nothing where the workload was never observed.
+  Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;
+  // The newest answer for that pattern, whichever program it was trained for.
+  Result<std::optional<TuningRow>> newest_tuning(const std::string& byte_key,
+                                                 const Platform& platform) noexcept;
+
+  Result<std::string> list() noexcept;                      // every pattern with its answers
+  Result<std::string> show(std::int64_t pattern) noexcept;  // one pattern with all evidence
+  // `text`: a descriptor in elements (of any size, or of element_bytes, then equal bytes match
+  // too), a descriptor in bytes, or a whole byte key.
+  Result<std::string> query(std::string_view text,
+                            std::optional<std::uint64_t> element_bytes) noexcept;
+  // Observed patterns that speak for a file and have no answer on the platform they ran on.
+  Result<std::string> untrained(const PlatformFilter& filter) noexcept;
+  // Seconds per settings, of one pattern (by byte key) or of one workload.
+  Result<std::string> observations(std::optional<std::int64_t> pattern,
+                                   const std::optional<Workload>& workload) noexcept;
+
+  Result<std::string> export_json() noexcept;
+  // All or nothing. The message names `source` and the JSON pointer of the fault. What is there
+  // already is not doubled. Returns counts of new rows.
+  Result<std::string> import_json(const std::string& text, const std::string& source) noexcept;
+
+ private:
+  explicit PatternDb(std::unique_ptr<sqlite::Connection> connection);
+  std::unique_ptr<sqlite::Connection> connection_;
+};
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,105 @@
+#include "patterndb/places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "patterndb/filesystems.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string data_folder() {
+  std::string xdg = variable("XDG_DATA_HOME");
+  if (!xdg.empty() && xdg[0] == '/') return xdg + "/iotune";  // relative ones are invalid there
+  std::string home = variable("HOME");
+  return home.empty() ? std::string() : home + "/.local/share/iotune";
+}
+
+}  // namespace
+
+std::string default_db_path() {
+  std::string named = variable("IOTUNE_DB");
+  if (!named.empty()) return named;
+  std::string folder = data_folder();
+  return folder.empty() ? std::string() : folder + "/patterns.db";
+}
+
+std::string default_spool_dir() {
+  std::string folder = data_folder();
+  return folder.empty() ? std::string() : folder + "/spool";
+}
+
+std::string reason_to_refuse(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return {};
+  if (!S_ISREG(status.st_mode)) return path + ": not a regular file";
+  if (status.st_uid != geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return path + ": refused, it belongs to another user (uid " + std::to_string(status.st_uid) +
+           ") and others may write it";
+  }
+  return {};
+}
+
+void make_private_folder(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
+      throw Fault{part + ": " + strerror(errno)};
+    }
+    if (slash == std::string::npos) break;
+  }
+}
+
+std::string base_name(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string masked_name(std::string_view path) {
+  std::string masked;
+  bool in_digits = false;
+  for (char c : base_name(path)) {
+    bool digit = c >= '0' && c <= '9';
+    if (!digit) masked += c;
+    if (digit && !in_digits) masked += '#';
+    in_digits = digit;
+  }
+  return masked;
+}
+
+std::string filesystem_of(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct statfs status;
+  if (statfs(folder.c_str(), &status) != 0) return "unknown";
+  return filesystem_name(static_cast<std::uint64_t>(status.f_type));
+}
+
+std::string canonical_filesystem(std::string_view name) {
+  if (name == "ext2" || name == "ext3" || name == "ext2/ext3") return "ext4";
+  if (name == "overlayfs") return "overlay";
+  if (name == "nfs4" || name == "nfs3") return "nfs";
+  if (name == "ceph") return "cephfs";
+  if (name.substr(0, 5) == "fuse.") return "fuse";
+  if (name == "cifs" || name == "smb2" || name == "smb3") return "smb";
+  if (name == "wekafs") return "weka";
+  return std::string(name);
+}
+
+std::string host_class() {
+  struct utsname names;
+  return uname(&names) == 0 ? std::string(names.machine) : std::string();
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,33 @@
+// Settings: parameter names with valid values, and their canonical text.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "patterndb/result.h"
+
+namespace iotune::patterndb {
+
+class Settings {
+ public:
+  // Reads "name=value;name=value" in any order. The empty text is the default: no settings.
+  static Result<Settings> parse(std::string_view text) noexcept;
+  // Reads {"name": "value" or integer, …}.
+  static Result<Settings> from_json(const nlohmann::json& object) noexcept;
+
+  // Canonical: sorted by name, no trailing semicolon. Equal settings have equal texts.
+  std::string text() const;
+  nlohmann::json to_json() const;
+  const std::map<std::string, std::string>& values() const { return values_; }
+  bool empty() const { return values_.empty(); }
+
+  // Throws Fault where the name is unknown, the value invalid or the name given before.
+  void add(const std::string& name, const std::string& value);
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace iotune::patterndb

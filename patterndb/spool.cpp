@@ -1,0 +1,170 @@
+// Folding the spool into the database.
+#include "patterndb/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "patterndb/pattern_db.h"
+#include "patterndb/rows.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+constexpr off_t kLargestSpoolFile = 64 << 20;
+
+std::vector<std::string> spool_files(const std::string& folder) {
+  std::vector<std::string> names;
+  std::unique_ptr<DIR, int (*)(DIR*)> open_folder(opendir(folder.c_str()), closedir);
+  if (!open_folder) {
+    if (errno == ENOENT || errno == ENOTDIR) return names;
+    throw Fault{folder + ": " + strerror(errno)};
+  }
+  std::string_view suffix = kSpoolSuffix;
+  while (const dirent* entry = readdir(open_folder.get())) {
+    std::string_view name = entry->d_name;
+    if (name[0] == '.' || name.size() <= suffix.size()) continue;
+    if (name.substr(name.size() - suffix.size()) == suffix) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());  // names begin with the time
+  return names;
+}
+
+std::string contents(const std::string& path) {
+  struct Descriptor {
+    int number;
+    ~Descriptor() {
+      if (number >= 0) close(number);
+    }
+  } file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
+  struct stat status;
+  if (file.number < 0 || fstat(file.number, &status) != 0) throw Fault{strerror(errno)};
+  if (!S_ISREG(status.st_mode)) throw Fault{"not a regular file"};
+  if (status.st_uid != geteuid()) throw Fault{"it belongs to another user"};
+  if (status.st_size > kLargestSpoolFile) throw Fault{"larger than 64 MiB"};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    ssize_t n = read(file.number, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Fault{strerror(errno)};
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  text.resize(done);
+  return text;
+}
+
+// The pattern that a file's seconds are booked on: the speaker of the direction with more bytes.
+std::size_t leading_use(const ObservedFile& file) {
+  bool write = file.bytes_written >= file.bytes_read;
+  for (std::size_t i = 0; i < file.uses.size(); ++i) {
+    if (file.uses[i].speaker && file.uses[i].pattern.write == write) return i;
+  }
+  for (std::size_t i = 0; i < file.uses.size(); ++i) {
+    if (file.uses[i].speaker) return i;
+  }
+  return file.uses.size();
+}
+
+bool store(sqlite::Connection& connection, const Observation& observation, const ObservedFile& file,
+           const std::string& name, std::int64_t item) {
+  std::int64_t workload = rows::workload(connection, file.workload);
+  std::vector<std::int64_t> patterns;
+  for (const PatternUse& use : file.uses) {
+    patterns.push_back(rows::pattern(connection, use.pattern));
+    rows::use(connection, {workload, patterns.back(), use.datasets, use.repeats, use.speaker,
+                           file.observed_at});
+  }
+  std::size_t leading = leading_use(file);
+  bool has_pattern = leading < file.uses.size();
+  return rows::observation(
+      connection,
+      {name, item, observation.run, observation.trace, observation.program, file.path, workload,
+       rows::platform(connection, file.platform), has_pattern ? patterns[leading] : 0,
+       has_pattern ? file.uses[leading].dataset : std::string(),
+       rows::settings(connection, file.settings.text()), file.decision_source, file.decision_row,
+       file.bytes_written, file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at});
+}
+
+// Returns the number of new rows. Inside the caller's transaction.
+std::size_t store(sqlite::Connection& connection, const Observation& observation,
+                  const std::string& name) {
+  sqlite::Statement counted(connection, "SELECT 1 FROM observations WHERE spool_file=? LIMIT 1");
+  if (counted.bind(1, name).step()) return 0;
+  std::size_t added = 0;
+  for (std::size_t i = 0; i < observation.files.size(); ++i) {
+    added +=
+        store(connection, observation, observation.files[i], name, static_cast<std::int64_t>(i));
+  }
+  return added;
+}
+
+Observation read_spool_file(const std::string& path) {
+  Json json = parse_json(contents(path), "JSON");
+  return read_observation(Node(json, ""));
+}
+
+void set_aside(const std::string& path, const std::string& why, IngestReport& report) {
+  std::string bad = path + ".bad";
+  std::string fate = rename(path.c_str(), bad.c_str()) == 0 ? "now " + bad : "left there";
+  report.faults.push_back(path + ": " + why + "; " + fate);
+}
+
+}  // namespace
+
+bool has_spool_files(const std::string& folder) noexcept {
+  Result<bool> found = guarded<bool>([&] { return !spool_files(folder).empty(); });
+  return found && *found;
+}
+
+Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
+                                             std::size_t most_files) noexcept {
+  return guarded<IngestReport>([&] {
+    IngestReport report;
+    std::vector<std::string> names = spool_files(folder);
+    if (names.size() > most_files) {
+      report.left = names.size() - most_files;
+      names.resize(most_files);
+    }
+    std::vector<std::pair<std::string, Observation>> observations;
+    for (const std::string& name : names) {
+      std::string path = folder + "/" + name;
+      try {
+        observations.emplace_back(name, read_spool_file(path));
+      } catch (const Fault& fault) {
+        // Two processes may fold one spool: what the other took is no fault.
+        if (access(path.c_str(), F_OK) == 0) set_aside(path, fault.message, report);
+      }
+    }
+    if (observations.empty()) return report;
+    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
+    for (const auto& [name, observation] : observations) {
+      report.observations += store(*connection_, observation, name);
+    }
+    transaction.commit();
+    for (const auto& [name, observation] : observations) {
+      report.files += unlink((folder + "/" + name).c_str()) == 0;
+    }
+    return report;
+  });
+}
+
+Result<bool> PatternDb::add_observation(const Observation& observation,
+                                        const std::string& name) noexcept {
+  return guarded<bool>([&] {
+    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
+    bool added = store(*connection_, observation, name) > 0;
+    transaction.commit();
+    return added;
+  });
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,6 @@
+find_package(SQLite3 REQUIRED)
+find_package(LibXml2 REQUIRED)
+add_library(iotune_sqlite INTERFACE)
+add_library(iotune_xml INTERFACE)
+target_link_libraries(iotune_sqlite INTERFACE SQLite::SQLite3)
+target_link_libraries(iotune_xml INTERFACE LibXml2::LibXml2)
