@@ -1,0 +1,224 @@
+/* iotune-replay: reissues the HDF5 calls of a plan file (PLAN.md) and says how
+ * long they took. */
+#include <errno.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "replay_file.h"
+
+struct options {
+  const char* plan;
+  const char* file_dir;
+  int repeat;
+  bool prepare, verify, overwrite, help;
+};
+
+static const char usage[] =
+    "usage: mpirun -n RANKS iotune-replay [options] PLAN\n"
+    "  --file-dir DIR  put every file into DIR; files there may be replaced\n"
+    "  --repeat N      rounds, each from the same start\n"
+    "  --prepare       write files first that are opened and do not exist\n"
+    "  --verify        fill and compare by a formula; not for measuring\n"
+    "  --overwrite     replace existing files in their own directories\n"
+    "  --help          print this\n";
+
+static bool refuse(char error[512], const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error, 512, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+static bool parse_repeat(const char* text, int* repeat) {
+  char* end;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (errno != 0 || end == text || *end != '\0' || value < 1 || value > 1000000) return false;
+  *repeat = (int)value;
+  return true;
+}
+
+static bool parse(int argc, char** argv, struct options* options, char error[512]) {
+  *options = (struct options){.repeat = 1};
+  for (int i = 1; i < argc; i++) {
+    const char* argument = argv[i];
+    bool dir = strcmp(argument, "--file-dir") == 0, repeat = strcmp(argument, "--repeat") == 0;
+    if (dir || repeat) {
+      const char* value = argv[++i];
+      if (value == NULL) return refuse(error, "%s: its value is missing", argument);
+      if (dir) options->file_dir = value;
+      if (repeat && !parse_repeat(value, &options->repeat))
+        return refuse(error, "--repeat %s: not a possible value", value);
+    } else if (strcmp(argument, "--prepare") == 0) {
+      options->prepare = true;
+    } else if (strcmp(argument, "--verify") == 0) {
+      options->verify = true;
+    } else if (strcmp(argument, "--overwrite") == 0) {
+      options->overwrite = true;
+    } else if (strcmp(argument, "--help") == 0) {
+      options->help = true;
+    } else if (argument[0] == '-' && argument[1] != '\0') {
+      return refuse(error, "%s: there is no such option", argument);
+    } else if (options->plan != NULL) {
+      return refuse(error, "%s: one plan is enough", argument);
+    } else {
+      options->plan = argument;
+    }
+  }
+  return options->help || options->plan != NULL || refuse(error, "PLAN is missing");
+}
+
+static void move_to(struct plan* plan, const char* dir) {
+  for (size_t i = 0; i < plan->files; i++) {
+    char* old = plan->file[i].path;
+    const char* slash = strrchr(old, '/');
+    const char* last = slash != NULL ? slash + 1 : old;
+    size_t size = strlen(dir) + strlen(last) + 2;
+    char* path = malloc(size);
+    if (path == NULL) replay_fail(old, "out of memory");
+    snprintf(path, size, "%s/%s", dir, last);
+    free(old);
+    plan->file[i].path = path;
+  }
+}
+
+/* The lowest rank with the earliest fault speaks: ranks read different parts. */
+static bool read_plan(const struct options* options, int rank, int ranks, struct plan* plan) {
+  struct plan_error error;
+  bool right = plan_read(options->plan, rank, ranks, plan, &error);
+  long own = right ? LONG_MAX : error.line, first;
+  MPI_Allreduce(&own, &first, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
+  if (first == LONG_MAX) return true;
+  int mine = own == first ? rank : INT_MAX, speaker;
+  MPI_Allreduce(&mine, &speaker, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (rank == speaker && first > 0)
+    fprintf(stderr, "%s:%ld: %s\n", options->plan, first, error.text);
+  else if (rank == speaker)
+    fprintf(stderr, "%s: %s\n", options->plan, error.text);
+  return false;
+}
+
+/* The first part that names this file decides how it comes into being. */
+static bool first_of_its_name(const struct plan* plan, size_t part) {
+  for (size_t i = 0; i < part; i++)
+    if (strcmp(plan->file[i].path, plan->file[part].path) == 0) return false;
+  return true;
+}
+
+static bool exists_anywhere(const char* path, int rank) {
+  int exists = rank == 0 && access(path, F_OK) == 0;
+  MPI_Bcast(&exists, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  return exists != 0;
+}
+
+/* A plan names the files of a real run: those are not ours to replace. */
+static bool may_write(const struct plan* plan, const struct options* options, int rank) {
+  if (options->file_dir != NULL || options->overwrite) return true;
+  for (size_t i = 0; i < plan->files; i++) {
+    const struct plan_file* file = &plan->file[i];
+    if ((!file->create && !file->writes) || !exists_anywhere(file->path, rank)) continue;
+    if (rank == 0)
+      fprintf(stderr, "iotune-replay: %s exists: give --file-dir, or --overwrite to replace it\n",
+              file->path);
+    return false;
+  }
+  return true;
+}
+
+/* Under another name until it is whole, so that an interrupted one is not taken for it. */
+static void prepare_files(const struct plan* plan, int rank, struct replay_buffer* buffer) {
+  for (size_t i = 0; i < plan->files; i++) {
+    const char* path = plan->file[i].path;
+    if (plan->file[i].create || !first_of_its_name(plan, i) || exists_anywhere(path, rank)) continue;
+    char part[PATH_MAX];
+    if (snprintf(part, sizeof part, "%s.preparing", path) >= (int)sizeof part)
+      replay_fail(path, "the name is too long");
+    replay_prepare(plan, i, part, buffer);
+    if (rank == 0 && rename(part, path) != 0) replay_fail(path, strerror(errno));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+static void remove_created(const struct plan* plan, int rank) {
+  for (size_t i = 0; rank == 0 && i < plan->files; i++) {
+    const struct plan_file* file = &plan->file[i];
+    if (!file->create || !first_of_its_name(plan, i)) continue;
+    if (unlink(file->path) != 0 && errno != ENOENT) replay_fail(file->path, strerror(errno));
+  }
+}
+
+/* Returns the slowest rank's seconds, on rank 0. */
+static double one_round(const struct plan* plan, int rank, struct replay_buffer* buffer) {
+  remove_created(plan, rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = MPI_Wtime();
+  for (size_t i = 0; i < plan->files; i++) replay_file(&plan->file[i], buffer);
+  double own = MPI_Wtime() - start, slowest = own;
+  MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  for (size_t i = 0; buffer->verify && i < plan->files; i++)
+    if (plan->file[i].writes) replay_read_again(&plan->file[i], buffer);
+  return slowest;
+}
+
+static void report(size_t files, uint64_t bytes, const double* round, int rounds) {
+  double seconds = 0;
+  for (int i = 0; i < rounds; i++) seconds += round[i];
+  double rate = seconds > 0 ? (double)bytes / 1048576.0 / seconds : 0;
+  printf("{\"bytes\": %llu, \"seconds\": %.6f, \"mib_per_s\": %.3f, \"files\": %zu, \"rounds\": [",
+         (unsigned long long)bytes, seconds, rate, files);
+  for (int i = 0; i < rounds; i++) printf("%s%.6f", i > 0 ? ", " : "", round[i]);
+  printf("]}\n");
+}
+
+static int replay(const struct options* options, int rank, int ranks) {
+  struct plan plan;
+  int status = 1;
+  if (read_plan(options, rank, ranks, &plan)) {
+    if (options->file_dir != NULL) move_to(&plan, options->file_dir);
+    if (may_write(&plan, options, rank)) {
+      struct replay_buffer buffer = {.verify = options->verify};
+      uint64_t moved = 0, all = 0;
+      if (options->prepare) prepare_files(&plan, rank, &buffer);
+      for (size_t i = 0; i < plan.files; i++)
+        replay_reserve(&buffer, replay_largest(&plan.file[i], &moved));
+      double* round = calloc((size_t)options->repeat, sizeof *round);
+      if (round == NULL) replay_fail(options->plan, "out of memory");
+      for (int i = 0; i < options->repeat; i++) round[i] = one_round(&plan, rank, &buffer);
+      MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+      if (rank == 0)
+        report(plan.files, all * (uint64_t)options->repeat, round, options->repeat);
+      free(round);
+      free(buffer.byte);
+      status = 0;
+    }
+  }
+  plan_free(&plan);
+  return status;
+}
+
+int main(int argc, char** argv) {
+  struct options options;
+  char error[512];
+  int rank, ranks, status = 2;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  bool parsed = parse(argc, argv, &options, error);
+  if (parsed && options.help) {
+    if (rank == 0) fputs(usage, stdout);
+    status = 0;
+  } else if (parsed) {
+    status = replay(&options, rank, ranks);
+  } else if (rank == 0) {
+    fprintf(stderr, "iotune-replay: %s\n%s", error, usage);
+  }
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,91 @@
+#include "replay_file.h"
+
+#include <stdlib.h>
+
+size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
+  size_t largest = 0;
+  for (size_t i = 0; i < file->transfers; i++) {
+    const struct plan_transfer* transfer = &file->transfer[i];
+    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+    hid_t space = replay_space(file, dataset);
+    H5Sclose(replay_select(space, file, transfer, 0));
+    hssize_t selected = H5Sget_select_npoints(space);
+    size_t bytes = selected > 0 ? (size_t)selected * dataset->element_bytes : 0;
+    H5Sclose(space);
+    *moved += bytes * transfer->repeat;
+    if (bytes > largest) largest = bytes;
+  }
+  return largest;
+}
+
+void replay_reserve(struct replay_buffer* buffer, size_t size) {
+  if (size <= buffer->size) return;
+  free(buffer->byte);
+  buffer->size = size;
+  buffer->byte = malloc(size);
+  if (buffer->byte == NULL) replay_fail("memory", "there is not enough for the largest transfer");
+  /* The first touch of a page is not I/O; bytes that do not compress to nothing. */
+  uint32_t state = 1;
+  for (size_t i = 0; i < size; i++) {
+    state = state * 1664525u + 1013904223u;
+    buffer->byte[i] = (char)(state >> 24);
+  }
+}
+
+static void replay_transfer(hid_t id, const struct plan_file* file,
+                            const struct plan_transfer* transfer, bool write, bool collective,
+                            const struct replay_buffer* buffer) {
+  const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+  if (transfer->selection == PLAN_UNLISTED && !collective) return;
+  hid_t mode = replay_mode(file->path, collective);
+  for (hsize_t i = 0; i < transfer->repeat; i++) {
+    hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
+    hid_t memory = replay_select(space, file, transfer, i);
+    replay_move(id, file, dataset, write, memory, space, mode, buffer);
+    H5Sclose(memory);
+    H5Sclose(space);
+  }
+  if (collective) H5Pclose(mode);
+}
+
+/* Opens or creates the datasets whose turn is before `transfer`. */
+static void meet_datasets(hid_t handle, const struct plan_file* file, size_t transfer, size_t* next,
+                          hid_t* id) {
+  for (; *next < file->datasets && file->dataset[*next].before <= transfer; ++*next) {
+    const struct plan_dataset* dataset = &file->dataset[*next];
+    id[*next] = file->create ? replay_create_dataset(handle, file, dataset)
+                             : replay_open_dataset(handle, file, dataset);
+    if (!dataset->used) replay_close_dataset(id[*next], file, dataset);
+  }
+}
+
+void replay_file(const struct plan_file* file, struct replay_buffer* buffer) {
+  hid_t handle = file->create ? replay_create_file(file->path) : replay_open_file(file->path, file->writes);
+  hid_t* id = calloc(file->datasets + 1, sizeof *id);
+  if (id == NULL) replay_fail(file->path, "out of memory");
+  size_t next = 0;
+  for (size_t i = 0; i < file->transfers; i++) {
+    const struct plan_transfer* transfer = &file->transfer[i];
+    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+    meet_datasets(handle, file, i, &next, id);
+    replay_transfer(id[transfer->dataset], file, transfer, transfer->write, transfer->collective,
+                    buffer);
+    if (dataset->last_transfer == i) replay_close_dataset(id[transfer->dataset], file, dataset);
+  }
+  meet_datasets(handle, file, file->transfers, &next, id);
+  free(id);
+  replay_need(H5Fclose(handle), file->path, "cannot close");
+}
+
+void replay_read_again(const struct plan_file* file, struct replay_buffer* buffer) {
+  hid_t handle = replay_open_file(file->path, false);
+  for (size_t i = 0; i < file->transfers; i++) {
+    const struct plan_transfer* transfer = &file->transfer[i];
+    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+    if (!transfer->write) continue;
+    hid_t id = replay_open_dataset(handle, file, dataset);
+    replay_transfer(id, file, transfer, false, false, buffer);
+    replay_close_dataset(id, file, dataset);
+  }
+  replay_need(H5Fclose(handle), file->path, "cannot close");
+}
