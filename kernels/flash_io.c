@@ -7,7 +7,9 @@
 
 enum { CHECKPOINT, PLOT_CENTRED, PLOT_CORNERS, PLOT_VARIABLES = 4 };
 
-static struct kernel_axis undivided(hsize_t extent) { return kernel_axis_of_extent(extent, 1, 0); }
+static struct kernel_axis undivided(hsize_t extent) {
+  return kernel_axis_of_extent(extent, 1, 0);
+}
 
 static struct kernel_dataset* add(struct kernel_file* file, const char* path,
                                   enum kernel_element element, int ndims) {

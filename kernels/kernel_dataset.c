@@ -5,11 +5,14 @@
 
 size_t kernel_element_bytes(enum kernel_element element) {
   switch (element) {
-    case KERNEL_UINT8: return 1;
+    case KERNEL_UINT8:
+      return 1;
     case KERNEL_INT32:
-    case KERNEL_FLOAT32: return 4;
+    case KERNEL_FLOAT32:
+      return 4;
     case KERNEL_INT64:
-    case KERNEL_FLOAT64: return 8;
+    case KERNEL_FLOAT64:
+      return 8;
   }
   return 0;
 }
@@ -54,9 +57,12 @@ static uint64_t bits64(enum kernel_element element, uint64_t mixed) {
 uint64_t kernel_dataset_bits(const struct kernel_dataset* dataset, uint64_t index) {
   uint64_t mixed = mix(dataset->key + index);
   switch (kernel_element_bytes(dataset->element)) {
-    case 1: return mixed >> 56;
-    case 4: return bits32(dataset->element, mixed);
-    default: return bits64(dataset->element, mixed);
+    case 1:
+      return mixed >> 56;
+    case 4:
+      return bits32(dataset->element, mixed);
+    default:
+      return bits64(dataset->element, mixed);
   }
 }
 
@@ -166,10 +172,17 @@ static void print_value(enum kernel_element element, uint64_t bits, char* text, 
   memcpy(&f32, &low, sizeof f32);
   memcpy(&f64, &bits, sizeof f64);
   switch (element) {
-    case KERNEL_FLOAT32: snprintf(text, size, "%.9g", (double)f32); break;
-    case KERNEL_FLOAT64: snprintf(text, size, "%.17g", f64); break;
-    case KERNEL_INT32: snprintf(text, size, "%d", (int)low); break;
-    default: snprintf(text, size, "%llu", (unsigned long long)bits);
+    case KERNEL_FLOAT32:
+      snprintf(text, size, "%.9g", (double)f32);
+      break;
+    case KERNEL_FLOAT64:
+      snprintf(text, size, "%.17g", f64);
+      break;
+    case KERNEL_INT32:
+      snprintf(text, size, "%d", (int)low);
+      break;
+    default:
+      snprintf(text, size, "%llu", (unsigned long long)bits);
   }
 }
 

@@ -60,15 +60,22 @@ hid_t kernel_file_open(const char* path) {
   return file;
 }
 
-void kernel_file_close(hid_t file, const char* path) { need(H5Fclose(file), path, "cannot close"); }
+void kernel_file_close(hid_t file, const char* path) {
+  need(H5Fclose(file), path, "cannot close");
+}
 
 static hid_t element_type(enum kernel_element element) {
   switch (element) {
-    case KERNEL_UINT8: return H5T_NATIVE_UINT8;
-    case KERNEL_INT32: return H5T_NATIVE_INT32;
-    case KERNEL_INT64: return H5T_NATIVE_INT64;
-    case KERNEL_FLOAT32: return H5T_NATIVE_FLOAT;
-    case KERNEL_FLOAT64: return H5T_NATIVE_DOUBLE;
+    case KERNEL_UINT8:
+      return H5T_NATIVE_UINT8;
+    case KERNEL_INT32:
+      return H5T_NATIVE_INT32;
+    case KERNEL_INT64:
+      return H5T_NATIVE_INT64;
+    case KERNEL_FLOAT32:
+      return H5T_NATIVE_FLOAT;
+    case KERNEL_FLOAT64:
+      return H5T_NATIVE_DOUBLE;
   }
   return H5I_INVALID_HID;
 }
@@ -79,16 +86,25 @@ static void fail_dataset(const char* path, const struct kernel_dataset* dataset,
   kernel_fail(path, text);
 }
 
+/* To the next combination of one piece of every axis; false behind the last one. */
+static bool next_combination(int* at, const int* pieces, int n) {
+  for (int d = n - 1; d >= 0; d--) {
+    if (++at[d] < pieces[d]) return true;
+    at[d] = 0;
+  }
+  return false;
+}
+
 /* Every combination of the axes' pieces is one hyperslab. */
 static void select_share(hid_t space, const char* path, const struct kernel_dataset* dataset) {
   struct kernel_piece piece[KERNEL_MAX_DIMS][2];
   int pieces[KERNEL_MAX_DIMS], at[KERNEL_MAX_DIMS] = {0};
   H5S_seloper_t operation = H5S_SELECT_SET;
-  for (int i = 0; i < dataset->ndims; i++)
-    pieces[i] = kernel_axis_pieces(&dataset->axis[i], piece[i]);
-  for (int i = 0; i >= 0;) {
-    hsize_t start[KERNEL_MAX_DIMS], stride[KERNEL_MAX_DIMS], count[KERNEL_MAX_DIMS],
-        block[KERNEL_MAX_DIMS];
+  for (int d = 0; d < dataset->ndims; d++)
+    pieces[d] = kernel_axis_pieces(&dataset->axis[d], piece[d]);
+  do {
+    hsize_t start[KERNEL_MAX_DIMS], stride[KERNEL_MAX_DIMS];
+    hsize_t count[KERNEL_MAX_DIMS], block[KERNEL_MAX_DIMS];
     for (int d = 0; d < dataset->ndims; d++) {
       start[d] = piece[d][at[d]].start;
       stride[d] = piece[d][at[d]].stride;
@@ -98,8 +114,7 @@ static void select_share(hid_t space, const char* path, const struct kernel_data
     need(H5Sselect_hyperslab(space, operation, start, stride, count, block), path,
          "cannot select a hyperslab");
     operation = H5S_SELECT_OR;
-    for (i = dataset->ndims - 1; i >= 0 && ++at[i] == pieces[i]; i--) at[i] = 0;
-  }
+  } while (next_combination(at, pieces, dataset->ndims));
 }
 
 /* The selection in memory: this rank's share, packed. */
@@ -139,7 +154,8 @@ static void transfer_share(hid_t handle, const char* path, const struct kernel_d
   hid_t type = element_type(dataset->element);
   herr_t status = into != NULL ? H5Dread(handle, type, memory, space, mode, into)
                                : H5Dwrite(handle, type, memory, space, mode, from);
-  if (status < 0) fail_dataset(path, dataset, into != NULL ? "cannot be read" : "cannot be written");
+  if (status < 0)
+    fail_dataset(path, dataset, into != NULL ? "cannot be read" : "cannot be written");
   H5Sclose(memory);
   H5Sclose(space);
   if (collective) H5Pclose(mode);
@@ -179,7 +195,8 @@ static void demand_dims(hid_t handle, const char* path, const struct kernel_data
               H5Sget_simple_extent_dims(space, dims, NULL) == dataset->ndims;
   for (int i = 0; same && i < dataset->ndims; i++) same = dims[i] == dataset->axis[i].extent;
   H5Sclose(space);
-  if (!same) fail_dataset(path, dataset, "has not the dimensions of these ranks, --grid and --size");
+  if (!same)
+    fail_dataset(path, dataset, "has not the dimensions of these ranks, --grid and --size");
 }
 
 void kernel_dataset_read(hid_t file, const char* path, const struct kernel_dataset* dataset,

@@ -15,7 +15,7 @@ struct run {
   struct kernel_dims grid, size, block;
   struct kernel_axis axis[KERNEL_MAX_DIMS];
   int ranks, rank, datasets;
-  void* buffer; /* this rank's largest share */
+  void* buffer;   /* this rank's largest share */
   double untimed; /* seconds of filling and checking within the step */
   uint64_t bytes; /* of all ranks */
   double seconds; /* on rank 0: the slowest rank's, step by step */
@@ -151,8 +151,7 @@ static struct kernel_file lay_out(const struct run* run, int step, int number) {
       memcpy(dataset->axis, run->axis, sizeof run->axis);
     }
   }
-  for (int i = 0; i < file.count; i++)
-    file.dataset[i].key = kernel_dataset_key(number, i, step);
+  for (int i = 0; i < file.count; i++) file.dataset[i].key = kernel_dataset_key(number, i, step);
   return file;
 }
 
@@ -166,10 +165,9 @@ static struct kernel_dataset other_share(const struct run* run, const struct ker
     for (int i = 1; i < from->ndims; i++)
       if (from->axis[i].extent > from->axis[divided].extent) divided = i;
   for (int i = 0; i < from->ndims; i++)
-    share.axis[i] =
-        i == divided ? kernel_axis_of_extent(from->axis[i].extent, (hsize_t)run->ranks,
-                                             (hsize_t)((run->rank + 1) % run->ranks))
-                     : kernel_axis_of_extent(from->axis[i].extent, 1, 0);
+    share.axis[i] = i == divided ? kernel_axis_of_extent(from->axis[i].extent, (hsize_t)run->ranks,
+                                                         (hsize_t)((run->rank + 1) % run->ranks))
+                                 : kernel_axis_of_extent(from->axis[i].extent, 1, 0);
   return share;
 }
 
@@ -292,11 +290,12 @@ static void report(const struct run* run) {
   const char* mode = options->collective ? "collective" : "independent";
   kernel_dims_print(&run->grid, grid, sizeof grid);
   if (options->json) {
-    printf("{\"kernel\": \"%s\", \"operation\": \"%s\", \"mode\": \"%s\", \"ranks\": %d, "
-           "\"grid\": \"%s\", \"files\": %d, \"bytes\": %llu, \"seconds\": %.6f, "
-           "\"mib_per_s\": %.3f, \"verified\": %s}\n",
-           run->spec->name, operation, mode, run->ranks, grid, files,
-           (unsigned long long)run->bytes, run->seconds, rate, options->verify ? "true" : "false");
+    printf(
+        "{\"kernel\": \"%s\", \"operation\": \"%s\", \"mode\": \"%s\", \"ranks\": %d, "
+        "\"grid\": \"%s\", \"files\": %d, \"bytes\": %llu, \"seconds\": %.6f, "
+        "\"mib_per_s\": %.3f, \"verified\": %s}\n",
+        run->spec->name, operation, mode, run->ranks, grid, files, (unsigned long long)run->bytes,
+        run->seconds, rate, options->verify ? "true" : "false");
     return;
   }
   printf("%s: %s, %s, %d ranks as %s, %d files%s\n", run->spec->name, operation, mode, run->ranks,

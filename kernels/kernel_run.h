@@ -8,7 +8,7 @@
 enum { KERNEL_GRID_BALANCED = -1, KERNEL_MAX_FILES = 3 };
 
 struct kernel_spec {
-  const char* name; /* of the program, and of the file without --output */
+  const char* name;   /* of the program, and of the file without --output */
   const char* output; /* default file, NULL: <name>.h5 */
   const char* summary;
   enum kernel_element element;

@@ -12,7 +12,7 @@ struct reader {
   struct plan* plan;
   struct plan_error* error;
   int rank, ranks;
-  char* rest; /* of the line */
+  char* rest;             /* of the line */
   bool versioned, inside; /* inside: between `file` and `close` */
 };
 
@@ -228,8 +228,8 @@ static bool read_slab(struct reader* reader, struct plan_transfer* transfer,
       return fail(reader, "stride %llu is smaller than block %llu", (unsigned long long)stride[i],
                   (unsigned long long)block[i]);
     bool whole = block[i] <= extent && count[i] - 1 <= (extent - block[i]) / stride[i];
-    if (!whole || !stays_inside(start[i], (count[i] - 1) * stride[i] + block[i], extent, transfer,
-                                (int)i))
+    if (!whole ||
+        !stays_inside(start[i], (count[i] - 1) * stride[i] + block[i], extent, transfer, (int)i))
       return fail(reader, "the slab leaves dimension %zu, which has %llu elements", i,
                   (unsigned long long)extent);
   }

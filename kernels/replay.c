@@ -135,7 +135,8 @@ static bool may_write(const struct plan* plan, const struct options* options, in
 static void prepare_files(const struct plan* plan, int rank, struct replay_buffer* buffer) {
   for (size_t i = 0; i < plan->files; i++) {
     const char* path = plan->file[i].path;
-    if (plan->file[i].create || !first_of_its_name(plan, i) || exists_anywhere(path, rank)) continue;
+    if (plan->file[i].create || !first_of_its_name(plan, i) || exists_anywhere(path, rank))
+      continue;
     char part[PATH_MAX];
     if (snprintf(part, sizeof part, "%s.preparing", path) >= (int)sizeof part)
       replay_fail(path, "the name is too long");
@@ -176,30 +177,29 @@ static void report(size_t files, uint64_t bytes, const double* round, int rounds
   printf("]}\n");
 }
 
+static void run_rounds(const struct plan* plan, const struct options* options, int rank) {
+  struct replay_buffer buffer = {.verify = options->verify};
+  uint64_t moved = 0, all = 0;
+  if (options->prepare) prepare_files(plan, rank, &buffer);
+  for (size_t i = 0; i < plan->files; i++)
+    replay_reserve(&buffer, replay_largest(&plan->file[i], &moved));
+  double* round = calloc((size_t)options->repeat, sizeof *round);
+  if (round == NULL) replay_fail(options->plan, "out of memory");
+  for (int i = 0; i < options->repeat; i++) round[i] = one_round(plan, rank, &buffer);
+  MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) report(plan->files, all * (uint64_t)options->repeat, round, options->repeat);
+  free(round);
+  free(buffer.byte);
+}
+
 static int replay(const struct options* options, int rank, int ranks) {
   struct plan plan;
-  int status = 1;
-  if (read_plan(options, rank, ranks, &plan)) {
-    if (options->file_dir != NULL) move_to(&plan, options->file_dir);
-    if (may_write(&plan, options, rank)) {
-      struct replay_buffer buffer = {.verify = options->verify};
-      uint64_t moved = 0, all = 0;
-      if (options->prepare) prepare_files(&plan, rank, &buffer);
-      for (size_t i = 0; i < plan.files; i++)
-        replay_reserve(&buffer, replay_largest(&plan.file[i], &moved));
-      double* round = calloc((size_t)options->repeat, sizeof *round);
-      if (round == NULL) replay_fail(options->plan, "out of memory");
-      for (int i = 0; i < options->repeat; i++) round[i] = one_round(&plan, rank, &buffer);
-      MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-      if (rank == 0)
-        report(plan.files, all * (uint64_t)options->repeat, round, options->repeat);
-      free(round);
-      free(buffer.byte);
-      status = 0;
-    }
-  }
+  bool right = read_plan(options, rank, ranks, &plan);
+  if (right && options->file_dir != NULL) move_to(&plan, options->file_dir);
+  right = right && may_write(&plan, options, rank);
+  if (right) run_rounds(&plan, options, rank);
   plan_free(&plan);
-  return status;
+  return right ? 0 : 1;
 }
 
 int main(int argc, char** argv) {

@@ -14,16 +14,24 @@ static uint64_t row_major(const hsize_t* at, const hsize_t* dims, int n) {
   return index;
 }
 
+/* To the next place of the box in row-major order; false behind the last one. */
+static bool advance(hsize_t* at, const hsize_t* first, const hsize_t* last, int n) {
+  for (int d = n - 1; d >= 0; d--) {
+    if (++at[d] <= last[d]) return true;
+    at[d] = first[d];
+  }
+  return false;
+}
+
 /* Appends the indices of the box from `first` to `last`, both included. */
 static size_t append_box(const hsize_t* first, const hsize_t* last, const hsize_t* dims, int n,
                          uint64_t* index) {
   hsize_t at[H5S_MAX_RANK];
   size_t count = 0;
   for (int d = 0; d < n; d++) at[d] = first[d];
-  for (int d = 0; d >= 0;) {
+  do {
     index[count++] = row_major(at, dims, n);
-    for (d = n - 1; d >= 0 && ++at[d] > last[d]; d--) at[d] = first[d];
-  }
+  } while (advance(at, first, last, n));
   return count;
 }
 
@@ -33,8 +41,7 @@ static bool fill_from_boxes(hid_t space, const hsize_t* dims, int n, size_t coun
   if (boxes < 0) return false;
   size_t width = 2 * (size_t)n, filled = 0;
   hsize_t* box = malloc((size_t)boxes * width * sizeof *box);
-  bool right =
-      box != NULL && H5Sget_select_hyper_blocklist(space, 0, (hsize_t)boxes, box) >= 0;
+  bool right = box != NULL && H5Sget_select_hyper_blocklist(space, 0, (hsize_t)boxes, box) >= 0;
   for (size_t i = 0; right && i < (size_t)boxes; i++)
     filled += append_box(box + i * width, box + i * width + n, dims, n, index + filled);
   free(box);
@@ -46,8 +53,7 @@ static bool fill_from_points(hid_t space, const hsize_t* dims, int n, size_t cou
                              uint64_t* index) {
   hsize_t* point = malloc(count * (size_t)n * sizeof *point);
   bool right = point != NULL && H5Sget_select_elem_pointlist(space, 0, count, point) >= 0;
-  for (size_t i = 0; right && i < count; i++)
-    index[i] = row_major(point + i * (size_t)n, dims, n);
+  for (size_t i = 0; right && i < count; i++) index[i] = row_major(point + i * (size_t)n, dims, n);
   free(point);
   return right;
 }

@@ -49,7 +49,8 @@ static hid_t parallel_access(const char* path) {
 
 hid_t replay_create_file(const char* path) {
   hid_t access = parallel_access(path);
-  hid_t handle = replay_need(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), path, "cannot create");
+  hid_t handle =
+      replay_need(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), path, "cannot create");
   H5Pclose(access);
   return handle;
 }
@@ -65,11 +66,16 @@ hid_t replay_open_file(const char* path, bool writes) {
 /* The caller closes it. */
 static hid_t element_type(size_t bytes) {
   switch (bytes) {
-    case 1: return H5Tcopy(H5T_NATIVE_UINT8);
-    case 2: return H5Tcopy(H5T_NATIVE_UINT16);
-    case 4: return H5Tcopy(H5T_NATIVE_UINT32);
-    case 8: return H5Tcopy(H5T_NATIVE_UINT64);
-    default: return H5Tcreate(H5T_OPAQUE, bytes);
+    case 1:
+      return H5Tcopy(H5T_NATIVE_UINT8);
+    case 2:
+      return H5Tcopy(H5T_NATIVE_UINT16);
+    case 4:
+      return H5Tcopy(H5T_NATIVE_UINT32);
+    case 8:
+      return H5Tcopy(H5T_NATIVE_UINT64);
+    default:
+      return H5Tcreate(H5T_OPAQUE, bytes);
   }
 }
 
@@ -77,9 +83,10 @@ hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,
                             const struct plan_dataset* dataset) {
   const char* path = file->path;
   hid_t type = replay_need(element_type(dataset->element_bytes), path, "no element type");
-  hid_t space = replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
-                                         : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
-                     path, "no dataspace");
+  hid_t space =
+      replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
+                                      : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
+                  path, "no dataspace");
   hid_t links = replay_need(H5Pcreate(H5P_LINK_CREATE), path, "no link creation list");
   replay_need(H5Pset_create_intermediate_group(links, 1), path, "no intermediate groups");
   hid_t creation = H5P_DEFAULT;
@@ -120,8 +127,8 @@ hid_t replay_open_dataset(hid_t handle, const struct plan_file* file,
 }
 
 /* Selects a repetition in `space`; the memory dataspace is the selection packed. */
-hid_t replay_select(hid_t space, const struct plan_file* file,
-                          const struct plan_transfer* transfer, hsize_t repetition) {
+hid_t replay_select(hid_t space, const struct plan_file* file, const struct plan_transfer* transfer,
+                    hsize_t repetition) {
   const char* path = file->path;
   size_t n = (size_t)file->dataset[transfer->dataset].ndims;
   hsize_t packed[H5S_MAX_RANK] = {0};
@@ -146,7 +153,7 @@ hid_t replay_select(hid_t space, const struct plan_file* file,
     const hsize_t *stride = from + n, *count = stride + n, *block = count + n;
     H5S_seloper_t operation = i == 0 ? H5S_SELECT_SET : H5S_SELECT_OR;
     replay_need(H5Sselect_hyperslab(space, operation, start, stride, count, block), path,
-         "cannot select a slab");
+                "cannot select a slab");
     for (size_t d = 0; d < n; d++) packed[d] = count[d] * block[d];
     box = transfer->count == 1;
   }
@@ -160,14 +167,14 @@ hid_t replay_select(hid_t space, const struct plan_file* file,
 
 hid_t replay_space(const struct plan_file* file, const struct plan_dataset* dataset) {
   return replay_need(dataset->ndims == 0 ? H5Screate(H5S_SCALAR)
-                                  : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
-              file->path, "no dataspace");
+                                         : H5Screate_simple(dataset->ndims, dataset->dims, NULL),
+                     file->path, "no dataspace");
 }
 
 static void compare(const struct plan_file* file, const struct plan_dataset* dataset,
                     const uint64_t* index, size_t count, const struct replay_buffer* buffer) {
-  size_t right = replay_formula_check(dataset->path, dataset->element_bytes, index, count,
-                                      buffer->byte);
+  size_t right =
+      replay_formula_check(dataset->path, dataset->element_bytes, index, count, buffer->byte);
   if (right == count) return;
   char text[128];
   snprintf(text, sizeof text, "has a wrong element at row-major index %llu",
@@ -192,7 +199,8 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
   hid_t type = replay_need(H5Dget_type(id), file->path, "no element type");
   herr_t status = write ? H5Dwrite(id, type, memory, space, mode, buffer->byte)
                         : H5Dread(id, type, memory, space, mode, buffer->byte);
-  if (status < 0) replay_fail_dataset(file, dataset, write ? "cannot be written" : "cannot be read");
+  if (status < 0)
+    replay_fail_dataset(file, dataset, write ? "cannot be written" : "cannot be read");
   if (buffer->verify && !write) compare(file, dataset, index, count, buffer);
   H5Tclose(type);
   free(index);

@@ -36,8 +36,8 @@ void replay_close_dataset(hid_t id, const struct plan_file* file,
 hid_t replay_space(const struct plan_file* file, const struct plan_dataset* dataset);
 
 /* Selects a repetition in `space`; returns the dataspace in memory, packed. */
-hid_t replay_select(hid_t space, const struct plan_file* file,
-                    const struct plan_transfer* transfer, hsize_t repetition);
+hid_t replay_select(hid_t space, const struct plan_file* file, const struct plan_transfer* transfer,
+                    hsize_t repetition);
 
 /* A transfer list that the caller closes, or H5P_DEFAULT where independent. */
 hid_t replay_mode(const char* path, bool collective);

@@ -43,9 +43,8 @@ static void write_part(hid_t id, const struct plan_file* file, const struct plan
   H5Sclose(space);
 }
 
-static void write_slices(hid_t id, const struct plan_file* file,
-                         const struct plan_dataset* dataset, int rank, int ranks, hid_t mode,
-                         struct replay_buffer* buffer) {
+static void write_slices(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
+                         int rank, int ranks, hid_t mode, struct replay_buffer* buffer) {
   struct shares shares = share_out(dataset, ranks);
   hsize_t extent = dataset->dims[shares.axis];
   hsize_t first = shares.share * (hsize_t)rank;
@@ -83,9 +82,8 @@ static void prepare_dataset(hid_t handle, const struct plan_file* file,
   if (dataset->ndims > 0 && !empty) {
     write_slices(id, file, dataset, rank, ranks, mode, buffer);
   } else if (dataset->ndims == 0 && rank == 0) {
-    struct plan_transfer all = {.dataset = (size_t)(dataset - file->dataset),
-                                .repeat = 1,
-                                .selection = PLAN_ALL};
+    struct plan_transfer all = {
+        .dataset = (size_t)(dataset - file->dataset), .repeat = 1, .selection = PLAN_ALL};
     replay_reserve(buffer, dataset->element_bytes);
     write_part(id, file, dataset, &all, mode, buffer);
   }
