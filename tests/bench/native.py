@@ -1,4 +1,4 @@
-"""What benchmarks compile and preload: timing drivers, empty floors, the yield shim."""
+"""What benchmarks compile and preload."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def shared(source: str, folder: Path, flags: Sequence[str] = ()) -> Path:
     return compiled(source, folder, ["-shared", "-fPIC", *flags])
 
 
-def yield_shim(folder: Path) -> Path:
-    """Return the preload that lets more ranks than cores be measured; see its source.
+def yield_shim(build: Path) -> Path:
+    """Return the preload of kernels/yield_shim.c, for runs with more ranks than cores.
 
     It goes into every arm of a comparison, never into one.
     """
-    return shared("yield_shim.c", folder, ["-ldl"])
+    return build / "lib" / "libiotune-yield.so"
 
 
 def preload(*libraries: Path) -> str:
