@@ -52,6 +52,10 @@ class Call:
     depth: int  # layers around it
     name: str
     text: str  # name, arguments and result, as in the paper's figure 2
+    # As recorded (recorder/FORMAT.md, "Numbers of a call"):
+    keys: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 def calls(
@@ -65,8 +69,14 @@ def calls(
     native = _native()
     with _as_error(native):
         rows = native.calls(os.fspath(path), rank=rank, layer=layer, file=file, limit=limit)
-    names = Call.__dataclass_fields__.keys()
-    return [Call(**{name: row[name] for name in names}) for row in rows]
+    return [_call(row) for row in rows]
+
+
+def _call(row: dict[str, Any]) -> Call:
+    known = {name: row[name] for name in Call.__dataclass_fields__ if name in row}
+    for name in ("keys", "numbers", "texts"):
+        known[name] = tuple(known.get(name, ()))
+    return Call(**known)
 
 
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -189,3 +199,7 @@ class Database:
     def untrained(self) -> Any:
         """Patterns without a trusted answer on this platform."""
         return self._ask("untrained")
+
+    def observations(self, workload: dict[str, Any]) -> Any:
+        """What runs of a workload (program, file, ranks, nodes) took."""
+        return self._ask("observations", json.dumps(workload))

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from iotune.elf import read_executable
 
@@ -108,7 +108,8 @@ def preload_environment(
     """A copy of `base` with `library` put before what LD_PRELOAD already holds."""
     environment = dict(base)
     others = [
-        path for path in base.get("LD_PRELOAD", "").replace(" ", ":").split(":")
+        path
+        for path in base.get("LD_PRELOAD", "").replace(" ", ":").split(":")
         if path and path != library
     ]
     environment["LD_PRELOAD"] = ":".join([library, *others])
@@ -125,8 +126,14 @@ def run_forwarding_signals(command: Sequence[str], environment: Mapping[str, str
     """
     passed_on = [
         number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
-                       signal.SIGUSR1, signal.SIGUSR2)
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGQUIT,
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+        )
         if signal.getsignal(number) != signal.SIG_IGN
     ]
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -146,9 +153,7 @@ def run_forwarding_signals(command: Sequence[str], environment: Mapping[str, str
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _spawn(
-    command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals]
-) -> int:
+def _spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
     # Python ignores these two; programs expect the default.
     restored = [signal.SIGPIPE, signal.SIGXFSZ]
     try:

@@ -106,14 +106,18 @@ def _alone(directory: Path) -> Iterator[bool]:
 
 
 def collect_run(
-    run_directory: Path, trace: Path | None = None, patience_seconds: float = 0.0
+    run_directory: Path,
+    trace: Path | None = None,
+    patience_seconds: float = 0.0,
+    observe: bool = True,
 ) -> Path | None:
     """Join what a run left into its trace, and remove its directory.
 
     `trace` is where a run with a known trace goes, which may exist already: rank 0 joins what
     it can reach at MPI_Finalize, and the launcher's own buffers are added here. Without it, a
     new name in the default directory. Waits `patience_seconds` for processes to end, then
-    leaves the run as it is. Returns the trace where one was written.
+    leaves the run as it is. `observe`: a run that left no observation by itself gets one.
+    Returns the trace where one was written.
     """
     with _alone(run_directory) as ours:
         if not ours:
@@ -130,21 +134,21 @@ def collect_run(
             if one.joined:
                 one.path.unlink(missing_ok=True)
         fresh = [one for one in buffers if not one.joined]
-        written = _join(fresh, run_directory.name, trace) if fresh else None
+        written = _join(fresh, run_directory.name, trace, observe) if fresh else None
         with contextlib.suppress(OSError):
             if buffers or time.time() - run_directory.stat().st_mtime > _YOUNG_SECONDS:
                 run_directory.rmdir()
         return written
 
 
-def _join(buffers: list[Buffer], run_id: str, trace: Path | None) -> Path:
+def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool) -> Path:
     if trace is None:
         program = _program(buffers)
         name = trace_name(program, run_id, buffers[0].started)
         trace = make_private(traces_dir()) / name
     existed = trace.exists()
     core.join([one.path for one in buffers], trace, remove=True)
-    if not existed:
+    if observe and not existed:
         # Rank 0 leaves its observation itself; a run without one is observed here.
         with contextlib.suppress(Error):
             core.observe(trace)

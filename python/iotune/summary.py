@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Optional, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class FilePattern:
     elapsed_seconds: float = 0.0
     opened_at_seconds: float = 0.0
     datasets: list[DatasetPattern] = field(default_factory=list)
-    speaker: Optional[int] = None
+    speaker: int | None = None
     speaker_count: int = 0
     decision_source: str = ""
     decision_pattern: str = ""

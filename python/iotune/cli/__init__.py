@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated, Optional
+from types import ModuleType
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -34,20 +35,32 @@ def iotune(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = None,
 ) -> None:
-    """Watches an unmodified MPI or HDF5 program, understands its I/O as patterns, and runs it
+    """Watch an unmodified MPI or HDF5 program, understand its I/O as patterns, and run it
     with settings that were measured to be good for them.
 
     Start with:  iotune run -- mpirun -n 4 ./program
     """
 
 
-app.command(name="run", help=run.__doc__, context_settings=run.CONTEXT)(run.command)
-app.command(name="show", help=show.__doc__)(show.command)
-app.command(name="explain", help=explain.__doc__)(explain.command)
-app.command(name="train", help=train.__doc__)(train.command)
-app.command(name="replay", help=replay.__doc__)(replay.command)
-app.add_typer(db.app, name="db", help=db.__doc__)
-app.command(name="lib", help=lib.__doc__)(lib.command)
+def _help(text: Optional[str]) -> str:
+    """A docstring for click: its indented paragraphs are examples and keep their lines."""
+    paragraphs = (text or "").strip("\n").split("\n\n")
+    return "\n\n".join(
+        ("\b\n" if paragraph.startswith("  ") else "") + paragraph for paragraph in paragraphs
+    )
+
+
+def _add(name: str, module: ModuleType, short: str, **more: Any) -> None:
+    app.command(name=name, help=_help(module.__doc__), short_help=short, **more)(module.command)
+
+
+_add("run", run, "Run a program: record it, and tune what is known.", context_settings=run.CONTEXT)
+_add("show", show, "A run's patterns, or its calls.")
+_add("explain", explain, "What was decided, applied, refused and gained.")
+_add("train", train, "Measure settings for patterns without an answer.")
+_add("replay", replay, "Reissue a recorded pattern without its program.")
+app.add_typer(db.app, name="db", help=db.__doc__, short_help="The pattern database.")
+_add("lib", lib, "The path for LD_PRELOAD.")
 
 
 def main() -> None:

@@ -15,5 +15,13 @@ def command() -> None:
     """Print the path."""
     path = preload_path()
     data(path)
-    next_command("iotune", "run", "--", "mpirun", "-n", "4", "./program",
-                 why="sets the preload and names the trace")
+    next_command(
+        "iotune",
+        "run",
+        "--",
+        "mpirun",
+        "-n",
+        "4",
+        "./program",
+        why="sets the preload and names the trace",
+    )

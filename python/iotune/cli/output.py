@@ -74,8 +74,9 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int 
     if sys.stdout.isatty():
         drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:
-            drawn.add_column(column.title, justify="right" if column.number else "left",
-                             overflow="fold")
+            drawn.add_column(
+                column.title, justify="right" if column.number else "left", overflow="fold"
+            )
         for row in cells:
             drawn.add_row(*(Text(cell) for cell in row))
         Console().print(drawn)

@@ -2,9 +2,8 @@
 
   iotune run -- mpirun -n 4 ./vpic-io
 
-Nothing of the program is changed, and its exit status is returned. Everything after -- is the
-command. The trace is found by `iotune show` and `iotune explain` without an argument, unless -o
-names another place.
+Nothing of the program is changed, and its exit status is returned. The trace is found by
+`iotune show` and `iotune explain` without an argument, unless -o names another place.
 """
 
 import os
@@ -52,7 +51,7 @@ class Timing(str, Enum):
 
 @errors_in_one_line
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run.")],
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run, after --.")],
     mode: Annotated[
         Mode, typer.Option(help="tune: record and tune; record: change nothing; off: do nothing.")
     ] = Mode.tune,

@@ -48,7 +48,7 @@ _COLUMNS = [
 @errors_in_one_line
 def command(
     trace: Annotated[
-        Optional[Path], typer.Argument(metavar="[TRACE]", help="Default: the last run's.")
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
     ] = None,
     calls: Annotated[bool, typer.Option("--calls", help="The calls instead of patterns.")] = False,
     rank: Annotated[Optional[int], typer.Option(help="Calls of this rank only.")] = None,
@@ -132,8 +132,10 @@ def _file(file: FilePattern) -> None:
     ]
     rate = rate_text(file.bytes / file.io_seconds if file.io_seconds > 0 else 0.0)
     data()
-    data(f"{file.path}   {', '.join(moved) or 'no bytes moved'} "
-         f"in {seconds_text(file.io_seconds)} ({rate})")
+    data(
+        f"{file.path}   {', '.join(moved) or 'no bytes moved'} "
+        f"in {seconds_text(file.io_seconds)} ({rate})"
+    )
     if file.datasets:
         table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
 

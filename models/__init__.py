@@ -1,0 +1,1 @@
+"""Offline: candidate settings, paired measurements, and what is learnt from them."""

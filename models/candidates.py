@@ -1,0 +1,165 @@
+"""Candidate settings for a pattern, chosen by the mechanism that could make it faster.
+
+Only settings that leave the file readable as it was: nothing here changes its layout or
+format. The order is that of hope, so that a small budget takes the best few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_MIB = 1024 * 1024
+# Below this, alignment grows a file more than it can speed it up.
+_LARGE_FILE_BYTES = 64 * _MIB
+# Aggregators beyond a few contend for the same storage.
+_MOST_AGGREGATORS = 8
+_STRIPED = ("lustre", "cephfs")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the choice depends on."""
+
+    write: bool
+    collective: bool
+    distributions: tuple[str, ...]
+    ranks: int
+    file_bytes: int
+    chunk: tuple[int, ...] = ()
+    element_bytes: int = 1
+    filesystem: str = ""
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether the ranks' bytes alternate in the file, by any dimension but the first."""
+        first, *others = self.distributions or ("*",)
+        return first.startswith("CYCLIC") or any(one != "*" for one in others)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings worth a measurement, and why."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """Canonical: name=value;name=value, sorted."""
+        return ";".join(f"{name}={self.settings[name]}" for name in sorted(self.settings))
+
+
+def parse_candidate(text: str) -> Candidate:
+    """A candidate as the command line has it. Raises ValueError for a part without '='."""
+    settings = {}
+    for part in text.split(";"):
+        name, equals, value = part.strip().partition("=")
+        if not equals or not name or not value:
+            raise ValueError(f"'{part}' is not name=value")
+        settings[name.strip()] = value.strip()
+    return Candidate(settings, "asked for")
+
+
+def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
+    """At most `budget` different candidates, the most hopeful first."""
+    found: list[Candidate] = []
+    if shape.ranks > 1 and shape.collective:
+        found += _collective(shape)
+    elif shape.ranks > 1:
+        found += _independent(shape)
+    found += _memory(shape)
+    found += _placement(shape)
+    unique: dict[str, Candidate] = {}
+    for one in found:
+        unique.setdefault(one.text, one)
+    return list(unique.values())[:budget]
+
+
+def _aggregators(count: int) -> dict[str, str]:
+    # cb_nodes alone does nothing on one node: ROMIO's default list allows one a host.
+    return {"cb_nodes": str(count), "cb_config_list": f"*:{count}"}
+
+
+def _counts(ranks: int) -> Sequence[int]:
+    return [count for count in (2, 4, _MOST_AGGREGATORS) if count <= ranks]
+
+
+def _collective(shape: Shape) -> list[Candidate]:
+    verb = "write" if shape.write else "read"
+    buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
+    two_phase, sieving = f"romio_cb_{verb}", f"romio_ds_{verb}"
+    alone = Candidate({two_phase: "disable"}, "each rank for itself, through the sieve buffer")
+    several = [
+        Candidate(_aggregators(count), f"{count} aggregators share the exchange")
+        for count in _counts(shape.ranks)
+    ]
+    forced = Candidate({two_phase: "enable"}, "two-phase although the ranks do not interleave")
+    plain = Candidate(
+        {two_phase: "disable", sieving: "disable"}, "each rank for itself, piece by piece"
+    )
+    sieve = Candidate(
+        {two_phase: "disable", buffer: str(16 * _MIB)}, "each rank for itself, a larger sieve"
+    )
+    large = Candidate({"cb_buffer_size": str(64 * _MIB)}, "fewer exchanges")
+    small = Candidate({"cb_buffer_size": str(4 * _MIB)}, "exchanges that fit the cache")
+    forced_several = [
+        Candidate({two_phase: "enable", **one.settings}, "two-phase with several aggregators")
+        for one in several[:1]
+    ]
+    if shape.interleaved:
+        return [alone, *several, sieve, plain, large, small, *forced_several, forced]
+    return [plain, alone, forced, *several, *forced_several, large, small]
+
+
+def _independent(shape: Shape) -> list[Candidate]:
+    verb = "write" if shape.write else "read"
+    buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
+    found = [
+        Candidate({f"romio_ds_{verb}": "disable"}, "piece by piece, without read-modify-write"),
+        Candidate({buffer: str(16 * _MIB)}, "a larger sieve"),
+        Candidate({f"romio_ds_{verb}": "enable"}, "always through the sieve"),
+    ]
+    if shape.write:
+        found.append(
+            Candidate({"coll_metadata_write": "enable"}, "one rank's write of the metadata")
+        )
+    return found if shape.interleaved else found[::-1]
+
+
+def _memory(shape: Shape) -> list[Candidate]:
+    found = []
+    if shape.chunk:
+        chunk_bytes = shape.element_bytes
+        for extent in shape.chunk:
+            chunk_bytes *= extent
+        if not shape.write:
+            cache = min(max(32 * _MIB, 8 * chunk_bytes), 512 * _MIB)
+            found.append(
+                Candidate({"chunk_cache": str(cache)}, "each chunk is read and unpacked once")
+            )
+    elif shape.ranks == 1:
+        found.append(
+            Candidate({"sieve_buf_size": str(4 * _MIB)}, "small rows are joined in memory")
+        )
+    return found
+
+
+def _placement(shape: Shape) -> list[Candidate]:
+    found = []
+    if shape.write and shape.file_bytes >= _LARGE_FILE_BYTES:
+        # The threshold keeps metadata and small datasets where they were.
+        found.append(
+            Candidate({"alignment": f"{256 * 1024},{_MIB}"}, "ranks begin at block boundaries")
+        )
+        found.append(Candidate({"meta_block_size": str(_MIB)}, "metadata in one place"))
+    if shape.write and shape.filesystem in _STRIPED:
+        striped = [
+            Candidate(
+                {"striping_factor": str(count), "striping_unit": str(_MIB)},
+                f"{count} storage targets",
+            )
+            for count in (16, 4)
+        ]
+        return striped + found
+    return found

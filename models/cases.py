@@ -1,0 +1,191 @@
+"""What is to be trained: a pattern, where it ran, and a plan that shows it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from iotune.models.candidates import Shape
+
+from iotune import core
+from iotune.errors import Error
+from iotune.plan import Plan, PlanFile
+from iotune.plan_build import StoredPattern, plan_bytes, plan_of_pattern
+from iotune.plan_trace import plan_of_trace
+from iotune.trace import open_trace
+
+# A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
+MOST_BYTES = 512 * 1024 * 1024
+
+
+@dataclass
+class Case:
+    """One untrained pattern."""
+
+    id: int
+    pattern: dict[str, Any]  # as the database gives and takes it
+    platform: dict[str, str]
+    trace: str = ""
+    file: str = ""  # of the run that showed it
+    datasets: int = 1
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def descriptor(self) -> str:
+        """Canonical."""
+        return str(self.pattern["descriptor"])
+
+    @property
+    def write(self) -> bool:
+        """The direction."""
+        return str(self.pattern.get("op", "write")) == "write"
+
+    @property
+    def ranks(self) -> int:
+        """With how many it ran."""
+        return int(self.pattern.get("ranks", 1))
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    """A list of numbers, or the database's '4x1'."""
+    if isinstance(value, str):
+        return tuple(int(part) for part in value.split("x") if part)
+    return tuple(int(part) for part in value or ())
+
+
+def case_of_row(row: Mapping[str, Any]) -> Case:
+    """A case out of a row of Database.untrained()."""
+    pattern = dict(row["pattern"])
+    return Case(
+        id=int(row.get("id", pattern.get("id", 0))),
+        pattern=pattern,
+        platform={str(name): str(value) for name, value in dict(row["platform"]).items()},
+        trace=str(row.get("trace", "")),
+        file=str(row.get("file_path", row.get("file", ""))),
+        datasets=int(row.get("datasets", 1)),
+    )
+
+
+def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
+    """A plan of the recorded run where its trace is still there, else of the pattern alone.
+
+    Notes of what differs from the run are added to the case. Raises Error where neither can
+    be had.
+    """
+    plan = _recorded(case)
+    if plan is None:
+        case.notes.append("the trace is gone: replayed as one transfer a dataset")
+        plan = plan_of_pattern(stored_pattern(case), max(1, case.datasets))
+    cut = cut_plan(plan, most_bytes)
+    if cut is not plan:
+        case.notes.append(
+            f"only {plan_bytes(cut) >> 20} of {plan_bytes(plan) >> 20} MiB are replayed"
+        )
+    return cut
+
+
+def _recorded(case: Case) -> Plan | None:
+    if not case.trace or not Path(case.trace).is_file():
+        return None
+    try:
+        plan, notes = plan_of_trace(open_trace(case.trace), case.file or None)
+    except Error as problem:
+        case.notes.append(str(problem))
+        return None
+    plan = only_direction(plan, case.write)
+    if not plan.files:
+        return None
+    case.notes += notes
+    return plan
+
+
+def only_direction(plan: Plan, write: bool) -> Plan:
+    """The transfers of one direction: reads of a file that was written are prepared instead."""
+    files = []
+    for file in plan.files:
+        kept = [one for one in file.transfers if one.write == write]
+        if kept:
+            files.append(replace(file, transfers=kept, create=write))
+    return replace(plan, files=files)
+
+
+def cut_plan(plan: Plan, most_bytes: int) -> Plan:
+    """The plan's first datasets, up to `most_bytes` and at least one; `plan` if it fits."""
+    if plan_bytes(plan) <= most_bytes:
+        return plan
+    files: list[PlanFile] = []
+    total = 0
+    for file in plan.files:
+        kept: set[int] = set()
+        for number, dataset in enumerate(file.datasets):
+            size = dataset.element_bytes
+            for extent in dataset.dims:
+                size *= extent
+            if (files or kept) and total + size > most_bytes:
+                break
+            total += size
+            kept.add(number)
+        transfers = [one for one in file.transfers if one.dataset in kept]
+        if transfers:
+            files.append(replace(file, transfers=transfers))
+        if total >= most_bytes:
+            break
+    # A plan's size is that of its datasets: those without a transfer are left out.
+    for at, file in enumerate(files):
+        used = sorted({one.dataset for one in file.transfers})
+        number_of = {old: new for new, old in enumerate(used)}
+        files[at] = replace(
+            file,
+            datasets=[file.datasets[old] for old in used],
+            transfers=[replace(one, dataset=number_of[one.dataset]) for one in file.transfers],
+        )
+    return replace(plan, files=files)
+
+
+def distributions(descriptor: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Distributions and counts of a descriptor, by the native parser."""
+    parsed = core.parse_descriptor(descriptor)
+    names: list[str] = []
+    counts: list[int] = []
+    for one in parsed["dimensions"]:
+        name = str(one["distribution"])
+        block = int(one.get("cyclic_block", 1))
+        names.append(f"CYCLIC({block})" if name == "CYCLIC(k)" else name)
+        counts.append(int(one["count"]))
+    return tuple(names), tuple(counts)
+
+
+def stored_pattern(case: Case) -> StoredPattern:
+    """The pattern's numbers."""
+    names, counts = distributions(case.descriptor)
+    pattern = case.pattern
+    return StoredPattern(
+        write=case.write,
+        distributions=names,
+        counts=counts,
+        grid=_numbers(pattern.get("grid")),
+        dims=_numbers(pattern.get("dataset_dims")),
+        element_bytes=int(pattern["element_bytes"]),
+        ranks=case.ranks,
+        collective=pattern.get("mode") == "collective",
+        chunk=_numbers(pattern.get("chunk")),
+        filters=int(pattern.get("filters", 0)),
+    )
+
+
+def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
+    """What candidates depend on."""
+    names: Sequence[str] = distributions(case.descriptor)[0]
+    return Shape(
+        write=case.write,
+        # A mixed file has collective transfers, and those have more to gain.
+        collective=case.pattern.get("mode") in ("collective", "mixed"),
+        distributions=tuple(names),
+        ranks=case.ranks,
+        file_bytes=plan_bytes(plan),
+        chunk=_numbers(case.pattern.get("chunk")),
+        element_bytes=int(case.pattern["element_bytes"]),
+        filesystem=filesystem,
+    )

@@ -1,0 +1,288 @@
+"""Training: replay an untrained pattern under candidate settings, and store what is proven.
+
+Every arm runs under the same preload, tracing and configuration path; a candidate differs from
+the default by its IOTUNE_CONFIG alone. Where ranks outnumber the cores, all arms carry the
+yield shim too: MPICH spins, and a gain would else measure the scheduler.
+"""
+
+from __future__ import annotations
+
+import os
+import platform as machine
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iotune.models.candidates import Candidate, candidates
+from iotune.models.cases import Case, plan_of_case, shape_of
+from iotune.models.paired import Gain, compare, measure_rounds
+
+from iotune import core
+from iotune.errors import Error
+from iotune.launch import preload_environment
+from iotune.leftovers import collect_run
+from iotune.locations import buffer_root, new_run_id
+from iotune.mpi import Mpi
+from iotune.plan import plan_text
+from iotune.plan_build import plan_bytes
+from iotune.preload import YIELD_LIBRARY, find_library, preload_path
+from iotune.replayer import run_plan, scratch_directory
+from iotune.storage import filesystem_of
+from iotune.trace import open_trace
+from iotune.tunings import tuning_json
+
+DEFAULT = "default"
+# A hanging replay must not hold up the others.
+_TIMEOUT_SECONDS = 600.0
+
+
+@dataclass
+class Measured:
+    """What became of one candidate."""
+
+    candidate: Candidate
+    effect: str  # "applied", or why it was not measured
+    gain: Gain | None = None
+
+
+@dataclass
+class Outcome:
+    """What training found for a case."""
+
+    case: Case
+    platform: dict[str, str]
+    measured: list[Measured]
+    default_seconds: list[float]
+    winner: Measured | None  # confirmed by rounds of its own; None: default is best
+    confirmed: Gain | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def as_tuning(self) -> dict[str, object]:
+        """The answer as the database takes it."""
+        if self.winner is None or self.confirmed is None:
+            return tuning_json(
+                self.case.pattern, self.platform, {}, "train", rounds=len(self.default_seconds)
+            )
+        gain = self.confirmed
+        return tuning_json(
+            self.case.pattern,
+            self.platform,
+            self.winner.candidate.settings,
+            "train",
+            (gain.ratio, gain.low, gain.high),
+            gain.rounds,
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """How training is done."""
+
+    rounds: int = 5
+    budget: int = 12
+    chosen: tuple[Candidate, ...] = ()  # instead of those by mechanism
+    directory: Path | None = None  # default: where the pattern's file lay
+    seed: int = 20150915
+
+
+Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
+
+
+class _Bench:
+    """One case's plan, ready to be run under any settings."""
+
+    def __init__(
+        self, case: Case, mpi: Mpi, replayer: Path, scratch: Path, plan: Path, prepare: bool
+    ):
+        self.case = case
+        self.mpi = mpi
+        self.replayer = replayer
+        self.scratch = scratch
+        self.plan = plan
+        self.options = ["--prepare"] if prepare else []
+        self.files = scratch / "files"
+        self.files.mkdir()
+        self.notes: list[str] = []
+        self.preload = preload_path()
+        if case.ranks > (os.cpu_count() or 1):
+            if find_library(YIELD_LIBRARY):
+                self.preload += ":" + preload_path(YIELD_LIBRARY)
+                self.notes.append("more ranks than cores: all arms carry the yield shim")
+            else:
+                self.notes.append(
+                    "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
+                )
+
+    def trace_of(self, name: str) -> Path:
+        return self.scratch / f"{name}.iotrace"
+
+    def run(self, name: str, settings: Mapping[str, str]) -> float:
+        """Seconds of one replay; its trace replaces the arm's last one."""
+        run_id = new_run_id()
+        trace = self.trace_of(name)
+        trace.unlink(missing_ok=True)
+        variables = {
+            "IOTUNE_MODE": "tune",
+            "IOTUNE_TIMING": "pattern",
+            "IOTUNE_DB": "none",
+            "IOTUNE_RUN_ID": run_id,
+            "IOTUNE_RUN_OWNER": str(os.getpid()),
+            "IOTUNE_TRACE": str(trace),
+            # What a replay takes is no observation of the user's program.
+            "XDG_DATA_HOME": str(self.scratch / "data"),
+        }
+        if settings:
+            config = self.scratch / f"{name}.xml"
+            if not config.exists():
+                config.write_text(core.config_xml(dict(settings)))
+            variables["IOTUNE_CONFIG"] = str(config)
+        base = {
+            key: value
+            for key, value in os.environ.items()
+            # The user's own hints would win over every candidate.
+            if key not in ("ROMIO_HINTS", "IOTUNE_CONFIG", "MPICH_MPIIO_HINTS")
+        }
+        environment = preload_environment(base, self.preload, variables)
+        result = run_plan(
+            self.mpi,
+            self.replayer,
+            self.plan,
+            self.case.ranks,
+            self.files,
+            self.options,
+            environment,
+            _TIMEOUT_SECONDS,
+        )
+        with suppress(Error, OSError):
+            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+        return result.seconds
+
+    def effect(self, name: str, candidate: Candidate) -> str:
+        """'applied' (also where that cannot be verified), or what became of the settings."""
+        verdicts: dict[str, str] = {}
+        for file in open_trace(self.trace_of(name)).summary.files:
+            for one in file.settings:
+                if one.parameter in candidate.settings:
+                    verdicts[one.parameter] = one.verdict + (
+                        f" ({one.reason})" if one.reason else ""
+                    )
+        if not verdicts:
+            return "never reached a file"
+        for verdict in verdicts.values():
+            if verdict.startswith(("applied", "unverifiable")):
+                return "applied"
+        return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
+
+
+def train_case(
+    case: Case, mpi: Mpi, replayer: Path, options: Options, progress: Progress
+) -> Outcome:
+    """Measure a case. Raises Error where it cannot be replayed here."""
+    directory = _directory(case, options)
+    plan = plan_of_case(case)
+    filesystem = filesystem_of(directory)
+    tried = options.chosen or tuple(candidates(shape_of(case, plan, filesystem), options.budget))
+    # The plan's own text, traces and XML are small beside its files.
+    with scratch_directory(directory, plan_bytes(plan) + (64 << 20)) as scratch:
+        written = scratch / "plan"
+        written.write_text(plan_text(plan), errors="surrogateescape")
+        bench = _Bench(case, mpi, replayer, scratch, written, plan.prepares)
+        outcome = _measure(bench, tried, options, progress)
+        _name_platform(outcome, bench, filesystem)
+        return outcome
+
+
+def _directory(case: Case, options: Options) -> Path:
+    if options.directory is not None:
+        return options.directory.absolute()
+    directory = Path(case.file).parent if case.file else Path.cwd()
+    if not os.access(directory, os.W_OK):
+        raise Error(f"{directory} cannot be written any more; --dir names another place")
+    return directory
+
+
+def _measure(
+    bench: _Bench, tried: Sequence[Candidate], options: Options, progress: Progress
+) -> Outcome:
+    names = [f"c{number}" for number in range(len(tried))]
+    progress("settling in", 1 + len(tried))
+    bench.run(DEFAULT, {})
+    progress("", 0)
+    measured = []
+    for name, candidate in zip(names, tried):
+        try:
+            bench.run(name, candidate.settings)
+            effect = bench.effect(name, candidate)
+        except Error as problem:
+            effect = f"failed: {problem}"
+        measured.append(Measured(candidate, effect))
+        progress("", 0)
+    arms: dict[str, Callable[[], float]] = {DEFAULT: lambda: bench.run(DEFAULT, {})}
+    for name, one in zip(names, measured):
+        if one.effect == "applied":
+            arms[name] = _arm(bench, name, one.candidate)
+    if len(arms) == 1:
+        return Outcome(bench.case, {}, measured, [], None, notes=list(bench.notes))
+    progress("measuring", options.rounds * len(arms))
+    times = measure_rounds(arms, options.rounds, options.seed, lambda: progress("", 0))
+    default = times[DEFAULT]
+    for name, one in zip(names, measured):
+        if name in times:
+            one.gain = compare(default, times[name], options.seed, comparisons=len(arms) - 1)
+    outcome = Outcome(bench.case, {}, measured, default, None, notes=list(bench.notes))
+    _confirm(outcome, bench, dict(zip(names, measured)), options, progress)
+    return outcome
+
+
+def _arm(bench: _Bench, name: str, candidate: Candidate) -> Callable[[], float]:
+    return lambda: bench.run(name, candidate.settings)
+
+
+def _confirm(
+    outcome: Outcome,
+    bench: _Bench,
+    measured: Mapping[str, Measured],
+    options: Options,
+    progress: Progress,
+) -> None:
+    """Measure the best candidate again, alone against default: what won by luck falls back."""
+    clear = [
+        (one.gain.low, name)
+        for name, one in measured.items()
+        if one.gain is not None and one.gain.clears_one
+    ]
+    if not clear:
+        return
+    name = max(clear)[1]
+    best = measured[name]
+    progress("confirming", 2 * options.rounds)
+    arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
+    times = measure_rounds(arms, options.rounds, options.seed + 1, lambda: progress("", 0))
+    gain = compare(times[DEFAULT], times[name], options.seed + 1)
+    outcome.confirmed = gain
+    if gain.clears_one:
+        outcome.winner = best
+    else:
+        outcome.notes.append(
+            f"{best.candidate.text} won its first rounds and not the second "
+            f"({gain.ratio:.2f}x, {gain.low:.2f} to {gain.high:.2f})"
+        )
+
+
+def _name_platform(outcome: Outcome, bench: _Bench, filesystem: str) -> None:
+    """The platform that was measured, as the replay's own trace tells it."""
+    run = open_trace(bench.trace_of(DEFAULT)).summary
+    asked = bench.case.platform
+    measured = {
+        "filesystem": filesystem,
+        "mpi": run.mpi or asked.get("mpi", ""),
+        "hdf5": run.hdf5 or asked.get("hdf5", ""),
+        "host_class": machine.machine(),
+    }
+    for name, value in measured.items():
+        if asked.get(name) and asked[name] != value:
+            outcome.notes.append(
+                f"the pattern ran on {name} {asked[name]}, this answer is for {value}"
+            )
+    outcome.platform = measured

@@ -1,0 +1,192 @@
+"""Explain what was decided for a run's files: what was recognised, which row of the database
+matched, what was applied, refused or without effect, and what it brought.
+
+Without TRACE the last run's. What it brought is the run's seconds against those of runs of the
+same workload (program, file name with its numbers masked, ranks) with default settings.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from iotune import core
+from iotune.cli.output import (
+    Column,
+    data,
+    errors_in_one_line,
+    next_command,
+    print_json,
+    say,
+    seconds_text,
+    size_text,
+    table,
+)
+from iotune.cli.traces import chosen_trace, words_for
+from iotune.errors import Error
+from iotune.evidence import Comparison, compare_with_default
+from iotune.summary import FilePattern, RunSummary
+
+_SETTINGS = [
+    Column("setting"),
+    Column("wanted"),
+    Column("got"),
+    Column("verdict"),
+    Column("reason"),
+]
+_SOURCES = {
+    "exact": "the same pattern",
+    "similar": "a similar pattern",
+    "config": "IOTUNE_CONFIG",
+    "untrained": "the pattern is known but was never trained",
+    "unknown": "this workload was never seen before",
+    "off": "tuning was off",
+}
+
+
+@errors_in_one_line
+def command(
+    trace: Annotated[
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+    ] = None,
+    db: Annotated[
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Explain it."""
+    run = chosen_trace(trace)
+    summary = run.summary
+    files = [file for file in summary.files if file.datasets or file.decision_source]
+    database = _database(db)
+    brought = [compare_with_default(database, summary, file) for file in files]
+    if as_json:
+        print_json(
+            {
+                "trace": str(run.path),
+                "files": [_as_json(file, one) for file, one in zip(files, brought)],
+            }
+        )
+    else:
+        for file, one in zip(files, brought):
+            _explain(summary, file, one)
+        if not files:
+            data("no file went through HDF5 or MPI-IO: there was nothing to decide")
+    _next(files, words_for(run, trace))
+
+
+def _database(db: Optional[Path]) -> Optional[core.Database]:
+    from iotune.cli.db import opened
+
+    try:
+        return opened(db)
+    except Error as problem:
+        say(f"no comparison with earlier runs: {problem}")
+        return None
+
+
+def _next(files: list[FilePattern], trace: list[str]) -> None:
+    if any(needs_training(file) for file in files):
+        next_command("iotune", "train", why="measures settings for what is untrained")
+    elif any(file.decision_row >= 0 for file in files):
+        row = next(file.decision_row for file in files if file.decision_row >= 0)
+        next_command("iotune", "db", "list", why=f"row {row} and all others")
+    else:
+        next_command("iotune", "show", *trace)
+
+
+def needs_training(file: FilePattern) -> bool:
+    """Whether the file's pattern has no answer yet."""
+    return file.speaks is not None and (
+        file.decision_source in ("", "unknown", "untrained") or file.decision_state == "untrained"
+    )
+
+
+def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
+    speaker = file.speaks
+    return {
+        "path": file.path,
+        "recognised": speaker.descriptor if speaker else None,
+        "source": file.decision_source or None,
+        "state": file.decision_state or None,
+        "row": file.decision_row if file.decision_row >= 0 else None,
+        "distance": file.decision_distance,
+        "pattern": file.decision_pattern or None,
+        "message": file.decision_message or None,
+        "settings": [vars(one) for one in file.settings],
+        "seconds": file.io_seconds,
+        "default_seconds": brought.default_seconds,
+        "default_runs": brought.default_runs,
+        "tuned_runs": brought.tuned_runs,
+        "gain": brought.ratio,
+    }
+
+
+def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
+    data(f"{file.path}")
+    data(f"  recognised  {_recognised(run, file)}")
+    data(f"  matched     {_matched(file)}")
+    if file.settings:
+        table(
+            _SETTINGS,
+            [
+                [one.parameter, one.wanted or "–", one.got or "–", one.verdict, one.reason]
+                for one in file.settings
+            ],
+            indent=4,
+        )
+    else:
+        data("  settings    none: the program's own were left alone")
+    data(f"  brought     {_brought(file, brought)}")
+    data()
+
+
+def _recognised(run: RunSummary, file: FilePattern) -> str:
+    speaker = file.speaks
+    if speaker is None:
+        return "no HDF5 transfer"
+    others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
+    return (
+        f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
+        f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
+        f"by {speaker.ranks} of {run.ranks} rank(s){others}"
+    )
+
+
+def _how(mode: str) -> str:
+    return {
+        "collective": "collectively",
+        "independent": "independently",
+        "mixed": "collectively and independently",
+    }.get(mode, "")
+
+
+def _matched(file: FilePattern) -> str:
+    if not file.decision_source:
+        return "nothing was asked: no decision is in the trace"
+    words = [_SOURCES.get(file.decision_source, file.decision_source)]
+    if file.decision_row >= 0:
+        words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
+    if file.decision_pattern:
+        words.append(f"pattern {file.decision_pattern}")
+    if file.decision_state:
+        words.append(f"state {file.decision_state}")
+    text = ", ".join(words)
+    if file.decision_message:
+        text += f"\n              {file.decision_message}"
+    if needs_training(file):
+        text += "\n              untrained: iotune train measures settings for it"
+    return text
+
+
+def _brought(file: FilePattern, brought: Comparison) -> str:
+    now = f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"
+    if brought.default_seconds is None:
+        return f"{now}; not yet known: no run of this workload with default settings to compare"
+    before = (
+        f"default {seconds_text(brought.default_seconds)} (median of {brought.default_runs} run(s))"
+    )
+    if brought.ratio is None:
+        return f"{now}; {before}; no settings were in effect"
+    runs = f"median of {brought.tuned_runs} run(s) with these settings"
+    return f"{now}; {before}: {brought.ratio:.2f}x ({runs})"

@@ -1,0 +1,190 @@
+"""Measure settings for patterns that have no answer yet, on the storage where they ran.
+
+Each pattern is replayed with candidate settings against the default, in interleaved rounds of
+random order. The best is stored only where the interval of its gain lies above 1, in rounds of
+its own once more; else "default is best" is the answer.
+
+  iotune train
+  iotune train --candidates 'romio_cb_write=disable' --candidates 'cb_nodes=2;cb_config_list=*:2'
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from iotune.cli.db import opened, settings_text
+from iotune.cli.output import (
+    Column,
+    data,
+    errors_in_one_line,
+    next_command,
+    print_json,
+    say,
+    seconds_text,
+    table,
+)
+from iotune.errors import Error
+from iotune.models.candidates import Candidate, parse_candidate
+from iotune.models.cases import case_of_row
+from iotune.models.paired import Gain
+from iotune.models.train import Options, Outcome, train_case
+from iotune.mpi import find_mpi
+from iotune.replayer import find_replayer
+
+_COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
+
+
+@errors_in_one_line
+def command(
+    db: Annotated[
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=2, help="Measurements of each arm.")] = 5,
+    candidates: Annotated[
+        Optional[list[str]],
+        typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be given often."),
+    ] = None,
+    budget: Annotated[int, typer.Option(min=1, help="At most so many candidates.")] = 12,
+    directory: Annotated[
+        Optional[Path],
+        typer.Option("--dir", metavar="DIR", help="Default: where each pattern's file lay."),
+    ] = None,
+    pattern: Annotated[
+        Optional[int], typer.Option(metavar="ID", help="Only this one of `iotune db list`.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Train."""
+    chosen = _chosen(candidates or [])
+    database = opened(db)
+    cases = [case_of_row(row) for row in database.untrained()]
+    if pattern is not None:
+        cases = [case for case in cases if case.id == pattern]
+    if not cases:
+        say("nothing is untrained" if pattern is None else f"pattern {pattern} is not untrained")
+        if as_json:
+            print_json([])
+        next_command("iotune", "db", "list")
+        return
+    mpi = find_mpi()
+    replayer = find_replayer(mpi)
+    options = Options(rounds, budget, chosen, directory)
+    results: list[dict[str, Any]] = []
+    failed = 0
+    for number, case in enumerate(cases, start=1):
+        say(
+            f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
+            f"{'write' if case.write else 'read'}, {case.ranks} ranks"
+        )
+        try:
+            with _Bar() as bar:
+                outcome = train_case(case, mpi, replayer, options, bar.advance)
+            database.add_tuning(outcome.as_tuning())
+        except Error as problem:
+            failed += 1
+            say(f"pattern {case.id} stays untrained: {problem}")
+            continue
+        for note in [*case.notes, *outcome.notes]:
+            say(note)
+        results.append(as_dict(outcome))
+        if not as_json:
+            _print(outcome)
+    if as_json:
+        print_json(results)
+    next_command("iotune", "run", "--", "...", why="the next run applies what was found")
+    if failed and not results:
+        raise typer.Exit(1)
+
+
+def _chosen(texts: list[str]) -> tuple[Candidate, ...]:
+    try:
+        return tuple(parse_candidate(text) for text in texts)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--candidates") from None
+
+
+class _Bar:
+    """A progress bar on stderr, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("iotune: {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._task = self._progress.add_task("", total=0)
+        self._total = 0
+
+    def __enter__(self) -> "_Bar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def advance(self, what: str, more: int) -> None:
+        """A phase begins, with so many measurements to come; or, without text, one is done."""
+        if what:
+            self._total += more
+            self._progress.update(self._task, description=what, total=self._total)
+        else:
+            self._progress.advance(self._task)
+
+
+def _gain(gain: Optional[Gain]) -> tuple[str, str]:
+    if gain is None:
+        return "–", ""
+    return f"{gain.ratio:.2f}x", f"{gain.low:.2f} to {gain.high:.2f}"
+
+
+def as_dict(outcome: Outcome) -> dict[str, Any]:
+    """An outcome for `--json`."""
+    return {
+        "pattern": outcome.case.id,
+        "descriptor": outcome.case.descriptor,
+        "platform": outcome.platform,
+        "default_seconds": outcome.default_seconds,
+        "candidates": [
+            {
+                "settings": one.candidate.settings,
+                "why": one.candidate.why,
+                "effect": one.effect,
+                "gain": None if one.gain is None else vars(one.gain),
+            }
+            for one in outcome.measured
+        ],
+        "state": "tuned" if outcome.winner else "default-is-best",
+        "settings": outcome.winner.candidate.settings if outcome.winner else {},
+        "confirmed": None if outcome.confirmed is None else vars(outcome.confirmed),
+        "notes": [*outcome.case.notes, *outcome.notes],
+    }
+
+
+def _print(outcome: Outcome) -> None:
+    data(f"pattern {outcome.case.id} {outcome.case.descriptor}")
+    table(
+        _COLUMNS,
+        [
+            [settings_text(one.candidate.settings), one.effect, *_gain(one.gain)]
+            for one in outcome.measured
+        ],
+        indent=2,
+    )
+    if outcome.winner is not None and outcome.confirmed is not None:
+        ratio, interval = _gain(outcome.confirmed)
+        data(
+            f"  stored: {outcome.winner.candidate.text}, {ratio} ({interval}, "
+            f"{outcome.confirmed.rounds} rounds of its own)"
+        )
+    else:
+        times = sorted(outcome.default_seconds)
+        took = f", {seconds_text(times[len(times) // 2])}" if times else ""
+        data(f"  stored: default is best{took}")

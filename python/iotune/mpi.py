@@ -1,0 +1,90 @@
+"""The MPI with which plans are replayed: launcher, compiler, HDF5, told apart by name."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from iotune.errors import Error
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """A launcher and what compiles for it."""
+
+    launcher: str
+    compiler: str | None  # None: there is none
+    open_mpi: bool
+    hdf5_packages: tuple[str, ...]  # names for pkg-config, best first
+
+    def command(self, ranks: int) -> list[str]:
+        """The words before the program."""
+        words = [self.launcher]
+        if self.open_mpi:
+            # More ranks than cores is what a small machine has; root is what a container has.
+            words.append("--oversubscribe")
+            if os.geteuid() == 0:
+                words.append("--allow-run-as-root")
+        return [*words, "-n", str(ranks)]
+
+
+def find_mpi() -> Mpi:
+    """IOTUNE_MPIRUN's, else MPICH's, else the mpirun of PATH. Raises Error without any."""
+    given = os.environ.get("IOTUNE_MPIRUN", "")
+    for name in [given] if given else ["mpirun.mpich", "mpirun", "mpiexec"]:
+        launcher = shutil.which(name)
+        if launcher:
+            return _describe(launcher)
+    raise Error(
+        f"IOTUNE_MPIRUN={given} is no program"
+        if given
+        else "no mpirun found: install an MPI, or name its launcher in IOTUNE_MPIRUN"
+    )
+
+
+def _describe(launcher: str) -> Mpi:
+    open_mpi = _is_open_mpi(launcher)
+    flavour = "openmpi" if open_mpi else "mpich"
+    beside = os.path.dirname(launcher)
+    names = [os.environ.get("IOTUNE_MPICC", ""), f"mpicc.{flavour}", "mpicc"]
+    compiler = None
+    for name in filter(None, names):
+        # The compiler beside the launcher belongs to it; another MPI's may come first on PATH.
+        compiler = shutil.which(name, path=beside) or shutil.which(name)
+        if compiler:
+            break
+    packages = (os.environ.get("IOTUNE_HDF5_PKG", ""), f"hdf5-{flavour}", "hdf5-mpi", "hdf5")
+    return Mpi(launcher, compiler, open_mpi, tuple(filter(None, packages)))
+
+
+def _is_open_mpi(launcher: str) -> bool:
+    try:
+        done = subprocess.run(
+            [launcher, "--version"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise Error(f"{launcher} --version: {problem}") from None
+    return "Open MPI" in done.stdout + done.stderr
+
+
+def hdf5_flags(mpi: Mpi) -> list[str]:
+    """Compiler and linker words for the parallel HDF5 of this MPI. Raises Error without one."""
+    root = os.environ.get("HDF5_ROOT") or os.environ.get("HDF5_DIR")
+    tool = shutil.which("pkg-config")
+    for package in mpi.hdf5_packages if tool else ():
+        done = subprocess.run(
+            [str(tool), "--cflags", "--libs", package], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return shlex.split(done.stdout)
+    if root:
+        library = os.path.join(root, "lib")
+        return [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
+    looked = ", ".join(mpi.hdf5_packages)
+    raise Error(
+        f"no parallel HDF5 found (pkg-config: {looked}; HDF5_ROOT is not set); "
+        "Debian has it as libhdf5-mpich-dev"
+    )

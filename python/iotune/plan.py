@@ -1,0 +1,242 @@
+"""Plan files for the replayer (kernels/PLAN.md): files, datasets and what each rank selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
+
+Numbers = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What one rank selects in one transfer, in elements of the dataset.
+
+    kind is 'none', 'all', 'slab' (each item start, stride, count, block, one after the other)
+    or 'points' (each item one point).
+    """
+
+    kind: str
+    items: tuple[Numbers, ...] = ()
+
+    def moved(self, shift: Sequence[int]) -> Selection:
+        """The same shape, `shift` elements further."""
+        n = len(shift)
+        return Selection(
+            self.kind,
+            tuple(tuple(a + b for a, b in zip(item[:n], shift)) + item[n:] for item in self.items),
+        )
+
+
+@dataclass
+class Transfer:
+    """One H5Dwrite or H5Dread of all ranks that take part, `repeat` times over."""
+
+    write: bool
+    dataset: int  # of the file's datasets
+    collective: bool
+    selections: dict[int, Selection]  # by rank
+    repeat: int = 1
+    shift: Numbers = ()  # from one repetition to the next
+
+    def last(self) -> dict[int, Selection]:
+        """The selections of the last repetition."""
+        if self.repeat == 1:
+            return self.selections
+        total = tuple(step * (self.repeat - 1) for step in self.shift)
+        return {rank: one.moved(total) for rank, one in self.selections.items()}
+
+
+@dataclass
+class Dataset:
+    """A dataset of elements of a size, not of a type: nothing is converted in a replay."""
+
+    path: str
+    element_bytes: int
+    dims: Numbers
+    chunk: Numbers = ()
+    deflate: int | None = None
+
+
+@dataclass
+class PlanFile:
+    """A file from its open to its close."""
+
+    path: str
+    create: bool
+    datasets: list[Dataset] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """What a replay does."""
+
+    ranks: int
+    files: list[PlanFile] = field(default_factory=list)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether a file is read that the plan does not write: the replayer makes it first."""
+        created: set[str] = set()
+        for file in self.files:
+            if not file.create and file.path not in created:
+                return True
+            created.add(file.path)
+        return False
+
+
+def _words(numbers: Iterable[int]) -> str:
+    return " ".join(str(number) for number in numbers)
+
+
+def _path(text: str) -> str:
+    return quote(text, safe="/!\"$&'()*+,-.:;<=>?@[]^_`{|}~", errors="surrogateescape")
+
+
+def _selection_lines(rank: int, selection: Selection) -> list[str]:
+    if selection.kind in ("none", "all"):
+        return [f"{selection.kind} {rank}"]
+    if selection.kind == "points":
+        return [f"points {rank}  " + "  ".join(_words(point) for point in selection.items)]
+    return [f"slab {rank}  {_words(slab)}" for slab in selection.items]
+
+
+def _dataset_line(number: int, dataset: Dataset) -> str:
+    words = [
+        f"dataset {number} {_path(dataset.path)} {dataset.element_bytes} {len(dataset.dims)}",
+        _words(dataset.dims),
+    ]
+    if dataset.chunk:
+        words.append(f"chunk {_words(dataset.chunk)}")
+        if dataset.deflate is not None:
+            words.append(f"deflate {dataset.deflate}")
+    return " ".join(word for word in words if word)
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan file's content."""
+    lines = ["iotune-plan 1", f"ranks {plan.ranks}"]
+    for file in plan.files:
+        lines.append(f"file {_path(file.path)} {'create' if file.create else 'open'}")
+        opened = set()
+        for transfer in file.transfers:
+            # A dataset is made where it is first used, as most programs do.
+            if transfer.dataset not in opened:
+                opened.add(transfer.dataset)
+                lines.append(_dataset_line(transfer.dataset, file.datasets[transfer.dataset]))
+            line = (
+                f"transfer {'write' if transfer.write else 'read'} {transfer.dataset} "
+                f"{'collective' if transfer.collective else 'independent'}"
+            )
+            if transfer.repeat > 1:
+                line += f" repeat {transfer.repeat} {_words(transfer.shift)}"
+            lines.append(line)
+            for rank in sorted(transfer.selections):
+                lines += _selection_lines(rank, transfer.selections[rank])
+        lines.append("close")
+    return "\n".join(lines) + "\n"
+
+
+def fold_repeats(transfers: Iterable[Transfer]) -> list[Transfer]:
+    """Join transfers that are each other's image, moved by the same step on every rank.
+
+    A program that writes 30,000 rows one by one becomes one statement.
+    """
+    folded: list[Transfer] = []
+    for transfer in transfers:
+        if folded and transfer.repeat == 1:
+            before = folded[-1]
+            step = _step(before, transfer)
+            if step is not None and (before.repeat == 1 or before.shift == step):
+                before.repeat += 1
+                before.shift = step
+                continue
+        folded.append(replace(transfer))
+    return folded
+
+
+def _step(before: Transfer, after: Transfer) -> Numbers | None:
+    """How far `after` lies from the last repetition of `before`; None where shapes differ."""
+    if (before.write, before.dataset, before.collective) != (
+        after.write,
+        after.dataset,
+        after.collective,
+    ) or before.selections.keys() != after.selections.keys():
+        return None
+    step: Numbers | None = None
+    for rank, old in before.last().items():
+        new = after.selections[rank]
+        if old.kind != new.kind or len(old.items) != len(new.items):
+            return None
+        if old.kind in ("none", "all"):
+            continue
+        n = len(old.items[0]) // 4 if old.kind == "slab" else len(old.items[0])
+        moved = tuple(b - a for a, b in zip(old.items[0][:n], new.items[0][:n]))
+        if step is None:
+            step = moved
+        if moved != step or old.moved(moved) != new:
+            return None
+    # All ranks select everything or nothing: a repetition in place has no step to speak of.
+    return step
+
+
+def synthesise(
+    descriptor_distributions: Sequence[str],
+    dims: Sequence[int],
+    counts: Sequence[int],
+    grid: Sequence[int],
+    rank: int,
+) -> Selection | None:
+    """What `rank` holds in a dataset of this pattern; None where it holds nothing of it.
+
+    Ranks are dealt to the grid row by row, as MPI_Cart_create does. Raises ValueError for a
+    distribution that has no formula (IRREGULAR).
+    """
+    pieces: list[list[Numbers]] = []  # per dimension: (start, stride, count, block)
+    places = _place_in(grid, rank)
+    for name, extent, count, parts, place in zip(
+        descriptor_distributions, dims, counts, grid, places
+    ):
+        axis = _axis(name, extent, count, parts, place)
+        if not axis:
+            return None
+        pieces.append(axis)
+    slabs: list[tuple[Numbers, ...]] = [()]
+    for axis in pieces:
+        slabs = [(*slab, piece) for slab in slabs for piece in axis]
+    return Selection(
+        "slab", tuple(tuple(piece[at] for at in range(4) for piece in slab) for slab in slabs)
+    )
+
+
+def _place_in(grid: Sequence[int], rank: int) -> list[int]:
+    places = []
+    for parts in reversed(grid):
+        places.append(rank % parts)
+        rank //= parts
+    return places[::-1]
+
+
+def _axis(name: str, extent: int, count: int, parts: int, place: int) -> list[Numbers]:
+    if name == "*":
+        return [(0, 1, min(count, extent) or extent, 1)]
+    if name == "BLOCK":
+        start = place * count
+        length = min(count, extent - start)
+        return [(start, 1, length, 1)] if length > 0 else []
+    if not name.startswith("CYCLIC"):
+        raise ValueError(f"no formula for {name}")
+    run = int(name[7:-1]) if name.endswith(")") else 1
+    start, stride = place * run, parts * run
+    if start >= extent:
+        return []
+    whole = (extent - start) // stride
+    rest = min(run, extent - start - whole * stride)
+    if rest == run:
+        return [(start, stride, whole + 1, run)]
+    axis: list[Numbers] = [(start, stride, whole, run)] if whole else []
+    if rest > 0:
+        axis.append((start + whole * stride, 1, rest, 1))
+    return axis

@@ -1,0 +1,172 @@
+"""Plans out of what ranks really did, or out of a stored pattern where the trace is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from iotune.errors import Error
+from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, synthesise
+
+
+@dataclass(frozen=True)
+class DatasetCall:
+    """One rank's H5Dwrite or H5Dread, with what HDF5 said of the dataset."""
+
+    rank: int
+    start: float  # seconds; only its order counts
+    file: str
+    dataset: str
+    element_bytes: int
+    dims: tuple[int, ...]
+    chunk: tuple[int, ...]
+    deflate: bool
+    write: bool
+    collective: bool
+    selection: Selection
+
+
+@dataclass(frozen=True)
+class FileOpen:
+    """A rank's H5Fcreate or H5Fopen."""
+
+    rank: int
+    start: float
+    file: str
+    create: bool
+
+
+@dataclass
+class _Part:
+    """A file between its open and the next one."""
+
+    file: PlanFile
+    numbers: dict[str, int] = field(default_factory=dict)  # dataset path -> number
+    counts: dict[tuple[int, str, bool, bool], int] = field(default_factory=dict)
+    transfers: dict[tuple[str, bool, bool, int], Transfer] = field(default_factory=dict)
+
+    def add(self, call: DatasetCall) -> None:
+        number = self.numbers.get(call.dataset)
+        if number is None:
+            number = self.numbers[call.dataset] = len(self.file.datasets)
+            self.file.datasets.append(
+                Dataset(
+                    call.dataset,
+                    call.element_bytes,
+                    call.dims,
+                    call.chunk,
+                    1 if call.deflate and call.chunk else None,
+                )
+            )
+        # A rank's k-th transfer of a kind belongs to the others' k-th.
+        counter = (call.rank, call.dataset, call.write, call.collective)
+        k = self.counts[counter] = self.counts.get(counter, -1) + 1
+        key = (call.dataset, call.write, call.collective, k)
+        transfer = self.transfers.get(key)
+        if transfer is None:
+            transfer = Transfer(call.write, number, call.collective, {})
+            self.transfers[key] = transfer
+        transfer.selections[call.rank] = call.selection
+
+
+def plan_of_calls(
+    calls: Iterable[DatasetCall],
+    opens: Iterable[FileOpen],
+    ranks: int,
+    only_file: str | None = None,
+) -> Plan:
+    """The plan of a run: each file's parts in the order of their first open.
+
+    `only_file` keeps one path. Raises Error where nothing is left.
+    """
+    parts: list[_Part] = []
+    current: dict[tuple[int, str], _Part] = {}  # of each rank and file
+    number: dict[tuple[int, str], int] = {}
+    shared: dict[tuple[str, int], _Part] = {}  # a rank's k-th open is the others' k-th
+    events: list[FileOpen | DatasetCall] = [*opens, *calls]
+    events.sort(key=lambda event: event.start)
+    for event in events:
+        if only_file is not None and event.file != only_file:
+            continue
+        who = (event.rank, event.file)
+        if isinstance(event, FileOpen) or who not in current:
+            k = number[who] = number.get(who, -1) + 1
+            part = shared.get((event.file, k))
+            if part is None:
+                create = event.create if isinstance(event, FileOpen) else event.write
+                part = shared[(event.file, k)] = _Part(PlanFile(event.file, create))
+                parts.append(part)
+            current[who] = part
+        if isinstance(event, DatasetCall):
+            current[who].add(event)
+    plan = Plan(ranks)
+    for part in parts:
+        part.file.transfers = fold_repeats(part.transfers.values())
+        if part.file.transfers:
+            plan.files.append(part.file)
+    if not plan.files:
+        raise Error(
+            "no HDF5 transfer to replay"
+            + (f" on {only_file}" if only_file else "")
+            + ": only what goes through H5Dread and H5Dwrite can be replayed"
+        )
+    return plan
+
+
+def plan_bytes(plan: Plan) -> int:
+    """An upper bound of the bytes that the plan's files will take."""
+    total = 0
+    for file in plan.files:
+        for dataset in file.datasets:
+            size = dataset.element_bytes
+            for extent in dataset.dims:
+                size *= extent
+            total += size
+    return total
+
+
+@dataclass(frozen=True)
+class StoredPattern:
+    """What the database keeps of a pattern: enough to do its like again."""
+
+    write: bool
+    distributions: tuple[str, ...]
+    counts: tuple[int, ...]
+    grid: tuple[int, ...]
+    dims: tuple[int, ...]
+    element_bytes: int
+    ranks: int
+    collective: bool
+    chunk: tuple[int, ...] = ()
+    filters: int = 0
+
+
+def plan_of_pattern(pattern: StoredPattern, datasets: int = 1) -> Plan:
+    """A plan that shows the pattern on `datasets` datasets, each in one transfer.
+
+    How many calls the program made of it is not stored, so a pattern that was written row by
+    row is replayed in one piece. Raises Error for an irregular pattern.
+    """
+    grid: Sequence[int] = pattern.grid or (1,) * len(pattern.dims)
+    if not pattern.dims:
+        raise Error("the pattern's dataset dimensions are not stored: it cannot be synthesised")
+    selections: dict[int, Selection] = {}
+    try:
+        for rank in range(pattern.ranks):
+            share = synthesise(pattern.distributions, pattern.dims, pattern.counts, grid, rank)
+            selections[rank] = share or Selection("none")
+    except ValueError as problem:
+        raise Error(f"{problem}: only its trace could be replayed, and that is gone") from None
+    file = PlanFile("pattern.h5", create=pattern.write)
+    for number in range(datasets):
+        file.datasets.append(
+            Dataset(
+                f"/d{number}",
+                pattern.element_bytes,
+                pattern.dims,
+                pattern.chunk,
+                1 if pattern.filters and pattern.chunk else None,
+            )
+        )
+        file.transfers.append(Transfer(pattern.write, number, pattern.collective, dict(selections)))
+    return Plan(pattern.ranks, [file])

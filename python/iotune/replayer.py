@@ -1,0 +1,169 @@
+"""The replayer: found or built once per MPI and HDF5, and run on a plan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from iotune.errors import Error
+from iotune.locations import cache_dir, make_private
+from iotune.mpi import Mpi, hdf5_flags
+from iotune.preload import library_directories
+
+NAME = "iotune-replay"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the replayer printed."""
+
+    bytes: int
+    seconds: float  # the sum of the rounds
+    files: int
+    rounds: list[float]
+
+
+def find_replayer(mpi: Mpi) -> Path:
+    """IOTUNE_REPLAY, the build's own, the cached one, or one compiled now.
+
+    Raises Error where it has to be compiled and cannot be.
+    """
+    given = os.environ.get("IOTUNE_REPLAY", "")
+    if given:
+        if not os.access(given, os.X_OK):
+            raise Error(f"IOTUNE_REPLAY={given} is no program")
+        return Path(given).absolute()
+    if not mpi.open_mpi:  # a build tree is MPICH's unless it says otherwise
+        for directory in library_directories():
+            built = directory.parent / "bin" / NAME
+            if os.access(built, os.X_OK):
+                return built
+    return _compiled(mpi)
+
+
+def _sources() -> list[Path]:
+    carried = Path(__file__).parent / "kernels_src"
+    if (carried / "replay.c").is_file():
+        return [*sorted(carried.glob("replay*.c")), carried / "plan.c"]
+    raise Error(f"the replayer's sources are missing from {carried}; reinstall iotune")
+
+
+def _compiled(mpi: Mpi) -> Path:
+    sources = _sources()
+    folder = sources[0].parent
+    if mpi.compiler is None:
+        raise Error(
+            f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC, or a replayer that is "
+            "built already in IOTUNE_REPLAY"
+        )
+    flags = hdf5_flags(mpi)
+    key = hashlib.sha256()
+    for part in sorted(folder.glob("*.[ch]")):
+        key.update(part.read_bytes())
+    key.update("\0".join([os.path.realpath(mpi.compiler), *flags]).encode())
+    key.update(_version(mpi.compiler))
+    directory = make_private(cache_dir())
+    program = directory / f"{NAME}-{key.hexdigest()[:16]}"
+    if os.access(program, os.X_OK):
+        return program
+    fresh = directory / f".{program.name}.{secrets.token_hex(4)}"
+    command = [
+        mpi.compiler,
+        "-O2",
+        "-std=gnu11",
+        f"-I{folder}",
+        *map(str, sources),
+        *flags,
+        "-o",
+        str(fresh),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fresh.unlink(missing_ok=True)
+        reason = next((line for line in done.stderr.splitlines() if "error" in line), "")
+        raise Error(f"the replayer cannot be compiled with {mpi.compiler}: {reason.strip()}")
+    os.replace(fresh, program)
+    return program
+
+
+def _version(compiler: str) -> bytes:
+    """What tells two MPIs behind one compiler wrapper apart."""
+    done = subprocess.run([compiler, "-show"], capture_output=True, check=False)
+    return done.stdout
+
+
+def run_plan(
+    mpi: Mpi,
+    replayer: Path,
+    plan: Path,
+    ranks: int,
+    file_dir: Path,
+    options: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    timeout_seconds: float | None = None,
+) -> Replayed:
+    """Replay `plan` with all its files in `file_dir`. Raises Error with the replayer's reason."""
+    command = [*mpi.command(ranks), str(replayer), "--file-dir", str(file_dir), *options, str(plan)]
+    try:
+        done = subprocess.run(
+            command,
+            env=None if environment is None else dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Error(f"the replay did not end within {timeout_seconds:.0f} s") from None
+    except OSError as problem:
+        raise Error(f"{command[0]}: {problem.strerror}") from None
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        raise Error(f"the replay failed ({done.returncode}): {' '.join(lines[:2])}"[:500])
+    for line in reversed(done.stdout.splitlines()):
+        if line.startswith("{"):
+            result = json.loads(line)
+            return Replayed(
+                int(result["bytes"]),
+                float(result["seconds"]),
+                int(result["files"]),
+                [float(one) for one in result["rounds"]],
+            )
+    raise Error("the replayer printed no result")
+
+
+@contextmanager
+def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
+    """A directory of our own on the storage of `parent`, removed afterwards.
+
+    The replayer may replace what lies in it, so it is never one of the user's. Raises Error
+    where it cannot be made, or where `needed_bytes` would fill the storage beyond nine tenths
+    of what is free.
+    """
+    try:
+        free = shutil.disk_usage(parent).free
+        if needed_bytes > 0.9 * free:
+            raise Error(
+                f"{parent} has {free >> 20} MiB free, the replay needs {needed_bytes >> 20}; "
+                "--dir names another place"
+            )
+        directory = Path(tempfile.mkdtemp(prefix=".iotune-replay-", dir=parent))
+    except OSError as problem:
+        raise Error(
+            f"no files can be written in {parent} ({problem.strerror}); --dir names another place"
+        ) from None
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
