@@ -27,6 +27,7 @@ C_TYPES = {
     "info": ("Word", "MPI_Info"),
     "fh": ("Word", "MPI_File"),
     "fhp": ("Word*", "MPI_File*"),
+    "fhclose": ("Word*", "MPI_File*"),
     "dtype": ("Word", "MPI_Datatype"),
     "mpioff": ("std::int64_t", "MPI_Offset"),
     "fd": ("int", "int"),

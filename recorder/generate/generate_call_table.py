@@ -38,6 +38,7 @@ FORMS = {
     "info": ("kNumber", "kHex"),
     "fh": ("kNumber", "kHex"),
     "fhp": ("kNumber", "kHex"),
+    "fhclose": ("kNumber", "kHex"),
     "dtype": ("kNumber", "kHex"),
     "mpioff": ("kNumber", "kSigned"),
     "fd": ("kKey", "kSigned"),

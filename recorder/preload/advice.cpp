@@ -1,0 +1,20 @@
+#include "recorder/preload/advice.h"
+
+namespace iotune::recorder {
+
+constinit Advice g_advice = {
+    .before_mpi_init = [] {},
+    .after_mpi_init = [](Provider&) {},
+    .before_mpi_finalize = [](Provider&, const char*) {},
+    .before_hdf5_open = [](Provider&, const char*, bool, std::int64_t&, OpenState&) {},
+    .after_hdf5_open = [](Provider&, const char*, std::int64_t, OpenState&) {},
+    .before_hdf5_dataset = [](Provider&, std::int64_t, const char*, bool, std::int64_t&,
+                              std::int64_t&, OpenState&) {},
+    .after_hdf5_dataset = [](Provider&, std::int64_t, OpenState&) {},
+    .hdf5_property = [](Provider&, CallNumber, const std::int64_t*, int) {},
+    .hdf5_fapl_mpio = [](Provider&, std::int64_t, Word, Word) {},
+    .before_mpiio_open = [](Provider&, Word, const char*, int, Word&, OpenState&) {},
+    .after_mpiio_open = [](Provider&, const char*, Word, int, OpenState&) {},
+};
+
+}  // namespace iotune::recorder

@@ -1,0 +1,51 @@
+// Where a hook needs advice it calls a slot that defaults to "leave it alone". The tuner fills
+// the slots when the library is put together: recorder does not know tuner.
+//
+// Every slot runs inside OwnCode, keeps errno, never throws, and may be called by any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/call_numbers.h"
+#include "recorder/preload/real_function.h"
+
+namespace iotune::recorder {
+
+using Word = std::uintptr_t;  // an MPI handle, whatever the ABI makes of it
+
+// What a slot keeps between the two sides of one open; zeroed before each.
+struct OpenState {
+  std::uint64_t words[16];
+};
+
+struct Advice {
+  void (*before_mpi_init)();
+  void (*after_mpi_init)(Provider& mpi);
+  // All ranks of the world are here, MPI still works. `trace`: path of the run's trace on the
+  // rank that wrote it, nullptr on others.
+  void (*before_mpi_finalize)(Provider& mpi, const char* trace);
+
+  // `fapl` may be replaced by a list that after_hdf5_open closes.
+  void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,
+                           OpenState& state);
+  void (*after_hdf5_open)(Provider& hdf5, const char* name, std::int64_t file, OpenState& state);
+  // `dapl` and `dcpl` may be replaced; `dcpl` is 0 where the call has none.
+  void (*before_hdf5_dataset)(Provider& hdf5, std::int64_t location, const char* name,
+                              bool creating, std::int64_t& dcpl, std::int64_t& dapl,
+                              OpenState& state);
+  void (*after_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, OpenState& state);
+  // The program set a property itself, copied or closed a list: words are the recorded
+  // numbers, the call's result last.
+  void (*hdf5_property)(Provider& hdf5, CallNumber call, const std::int64_t* words, int count);
+  // The communicator is still the program's own argument, and the call was collective.
+  void (*hdf5_fapl_mpio)(Provider& hdf5, std::int64_t fapl, Word comm, Word info);
+
+  void (*before_mpiio_open)(Provider& mpi, Word comm, const char* name, int amode, Word& info,
+                            OpenState& state);
+  void (*after_mpiio_open)(Provider& mpi, const char* name, Word file, int result,
+                           OpenState& state);
+};
+
+extern Advice g_advice;
+
+}  // namespace iotune::recorder

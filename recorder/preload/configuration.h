@@ -1,0 +1,37 @@
+// What the environment asks of this process, read once before the first wrapped call does
+// anything. Strings point into private copies that live as long as the process.
+#pragma once
+
+#include <cstdint>
+
+namespace iotune::recorder {
+
+enum class Mode : std::uint8_t { kOff, kRecord, kTune };
+
+struct Configuration {
+  Mode mode = Mode::kTune;       // IOTUNE_MODE
+  bool time_every_call = false;  // IOTUNE_TIMING=call
+  bool verbose = false;          // IOTUNE_VERBOSE
+  const char* trace_path = nullptr;   // IOTUNE_TRACE, nullptr: the default directory
+  const char* buffer_root = nullptr;  // IOTUNE_BUFFER_DIR, nullptr: /dev/shm/iotune-<uid>
+  const char* include = nullptr;      // IOTUNE_INCLUDE, globs separated by ':'
+  const char* exclude = nullptr;      // IOTUNE_EXCLUDE
+  const char* state_home = nullptr;   // XDG_STATE_HOME or HOME/.local/state
+  std::uint64_t buffer_limit_bytes = 64u << 20;  // IOTUNE_BUFFER_LIMIT_MIB
+  bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
+};
+
+const Configuration& configuration() noexcept;
+
+// Once, by the constructor. An unknown IOTUNE_MODE counts as off, and is said.
+void read_configuration() noexcept;
+
+// One line on stderr, "iotune: …", at most once for each `once` flag, and only on the lowest
+// rank (or where MPI is not initialised). Keeps errno.
+void say_once(bool& once, const char* text) noexcept;
+void say(const char* text) noexcept;
+
+// Set by MPI_Init: ranks other than 0 keep quiet.
+void set_quiet_rank(bool quiet) noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,26 @@
+// Which descriptors of this process are traced, and the number of their file.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace iotune::recorder {
+
+inline constexpr int kMaxDescriptors = 65536;
+extern std::atomic<std::uint32_t> g_descriptor_file[kMaxDescriptors];
+
+// 0: not traced.
+inline std::uint32_t file_of_descriptor(int fd) noexcept {
+  return static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors)
+             ? g_descriptor_file[fd].load(std::memory_order_relaxed)
+             : 0;
+}
+
+inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
+  if (static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors)) {
+    g_descriptor_file[fd].store(file, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace iotune::recorder

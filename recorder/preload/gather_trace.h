@@ -1,0 +1,17 @@
+// The end of a parallel run: one trace for all ranks.
+#pragma once
+
+#include "recorder/preload/mpi_api.h"
+
+namespace iotune::recorder {
+
+// Collective over the world, all ranks loaded, before the real MPI_Finalize. Rank 0 receives
+// every rank's blocks, one rank at a time, and writes the trace. Returns its path on rank 0
+// when it was written, else nullptr. Afterwards the buffers count as joined on all ranks, or
+// on none.
+const char* gather_trace(const MpiApi& mpi) noexcept;
+
+// A process without MPI: its own trace, by itself.
+void write_own_trace() noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,94 @@
+#include "recorder/preload/hdf5_api.h"
+
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::recorder {
+namespace {
+
+template <typename Function>
+bool fill(const Provider& provider, Function& function, const char* name) noexcept {
+  function = reinterpret_cast<Function>(provider_symbol(provider, name));
+  return function != nullptr;
+}
+
+bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
+  bool whole = true;
+#define IOTUNE_NEEDED(name) whole = fill(provider, api.name, #name) && whole
+#define IOTUNE_OPTIONAL(name) fill(provider, api.name, #name)
+  IOTUNE_NEEDED(H5get_libversion);
+  IOTUNE_NEEDED(H5free_memory);
+  IOTUNE_NEEDED(H5Eget_auto2);
+  IOTUNE_NEEDED(H5Eset_auto2);
+  IOTUNE_NEEDED(H5Eclear2);
+  IOTUNE_NEEDED(H5Iget_name);
+  IOTUNE_NEEDED(H5Iget_type);
+  IOTUNE_NEEDED(H5Fget_name);
+  IOTUNE_NEEDED(H5Fget_access_plist);
+  IOTUNE_NEEDED(H5Fget_vfd_handle);
+  IOTUNE_NEEDED(H5Dget_space);
+  IOTUNE_NEEDED(H5Dget_type);
+  IOTUNE_NEEDED(H5Dget_create_plist);
+  IOTUNE_NEEDED(H5Dget_access_plist);
+  IOTUNE_NEEDED(H5Tget_size);
+  IOTUNE_NEEDED(H5Tget_class);
+  IOTUNE_NEEDED(H5Tclose);
+  IOTUNE_NEEDED(H5Sget_simple_extent_ndims);
+  IOTUNE_NEEDED(H5Sget_simple_extent_dims);
+  IOTUNE_NEEDED(H5Sget_select_npoints);
+  IOTUNE_NEEDED(H5Sget_select_type);
+  IOTUNE_NEEDED(H5Sis_regular_hyperslab);
+  IOTUNE_NEEDED(H5Sget_regular_hyperslab);
+  IOTUNE_NEEDED(H5Sget_select_hyper_nblocks);
+  IOTUNE_NEEDED(H5Sget_select_hyper_blocklist);
+  IOTUNE_NEEDED(H5Sget_select_elem_npoints);
+  IOTUNE_NEEDED(H5Sget_select_elem_pointlist);
+  IOTUNE_NEEDED(H5Sget_select_bounds);
+  IOTUNE_NEEDED(H5Sclose);
+  IOTUNE_NEEDED(H5Pcopy);
+  IOTUNE_NEEDED(H5Pcreate);
+  IOTUNE_NEEDED(H5Pclose);
+  IOTUNE_NEEDED(H5Pget_class);
+  IOTUNE_NEEDED(H5Pclose_class);
+  IOTUNE_NEEDED(H5Pget_class_name);
+  IOTUNE_NEEDED(H5Pget_layout);
+  IOTUNE_NEEDED(H5Pget_chunk);
+  IOTUNE_NEEDED(H5Pget_nfilters);
+  IOTUNE_NEEDED(H5Pget_driver);
+  IOTUNE_NEEDED(H5Pget_alignment);
+  IOTUNE_NEEDED(H5Pset_alignment);
+  IOTUNE_NEEDED(H5Pget_meta_block_size);
+  IOTUNE_NEEDED(H5Pset_meta_block_size);
+  IOTUNE_NEEDED(H5Pget_sieve_buf_size);
+  IOTUNE_NEEDED(H5Pset_sieve_buf_size);
+  IOTUNE_NEEDED(H5Pget_cache);
+  IOTUNE_NEEDED(H5Pset_cache);
+  IOTUNE_NEEDED(H5Pget_chunk_cache);
+  IOTUNE_NEEDED(H5Pset_chunk_cache);
+  IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);
+  IOTUNE_OPTIONAL(H5Pset_fapl_mpio);
+  IOTUNE_OPTIONAL(H5Pset_coll_metadata_write);
+  IOTUNE_OPTIONAL(H5Pget_coll_metadata_write);
+#undef IOTUNE_NEEDED
+#undef IOTUNE_OPTIONAL
+  return whole;
+}
+
+}  // namespace
+
+const Hdf5Api* hdf5_api(Provider& provider) noexcept {
+  // A provider that failed is remembered by a table without its first entry.
+  const auto* known =
+      static_cast<const Hdf5Api*>(provider.hdf5_api.load(std::memory_order_acquire));
+  if (known == nullptr) {
+    const OwnCode own;
+    auto* const made = static_cast<Hdf5Api*>(private_memory(sizeof(Hdf5Api)));
+    if (made == nullptr) return nullptr;
+    if (!fill_all(provider, *made)) made->H5get_libversion = nullptr;
+    provider.hdf5_api.store(made, std::memory_order_release);
+    known = made;
+  }
+  return known->H5get_libversion == nullptr ? nullptr : known;
+}
+
+}  // namespace iotune::recorder

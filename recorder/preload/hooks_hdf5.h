@@ -1,0 +1,65 @@
+// What the HDF5 wrappers do beside calling and recording. Attributes of calls.table name them.
+#pragma once
+
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/wrapper_parts.h"
+
+namespace iotune::recorder {
+
+// --- files (hooks_hdf5_files.cpp)
+void before_H5Fcreate(Provider&, HookState&, const char*& name, unsigned& flags, Hid& fcpl,
+                      Hid& fapl) noexcept;
+void after_H5Fcreate(Provider&, HookState&, Hid file, const char* name, unsigned flags, Hid fcpl,
+                     Hid fapl) noexcept;
+void before_H5Fopen(Provider&, HookState&, const char*& name, unsigned& flags, Hid& fapl) noexcept;
+void after_H5Fopen(Provider&, HookState&, Hid file, const char* name, unsigned flags,
+                   Hid fapl) noexcept;
+void after_H5Fclose(Provider&, int result, Hid file) noexcept;
+void after_H5Fget_access_plist(Provider&, Hid fapl, Hid file) noexcept;
+
+// --- datasets (hooks_hdf5_datasets.cpp)
+void before_H5Dcreate1(Provider&, HookState&, Hid& loc, const char*& name, Hid& type, Hid& space,
+                       Hid& dcpl) noexcept;
+void after_H5Dcreate1(Provider&, HookState&, Hid dataset, Hid loc, const char* name, Hid type,
+                      Hid space, Hid dcpl) noexcept;
+void before_H5Dcreate2(Provider&, HookState&, Hid& loc, const char*& name, Hid& type, Hid& space,
+                       Hid& lcpl, Hid& dcpl, Hid& dapl) noexcept;
+void after_H5Dcreate2(Provider&, HookState&, Hid dataset, Hid loc, const char* name, Hid type,
+                      Hid space, Hid lcpl, Hid dcpl, Hid dapl) noexcept;
+void before_H5Dcreate_anon(Provider&, HookState&, Hid& loc, Hid& type, Hid& space, Hid& dcpl,
+                           Hid& dapl) noexcept;
+void after_H5Dcreate_anon(Provider&, HookState&, Hid dataset, Hid loc, Hid type, Hid space,
+                          Hid dcpl, Hid dapl) noexcept;
+void before_H5Dopen1(Provider&, HookState&, Hid& loc, const char*& name) noexcept;
+void after_H5Dopen1(Provider&, HookState&, Hid dataset, Hid loc, const char* name) noexcept;
+void before_H5Dopen2(Provider&, HookState&, Hid& loc, const char*& name, Hid& dapl) noexcept;
+void after_H5Dopen2(Provider&, HookState&, Hid dataset, Hid loc, const char* name,
+                    Hid dapl) noexcept;
+void after_H5Dclose(Provider&, int result, Hid dataset) noexcept;
+
+// --- transfers (hooks_hdf5_transfers.cpp)
+void before_H5Dread(Provider&, HookState&, Hid& dataset, Hid& mem_type, Hid& mem_space,
+                    Hid& file_space, Hid& dxpl, void*& buffer) noexcept;
+void extras_H5Dread(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid mem_type,
+                    Hid mem_space, Hid file_space, Hid dxpl, void* buffer) noexcept;
+void before_H5Dwrite(Provider&, HookState&, Hid& dataset, Hid& mem_type, Hid& mem_space,
+                     Hid& file_space, Hid& dxpl, void*& buffer) noexcept;
+void extras_H5Dwrite(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid mem_type,
+                     Hid mem_space, Hid file_space, Hid dxpl, void* buffer) noexcept;
+
+// --- property lists (hooks_hdf5_properties.cpp)
+void extras_H5Pcreate(Provider&, RecordWriter&, Hid plist, Hid list_class) noexcept;
+void after_H5Pcopy(Provider&, Hid copy, Hid plist) noexcept;
+void after_H5Pclose(Provider&, int result, Hid plist) noexcept;
+void after_H5Pset_fapl_mpio(Provider&, int result, Hid fapl, Word comm, Word info) noexcept;
+void after_H5Pset_alignment(Provider&, int result, Hid fapl, std::uint64_t threshold,
+                            std::uint64_t alignment) noexcept;
+void after_H5Pset_meta_block_size(Provider&, int result, Hid fapl, std::uint64_t bytes) noexcept;
+void after_H5Pset_sieve_buf_size(Provider&, int result, Hid fapl, std::size_t bytes) noexcept;
+void after_H5Pset_cache(Provider&, int result, Hid fapl, int metadata_elements, std::size_t slots,
+                        std::size_t bytes, double w0) noexcept;
+void after_H5Pset_chunk_cache(Provider&, int result, Hid dapl, std::size_t slots,
+                              std::size_t bytes, double w0) noexcept;
+void after_H5Pset_coll_metadata_write(Provider&, int result, Hid fapl, bool collective) noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,49 @@
+#include "recorder/preload/hooks_mpi.h"
+#include "recorder/preload/mpi_api.h"
+#include "recorder/preload/object_table.h"
+#include "recorder/preload/path_filter.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_text.h"
+
+namespace iotune::recorder {
+
+void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const char*& name,
+                          int& amode, Word& info, Word*&) noexcept {
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path(name, path);
+  hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
+  // Inside HDF5's own open the decision has been made a layer above.
+  const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
+  if ((t_thread.layers & hdf5_bit) != 0) return;
+  g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);
+}
+
+void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, const char* name,
+                         int, Word, Word* file) noexcept {
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path(name, path);
+  const Word handle = result == 0 && file != nullptr ? *file : 0;
+  if (result == 0 && hook.object == 1) {
+    RecordWriter record(CallNumber::kiotune_file, ticks_now());
+    record.key(next_file_number());
+    record.number(static_cast<std::int64_t>(handle));
+    record.number(static_cast<std::int64_t>(Layer::kMpiIo));
+    record.text(path.c_str());
+    record.commit();
+  }
+  const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
+  if ((t_thread.layers & hdf5_bit) != 0) return;
+  g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
+}
+
+void append_type_bytes(Provider& provider, RecordWriter& record, Word type) noexcept {
+  const OwnCode own;
+  const MpiApi* const mpi = mpi_api(provider);
+  int bytes = -1;
+  if (mpi != nullptr) mpi->MPI_Type_size(type, &bytes);
+  record.number(std::int64_t{bytes});
+}
+
+}  // namespace iotune::recorder

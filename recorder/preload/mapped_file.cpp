@@ -1,0 +1,91 @@
+#include "recorder/preload/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+
+#include "recorder/preload/raw_syscall.h"
+
+namespace iotune::recorder {
+namespace {
+
+bool maps_safely(int fd) noexcept {
+  struct statfs status {};
+  if (raw::call(SYS_fstatfs, fd, raw::word(&status)) != 0) return false;
+  constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
+  const auto type = static_cast<long>(status.f_type);
+  return type == kTmpfs || type == kExt4 || type == kXfs;
+}
+
+// A write past RLIMIT_FSIZE is a SIGXFSZ even from fallocate.
+bool within_size_limit(std::uint64_t end) noexcept {
+  struct rlimit limit {};
+  if (raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit)) != 0) return false;
+  return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
+}
+
+void* allocate_and_map(int fd, std::uint64_t offset, std::size_t bytes,
+                       MapFailure& failure) noexcept {
+  if (!maps_safely(fd)) {
+    failure = MapFailure::kFileSystem;
+  } else if (!within_size_limit(offset + bytes)) {
+    failure = MapFailure::kSizeLimit;
+  } else if (raw::call(SYS_fallocate, fd, 0, static_cast<long>(offset), raw::word(bytes)) != 0) {
+    failure = MapFailure::kNoSpace;
+  } else {
+    void* const memory =
+        raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<std::int64_t>(offset));
+    failure = memory == nullptr ? MapFailure::kMap : MapFailure::kNone;
+    return memory;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* describe(MapFailure failure) noexcept {
+  switch (failure) {
+    case MapFailure::kNone: return "nothing failed";
+    case MapFailure::kOpen: return "the file cannot be created";
+    case MapFailure::kFileSystem: return "the file system is not tmpfs, ext4 or xfs";
+    case MapFailure::kSizeLimit: return "the file size limit (ulimit -f) is too small";
+    case MapFailure::kNoSpace: return "no space can be allocated";
+    case MapFailure::kMap: return "the file cannot be mapped";
+  }
+  return "";
+}
+
+void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) noexcept {
+  const int fd = raw::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    failure = MapFailure::kOpen;
+    return nullptr;
+  }
+  void* const memory = allocate_and_map(fd, 0, bytes, failure);
+  raw::close(fd);
+  if (memory == nullptr) raw::unlink(path);
+  return memory;
+}
+
+void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
+                    MapFailure& failure) noexcept {
+  const int fd = raw::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) {
+    failure = MapFailure::kOpen;
+    return nullptr;
+  }
+  void* const memory = allocate_and_map(fd, offset, bytes, failure);
+  raw::close(fd);
+  return memory;
+}
+
+void unmap(void* memory, std::size_t bytes) noexcept {
+  raw::call(SYS_munmap, raw::word(memory), raw::word(bytes));
+}
+
+void* private_memory(std::size_t bytes) noexcept {
+  return raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,27 @@
+// Files that are mapped and written by plain stores, on the terms of design.md ("Files of our
+// own"): blocks allocated before they are mapped, on node-local file systems only, never past
+// a file size limit. A store into a hole of a full disk would be a SIGBUS in the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iotune::recorder {
+
+enum class MapFailure : std::uint8_t { kNone, kOpen, kFileSystem, kSizeLimit, kNoSpace, kMap };
+const char* describe(MapFailure failure) noexcept;
+
+// Creates `path` (it must not exist), mode 0600, allocates and maps `bytes` from its start.
+void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) noexcept;
+
+// Allocates and maps `bytes` at `offset` of the file that create_mapped made. It is opened
+// anew, so that no descriptor of ours is in the way of the program's close_range or dup2.
+void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
+                    MapFailure& failure) noexcept;
+
+void unmap(void* memory, std::size_t bytes) noexcept;
+
+// Zeroed private memory; nullptr where there is none.
+void* private_memory(std::size_t bytes) noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,99 @@
+#include "recorder/preload/mpi_api.h"
+
+#include <cstring>
+
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::recorder {
+namespace {
+
+constinit std::atomic<Provider*> g_world{nullptr};
+
+template <typename Function>
+bool fill(const Provider& provider, Function& function, const char* name) noexcept {
+  function = reinterpret_cast<Function>(provider_symbol(provider, name));
+  return function != nullptr;
+}
+
+// "MPICH Version:\t4.0.2\n…" and "Open MPI v4.1.4, package …" become name and number.
+void shorten_version(const char* text, char* to, std::size_t bytes) noexcept {
+  std::size_t used = 0;
+  bool space = false;
+  for (; *text != '\0' && *text != '\n' && *text != ',' && used + 2 < bytes; ++text) {
+    if (std::strncmp(text, "Version:", 8) == 0) {
+      text += 7;
+      continue;
+    }
+    if (*text == ' ' || *text == '\t' || *text == ':') {
+      space = used > 0;
+      continue;
+    }
+    if (space) to[used++] = ' ';
+    space = false;
+    to[used++] = *text;
+  }
+  to[used] = '\0';
+}
+
+bool fill_all(const Provider& provider, MpiApi& api) noexcept {
+  bool whole = true;
+#define IOTUNE_NEEDED(name) whole = fill(provider, api.name, #name) && whole
+  IOTUNE_NEEDED(MPI_Comm_rank);
+  IOTUNE_NEEDED(MPI_Comm_size);
+  IOTUNE_NEEDED(MPI_Comm_split);
+  IOTUNE_NEEDED(MPI_Comm_free);
+  IOTUNE_NEEDED(MPI_Comm_test_inter);
+  IOTUNE_NEEDED(MPI_Comm_set_errhandler);
+  IOTUNE_NEEDED(MPI_Comm_create_keyval);
+  IOTUNE_NEEDED(MPI_Comm_get_attr);
+  IOTUNE_NEEDED(MPI_Comm_set_attr);
+  IOTUNE_NEEDED(MPI_Comm_delete_attr);
+  IOTUNE_NEEDED(MPI_Bcast);
+  IOTUNE_NEEDED(MPI_Allreduce);
+  IOTUNE_NEEDED(MPI_Gather);
+  IOTUNE_NEEDED(MPI_Send);
+  IOTUNE_NEEDED(MPI_Recv);
+  IOTUNE_NEEDED(MPI_Type_size);
+  IOTUNE_NEEDED(MPI_Info_create);
+  IOTUNE_NEEDED(MPI_Info_dup);
+  IOTUNE_NEEDED(MPI_Info_set);
+  IOTUNE_NEEDED(MPI_Info_get);
+  IOTUNE_NEEDED(MPI_Info_free);
+  IOTUNE_NEEDED(MPI_File_get_info);
+  IOTUNE_NEEDED(MPI_Get_library_version);
+  IOTUNE_NEEDED(MPI_Initialized);
+  IOTUNE_NEEDED(MPI_Finalized);
+#undef IOTUNE_NEEDED
+  if (!whole) return false;
+  api.abi = detect_abi(provider);
+  api.constants = constants_of(api.abi);
+  static char text[8192 + 64];  // MPI_MAX_LIBRARY_VERSION_STRING of the largest; filled once
+  int length = 0;
+  text[0] = '\0';
+  api.MPI_Get_library_version(text, &length);
+  shorten_version(text, api.version, sizeof api.version);
+  return true;
+}
+
+}  // namespace
+
+const MpiApi* mpi_api(Provider& mpi) noexcept {
+  const auto* known = static_cast<const MpiApi*>(mpi.mpi_api.load(std::memory_order_acquire));
+  if (known == nullptr) {
+    const OwnCode own;
+    auto* const made = static_cast<MpiApi*>(private_memory(sizeof(MpiApi)));
+    if (made == nullptr) return nullptr;
+    if (!fill_all(mpi, *made)) made->MPI_Comm_rank = nullptr;
+    mpi.mpi_api.store(made, std::memory_order_release);
+    known = made;
+  }
+  return known->MPI_Comm_rank == nullptr ? nullptr : known;
+}
+
+Provider* world_provider() noexcept { return g_world.load(std::memory_order_acquire); }
+void set_world_provider(Provider* mpi) noexcept {
+  g_world.store(mpi, std::memory_order_release);
+}
+
+}  // namespace iotune::recorder

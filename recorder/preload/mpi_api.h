@@ -1,0 +1,53 @@
+// The functions of an MPI that iotune itself calls, with handles as machine words.
+#pragma once
+
+#include "recorder/preload/mpi_abi.h"
+
+namespace iotune::recorder {
+
+struct MpiApi {
+  MpiConstants constants;
+  MpiAbi abi;
+  char version[64];  // "MPICH 4.0.2"
+
+  int (*MPI_Comm_rank)(Word, int*);
+  int (*MPI_Comm_size)(Word, int*);
+  int (*MPI_Comm_split)(Word, int, int, Word*);
+  int (*MPI_Comm_free)(Word*);
+  int (*MPI_Comm_test_inter)(Word, int*);
+  int (*MPI_Comm_set_errhandler)(Word, Word);
+  int (*MPI_Comm_create_keyval)(int (*)(Word, int, void*, void*, void*, int*),
+                                int (*)(Word, int, void*, void*), int*, void*);
+  int (*MPI_Comm_get_attr)(Word, int, void*, int*);
+  int (*MPI_Comm_set_attr)(Word, int, void*);
+  int (*MPI_Comm_delete_attr)(Word, int);
+  int (*MPI_Bcast)(void*, int, Word, int, Word);
+  int (*MPI_Allreduce)(const void*, void*, int, Word, Word, Word);
+  int (*MPI_Gather)(const void*, int, Word, void*, int, Word, int, Word);
+  int (*MPI_Send)(const void*, int, Word, int, int, Word);
+  int (*MPI_Recv)(void*, int, Word, int, int, Word, void*);
+  int (*MPI_Type_size)(Word, int*);
+  int (*MPI_Info_create)(Word*);
+  int (*MPI_Info_dup)(Word, Word*);
+  int (*MPI_Info_set)(Word, const char*, const char*);
+  int (*MPI_Info_get)(Word, const char*, int, char*, int*);
+  int (*MPI_Info_free)(Word*);
+  int (*MPI_File_get_info)(Word, Word*);
+  int (*MPI_Get_library_version)(char*, int*);
+  int (*MPI_Initialized)(int*);
+  int (*MPI_Finalized)(int*);
+};
+
+// nullptr where a function is missing.
+const MpiApi* mpi_api(Provider& mpi) noexcept;
+
+// The provider whose MPI_Init this process called; nullptr before.
+Provider* world_provider() noexcept;
+void set_world_provider(Provider* mpi) noexcept;
+
+// A receive status, larger than any ABI's.
+struct StatusSpace {
+  alignas(8) char bytes[64];
+};
+
+}  // namespace iotune::recorder

@@ -1,0 +1,97 @@
+#include "recorder/preload/object_table.h"
+
+#include <sched.h>
+
+#include <cstddef>
+
+#include "recorder/preload/mapped_file.h"
+
+namespace iotune::recorder {
+namespace {
+
+struct Slot {
+  std::int64_t id;
+  std::int64_t number;  // 0 free, -1 forgotten
+  std::uint64_t provider;
+};
+
+constinit Slot* g_slots = nullptr;
+constinit std::size_t g_capacity = 0, g_used = 0;
+constinit std::int64_t g_next_object = 1, g_next_file = 1;
+constinit bool g_locked = false;
+
+class TableLock {
+ public:
+  TableLock() noexcept {
+    while (__atomic_exchange_n(&g_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
+  }
+  ~TableLock() { __atomic_store_n(&g_locked, false, __ATOMIC_RELEASE); }
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+};
+
+std::size_t start_of(std::uint16_t provider, std::int64_t id, std::size_t capacity) noexcept {
+  const std::uint64_t mixed =
+      (static_cast<std::uint64_t>(id) ^ (std::uint64_t{provider} << 48)) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(mixed >> 32) & (capacity - 1);
+}
+
+Slot* find_slot(std::uint16_t provider, std::int64_t id) noexcept {
+  if (g_capacity == 0) return nullptr;
+  for (std::size_t at = start_of(provider, id, g_capacity);; at = (at + 1) & (g_capacity - 1)) {
+    Slot& slot = g_slots[at];
+    if (slot.number == 0) return nullptr;
+    if (slot.number > 0 && slot.id == id && slot.provider == provider) return &slot;
+  }
+}
+
+void insert(Slot* slots, std::size_t capacity, const Slot& entry) noexcept {
+  std::size_t at = start_of(static_cast<std::uint16_t>(entry.provider), entry.id, capacity);
+  while (slots[at].number > 0) at = (at + 1) & (capacity - 1);
+  slots[at] = entry;
+}
+
+bool grow() noexcept {
+  std::size_t living = 0;
+  for (std::size_t i = 0; i < g_capacity; ++i) living += g_slots[i].number > 0 ? 1 : 0;
+  std::size_t capacity = 256;
+  while (capacity < living * 4) capacity *= 2;
+  auto* const slots = static_cast<Slot*>(private_memory(capacity * sizeof(Slot)));
+  if (slots == nullptr) return false;
+  for (std::size_t i = 0; i < g_capacity; ++i) {
+    if (g_slots[i].number > 0) insert(slots, capacity, g_slots[i]);
+  }
+  if (g_slots != nullptr) unmap(g_slots, g_capacity * sizeof(Slot));
+  g_slots = slots;
+  g_capacity = capacity;
+  g_used = living;
+  return true;
+}
+
+}  // namespace
+
+std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
+  const TableLock lock;
+  const Slot* const slot = find_slot(provider, id);
+  return slot == nullptr ? 0 : slot->number;
+}
+
+std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
+  const TableLock lock;
+  if ((g_used + 1) * 2 > g_capacity && !grow()) return 0;
+  const Slot entry{id, g_next_object++, provider};
+  insert(g_slots, g_capacity, entry);
+  ++g_used;
+  return entry.number;
+}
+
+void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
+  const TableLock lock;
+  if (Slot* const slot = find_slot(provider, id)) slot->number = -1;
+}
+
+std::int64_t next_file_number() noexcept {
+  return __atomic_fetch_add(&g_next_file, 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace iotune::recorder

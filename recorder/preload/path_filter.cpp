@@ -1,0 +1,73 @@
+#include "recorder/preload/path_filter.h"
+
+#include <cstring>
+
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/short_text.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr const char* kExcludedPrefixes[] = {
+    "/proc/", "/sys/", "/dev/", "/usr/", "/lib/",  "/lib64/", "/etc/",
+    "/bin/",  "/sbin/", "/opt/", "/var/lib/", "/run/",
+};
+// Memory file systems below /dev and /run are ordinary storage to a program.
+constexpr const char* kIncludedPrefixes[] = {"/dev/shm/"};
+constexpr const char* kExcludedGlobs[] = {
+    "*.so", "*.so.*", "*.py", "*.pyc", "*/pyvenv.cfg", "*/site-packages/*", "*/lib/python*",
+    "/dev/shm/iotune-*", "*/iotune/spool/*", "*/iotune/traces/*", "*.iobuf", "*.iotrace",
+};
+
+bool any_of(const char* globs, const char* path) noexcept {
+  while (globs != nullptr && *globs != '\0') {
+    const char* const colon = std::strchr(globs, ':');
+    ShortText<1024> one;
+    one.add(globs, colon == nullptr ? std::strlen(globs)
+                                    : static_cast<std::size_t>(colon - globs));
+    if (one.size() > 0 && !one.cut() && glob_matches(one.c_str(), path)) return true;
+    globs = colon == nullptr ? nullptr : colon + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool glob_matches(const char* pattern, const char* text) noexcept {
+  const char* star = nullptr;
+  const char* star_text = nullptr;
+  while (*text != '\0') {
+    if (*pattern == '*') {
+      star = pattern++;
+      star_text = text;
+    } else if (*pattern == '?' || *pattern == *text) {
+      ++pattern;
+      ++text;
+    } else if (star != nullptr) {
+      pattern = star + 1;
+      text = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*') ++pattern;
+  return *pattern == '\0';
+}
+
+bool path_is_traced(const char* absolute) noexcept {
+  const Configuration& configured = configuration();
+  if (any_of(configured.include, absolute)) return true;
+  if (any_of(configured.exclude, absolute)) return false;
+  for (const char* glob : kExcludedGlobs) {
+    if (glob_matches(glob, absolute)) return false;
+  }
+  for (const char* prefix : kIncludedPrefixes) {
+    if (starts_with(absolute, prefix)) return true;
+  }
+  for (const char* prefix : kExcludedPrefixes) {
+    if (starts_with(absolute, prefix)) return false;
+  }
+  return true;
+}
+
+}  // namespace iotune::recorder

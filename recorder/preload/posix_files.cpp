@@ -1,0 +1,304 @@
+// Wrappers of the calls that open, close, copy and shape POSIX files. What they share with the
+// rest of calls.table is the recorded form; they are written by hand because of optional
+// arguments and because they keep the table of descriptors.
+#include <fcntl.h>
+
+#include <cstdarg>
+
+#include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/object_table.h"
+#include "recorder/preload/path_filter.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/wrapper_parts.h"
+
+namespace iotune::recorder {
+
+constinit std::atomic<std::uint32_t> g_descriptor_file[kMaxDescriptors] = {};
+
+namespace {
+
+// The path that openat means, absolute as far as can be said.
+void path_at(int directory, const char* path, ShortText<4096>& to) noexcept {
+  if (path == nullptr || path[0] == '/' || directory == AT_FDCWD) {
+    absolute_path(path, to);
+    return;
+  }
+  ShortText<64> link;
+  link << "/proc/self/fd/" << directory;
+  char target[4096];
+  const long bytes = raw::readlink(link.c_str(), target, sizeof target);
+  to.clear();
+  if (bytes > 0) to.add(target, static_cast<std::size_t>(bytes));
+  to << '/' << path;
+}
+
+// Numbers a descriptor that was just opened on `path`.
+void note_descriptor(int fd, const char* path) noexcept {
+  const auto file = static_cast<std::uint32_t>(next_file_number());
+  set_file_of_descriptor(fd, file);
+  RecordWriter record(CallNumber::kiotune_file, ticks_now());
+  record.key(file);
+  record.number(std::int64_t{fd});
+  record.number(static_cast<std::int64_t>(Layer::kPosix));
+  record.text(path);
+  record.commit();
+}
+
+// Only files that can be read or written again: no directories, no O_PATH.
+bool flags_are_traced(int flags) noexcept { return (flags & (O_PATH | O_DIRECTORY)) == 0; }
+
+// One open in any form: `call` makes the real one.
+template <typename Call, typename Write>
+int traced_open(CallNumber number, int directory, const char* path, int flags, Call call,
+                Write write) noexcept {
+  CallScope scope(Layer::kPosix);
+  if (!scope.active() || path == nullptr) return call();
+  ShortText<4096> absolute;
+  {
+    const OwnCode own;
+    path_at(directory, path, absolute);
+  }
+  const bool traced = flags_are_traced(flags) && !absolute.cut() &&
+                      path_is_traced(absolute.c_str()) && start_buffer();
+  scope.start();
+  const int fd = call();
+  scope.stop();
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  if (!traced) return fd;
+  {
+    RecordWriter record(scope, number, true);
+    write(record, absolute.c_str());
+    record.number(std::int64_t{fd});
+    record.commit();
+  }
+  if (fd >= 0) note_descriptor(fd, absolute.c_str());
+  return fd;
+}
+
+int do_open(NextSymbol& symbol, const char* path, int flags, unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find());
+  return traced_open(
+      CallNumber::kopen, AT_FDCWD, path, flags, [=] { return real(path, flags, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.text(absolute);
+        record.number(std::int64_t{flags});
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+int do_openat(NextSymbol& symbol, int directory, const char* path, int flags,
+              unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find());
+  return traced_open(
+      CallNumber::kopenat, directory, path, flags,
+      [=] { return real(directory, path, flags, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.number(std::int64_t{directory});
+        record.text(absolute);
+        record.number(std::int64_t{flags});
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+int do_creat(NextSymbol& symbol, const char* path, unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find());
+  return traced_open(
+      CallNumber::kcreat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
+      [=] { return real(path, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.text(absolute);
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+// A call on one descriptor whose recorded numbers are `numbers` and the result.
+template <typename Result, typename Call, typename... Numbers>
+Result traced_call(CallNumber number, int fd, Call call, Numbers... numbers) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return call();
+  CallScope scope(Layer::kPosix);
+  if (!scope.active()) return call();
+  scope.start();
+  const Result result = call();
+  scope.stop();
+  RecordWriter record(scope, number, true);
+  record.key(fd);
+  record.key(file);
+  (record.number(static_cast<std::int64_t>(numbers)), ...);
+  record.number(static_cast<std::int64_t>(result));
+  record.commit();
+  return result;
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+// The mode is an argument only where a file may be made.
+#define IOTUNE_OPTIONAL_MODE(flags, last)                          \
+  unsigned mode = 0;                                               \
+  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) {                    \
+    va_list arguments;                                             \
+    va_start(arguments, last);                                     \
+    mode = va_arg(arguments, unsigned);                            \
+    va_end(arguments);                                             \
+  }
+
+#define IOTUNE_OPEN(name)                                          \
+  IOTUNE_EXPORT int name(const char* path, int flags, ...) {       \
+    static constinit NextSymbol symbol(#name);                     \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                             \
+    return do_open(symbol, path, flags, mode);                     \
+  }
+IOTUNE_OPEN(open)
+IOTUNE_OPEN(open64)
+
+#define IOTUNE_OPEN_2(name)                                        \
+  IOTUNE_EXPORT int name(const char* path, int flags) {            \
+    static constinit NextSymbol symbol(#name);                     \
+    return do_open(symbol, path, flags, 0);                        \
+  }
+IOTUNE_OPEN_2(__open_2)
+IOTUNE_OPEN_2(__open64_2)
+
+#define IOTUNE_OPENAT(name)                                                      \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags, ...) {      \
+    static constinit NextSymbol symbol(#name);                                   \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                                           \
+    return do_openat(symbol, directory, path, flags, mode);                      \
+  }
+IOTUNE_OPENAT(openat)
+IOTUNE_OPENAT(openat64)
+
+#define IOTUNE_OPENAT_2(name)                                                    \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags) {           \
+    static constinit NextSymbol symbol(#name);                                   \
+    return do_openat(symbol, directory, path, flags, 0);                         \
+  }
+IOTUNE_OPENAT_2(__openat_2)
+IOTUNE_OPENAT_2(__openat64_2)
+
+#define IOTUNE_CREAT(name)                                         \
+  IOTUNE_EXPORT int name(const char* path, unsigned mode) {        \
+    static constinit NextSymbol symbol(#name);                     \
+    return do_creat(symbol, path, mode);                           \
+  }
+IOTUNE_CREAT(creat)
+IOTUNE_CREAT(creat64)
+
+IOTUNE_EXPORT int close(int fd) {
+  static constinit NextSymbol symbol("close");
+  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
+  const int result =
+      traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
+  set_file_of_descriptor(fd, 0);
+  return result;
+}
+
+IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
+  static constinit NextSymbol symbol("close_range");
+  auto* const real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(symbol.find());
+  if (real == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  const int result = real(first, last, flags);
+  constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
+  if (result == 0 && (flags & kCloexecOnly) == 0) {
+    for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
+      set_file_of_descriptor(static_cast<int>(fd), 0);
+    }
+  }
+  return result;
+}
+
+IOTUNE_EXPORT void closefrom(int first) {
+  static constinit NextSymbol symbol("closefrom");
+  auto* const real = reinterpret_cast<void (*)(int)>(symbol.find());
+  if (real == nullptr) return;
+  real(first);
+  for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
+}
+
+#define IOTUNE_LSEEK(name)                                                               \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {    \
+    static constinit NextSymbol symbol(#name);                                           \
+    auto* const real =                                                                   \
+        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find());       \
+    return traced_call<std::int64_t>(                                                    \
+        CallNumber::klseek, fd, [=] { return real(fd, offset, whence); }, offset, whence); \
+  }
+IOTUNE_LSEEK(lseek)
+IOTUNE_LSEEK(lseek64)
+
+#define IOTUNE_SYNC(name)                                                                \
+  IOTUNE_EXPORT int name(int fd) {                                                       \
+    static constinit NextSymbol symbol(#name);                                           \
+    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());                    \
+    return traced_call<int>(CallNumber::k##name, fd, [=] { return real(fd); });          \
+  }
+IOTUNE_SYNC(fsync)
+IOTUNE_SYNC(fdatasync)
+
+#define IOTUNE_FTRUNCATE(name)                                                           \
+  IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                          \
+    static constinit NextSymbol symbol(#name);                                           \
+    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find());      \
+    return traced_call<int>(CallNumber::kftruncate, fd, [=] { return real(fd, bytes); }, \
+                            bytes);                                                      \
+  }
+IOTUNE_FTRUNCATE(ftruncate)
+IOTUNE_FTRUNCATE(ftruncate64)
+
+IOTUNE_EXPORT int dup(int fd) noexcept {
+  static constinit NextSymbol symbol("dup");
+  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
+  const int result = traced_call<int>(CallNumber::kdup, fd, [=] { return real(fd); });
+  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  return result;
+}
+
+IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
+  static constinit NextSymbol symbol("dup2");
+  auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find());
+  const int result =
+      traced_call<int>(CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
+  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  return result;
+}
+
+IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
+  static constinit NextSymbol symbol("dup3");
+  auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find());
+  const int result = traced_call<int>(
+      CallNumber::kdup3, fd, [=] { return real(fd, newfd, flags); }, newfd, flags);
+  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  return result;
+}
+
+// Every command takes at most one argument, an integer or a pointer: a word holds both.
+#define IOTUNE_FCNTL(name)                                                                  \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {                                        \
+    static constinit NextSymbol symbol(#name);                                              \
+    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find());             \
+    va_list arguments;                                                                      \
+    va_start(arguments, command);                                                           \
+    void* const argument = va_arg(arguments, void*);                                        \
+    va_end(arguments);                                                                      \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
+    const int result = traced_call<int>(                                                    \
+        CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,       \
+        reinterpret_cast<std::intptr_t>(argument));                                         \
+    if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));                \
+    return result;                                                                          \
+  }
+IOTUNE_FCNTL(fcntl)
+IOTUNE_FCNTL(fcntl64)
+
+}  // extern "C"

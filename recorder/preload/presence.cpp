@@ -1,0 +1,191 @@
+#include "recorder/preload/presence.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/run_identity.h"
+#include "recorder/preload/short_text.h"
+
+namespace iotune::recorder {
+namespace {
+
+using Path = ShortText<768>;
+
+constinit bool g_registered = false;
+constinit bool g_first_on_node = false;
+constinit bool g_all_loaded = false;
+
+bool local_path(Path& path, const char* name) noexcept {
+  const char* const directory = run_directory();
+  if (directory == nullptr) return false;
+  path.clear();
+  path << directory << '/' << name;
+  return !path.cut();
+}
+
+// A directory that all nodes see: below the state directory, which is in the home.
+bool shared_path(Path& path, const char* name) noexcept {
+  if (!run_id_is_global() || configuration().state_home == nullptr) return false;
+  path.clear();
+  path << configuration().state_home << "/iotune/runs/" << run_id();
+  if (name != nullptr) path << '/' << name;
+  return !path.cut();
+}
+
+// Ranks on this node and in all, as the launcher tells; equal means one node.
+bool launcher_says_one_node() noexcept {
+  constexpr const char* kPairs[][2] = {{"MPI_LOCALNRANKS", "PMI_SIZE"},
+                                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"}};
+  for (const auto& pair : kPairs) {
+    const char* const local = std::getenv(pair[0]);
+    const char* const all = std::getenv(pair[1]);
+    if (local != nullptr && all != nullptr) return std::strcmp(local, all) == 0;
+  }
+  const char* const nodes = std::getenv("SLURM_STEP_NUM_NODES");
+  return nodes != nullptr && std::strcmp(nodes, "1") == 0;
+}
+
+void make_directories(const char* path) noexcept {
+  Path part;
+  for (const char* at = path;; ++at) {
+    if ((*at == '/' || *at == '\0') && at != path) {
+      part.clear();
+      part.add(path, static_cast<std::size_t>(at - path));
+      raw::mkdir(part.c_str(), 0700);
+    }
+    if (*at == '\0') break;
+  }
+}
+
+// The count of this node, made known to the others: one link a node, replaced whole.
+void publish_node_count(std::uint64_t count) noexcept {
+  Path directory, link, fresh;
+  if (!shared_path(directory, nullptr)) return;
+  make_directories(directory.c_str());
+  ShortText<128> name;
+  name << "node." << host_name();
+  shared_path(link, name.c_str());
+  name << '.' << raw::getpid();
+  shared_path(fresh, name.c_str());
+  ShortText<24> content;
+  content << count;
+  raw::unlink(fresh.c_str());
+  if (raw::symlink(content.c_str(), fresh.c_str()) == 0) raw::rename(fresh.c_str(), link.c_str());
+}
+
+std::uint64_t local_count() noexcept {
+  Path path;
+  if (!local_path(path, "presence")) return 0;
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  std::uint64_t count = 0;
+  if (raw::read(fd, &count, sizeof count) != sizeof count) count = 0;
+  raw::close(fd);
+  return count;
+}
+
+std::uint64_t read_link_number(const char* path) noexcept {
+  char content[32];
+  const long bytes = raw::readlink(path, content, sizeof content - 1);
+  if (bytes <= 0) return 0;
+  content[bytes] = '\0';
+  return parse_decimal(content);
+}
+
+// Sum over the nodes' links.
+std::uint64_t shared_count() noexcept {
+  Path path;
+  if (!shared_path(path, nullptr)) return 0;
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  alignas(8) char entries[8192];
+  std::uint64_t sum = 0;
+  for (;;) {
+    const long bytes = raw::call(SYS_getdents64, fd, raw::word(entries), sizeof entries);
+    if (bytes <= 0) break;
+    // linux_dirent64: u64 inode, s64 offset, u16 record bytes, u8 type, name
+    for (long at = 0; at < bytes;) {
+      std::uint16_t record = 0;
+      std::memcpy(&record, entries + at + 16, sizeof record);
+      const char* const name = entries + at + 19;
+      at += record;
+      if (!starts_with(name, "node.") || std::strchr(name + 5, '.') != nullptr) continue;
+      Path link;
+      if (shared_path(link, name)) sum += read_link_number(link.c_str());
+    }
+  }
+  raw::close(fd);
+  return sum;
+}
+
+// Publishes `answer` if nobody has published yet; returns what holds.
+bool publish(const Path& path, bool answer) noexcept {
+  raw::symlink(answer ? "yes" : "no", path.c_str());
+  char content[8] = "";
+  const long bytes = raw::readlink(path.c_str(), content, sizeof content);
+  return bytes == 3 && std::memcmp(content, "yes", 3) == 0;
+}
+
+}  // namespace
+
+void register_presence() noexcept {
+  if (g_registered) return;
+  Path path;
+  if (!local_path(path, "presence")) return;
+  const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  if (raw::call(SYS_flock, fd, LOCK_EX) == 0) {
+    std::uint64_t count = 0;
+    const long had = raw::read(fd, &count, sizeof count);
+    if (had != sizeof count) count = 0;
+    g_first_on_node = count == 0;
+    ++count;
+    raw::lseek(fd, 0, SEEK_SET);
+    g_registered = raw::write(fd, &count, sizeof count) == sizeof count;
+    if (g_registered && !launcher_says_one_node()) publish_node_count(count);
+  }
+  raw::close(fd);
+}
+
+bool settle_presence(int world_size) noexcept {
+  g_all_loaded = false;
+  Path path;
+  const auto size = static_cast<std::uint64_t>(world_size);
+  if (world_size <= 0 || !local_path(path, "all-here")) return false;
+  if (publish(path, g_registered && local_count() == size)) {
+    g_all_loaded = true;
+    return true;
+  }
+  if (launcher_says_one_node() || !shared_path(path, "all-loaded")) return false;
+  g_all_loaded = publish(path, g_registered && shared_count() == size);
+  return g_all_loaded;
+}
+
+bool all_ranks_loaded() noexcept { return g_all_loaded; }
+
+void remove_presence_files() noexcept {
+  if (!g_first_on_node) return;
+  Path path;
+  for (const char* name : {"presence", "all-here"}) {
+    if (local_path(path, name)) raw::unlink(path.c_str());
+  }
+  if (launcher_says_one_node()) return;
+  ShortText<128> node;
+  node << "node." << host_name();
+  for (const char* name : {node.c_str(), "all-loaded"}) {
+    if (shared_path(path, name)) raw::unlink(path.c_str());
+  }
+  constexpr long kRemoveDirectory = 0x200;  // AT_REMOVEDIR
+  if (shared_path(path, nullptr)) {
+    raw::call(SYS_unlinkat, raw::kAtFdcwd, raw::word(path.c_str()), kRemoveDirectory);
+  }
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,20 @@
+// Is every rank of the run loaded? (design.md, rule 2.) Settled once, without messages: each
+// rank registers before the real MPI_Init, and after it the registrations must add up.
+#pragma once
+
+namespace iotune::recorder {
+
+// Before the real MPI_Init.
+void register_presence() noexcept;
+
+// After it. True where all ranks of the world are loaded: the same answer on every loaded rank,
+// because the first decision published holds for all.
+bool settle_presence(int world_size) noexcept;
+
+// Of the last settle_presence; false before.
+bool all_ranks_loaded() noexcept;
+
+// After a collective call in which every rank of the world has taken part.
+void remove_presence_files() noexcept;
+
+}  // namespace iotune::recorder

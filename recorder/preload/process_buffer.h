@@ -1,0 +1,62 @@
+// The process buffer: a mapped file of this process's own (FORMAT.md, "Process buffer"), in
+// which every committed call survives any death of the process.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/preload/ticks.h"
+
+namespace iotune::recorder {
+
+// A thread's ring. `word` is epoch << 32 | bytes in use, published after each whole record.
+struct Ring {
+  std::atomic<std::uint64_t>* word;
+  std::byte* records;
+  std::size_t capacity_bytes;
+  std::uint16_t thread;
+  bool in_file;  // false: private memory, before the first traced access
+};
+
+inline constexpr std::size_t kEarlyRingBytes = 16u << 10;
+inline constexpr std::size_t kRingBytes = 256u << 10;
+
+// A file has been opened that is to be traced: from now on there is a buffer file (design.md:
+// none before). Returns false, after one line on stderr, where none can be had.
+bool start_buffer() noexcept;
+
+// The ring of this thread, made at first use, moved into the file once there is one. nullptr
+// where there is no memory.
+Ring* ring_of_this_thread() noexcept;
+
+// Encodes the ring's records into an EVENTS block and empties it. False: no room, the ring is
+// emptied all the same and its calls are counted as dropped.
+bool encode_ring(Ring& ring) noexcept;
+
+void count_dropped(std::uint64_t calls) noexcept;
+
+// Adds a PROCESS block with what is known by now (rank, MPI …): key=value lines.
+void add_process_text(const char* text, std::size_t bytes) noexcept;
+
+// Encodes all rings, writes END with `how`, and marks the buffer ended.
+void end_buffer(const char* how) noexcept;
+
+bool buffer_exists() noexcept;
+const char* buffer_path() noexcept;
+
+// Calls `visit(blocks, bytes, context)` for each block segment, in order, under the lock.
+void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void* context),
+                  void* context) noexcept;
+
+// Everything so far stands in a trace now. Removes the file if nothing is added before the end.
+void mark_joined() noexcept;
+void remove_if_joined() noexcept;
+
+// In the child of a fork: forget the parent's buffer without touching it.
+void forget_buffer_after_fork() noexcept;
+
+// Start of the process's time, for pseudo calls and headers.
+const ClockReading& first_reading() noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,56 @@
+// The library's life in a process: constructor, fork, exit.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/gather_trace.h"
+#include "recorder/preload/mpi_api.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/run_identity.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::recorder {
+
+constinit bool g_recording = false;
+__thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+// A process that fork made shares its parent's run and leaves its buffer to whoever joins it.
+constinit bool g_forked = false;
+
+void in_forked_child() noexcept {
+  forget_buffer_after_fork();
+  forget_run_directory_after_fork();
+  g_forked = true;
+  t_thread.ours = 0;
+}
+
+__attribute__((constructor)) void start() noexcept {
+  const int kept = errno;
+  choose_tick_source();
+  read_configuration();
+  if (configuration().mode != Mode::kOff) {
+    set_run_id_if_launcher();
+    pthread_atfork(nullptr, nullptr, in_forked_child);
+    // Before the first other constructor can call a wrapper nothing was recorded: fine.
+    g_recording = !configuration().is_launcher;
+  }
+  errno = kept;
+}
+
+// Not to be relied on: exit_group, signals and abort never come here. What it does is only
+// sooner what the next iotune command would do.
+__attribute__((destructor)) void stop() noexcept {
+  if (!g_recording || !buffer_exists()) return;
+  const int kept = errno;
+  const OwnCode own;
+  end_buffer("exit");
+  if (!g_forked && world_provider() == nullptr && run_is_this_process()) write_own_trace();
+  remove_if_joined();
+  errno = kept;
+}
+
+}  // namespace
+}  // namespace iotune::recorder

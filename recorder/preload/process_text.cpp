@@ -1,0 +1,130 @@
+#include "recorder/preload/process_text.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+
+#include "recorder/call_table.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/run_identity.h"
+
+namespace iotune::recorder {
+namespace {
+
+constinit ShortText<65> g_host;
+constinit ShortText<4096> g_program;
+constinit ShortText<64> g_mpi;
+constinit ShortText<32> g_hdf5;
+constinit int g_rank = -1, g_size = 0;
+
+template <std::size_t N>
+void describe_world(ShortText<N>& text) noexcept {
+  text << "rank=" << g_rank << "\nsize=" << g_size << '\n';
+  if (g_mpi.size() > 0) {
+    text << "mpi=";
+    text.add_escaped(g_mpi.c_str(), g_mpi.size());
+    text << '\n';
+  }
+  if (g_hdf5.size() > 0) text << "hdf5=" << g_hdf5.c_str() << '\n';
+}
+
+void add_world() noexcept {
+  if (!buffer_exists()) return;
+  ShortText<512> text;
+  describe_world(text);
+  add_process_text(text.c_str(), text.size());
+}
+
+void add_command_line(ProcessText& text) noexcept {
+  char arguments[2048];
+  const int fd = raw::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  const long bytes = raw::read(fd, arguments, sizeof arguments);
+  raw::close(fd);
+  if (bytes <= 1) return;
+  text << "argv=";
+  text.add_escaped(arguments, static_cast<std::size_t>(bytes - 1));
+  text << '\n';
+}
+
+}  // namespace
+
+const char* host_name() noexcept {
+  if (g_host.size() == 0) {
+    utsname names{};
+    raw::call(SYS_uname, raw::word(&names));
+    for (const char* c = names.nodename; *c != '\0' && *c != '.'; ++c) {
+      const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                         (*c >= '0' && *c <= '9') || *c == '-';
+      g_host << (plain ? *c : '-');
+    }
+    if (g_host.size() == 0) g_host << "node";
+  }
+  return g_host.c_str();
+}
+
+void set_world(int rank, int size, const char* mpi) noexcept {
+  g_rank = rank;
+  g_size = size;
+  g_mpi.clear();
+  g_mpi << mpi;
+  add_world();
+}
+
+void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept {
+  if (g_hdf5.size() > 0) return;
+  g_hdf5 << major << '.' << minor << '.' << release;
+  add_world();
+}
+
+const char* hdf5_version() noexcept { return g_hdf5.c_str(); }
+int world_rank() noexcept { return g_rank; }
+
+const char* program_path() noexcept {
+  if (g_program.size() == 0) {
+    char path[4096];
+    const long bytes = raw::readlink("/proc/self/exe", path, sizeof path);
+    if (bytes > 0) g_program.add(path, static_cast<std::size_t>(bytes));
+  }
+  return g_program.c_str();
+}
+
+void absolute_path(const char* path, ShortText<4096>& to) noexcept {
+  to.clear();
+  if (path == nullptr) return;
+  if (path[0] != '/') {
+    char directory[4096];
+    const long bytes = raw::getcwd(directory, sizeof directory);
+    if (bytes > 1) to.add(directory, static_cast<std::size_t>(bytes - 1));
+    if (to.size() != 1) to << '/';
+    while (path[0] == '.' && path[1] == '/') path += 2;
+  }
+  to << path;
+}
+
+void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept {
+  text << "pid=" << raw::getpid() << "\nparent=" << raw::getppid() << "\nhost=" << host_name()
+       << "\nrun=" << run_id() << '\n';
+  describe_world(text);
+  text << "program=";
+  const char* const program = program_path();
+  text.add_escaped(program, std::strlen(program));
+  text << '\n';
+  add_command_line(text);
+  char directory[4096];
+  const long bytes = raw::getcwd(directory, sizeof directory);
+  if (bytes > 1) {
+    text << "cwd=";
+    text.add_escaped(directory, static_cast<std::size_t>(bytes - 1));
+    text << '\n';
+  }
+  const std::uint64_t per_second =
+      rate.mult == 0 ? 0
+                     : static_cast<std::uint64_t>(
+                           (static_cast<unsigned __int128>(1'000'000'000u) << TickRate::kShift) /
+                           rate.mult);
+  text << "wall_ns=" << first.realtime_ns << "\nstart_ticks=" << first.ticks
+       << "\nticks_per_second=" << per_second << "\ntable=" << call_table_crc() << '\n';
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,30 @@
+// The PROCESS block's text: who this process is.
+#pragma once
+
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/ticks.h"
+
+namespace iotune::recorder {
+
+using ProcessText = ShortText<12288>;
+
+void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept;
+
+// What MPI_Init told; also added to a buffer that exists already.
+void set_world(int rank, int size, const char* mpi) noexcept;
+
+// The version of the HDF5 that the program uses ("1.10.8"), from its first traced file on.
+void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept;
+const char* hdf5_version() noexcept;
+int world_rank() noexcept;
+
+// The node's name, cut at the first dot; letters, digits and '-' only.
+const char* host_name() noexcept;
+
+// The executable's absolute path, "" if unknown.
+const char* program_path() noexcept;
+
+// `path` made absolute by the working directory (not resolved).
+void absolute_path(const char* path, ShortText<4096>& to) noexcept;
+
+}  // namespace iotune::recorder

@@ -1,0 +1,177 @@
+#include "recorder/preload/real_function.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sched.h>
+
+#include <cstring>
+
+#include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::recorder {
+namespace {
+
+// What glibc 2.35's _dl_find_object fills (dlfcn.h has it there; older headers do not).
+struct FoundObject {
+  unsigned long long flags;
+  void* map_start;
+  void* map_end;
+  struct link_map* link_map;
+  void* eh_frame;
+  unsigned long long reserved[8];
+};
+using FindObject = int (*)(void*, FoundObject*);
+
+struct ObjectRange {
+  std::uintptr_t start, end;
+  const struct link_map* map;
+};
+
+// Fallback for older glibc: walks the loaded objects.
+struct Search {
+  std::uintptr_t address;
+  std::uintptr_t base;
+  bool found;
+};
+
+int match_segment(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
+  auto& search = *static_cast<Search*>(context);
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    const std::uintptr_t start = object->dlpi_addr + header.p_vaddr;
+    if (search.address >= start && search.address < start + header.p_memsz) {
+      search.base = object->dlpi_addr;
+      search.found = true;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+FindObject find_object_function() noexcept {
+  static constinit std::atomic<void*> known{nullptr};
+  static constinit std::atomic<bool> looked{false};
+  if (!looked.load(std::memory_order_acquire)) {
+    known.store(dlsym(RTLD_DEFAULT, "_dl_find_object"), std::memory_order_release);
+    looked.store(true, std::memory_order_release);
+  }
+  return reinterpret_cast<FindObject>(known.load(std::memory_order_acquire));
+}
+
+const struct link_map* map_of(const void* address) noexcept {
+  if (const FindObject find = find_object_function()) {
+    FoundObject found{};
+    if (find(const_cast<void*>(address), &found) == 0) return found.link_map;
+    return nullptr;
+  }
+  Search search{reinterpret_cast<std::uintptr_t>(address), 0, false};
+  dl_iterate_phdr(match_segment, &search);
+  if (!search.found) return nullptr;
+  void* const program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
+  const auto* map = static_cast<const struct link_map*>(program);
+  while (map != nullptr && map->l_addr != search.base) map = map->l_next;
+  if (program != nullptr) dlclose(program);
+  return map;
+}
+
+// Marks this library: an address in it is one of our wrappers.
+constinit char g_here = 0;
+const struct link_map* own_map() noexcept {
+  static constinit std::atomic<const struct link_map*> known{nullptr};
+  const struct link_map* map = known.load(std::memory_order_acquire);
+  if (map == nullptr) {
+    map = map_of(&g_here);
+    known.store(map, std::memory_order_release);
+  }
+  return map;
+}
+
+constexpr std::size_t kMaxProviders = 16;
+constinit Provider g_providers[kMaxProviders];
+constinit std::uint16_t g_provider_count = 0;
+constinit bool g_lookup_locked = false;
+
+// Look-ups are rare; dlsym takes the loader's lock in any case.
+class LookupLock {
+ public:
+  LookupLock() noexcept {
+    while (__atomic_exchange_n(&g_lookup_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
+  }
+  ~LookupLock() { __atomic_store_n(&g_lookup_locked, false, __ATOMIC_RELEASE); }
+  LookupLock(const LookupLock&) = delete;
+  LookupLock& operator=(const LookupLock&) = delete;
+};
+
+Provider* provider_of(const void* function) noexcept {
+  const struct link_map* const map = map_of(function);
+  if (map == nullptr) return nullptr;
+  for (std::uint16_t i = 0; i < g_provider_count; ++i) {
+    if (g_providers[i].link_map == map) return &g_providers[i];
+  }
+  if (g_provider_count == kMaxProviders) return nullptr;
+  Provider& provider = g_providers[g_provider_count];
+  provider.number = g_provider_count++;
+  provider.link_map = map;
+  const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
+  provider.handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+  std::strncpy(provider.name, is_program ? "(program)" : map->l_name, sizeof provider.name - 1);
+  return &provider;
+}
+
+}  // namespace
+
+RealFunction CallerSymbol::find(const void* caller) noexcept {
+  const void* const map = map_of(caller);
+  for (Entry& entry : entries_) {
+    const void* const known = entry.caller_map.load(std::memory_order_acquire);
+    if (known == map && known != nullptr) return entry.real;
+    if (known == nullptr) break;
+  }
+  return look_up(caller, map);
+}
+
+RealFunction CallerSymbol::look_up(const void*, const void* caller_map) noexcept {
+  const OwnCode own;
+  const auto* const map = static_cast<const struct link_map*>(caller_map);
+  RealFunction real;
+  const LookupLock lock;
+  if (map != nullptr && map != own_map()) {
+    const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
+    if (void* const handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD)) {
+      real.function = dlsym(handle, name_);
+      dlclose(handle);
+    }
+  }
+  if (real.function == nullptr || map_of(real.function) == own_map()) {
+    real.function = dlsym(RTLD_NEXT, name_);
+  }
+  if (real.function == nullptr) return {};
+  real.provider = provider_of(real.function);
+  if (caller_map == nullptr) return real;
+  for (Entry& entry : entries_) {
+    const void* const known = entry.caller_map.load(std::memory_order_relaxed);
+    if (known == caller_map) return entry.real;
+    if (known != nullptr) continue;
+    entry.real = real;
+    entry.caller_map.store(caller_map, std::memory_order_release);
+    break;
+  }
+  return real;
+}
+
+void* NextSymbol::look_up() noexcept {
+  const OwnCode own;
+  void* const real = dlsym(RTLD_NEXT, name_);
+  real_.store(real, std::memory_order_release);
+  return real;
+}
+
+void* provider_symbol(const Provider& provider, const char* name) noexcept {
+  const OwnCode own;
+  void* const found = provider.handle == nullptr ? nullptr : dlsym(provider.handle, name);
+  return found != nullptr && map_of(found) == own_map() ? dlsym(RTLD_NEXT, name) : found;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,67 @@
+// Finding the function that the program would have called without us.
+//
+// One pointer per symbol is not enough: a Python process can hold three HDF5 libraries, and a
+// wheel's library is visible to its own extension modules alone. HDF5 and MPI calls are
+// resolved per calling library; POSIX calls, of which there is one provider, once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace iotune::recorder {
+
+// A loaded library that provides HDF5 or MPI, known by its link map. Numbers are handed out in
+// order of discovery and never reused; handles are tabled by (provider, id).
+struct Provider {
+  std::uint16_t number = 0;
+  const void* link_map = nullptr;
+  void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers
+  char name[256] = {};     // its path, cut
+  // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
+  std::atomic<const void*> hdf5_api{nullptr};
+  std::atomic<const void*> mpi_api{nullptr};
+};
+
+struct RealFunction {
+  void* function = nullptr;
+  Provider* provider = nullptr;
+};
+
+// The cache of one symbol: which real function each calling library gets.
+class CallerSymbol {
+ public:
+  constexpr explicit CallerSymbol(const char* name) noexcept : name_(name) {}
+  // `caller`: a return address in the calling library. {nullptr, nullptr} where there is none.
+  RealFunction find(const void* caller) noexcept;
+
+ private:
+  struct Entry {
+    std::atomic<const void*> caller_map{nullptr};
+    RealFunction real;
+  };
+  RealFunction look_up(const void* caller, const void* caller_map) noexcept;
+  static constexpr std::size_t kEntries = 12;
+  const char* name_;
+  Entry entries_[kEntries];
+};
+
+// The next definition after this library; nullptr where there is none. Looked up once.
+class NextSymbol {
+ public:
+  constexpr explicit NextSymbol(const char* name) noexcept : name_(name) {}
+  void* find() noexcept {
+    void* const known = real_.load(std::memory_order_acquire);
+    return known != nullptr ? known : look_up();
+  }
+
+ private:
+  void* look_up() noexcept;
+  const char* name_;
+  std::atomic<void*> real_{nullptr};
+};
+
+// A symbol of the provider's own library or what it depends on.
+void* provider_symbol(const Provider& provider, const char* name) noexcept;
+
+}  // namespace iotune::recorder

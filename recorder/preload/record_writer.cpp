@@ -1,0 +1,117 @@
+#include "recorder/preload/record_writer.h"
+
+#include "recorder/preload/process_buffer.h"
+
+namespace iotune::recorder {
+namespace {
+constexpr std::size_t kHeaderBytes = 32;
+
+std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
+std::size_t used_bytes(const Ring& ring) noexcept {
+  return static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
+}
+}  // namespace
+
+RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept {
+  begin(number, scope.outer_layers(), control, scope.start_ticks(), scope.duration_ticks());
+}
+
+RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
+  begin(number, t_thread.layers, true, at_ticks, 0);
+}
+
+void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control,
+                         std::uint64_t start, std::uint64_t duration) noexcept {
+  const OwnCode own;
+  Ring* const ring = ring_of_this_thread();
+  if (ring == nullptr) return;
+  record_ = ring->records + used_bytes(*ring);
+  position_ = record_;
+  end_ = ring->records + ring->capacity_bytes;
+  if (position_ + kHeaderBytes > end_ && !make_room(kHeaderBytes)) return;
+  const auto function = static_cast<std::uint16_t>(number);
+  const std::uint8_t control_byte = control ? 1 : 0;
+  std::memcpy(position_ + 4, &function, 2);
+  std::memcpy(position_ + 6, &layers, 1);
+  std::memcpy(position_ + 7, &control_byte, 1);
+  std::memcpy(position_ + 8, &start, 8);
+  std::memcpy(position_ + 16, &duration, 8);
+  position_ += kHeaderBytes;
+}
+
+bool RecordWriter::make_room(std::size_t bytes) noexcept {
+  if (record_ == nullptr || too_large_) return false;
+  const OwnCode own;
+  Ring& ring = *t_thread.ring;
+  const auto begun = static_cast<std::size_t>(position_ - record_);
+  if (record_ != ring.records) {
+    // An early ring has no file to go to yet: what does not fit is counted.
+    if (!ring.in_file) {
+      too_large_ = true;
+      return false;
+    }
+    encode_ring(ring);
+    std::memmove(ring.records, record_, begun);
+    record_ = ring.records;
+    position_ = record_ + begun;
+  }
+  if (position_ + bytes <= end_) return true;
+  too_large_ = true;
+  return false;
+}
+
+void RecordWriter::array(const std::uint64_t* numbers, std::int64_t count) noexcept {
+  if (numbers == nullptr || count < 0) {
+    number(std::int64_t{-1});
+    return;
+  }
+  number(count);
+  values(numbers, static_cast<std::size_t>(count));
+}
+
+void RecordWriter::values(const std::uint64_t* numbers, std::size_t count) noexcept {
+  if (numbers_ + count > 0xffff || (position_ + 8 * count > end_ && !make_room(8 * count))) {
+    too_large_ = true;
+    return;
+  }
+  std::memcpy(position_, numbers, 8 * count);
+  position_ += 8 * count;
+  numbers_ = static_cast<std::uint16_t>(numbers_ + count);
+}
+
+void RecordWriter::text(const char* text) noexcept {
+  if (texts_ < kMaxTexts) text_[texts_++] = text == nullptr ? "" : text;
+}
+
+void RecordWriter::commit() noexcept {
+  if (record_ == nullptr) {
+    count_dropped(1);
+    return;
+  }
+  std::size_t text_bytes = 0;
+  for (int i = 0; i < texts_; ++i) text_bytes += std::strlen(text_[i]) + (i > 0 ? 1 : 0);
+  if (!too_large_ && position_ + padded(text_bytes) > end_) make_room(padded(text_bytes));
+  if (too_large_) {
+    count_dropped(1);
+    return;
+  }
+  std::byte* to = position_;
+  for (int i = 0; i < texts_; ++i) {
+    if (i > 0) *to++ = std::byte{0};
+    const std::size_t bytes = std::strlen(text_[i]);
+    std::memcpy(to, text_[i], bytes);
+    to += bytes;
+  }
+  position_ += padded(text_bytes);
+  while (to < position_) *to++ = std::byte{0};
+  const auto bytes = static_cast<std::uint32_t>(position_ - record_);
+  const auto text_field = static_cast<std::uint32_t>(text_bytes);
+  std::memcpy(record_, &bytes, 4);
+  std::memcpy(record_ + 24, &keys_, 2);
+  std::memcpy(record_ + 26, &numbers_, 2);
+  std::memcpy(record_ + 28, &text_field, 4);
+  std::atomic<std::uint64_t>& word = *t_thread.ring->word;
+  word.store(word.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+}
+
+}  // namespace iotune::recorder

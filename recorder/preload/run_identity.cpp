@@ -1,0 +1,178 @@
+#include "recorder/preload/run_identity.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/ticks.h"
+
+namespace iotune::recorder {
+namespace {
+
+constinit ShortText<128> g_run_id;
+constinit ShortText<512> g_directory;
+constinit bool g_global = false;
+constinit bool g_owned = false;
+constinit bool g_directory_failed = false;
+
+bool is_safe(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+void append_safe(const char* text) noexcept {
+  for (; *text != '\0'; ++text) g_run_id << (is_safe(*text) ? *text : '-');
+}
+
+// The parent of an MPI rank is its launcher's proxy, one a node; that of a shell's child is not.
+bool parent_is_proxy(long parent) noexcept {
+  ShortText<64> path;
+  path << "/proc/" << parent << "/comm";
+  char name[32] = {};
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const long bytes = raw::read(fd, name, sizeof name - 1);
+  raw::close(fd);
+  if (bytes <= 0) return false;
+  for (const char* proxy : {"hydra_pmi_proxy", "hydra_pmi_prox", "orted", "mpirun", "orterun",
+                            "prted", "slurmstepd", "mpiexec"}) {
+    if (starts_with(name, proxy)) return true;
+  }
+  return false;
+}
+
+void choose_run_id() noexcept {
+  const char* const given = std::getenv("IOTUNE_RUN_ID");
+  if (given != nullptr && *given != '\0') {
+    append_safe(given);
+    g_global = g_owned = true;
+    return;
+  }
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  if (job != nullptr && step != nullptr && std::getenv("SLURM_PROCID") != nullptr) {
+    g_run_id << "slurm-";
+    append_safe(job);
+    g_run_id << '-';
+    append_safe(step);
+    g_global = true;
+    return;
+  }
+  const long parent = raw::getppid();
+  if (parent_is_proxy(parent)) {
+    g_run_id << "proxy-" << parent << '-' << process_start_time(parent);
+    return;
+  }
+  g_run_id << "pid-" << raw::getpid() << '-' << process_start_time(raw::getpid());
+}
+
+// Makes `path` where it is missing; true where it is then a directory of this user that
+// nobody else can write to.
+bool private_directory(const char* path) noexcept {
+  raw::mkdir(path, 0700);
+  struct stat status {};
+  // O_NOFOLLOW: a link planted in a shared directory is not ours.
+  const int fd = raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const long result = raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), 0x1000);
+  raw::close(fd);
+  return result == 0 && static_cast<long>(status.st_uid) == raw::getuid() &&
+         (status.st_mode & 022) == 0;
+}
+
+}  // namespace
+
+std::uint64_t process_start_time(long pid) noexcept {
+  ShortText<64> path;
+  path << "/proc/" << pid << "/stat";
+  char text[1024];
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  const long bytes = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  if (bytes <= 0) return 0;
+  text[bytes] = '\0';
+  // The name in brackets may hold spaces and brackets: count fields after the last one.
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr) return 0;
+  for (int field = 2; field < 22; ++field) {
+    at = std::strchr(at + 1, ' ');
+    if (at == nullptr) return 0;
+  }
+  return parse_decimal(at + 1);
+}
+
+void set_run_id_if_launcher() noexcept {
+  if (!configuration().is_launcher) return;
+  // `iotune run` is the launcher's parent and has named the run already; any other inherited
+  // id belongs to another run.
+  const char* const owner = std::getenv("IOTUNE_RUN_OWNER");
+  if (owner != nullptr && static_cast<long>(parse_decimal(owner)) == raw::getppid()) return;
+  // srun and slurmstepd have the job's own ids.
+  if (std::getenv("SLURM_PROCID") != nullptr) return;
+  // Proxies are the launcher's children and keep its id.
+  const char* const launcher = std::getenv("IOTUNE_LAUNCHER");
+  if (launcher != nullptr && std::getenv("IOTUNE_RUN_ID") != nullptr) {
+    const auto pid = static_cast<long>(parse_decimal(launcher));
+    if (pid == raw::getppid() || pid == raw::getpid()) return;
+  }
+  ShortText<128> id;
+  id << "mpi-" << clock_ns(CLOCK_REALTIME) / 1000 << '-' << raw::getpid();
+  ShortText<32> pid;
+  pid << raw::getpid();
+  setenv("IOTUNE_RUN_ID", id.c_str(), 1);
+  setenv("IOTUNE_LAUNCHER", pid.c_str(), 1);
+}
+
+const char* run_id() noexcept {
+  if (g_run_id.size() == 0) choose_run_id();
+  return g_run_id.c_str();
+}
+
+bool run_id_is_global() noexcept {
+  run_id();
+  return g_global;
+}
+
+bool run_has_owner() noexcept {
+  run_id();
+  return g_owned;
+}
+
+bool run_is_this_process() noexcept { return starts_with(run_id(), "pid-"); }
+
+const char* run_directory() noexcept {
+  if (g_directory_failed) return nullptr;
+  if (g_directory.size() > 0) return g_directory.c_str();
+  ShortText<512> path;
+  if (configuration().buffer_root != nullptr) {
+    path << configuration().buffer_root;
+  } else {
+    path << "/dev/shm/iotune-" << raw::getuid();
+  }
+  bool good = private_directory(path.c_str());
+  path << '/' << run_id();
+  good = good && !path.cut() && private_directory(path.c_str());
+  if (!good) {
+    static constinit bool said = false;
+    ShortText<640> text;
+    text << path.c_str()
+         << " cannot be made a private directory: nothing is recorded (IOTUNE_BUFFER_DIR names "
+            "another place)";
+    say_once(said, text.c_str());
+    g_directory_failed = true;
+    return nullptr;
+  }
+  g_directory = path;
+  return g_directory.c_str();
+}
+
+void forget_run_directory_after_fork() noexcept { g_directory_failed = false; }
+
+}  // namespace iotune::recorder

@@ -1,0 +1,75 @@
+// What the wrappers keep of a thread: which layers it is inside of, and its ring.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "recorder/call_table.h"
+#include "recorder/preload/ticks.h"
+
+namespace iotune::recorder {
+
+struct Ring;
+
+struct ThreadState {
+  std::uint8_t layers;  // bit per Layer: a wrapper of it is on this thread's stack
+  std::uint8_t ours;    // > 0: iotune's own code runs, everything passes through
+  std::uint16_t index;  // of the thread in this process, in order of first record
+  Ring* ring;
+};
+
+// Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
+// no allocation at first use.
+extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
+
+// True once the constructor has run and IOTUNE_MODE is not off.
+extern bool g_recording;
+
+// While one exists every wrapped call of this thread goes straight through.
+class OwnCode {
+ public:
+  OwnCode() noexcept { ++t_thread.ours; }
+  ~OwnCode() { --t_thread.ours; }
+  OwnCode(const OwnCode&) = delete;
+  OwnCode& operator=(const OwnCode&) = delete;
+};
+
+// One wrapped call: guard, stamps, errno. A call inside a call of the same layer is the
+// library's own business and is not recorded: a transfer counts once a layer.
+class CallScope {
+ public:
+  explicit CallScope(Layer layer) noexcept
+      : bit_(static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer))),
+        outer_(t_thread.layers),
+        active_(g_recording && t_thread.ours == 0 && (outer_ & bit_) == 0) {
+    if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
+  }
+  ~CallScope() {
+    if (!active_) return;
+    t_thread.layers = outer_;
+    errno = errno_;
+  }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+  bool active() const noexcept { return active_; }
+  void start() noexcept { start_ = ticks_now(); }
+  void stop() noexcept {
+    end_ = ticks_now();
+    errno_ = errno;
+  }
+  // For calls that are recorded although the wrapper did not make them.
+  void keep_errno() noexcept { errno_ = errno; }
+
+  std::uint64_t start_ticks() const noexcept { return start_; }
+  std::uint64_t duration_ticks() const noexcept { return end_ - start_; }
+  std::uint8_t outer_layers() const noexcept { return outer_; }
+
+ private:
+  std::uint8_t bit_, outer_;
+  bool active_;
+  int errno_ = 0;
+  std::uint64_t start_ = 0, end_ = 0;
+};
+
+}  // namespace iotune::recorder

@@ -1,0 +1,33 @@
+#include "recorder/preload/ticks.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace iotune::recorder {
+
+bool g_counter_is_steady = false;
+
+void choose_tick_source() noexcept {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  g_counter_is_steady = __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#elif defined(__aarch64__)
+  g_counter_is_steady = true;  // the generic timer is constant by architecture
+#endif
+}
+
+ClockReading read_clocks() noexcept {
+  return {ticks_now(), clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME)};
+}
+
+TickRate rate_between(const ClockReading& first, const ClockReading& last,
+                      TickRate fallback) noexcept {
+  const std::uint64_t ticks = last.ticks - first.ticks;
+  const std::uint64_t ns = last.monotonic_ns - first.monotonic_ns;
+  if (ticks == 0 || ns < 1000) return fallback;
+  const auto scaled = (static_cast<unsigned __int128>(ns) << TickRate::kShift) / ticks;
+  return {static_cast<std::uint64_t>(scaled)};
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,32 @@
+// Writing a trace file from blocks that are in memory already.
+#pragma once
+
+#include <cstddef>
+
+#include "recorder/preload/short_text.h"
+
+namespace iotune::recorder {
+
+// Where this run's trace goes: IOTUNE_TRACE, or a new name in the default directory, which is
+// made. False where there is no place.
+bool trace_path(ShortText<4096>& path) noexcept;
+
+// A new trace, written beside its final name and renamed when whole. All calls are no-ops
+// after a failure, which finish() reports on stderr.
+class TraceFile {
+ public:
+  explicit TraceFile(const char* path) noexcept;
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  void append(const void* bytes, std::size_t size) noexcept;
+  bool finish() noexcept;
+
+ private:
+  ShortText<4096> path_, fresh_;
+  int fd_;
+  long error_ = 0;
+};
+
+}  // namespace iotune::recorder

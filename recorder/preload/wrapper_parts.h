@@ -1,0 +1,51 @@
+// What every wrapper is made of.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/preload/advice.h"
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/hdf5_api.h"
+#include "recorder/preload/real_function.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/thread_state.h"
+
+#define IOTUNE_EXPORT __attribute__((visibility("default")))
+
+namespace iotune::recorder {
+
+// Handed from a call's before hook to its extras and after hooks.
+struct HookState {
+  std::int64_t object;
+  OpenState open;
+};
+
+// The program called a function that no loaded library but ours defines.
+template <typename Result>
+Result missing_function(const char* name, Result failure) noexcept {
+  static constinit bool said = false;
+  ShortText<160> text;
+  text << name << " is called, but no loaded library has it";
+  say_once(said, text.c_str());
+  return failure;
+}
+
+inline std::int64_t space_dimensions(Provider& provider, Hid space) noexcept {
+  const Hdf5Api* const api = hdf5_api(provider);
+  if (api == nullptr) return -1;
+  const OwnCode own;
+  return api->H5Sget_simple_extent_ndims(space);
+}
+
+inline std::int64_t dataset_dimensions(Provider& provider, Hid dataset) noexcept {
+  const Hdf5Api* const api = hdf5_api(provider);
+  if (api == nullptr) return -1;
+  const OwnCode own;
+  const Hid space = api->H5Dget_space(dataset);
+  if (space < 0) return -1;
+  const int n = api->H5Sget_simple_extent_ndims(space);
+  api->H5Sclose(space);
+  return n;
+}
+
+}  // namespace iotune::recorder
