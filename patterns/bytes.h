@@ -7,6 +7,7 @@
 // form (0, -1, 1, -2, … become 0, 1, 2, 3, …).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,12 +27,7 @@ constexpr std::int64_t unzigzag(std::uint64_t code) noexcept {
 }
 
 constexpr std::size_t varint_bytes(std::uint64_t value) noexcept {
-  std::size_t bytes = 1;
-  while (value >= 0x80U) {
-    value >>= 7U;
-    ++bytes;
-  }
-  return bytes;
+  return (static_cast<std::size_t>(std::bit_width(value | 1U)) + 6) / 7;
 }
 
 // The buffer must outlive the writer. A call that does not fit writes nothing at

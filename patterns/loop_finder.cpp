@@ -19,15 +19,16 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 }
 
 struct Capacities {
-  std::size_t bodies, parts, table;
+  std::size_t bodies, parts, leaves, table;
 };
 
 // Every body takes at least two terms off the stack and at most n are ever
 // pushed, so n/2 bodies would always do; a sequence that needs more than half of
-// those compresses badly whatever is done, and its later tuples stay atoms.
+// those compresses badly whatever is done, and its later tuples stay atoms. A
+// body with l leaves replaces three times as many: n/2 leaves do.
 Capacities capacities(std::size_t n) noexcept {
   const std::size_t bodies = n / 4 + 16;
-  return {bodies, n / 2 + 16, std::bit_ceil(bodies + bodies / 2)};
+  return {bodies, n / 2 + 16, n / 2 + 16, std::bit_ceil(bodies + bodies / 2)};
 }
 
 template <class T>
@@ -45,7 +46,8 @@ std::size_t LoopFinder::scratch_bytes(std::size_t n, unsigned dims) noexcept {
   if (n == 0 || n > kMaxTuples || dims == 0 || dims > kMaxDims) return 0;
   const Capacities room = capacities(n);
   return n * (sizeof(std::uint64_t) + sizeof(FoundTerm)) + room.bodies * sizeof(Body) +
-         room.parts * sizeof(BodyPart) + room.table * sizeof(std::uint32_t) + 5 * alignof(Body);
+         room.parts * sizeof(BodyPart) + (room.leaves + room.table) * sizeof(std::uint32_t) +
+         6 * alignof(Body);
 }
 
 LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims,
@@ -62,16 +64,19 @@ LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims
   terms_ = carve<FoundTerm>(at, n);
   bodies_ = carve<Body>(at, room.bodies);
   parts_ = carve<BodyPart>(at, room.parts);
+  leaves_ = carve<std::uint32_t>(at, room.leaves);
   table_ = carve<std::uint32_t>(at, room.table);
   table_mask_ = static_cast<std::uint32_t>(room.table - 1);
   body_limit_ = static_cast<std::uint32_t>(room.bodies);
   part_limit_ = static_cast<std::uint32_t>(room.parts);
+  leaf_limit_ = static_cast<std::uint32_t>(room.leaves);
   std::memset(table_, 0, room.table * sizeof(std::uint32_t));
   bodies_[0] = {};
+  bodies_[0].leaves = 1;
+  leaves_[0] = 0;
 }
 
 void LoopFinder::run() noexcept {
-  find_active();
   fingerprint();
   while (row_ < n_) {
     push(0, 1, row_);
@@ -80,28 +85,38 @@ void LoopFinder::run() noexcept {
   }
 }
 
-void LoopFinder::find_active() noexcept {
-  std::uint64_t seen[kMaxDims] = {};
-  const std::uint64_t* row = values_ + dims_;
-  for (std::uint32_t i = 1; i < n_; ++i, row += dims_) {
-    for (unsigned j = 0; j < dims_; ++j) seen[j] |= row[j] ^ values_[j];
-  }
-  for (unsigned j = 0; j < dims_; ++j) {
-    if (seen[j] != 0) active_.add(j);
-  }
-}
-
 // The fingerprint of a tuple is linear in its values, so that steps between
 // tuples can be compared, added and multiplied in one word: only what agrees
-// there is compared value by value.
+// there is compared value by value. It is taken of the difference to the first
+// tuple, which is zero in a column until that column changes for the first time:
+// so one pass in small blocks, while they are in the cache, is enough to find the
+// changing columns and to leave out the others.
 void LoopFinder::fingerprint() noexcept {
+  constexpr std::uint32_t kBlockRows = 32;
+  std::uint64_t changed[kMaxDims] = {};
   std::uint64_t factors[kMaxDims];
-  for (unsigned c = 0; c < active_.count; ++c) factors[c] = mix(c + 0x9e3779b97f4a7c15U) | 1U;
-  const std::uint64_t* row = values_;
-  for (std::uint32_t i = 0; i < n_; ++i, row += dims_) {
-    std::uint64_t print = 0;
-    for (unsigned c = 0; c < active_.count; ++c) print += factors[c] * row[active_.index[c]];
-    prints_[i] = print;
+  for (std::uint32_t begin = 0; begin < n_; begin += kBlockRows) {
+    const std::uint32_t end = n_ - begin < kBlockRows ? n_ : begin + kBlockRows;
+    if (active_.count < dims_) {
+      const std::uint64_t* row = at(begin);
+      for (std::uint32_t i = begin; i < end; ++i, row += dims_) {
+        for (unsigned j = 0; j < dims_; ++j) changed[j] |= row[j] ^ values_[j];
+      }
+      active_.count = 0;
+      for (unsigned j = 0; j < dims_; ++j) {
+        if (changed[j] == 0) continue;
+        factors[active_.count] = mix(j + 0x9e3779b97f4a7c15U) | 1U;
+        active_.add(j);
+      }
+    }
+    std::uint64_t first = 0;
+    for (unsigned c = 0; c < active_.count; ++c) first += factors[c] * values_[active_.index[c]];
+    const std::uint64_t* row = at(begin);
+    for (std::uint32_t i = begin; i < end; ++i, row += dims_) {
+      std::uint64_t print = 0U - first;
+      for (unsigned c = 0; c < active_.count; ++c) print += factors[c] * row[active_.index[c]];
+      prints_[i] = print;
+    }
   }
 }
 
@@ -168,48 +183,55 @@ bool LoopFinder::next_iteration(std::uint32_t parts) const noexcept {
     if (block[i].body != part[i].body || block[i].count != part[i].count) return false;
   }
   for (std::uint32_t i = 0; i < parts; ++i) {
-    const std::uint32_t at = block[i].start;
-    if (block[i].print - prints_[at - body.rows] != body.stride_print) return false;
-    if (!same_step(at, at - body.rows, loop.start + body.rows, loop.start)) return false;
+    if (!leaves_go_on(block[i], body.rows)) return false;
   }
   return true;
 }
 
-// Are the top terms three blocks of one shape, in equal steps? Then they become
-// a loop.
+// Are the top terms three blocks of one shape, each leaf in equal steps? Then
+// they become a loop.
 bool LoopFinder::three_blocks(std::uint32_t parts) noexcept {
   const FoundTerm* third = terms_ + size_ - parts;
   const FoundTerm* second = third - parts;
   const FoundTerm* first = second - parts;
-  std::uint32_t depth = 0;
+  std::uint8_t depth = 0;
   for (std::uint32_t i = parts; i-- > 0;) {
     const FoundTerm& a = first[i];
     const FoundTerm& b = second[i];
     const FoundTerm& c = third[i];
-    if (a.body != b.body || b.body != c.body || a.count != b.count || b.count != c.count) {
+    if (c.print - b.print != b.print - a.print || a.body != b.body || b.body != c.body ||
+        a.count != b.count || b.count != c.count) {
       return false;
     }
-    const std::uint32_t inner = bodies_[a.body].depth;
+    const std::uint8_t inner = bodies_[a.body].depth;
     if (inner > depth) depth = inner;
   }
   if (depth >= kMaxLoopDepth) return false;
-  const std::uint64_t stride_print = second->print - first->print;
   const std::uint32_t rows = second->start - first->start;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    if (third[i].print - second[i].print != stride_print ||
-        second[i].print - first[i].print != stride_print) {
-      return false;
-    }
-  }
-  for (std::uint32_t i = 0; i < 2 * parts; ++i) {
-    const std::uint32_t at = second[i].start;
-    if (!same_step(at, at - rows, second->start, first->start)) return false;
+    if (!leaves_go_on(third[i], rows)) return false;
   }
   const std::uint32_t body = intern(first, parts, rows);
   if (body == 0) return false;
-  bodies_[body].depth = depth + 1;
+  bodies_[body].depth = static_cast<std::uint8_t>(depth + 1);
   size_ -= 3 * parts;
   push(body, kLeastIterations, first->start);
+  return true;
+}
+
+// Has each leaf of the term made the same step twice since it was met `rows` and
+// twice `rows` tuples before?
+bool LoopFinder::leaves_go_on(const FoundTerm& term, std::uint32_t rows) const noexcept {
+  const Body& body = bodies_[term.body];
+  const std::uint32_t* leaf = leaves_ + body.first_leaf;
+  for (std::uint32_t l = 0; l < body.leaves; ++l) {
+    const std::uint64_t* now = prints_ + term.start + leaf[l];
+    if (now[0] - *(now - rows) != *(now - rows) - *(now - 2 * std::size_t{rows})) return false;
+  }
+  for (std::uint32_t l = 0; l < body.leaves; ++l) {
+    const std::uint32_t now = term.start + leaf[l];
+    if (!same_step(now, now - rows, now - rows, now - 2 * rows)) return false;
+  }
   return true;
 }
 
@@ -218,13 +240,15 @@ bool LoopFinder::three_blocks(std::uint32_t parts) noexcept {
 void LoopFinder::read_on() noexcept {
   FoundTerm& loop = terms_[size_ - 1];
   const Body& body = bodies_[loop.body];
-  const std::uint64_t stride_print = body.stride_print;
   const std::uint64_t* now = prints_ + row_;
   const std::uint64_t* before = now - body.rows;
+  const std::uint64_t* still_before = before - body.rows;
   std::uint32_t end = row_;
-  while (end < n_ && *now++ - *before++ == stride_print) ++end;
+  for (; end < n_; ++end, ++before) {
+    if (*now++ - *before != *before - *still_before++) break;
+  }
   for (std::uint32_t i = row_; i < end; ++i) {
-    if (!same_step(i, i - body.rows, loop.start + body.rows, loop.start)) end = i;
+    if (!same_step(i, i - body.rows, i - body.rows, i - 2 * body.rows)) end = i;
   }
   const std::uint32_t cut = (end - row_) % body.rows;
   loop.count += (end - row_) / body.rows;
@@ -232,24 +256,47 @@ void LoopFinder::read_on() noexcept {
   push_cut_iteration(body, end - cut, cut);
 }
 
+// The body that the block is one iteration of, the next one being `rows` tuples
+// on; 0 if there is no room for a new one.
 std::uint32_t LoopFinder::intern(const FoundTerm* block, std::uint32_t parts,
                                  std::uint32_t rows) noexcept {
-  const std::uint64_t stride_print = block[parts].print - block->print;
+  const std::uint64_t* prints = prints_ + block->start;
+  const std::uint64_t stride_print = prints[rows] - prints[0];
   std::uint64_t hash = mix(stride_print ^ rows) + parts;
+  std::uint32_t leaves = 0;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    const std::uint64_t shape = std::uint64_t{block[i].body} << 32U | block[i].count;
-    hash = mix(hash ^ shape) + (block[i].print - block->print);
+    hash = mix(hash ^ (std::uint64_t{block[i].body} << 32U | block[i].count));
+    const Body& inner = bodies_[block[i].body];
+    for (std::uint32_t l = 0; l < inner.leaves; ++l) {
+      const std::uint64_t* leaf = prints_ + block[i].start + leaves_[inner.first_leaf + l];
+      hash = mix(hash ^ (leaf[rows] - leaf[0]));
+    }
+    leaves += inner.leaves;
   }
-  auto slot = static_cast<std::uint32_t>(mix(hash)) & table_mask_;
+  auto slot = static_cast<std::uint32_t>(hash) & table_mask_;
   for (; table_[slot] != 0; slot = (slot + 1) & table_mask_) {
     if (same_body(bodies_[table_[slot]], block, parts, rows)) return table_[slot];
   }
-  if (body_count_ == body_limit_ || part_limit_ - part_count_ < parts) return 0;
-  const std::uint32_t index = body_count_++;
-  bodies_[index] = {stride_print, block->start, rows, part_count_, parts, 0};
-  for (std::uint32_t i = 0; i < parts; ++i) {
-    parts_[part_count_++] = {block[i].body, block[i].count, block[i].start - block->start};
+  if (body_count_ == body_limit_ || part_limit_ - part_count_ < parts ||
+      leaf_limit_ - leaf_count_ < leaves) {
+    return 0;
   }
+  const std::uint32_t index = body_count_++;
+  const std::uint32_t start = block->start;
+  bool one_stride = true;
+  Body& body = bodies_[index];
+  body = {stride_print, start, rows, part_count_, parts, leaf_count_, leaves, 0, false};
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const std::uint32_t offset = block[i].start - start;
+    parts_[part_count_++] = {block[i].body, block[i].count, offset};
+    const Body& inner = bodies_[block[i].body];
+    for (std::uint32_t l = 0; l < inner.leaves; ++l) {
+      const std::uint32_t leaf = offset + leaves_[inner.first_leaf + l];
+      leaves_[leaf_count_++] = leaf;
+      one_stride = one_stride && same_step(start + leaf + rows, start + leaf, start + rows, start);
+    }
+  }
+  body.one_stride = one_stride;
   table_[slot] = index;
   return index;
 }
@@ -261,20 +308,21 @@ bool LoopFinder::same_body(const Body& body, const FoundTerm* block, std::uint32
   for (std::uint32_t i = 0; i < parts; ++i) {
     if (part[i].body != block[i].body || part[i].count != block[i].count) return false;
   }
-  const std::uint32_t start = block->start;
-  if (!same_step(start + rows, start, body.start + rows, body.start)) return false;
-  for (std::uint32_t i = 1; i < parts; ++i) {
-    if (!same_step(block[i].start, start, body.start + part[i].offset, body.start)) return false;
+  for (std::uint32_t l = 0; l < body.leaves; ++l) {
+    const std::uint32_t leaf = leaves_[body.first_leaf + l];
+    const std::uint32_t here = block->start + leaf;
+    const std::uint32_t there = body.start + leaf;
+    if (!same_step(here + rows, here, there + rows, there)) return false;
   }
   return true;
 }
 
 bool LoopFinder::same_step(std::uint32_t to, std::uint32_t from, std::uint32_t ref_to,
                            std::uint32_t ref_from) const noexcept {
-  const std::uint64_t* a = values_ + std::size_t{to} * dims_;
-  const std::uint64_t* b = values_ + std::size_t{from} * dims_;
-  const std::uint64_t* c = values_ + std::size_t{ref_to} * dims_;
-  const std::uint64_t* d = values_ + std::size_t{ref_from} * dims_;
+  const std::uint64_t* a = at(to);
+  const std::uint64_t* b = at(from);
+  const std::uint64_t* c = at(ref_to);
+  const std::uint64_t* d = at(ref_from);
   for (unsigned k = 0; k < active_.count; ++k) {
     const unsigned j = active_.index[k];
     if (a[j] - b[j] != c[j] - d[j]) return false;

@@ -30,15 +30,21 @@ struct BodyPart {
   std::uint32_t offset;  // tuples from the start of the iteration
 };
 
-// Bodies are unique: equal indices mean equal strides and equal parts.
+// The body of a loop: its parts, and the stride of each of its leaves (atoms at
+// any depth, in the first iteration of every loop within). Bodies are unique:
+// equal indices mean equal parts and strides. How the leaves lie relative to each
+// other is not said, so that a loop around may move each by a stride of its own.
 struct Body {
-  std::uint64_t stride_print;
-  std::uint32_t start;  // where it was found first; its vectors can be read there
-  std::uint32_t rows;   // tuples in one iteration
+  std::uint64_t stride_print;  // of the first leaf
+  std::uint32_t start;         // where it was found first; its strides can be read there
+  std::uint32_t rows;          // tuples in one iteration
   std::uint32_t first_part;
   std::uint32_t parts;
-  std::uint32_t depth;
-  std::uint32_t definition = 0;  // for the writer: its number in the bytes, 0 = none yet
+  std::uint32_t first_leaf;
+  std::uint32_t leaves;
+  std::uint8_t depth;
+  bool one_stride;               // all leaves have the same
+  std::uint32_t definition = 0;  // for the writer: its latest number in the bytes, 0 = none yet
 };
 
 class LoopFinder {
@@ -56,11 +62,15 @@ class LoopFinder {
   std::uint32_t term_count() const noexcept { return size_; }
   Body& body(std::uint32_t index) noexcept { return bodies_[index]; }
   const BodyPart* parts(const Body& body) const noexcept { return parts_ + body.first_part; }
+  // body.leaves offsets in tuples from the start of the iteration, ascending.
+  const std::uint32_t* leaves(const Body& body) const noexcept { return leaves_ + body.first_leaf; }
   // The columns that are not the same in all tuples.
   const Columns& active() const noexcept { return active_; }
+  // Is the step from tuple `from` to tuple `to` the one from ref_from to ref_to?
+  bool same_step(std::uint32_t to, std::uint32_t from, std::uint32_t ref_to,
+                 std::uint32_t ref_from) const noexcept;
 
  private:
-  void find_active() noexcept;
   void fingerprint() noexcept;
   void push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept;
   void push_cut_iteration(const Body& body, std::uint32_t start, std::uint32_t rows) noexcept;
@@ -72,8 +82,10 @@ class LoopFinder {
   std::uint32_t intern(const FoundTerm* block, std::uint32_t parts, std::uint32_t rows) noexcept;
   bool same_body(const Body& body, const FoundTerm* block, std::uint32_t parts,
                  std::uint32_t rows) const noexcept;
-  bool same_step(std::uint32_t to, std::uint32_t from, std::uint32_t ref_to,
-                 std::uint32_t ref_from) const noexcept;
+  bool leaves_go_on(const FoundTerm& term, std::uint32_t rows) const noexcept;
+  const std::uint64_t* at(std::uint32_t row) const noexcept {
+    return values_ + std::size_t{row} * dims_;
+  }
 
   const std::uint64_t* values_;
   std::uint32_t n_;
@@ -85,15 +97,18 @@ class LoopFinder {
   FoundTerm* terms_ = nullptr;  // the stack, bottom first
   Body* bodies_ = nullptr;      // [0] stands for the atom
   BodyPart* parts_ = nullptr;
+  std::uint32_t* leaves_ = nullptr;
   std::uint32_t* table_ = nullptr;  // hash of a body -> its index, 0 = free
   std::uint32_t table_mask_ = 0;
   std::uint32_t body_limit_ = 0;
   std::uint32_t part_limit_ = 0;
+  std::uint32_t leaf_limit_ = 0;
 
   std::uint32_t row_ = 0;  // tuples taken so far
   std::uint32_t size_ = 0;
   std::uint32_t body_count_ = 1;
   std::uint32_t part_count_ = 0;
+  std::uint32_t leaf_count_ = 1;
 };
 
 }  // namespace iotune::patterns

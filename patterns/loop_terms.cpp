@@ -45,10 +45,11 @@ class TreeReader {
       for (unsigned j = 0; j < dims_; ++j) last[j] += static_cast<std::uint64_t>(in_.svarint());
       put(last, to);
     }
+    Term term;
+    term.rows = term.count = n;
+    term.values = build_ ? values_.data() : nullptr;
     std::uint32_t index = 0;
-    return !in_.failed() && add({Term::Kind::kAtoms, n, n, Term::kNone, Term::kNone,
-                                 build_ ? values_.data() : nullptr, nullptr},
-                                index);
+    return !in_.failed() && add(term, index);
   }
 
   // Reads `parts` terms (or as many as make up `most_rows`). `place` holds the
@@ -88,8 +89,10 @@ class TreeReader {
              std::uint32_t& index) noexcept {
     std::int64_t* to = nullptr;
     if (!take_values(std::size_t{count} * dims_, to)) return false;
-    const Term term{Term::Kind::kAtoms, count, count, Term::kNone, Term::kNone, to, nullptr};
-    if (!add(term, index)) return false;
+    Term term;
+    term.levels = static_cast<std::uint8_t>(levels_);
+    term.rows = term.count = count;
+    term.values = to;
     if (first_is_known) put(place, to);
     Columns changed;
     const std::uint32_t coded = count - (first_is_known ? 1U : 0U);
@@ -98,7 +101,27 @@ class TreeReader {
       step(place, changed);
       put(place, to);
     }
+    return own_strides(count, term.own_strides) && add(term, index);
+  }
+
+  // `count` vectors for each loop around that does not have one stride.
+  bool own_strides(std::uint32_t count, const std::int64_t*& strides) noexcept {
+    if (levels_ == 0) return !in_.failed();
+    std::int64_t* to = nullptr;
+    if (!take_values(std::size_t{count} * dims_ * levels_, to)) return false;
+    strides = to;
+    Columns changed;
+    for (unsigned level = 0; level < levels_; ++level) {
+      read_changed(in_, active_, changed);
+      for (std::uint32_t k = 0; k < count; ++k) vector(changed, to);
+    }
     return !in_.failed();
+  }
+
+  void vector(const Columns& changed, std::int64_t*& to) noexcept {
+    std::uint64_t sum[kMaxDims] = {};
+    step(sum, changed);
+    put(sum, to);
   }
 
   bool loop(std::uint64_t* place, std::uint64_t reference, std::uint32_t most_rows,
@@ -106,54 +129,67 @@ class TreeReader {
             std::uint32_t& rows) noexcept {
     const std::uint64_t count = in_.varint();
     if (count < 2 || count > most_rows) return false;
-    const auto iterations = static_cast<std::uint32_t>(count);
-    Columns changed;
     if (!place_is_known) {
+      Columns changed;
       read_changed(in_, active_, changed);
       step(place, changed);
     }
-    Term term{Term::Kind::kLoop, 0, iterations, Term::kNone, Term::kNone, nullptr, nullptr};
     std::int64_t* to = nullptr;
     if (!take_values(dims_, to)) return false;
+    Term term;
+    term.kind = Term::Kind::kLoop;
+    term.repeated = reference != 0;
+    term.levels = static_cast<std::uint8_t>(levels_);
+    term.count = static_cast<std::uint32_t>(count);
     term.values = to;
     put(place, to);
     if (!add(term, index)) return false;
     Definition body{};
     if (reference == 0) {
-      if (!define(most_rows / iterations, depth, body)) return false;
+      if (!define(most_rows / term.count, depth, body)) return false;
     } else {
       if (reference > defined_ || reference > kDefinitionWindow) return false;
       const auto back = static_cast<std::uint32_t>(reference);
       body = definitions_[(defined_ - back) % kDefinitionWindow];
-      if (body.rows > most_rows / iterations) return false;
+      if (body.rows > most_rows / term.count) return false;
+      if (!own_strides(1, term.own_strides)) return false;
     }
-    rows = body.rows * iterations;
-    if (build_) {
-      terms_[index].rows = rows;
-      terms_[index].first_child = body.first_child;
-      terms_[index].stride = body.stride;
-    }
+    rows = term.rows = body.rows * term.count;
+    term.first_child = body.first_child;
+    term.stride = body.stride;
+    if (build_) terms_[index] = term;
     return !in_.failed();
   }
 
   bool define(std::uint32_t most_rows, unsigned depth, Definition& body) noexcept {
-    const std::uint64_t parts = in_.varint();
+    const std::uint64_t head = in_.varint();
+    const std::uint64_t parts = head >> 1U;
     if (parts == 0 || parts > most_rows || depth == kMaxLoopDepth) return false;
+    const bool own = (head & 1U) != 0;
+    if (own) {
+      const std::uint64_t said = in_.varint();
+      if (said == 0 || said > most_rows) return false;
+      most_rows = static_cast<std::uint32_t>(said);
+      ++levels_;
+    }
     std::uint64_t place[kMaxDims] = {};
     if (!list(place, most_rows, static_cast<std::uint32_t>(parts), depth + 1, body.first_child,
               body.rows)) {
       return false;
     }
-    std::int64_t* to = nullptr;
-    if (!take_values(dims_, to)) return false;
-    body.stride = to;
-    Columns changed;
-    read_changed(in_, active_, changed);
-    for (unsigned j = 0; j < dims_; ++j) place[j] = 0;
-    step(place, changed);
-    put(place, to);
+    if (own) {
+      --levels_;
+      if (body.rows != most_rows) return false;
+    } else {
+      std::int64_t* to = nullptr;
+      if (!take_values(dims_, to)) return false;
+      body.stride = to;
+      Columns changed;
+      read_changed(in_, active_, changed);
+      vector(changed, to);
+    }
     definitions_[defined_++ % kDefinitionWindow] = body;
-    return true;
+    return !in_.failed();
   }
 
   void step(std::uint64_t* place, const Columns& changed) noexcept {
@@ -194,6 +230,7 @@ class TreeReader {
   Columns active_;
   Definition definitions_[kDefinitionWindow];
   std::uint32_t defined_ = 0;
+  unsigned levels_ = 0;  // loops around without one stride
 };
 
 }  // namespace
@@ -230,6 +267,8 @@ bool tuple_at(const TermTree& tree, std::size_t row, std::span<std::int64_t> tup
     }
   };
   for (unsigned j = 0; j < tree.dims; ++j) tuple[j] = 0;
+  // Iterations of the loops around that left the strides to their terms.
+  std::size_t iterations[kMaxLoopDepth + 1] = {};
   const Term* term = tree.first();
   while (term != nullptr) {
     if (row >= term->rows) {
@@ -237,15 +276,27 @@ bool tuple_at(const TermTree& tree, std::size_t row, std::span<std::int64_t> tup
       term = tree.next(*term);
       continue;
     }
-    if (term->kind == Term::Kind::kAtoms) {
-      add(term->values + row * tree.dims, 1);
-      return true;
+    const bool is_atom = term->kind == Term::Kind::kAtoms;
+    const std::size_t vectors = is_atom ? term->count : 1;
+    const std::size_t place = is_atom ? row : 0;
+    add(term->values + place * tree.dims, 1);
+    for (unsigned level = 0; level < term->levels && term->own_strides != nullptr; ++level) {
+      add(term->own_strides + (level * vectors + place) * tree.dims, iterations[level]);
     }
+    if (is_atom) return true;
     const std::size_t iteration_rows = term->rows / term->count;
-    add(term->values, 1);
-    add(term->stride, row / iteration_rows);
+    const Term* child = tree.first_child(*term);
+    const unsigned around = child->levels - (term->stride == nullptr ? 1U : 0U);
+    if (term->repeated) {
+      for (unsigned level = 0; level < around; ++level) iterations[level] = 0;
+    }
+    if (term->stride == nullptr) {
+      iterations[around] = row / iteration_rows;
+    } else {
+      add(term->stride, row / iteration_rows);
+    }
     row %= iteration_rows;
-    term = tree.first_child(*term);
+    term = child;
   }
   return tree.dims == 0;
 }

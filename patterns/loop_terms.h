@@ -13,24 +13,31 @@ namespace iotune::patterns {
 
 // A term stands for `rows` consecutive tuples. Its values are relative to the
 // first tuple of the iteration of the loop around it (outermost terms:
-// absolute), so a term means the same in every iteration.
+// absolute), in the first iteration of that loop.
 struct Term {
   enum class Kind : std::uint8_t { kAtoms, kLoop };
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   Kind kind = Kind::kAtoms;
+  // Loop: the body is one that was met before: first_child is that one's, and
+  // whatever its terms say about loops around them is about the place of that one.
+  bool repeated = false;
+  // How many of the loops around have stride == nullptr.
+  std::uint8_t levels = 0;
   std::uint32_t rows = 0;
   // Loop: iterations (>= 2). Atoms: tuples in the run, equal to rows.
   std::uint32_t count = 0;
   // Index of the next term of the same body or of the outermost list, or kNone.
   std::uint32_t next = kNone;
-  // Loop: index of the first term of its body. Loops that the encoder found to
-  // be the same but for place and count share their body: equal first_child.
   std::uint32_t first_child = kNone;
   // Atoms: count * dims values, row-major. Loop: the dims values of its first tuple.
   const std::int64_t* values = nullptr;
-  // Loop: dims values, what each iteration adds to the one before.
+  // Loop: dims values, what each iteration adds to the one before; nullptr if that
+  // is not the same for all of its body, which has it in own_strides then.
   const std::int64_t* stride = nullptr;
+  // Atoms and repeated loops with levels != 0: what an iteration of each such loop
+  // around adds, [levels, outermost first][count, or 1 for a loop][dims]; else nullptr.
+  const std::int64_t* own_strides = nullptr;
 };
 
 // What read_terms needs: array elements, not bytes.

@@ -69,8 +69,8 @@ class Walk {
 
 std::size_t print_unit(const TermTree& tree, const Term& term, unsigned dim,
                        std::span<char> text) noexcept {
-  if (dim >= tree.dims) return 0;
   const bool is_loop = term.kind == Term::Kind::kLoop;
+  if (dim >= tree.dims || (is_loop && term.stride == nullptr)) return 0;
   for (const Term* part = is_loop ? tree.first_child(term) : nullptr; part != nullptr;
        part = tree.next(*part)) {
     if (part->kind == Term::Kind::kLoop) return 0;

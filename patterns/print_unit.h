@@ -12,9 +12,9 @@
 namespace iotune::patterns {
 
 // Prints dimension `dim` of an outermost term of `tree`: a run of atoms, or a loop
-// whose body is atoms only. Returns the length of the whole text without its
+// with one stride and a body of atoms only. Returns the length of the whole text without its
 // final NUL, as snprintf does (text is cut to what fits, and ends in NUL unless
-// empty), or 0 if the term is a deeper nest or dim is out of range.
+// empty), or 0 if the term is anything else or dim is out of range.
 std::size_t print_unit(const TermTree& tree, const Term& term, unsigned dim,
                        std::span<char> text) noexcept;
 

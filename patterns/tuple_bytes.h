@@ -88,5 +88,16 @@ constexpr std::uint64_t loop_head(std::uint32_t reference) noexcept {
 constexpr bool is_loop_head(std::uint64_t head) noexcept {
   return (head & 1U) != 0;
 }
+// A body says how many terms it has, and whether one stride moves all of them.
+constexpr std::uint64_t body_head(std::uint32_t parts, bool one_stride) noexcept {
+  return std::uint64_t{parts} << 1U | (one_stride ? 0U : 1U);
+}
+
+// Rows per iteration of the loops around a term that have no stride for all of
+// their body: each atom and each reference in it says how it moves in them.
+struct LoopsAround {
+  std::uint32_t rows[kMaxLoopDepth];
+  unsigned count = 0;
+};
 
 }  // namespace iotune::patterns

@@ -25,7 +25,7 @@ class TermReader {
 
  private:
   struct Definition {
-    std::uint32_t start;  // its first iteration, and one tuple of the next, are here
+    std::uint32_t start;  // two iterations of it are here
     std::uint32_t rows;
   };
 
@@ -60,13 +60,16 @@ class TermReader {
 
   bool atoms(std::uint32_t row, std::uint32_t count, bool first_is_known,
              std::uint32_t previous) noexcept {
-    if (first_is_known) {
-      previous = row++;
-      if (--count == 0) return true;
-    }
     Columns changed;
-    read_changed(in_, active_, changed);
-    for (std::uint32_t k = 0; k < count; ++k, previous = row++) step(row, previous, changed);
+    const std::uint32_t known = first_is_known ? 1 : 0;
+    if (count != known) read_changed(in_, active_, changed);
+    for (std::uint32_t i = known; i < count; ++i) {
+      step(row + i, i == 0 ? previous : row + i - 1, changed);
+    }
+    for (unsigned k = 0; k < around_.count; ++k) {
+      read_changed(in_, active_, changed);
+      for (std::uint32_t i = 0; i < count; ++i) step(row + i + around_.rows[k], row + i, changed);
+    }
     return !in_.failed();
   }
 
@@ -75,49 +78,98 @@ class TermReader {
     const std::uint64_t count = in_.varint();
     if (count < 2 || count > end - row) return false;
     const std::uint32_t most_rows = (end - row) / static_cast<std::uint32_t>(count);
-    Columns changed;
     if (!place_is_known) {
+      Columns changed;
       read_changed(in_, active_, changed);
       step(row, previous, changed);
     }
     std::uint32_t rows = 0;
-    if (reference == 0) {
-      const std::uint64_t parts = in_.varint();
-      if (parts == 0 || parts > most_rows || depth == kMaxLoopDepth) return false;
-      std::uint32_t stop = row;
-      if (!list(row, row + most_rows, static_cast<std::uint32_t>(parts), depth + 1, stop)) {
-        return false;
-      }
-      rows = stop - row;
-      read_changed(in_, active_, changed);
-      step(row + rows, row, changed);
-      definitions_[defined_++ % kDefinitionWindow] = {row, rows};
-    } else {
-      if (reference > defined_ || reference > kDefinitionWindow) return false;
-      const auto back = static_cast<std::uint32_t>(reference);
-      const Definition& known = definitions_[(defined_ - back) % kDefinitionWindow];
-      rows = known.rows;
-      if (rows > most_rows) return false;
-      for (std::uint32_t k = 1; k <= rows; ++k)
-        translate(row + k, row, known.start + k, known.start);
+    if (reference == 0 ? !define(row, most_rows, depth, rows)
+                       : !copy(reference, row, most_rows, rows)) {
+      return false;
     }
-    if (in_.failed()) return false;
     after = row + rows * static_cast<std::uint32_t>(count);
-    repeat(row, rows, after);
+    go_on(row + 2 * rows, after, rows);
+    if (reference != 0) return move_copy(row, after);
+    // What an iteration of a loop around adds is the same in every iteration of this one.
+    for (unsigned k = 0; k < around_.count; ++k) {
+      for (std::uint32_t x = row + rows; x < after; ++x) {
+        translate(x + around_.rows[k], x, x - rows + around_.rows[k], x - rows);
+      }
+    }
     return true;
   }
 
-  // Everything in [row + rows + 1, after) from the tuple one iteration before it.
-  void repeat(std::uint32_t row, std::uint32_t rows, std::uint32_t after) noexcept {
-    std::uint64_t stride[kMaxDims];
-    for (unsigned j = 0; j < dims_; ++j) stride[j] = at(row + rows)[j] - at(row)[j];
-    std::uint64_t* to = at(row + rows + 1);
-    const std::uint64_t* from = at(row + 1);
-    for (std::uint64_t* end = at(after); to < end; to += dims_, from += dims_) {
-      for (unsigned j = 0; j < dims_; ++j) to[j] = from[j] + stride[j];
+  // Reads a body and yields two iterations of it.
+  bool define(std::uint32_t row, std::uint32_t most_rows, unsigned depth,
+              std::uint32_t& rows) noexcept {
+    const std::uint64_t head = in_.varint();
+    const std::uint64_t parts = head >> 1U;
+    if (parts == 0 || parts > most_rows || depth == kMaxLoopDepth) return false;
+    const bool own_strides = (head & 1U) != 0;
+    if (own_strides) {
+      const std::uint64_t said = in_.varint();
+      if (said == 0 || said > most_rows) return false;
+      most_rows = static_cast<std::uint32_t>(said);
+      around_.rows[around_.count++] = most_rows;
+    }
+    std::uint32_t stop = row;
+    if (!list(row, row + most_rows, static_cast<std::uint32_t>(parts), depth + 1, stop)) {
+      return false;
+    }
+    rows = stop - row;
+    if (own_strides) {
+      --around_.count;
+      if (rows != most_rows) return false;
+    } else {
+      Columns changed;
+      read_changed(in_, active_, changed);
+      step(row + rows, row, changed);
+      for (std::uint32_t x = 1; x < rows; ++x) {
+        translate(row + rows + x, row + x, row + rows, row);
+      }
+    }
+    definitions_[defined_++ % kDefinitionWindow] = {row, rows};
+    return !in_.failed();
+  }
+
+  // Yields two iterations of a body read before.
+  bool copy(std::uint64_t reference, std::uint32_t row, std::uint32_t most_rows,
+            std::uint32_t& rows) noexcept {
+    if (reference > defined_ || reference > kDefinitionWindow) return false;
+    const auto back = static_cast<std::uint32_t>(reference);
+    const Definition& known = definitions_[(defined_ - back) % kDefinitionWindow];
+    rows = known.rows;
+    if (rows > most_rows) return false;
+    for (std::uint32_t x = 1; x < 2 * rows; ++x) {
+      translate(row + x, row, known.start + x, known.start);
+    }
+    return true;
+  }
+
+  // A copied loop moves as one in the loops around.
+  bool move_copy(std::uint32_t row, std::uint32_t after) noexcept {
+    for (unsigned k = 0; k < around_.count; ++k) {
+      const std::uint32_t rows = around_.rows[k];
+      Columns changed;
+      read_changed(in_, active_, changed);
+      step(row + rows, row, changed);
+      for (std::uint32_t x = row + 1; x < after; ++x) translate(x + rows, x, row + rows, row);
+    }
+    return !in_.failed();
+  }
+
+  // Each tuple in [row, after) makes the step that the one `rows` before it made.
+  void go_on(std::uint32_t row, std::uint32_t after, std::uint32_t rows) noexcept {
+    const std::size_t back = std::size_t{rows} * dims_;
+    std::uint64_t* to = at(row);
+    for (const std::uint64_t* end = at(after); to < end; ++to) {
+      const std::uint64_t* before = to - back;
+      *to = *before + (*before - *(before - back));
     }
   }
 
+  // Puts tuple `to` to `base` as `like` is to `like_base`.
   void translate(std::uint32_t to, std::uint32_t base, std::uint32_t like,
                  std::uint32_t like_base) noexcept {
     for (unsigned j = 0; j < dims_; ++j) {
@@ -139,6 +191,7 @@ class TermReader {
   std::uint64_t* tuples_;
   unsigned dims_;
   Columns active_;
+  LoopsAround around_;
   Definition definitions_[kDefinitionWindow];
   std::uint32_t defined_ = 0;
 };

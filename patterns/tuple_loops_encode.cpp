@@ -15,6 +15,10 @@ constexpr std::int64_t difference(std::uint64_t to, std::uint64_t from) noexcept
   return static_cast<std::int64_t>(to - from);
 }
 
+// How many definitions of one body are compared with a term before it is defined
+// once more.
+constexpr unsigned kMostVariants = 8;
+
 // Writes what a LoopFinder found. Vectors are read from the tuples themselves.
 class TermWriter {
  public:
@@ -29,6 +33,11 @@ class TermWriter {
   }
 
  private:
+  struct Definition {
+    std::uint32_t start;
+    std::uint32_t older;  // number of the definition of the same body before this one
+  };
+
   void write_first_tuple() noexcept {
     std::uint8_t bits[kMaskGroups] = {};
     for (unsigned c = 0; c < active_.count; ++c) set(bits, active_.index[c]);
@@ -60,58 +69,122 @@ class TermWriter {
       }
       std::uint32_t run = 1;
       while (run < kLongestRun && i + run < count && term(i + run).body == 0) ++run;
-      out_.varint(atoms_head(run));
-      const std::uint32_t first = i == 0 ? 1 : 0;
-      if (first != run) steps(next.start + first, run - first, i == 0 ? next.start : previous);
+      atoms(next.start, run, i == 0, previous);
       previous = next.start + run - 1;
       i += run;
     }
   }
 
+  void atoms(std::uint32_t row, std::uint32_t run, bool place_is_known,
+             std::uint32_t previous) noexcept {
+    out_.varint(atoms_head(run));
+    if (place_is_known) {
+      if (run != 1) vectors(row + 1, row, run - 1);
+    } else {
+      // The first difference is to `previous`, the others to the tuple before.
+      vectors(row, previous, run);
+    }
+    own_strides(row, run);
+  }
+
   void loop(const FoundTerm& term, bool place_is_known, std::uint32_t previous) noexcept {
     Body& body = found_.body(term.body);
-    const std::uint32_t distance = definitions_ - body.definition + 1;
-    const bool known = body.definition != 0 && distance <= kDefinitionWindow;
-    out_.varint(loop_head(known ? distance : 0));
+    const std::uint32_t reference = find_definition(term);
+    out_.varint(loop_head(reference));
     out_.varint(term.count);
-    if (!place_is_known) steps(term.start, 1, previous);
-    if (known) return;
-    out_.varint(body.parts);
+    if (!place_is_known) vectors(term.start, previous, 1);
+    if (reference != 0) return own_strides(term.start, 1);
+    out_.varint(body_head(body.parts, body.one_stride));
+    if (!body.one_stride) {
+      out_.varint(body.rows);
+      around_.rows[around_.count++] = body.rows;
+    }
     const BodyPart* parts = found_.parts(body);
     const auto part = [parts, &term](std::uint32_t i) noexcept {
       return FoundTerm{0, term.start + parts[i].offset, parts[i].count, parts[i].body, 0};
     };
     list(part, body.parts);
-    steps(term.start + body.rows, 1, term.start);
-    body.definition = ++definitions_;
+    if (body.one_stride) {
+      vectors(term.start + body.rows, term.start, 1);
+    } else {
+      --around_.count;
+    }
+    ++definitions_;
+    window_[definitions_ % kDefinitionWindow] = {term.start, body.definition};
+    body.definition = definitions_;
+  }
+
+  // How many definitions ago one was written that this term equals but for place
+  // and count, and that may stand here; 0 if there is none.
+  std::uint32_t find_definition(const FoundTerm& term) const noexcept {
+    const Body& body = found_.body(term.body);
+    if (body.definition == 0) return 0;
+    for (unsigned k = 0; k < around_.count; ++k) {
+      if (!moves_as_one(body, term.start, term.start + around_.rows[k])) return 0;
+    }
+    std::uint32_t number = body.definition;
+    for (unsigned k = 0; k < kMostVariants; ++k) {
+      if (number == 0 || definitions_ - number >= kDefinitionWindow) return 0;
+      const Definition& definition = window_[number % kDefinitionWindow];
+      if (moves_as_one(body, definition.start, term.start)) return definitions_ - number + 1;
+      number = definition.older;
+    }
+    return 0;
+  }
+
+  bool moves_as_one(const Body& body, std::uint32_t from, std::uint32_t to) const noexcept {
+    const std::uint32_t* leaf = found_.leaves(body);
+    for (std::uint32_t l = 1; l < body.leaves; ++l) {
+      if (!found_.same_step(to + leaf[l], from + leaf[l], to, from)) return false;
+    }
+    return true;
+  }
+
+  // What the next iteration of each loop around adds to these tuples, where the
+  // loop does not have one stride for all.
+  void own_strides(std::uint32_t row, std::uint32_t count) noexcept {
+    for (unsigned k = 0; k < around_.count; ++k) {
+      const std::uint32_t rows = around_.rows[k];
+      write_vectors(count, [row, rows](std::uint32_t i) noexcept {
+        return Step{row + i + rows, row + i};
+      });
+    }
   }
 
   // The tuples row, row + 1, … (`count` of them) as differences: the first to
   // tuple `previous`, each other one to the one before it.
-  void steps(std::uint32_t row, std::uint32_t count, std::uint32_t previous) noexcept {
+  void vectors(std::uint32_t row, std::uint32_t previous, std::uint32_t count) noexcept {
+    write_vectors(count, [row, previous](std::uint32_t i) noexcept {
+      return Step{row + i, i == 0 ? previous : row + i - 1};
+    });
+  }
+
+  struct Step {
+    std::uint32_t to, from;
+  };
+
+  // `count` vectors under one mask.
+  template <class StepAt>
+  void write_vectors(std::uint32_t count, StepAt step) noexcept {
     std::uint8_t bits[kMaskGroups] = {};
     Columns changed;
     for (unsigned c = 0; c < active_.count; ++c) {
       const unsigned column = active_.index[c];
-      bool differs = active_.count == 1 || at(row, column) != at(previous, column);
-      for (std::uint32_t k = 1; k < count && !differs; ++k) {
-        differs = at(row + k, column) != at(row + k - 1, column);
-      }
+      bool differs = active_.count == 1;
+      for (std::uint32_t i = 0; i < count && !differs; ++i) differs = change(step(i), column) != 0;
       if (!differs) continue;
       set(bits, c);
       changed.add(column);
     }
     if (active_.count > 1) write_mask(out_, bits, active_.count);
-    for (std::uint32_t k = 0; k < count; ++k, previous = row++) {
-      for (unsigned c = 0; c < changed.count; ++c) {
-        const unsigned column = changed.index[c];
-        out_.svarint(difference(at(row, column), at(previous, column)));
-      }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (unsigned c = 0; c < changed.count; ++c) out_.svarint(change(step(i), changed.index[c]));
     }
   }
 
-  std::uint64_t at(std::uint32_t row, unsigned column) const noexcept {
-    return values_[std::size_t{row} * dims_ + column];
+  std::int64_t change(Step step, unsigned column) const noexcept {
+    return difference(values_[std::size_t{step.to} * dims_ + column],
+                      values_[std::size_t{step.from} * dims_ + column]);
   }
   static void set(std::uint8_t* bits, unsigned place) noexcept {
     bits[place / 7] = static_cast<std::uint8_t>(bits[place / 7] | 1U << place % 7);
@@ -123,6 +196,8 @@ class TermWriter {
   const Columns& active_;
   ByteWriter& out_;
   std::uint32_t definitions_ = 0;
+  Definition window_[kDefinitionWindow];
+  LoopsAround around_;
 };
 
 bool in_range(std::span<const std::int64_t> values, std::size_t n, unsigned dims) noexcept {
