@@ -1,0 +1,166 @@
+"""Programs behind launchers, what a preload cannot see of them, and how they end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from iotune import launch
+
+GCC = shutil.which("gcc")
+
+
+def program(directory: Path, name: str) -> str:
+    path = directory / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def compiled(directory: Path, source: str, *flags: str) -> str:
+    path = directory / "program"
+    subprocess.run(
+        [str(GCC), "-x", "c", "-", "-o", str(path), *flags], input=source, text=True, check=True
+    )
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "mpirun -n 4",
+        "mpirun.mpich -np 4 -genv LD_DEBUG help -bind-to core",
+        "mpiexec --map-by core --mca btl self,vader -x PATH -n 2",
+        "srun -n 4 --mpi=pmi2",
+        "env OMP_NUM_THREADS=1",
+        "timeout 10",
+        "mpirun -n 2 env A=1 taskset 0x3",
+    ],
+)
+def test_the_program_is_found_behind_a_launcher(tmp_path: Path, launcher: str) -> None:
+    # given
+    code = program(tmp_path, "vpic-io")
+    # then
+    assert launch.programs([*launcher.split(), code, "-n", "8"]) == [code]
+
+
+def test_every_part_of_a_colon_list_is_found(tmp_path: Path) -> None:
+    a, b = program(tmp_path, "a"), program(tmp_path, "b")
+    assert launch.programs(f"mpirun -n 1 {a} : -n 2 {b} x".split()) == [a, b]
+
+
+def test_a_program_that_does_not_exist_is_left_out() -> None:
+    assert launch.programs(["mpirun", "-n", "4", "./no-such-program"]) == []
+    assert launch.programs([]) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "flags", "says"),
+    [
+        ("int main(void) { return 0; }", ["-static"], "statically linked"),
+        ("int H5Fcreate(void) { return 0; } int main(void) { return 0; }", [], "static libhdf5"),
+        (
+            'const char *settings = "SUMMARY OF THE HDF5 CONFIGURATION";'
+            "int main(void) { return settings[0] == 0; }",
+            ["-s"],
+            "static libhdf5",
+        ),
+    ],
+)
+def test_what_cannot_be_seen_is_said(
+    tmp_path: Path, source: str, flags: list[str], says: str
+) -> None:
+    assert says in launch.why_blind(compiled(tmp_path, source, *flags))
+
+
+def test_nothing_is_said_of_a_plain_program(tmp_path: Path) -> None:
+    path = compiled(tmp_path, "int main(void) { return 0; }")
+    assert launch.why_blind(path) == ""
+    assert launch.why_refused(path) == ""
+    assert launch.why_blind(program(tmp_path, "script")) == ""
+
+
+def test_an_unresolved_h5fcreate_is_no_static_hdf5(tmp_path: Path) -> None:
+    source = "int H5Fcreate(void); int main(void) { return H5Fcreate(); }"
+    path = compiled(tmp_path, source, "-Wl,--unresolved-symbols=ignore-all")
+    assert launch.why_blind(path) == ""
+
+
+def test_a_setuid_program_of_another_user_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    path = compiled(tmp_path, "int main(void) { return 0; }")
+    os.chmod(path, 0o4755)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(path).st_uid + 1)
+    # then
+    assert "setuid" in launch.why_blind(path)
+
+
+def test_a_truncated_elf_file_is_passed_over(tmp_path: Path) -> None:
+    whole = Path(sys.executable).resolve().read_bytes()
+    for size in (3, 16, 64, 200, 5000):
+        cut = tmp_path / f"cut{size}"
+        cut.write_bytes(whole[:size])
+        assert launch.why_refused(str(cut)) == ""
+
+
+def test_the_preload_comes_before_what_is_there() -> None:
+    base = {"LD_PRELOAD": "/a.so /b.so:/lib/libiotune.so", "HOME": "/root"}
+    environment = launch.preload_environment(base, "/lib/libiotune.so", {"IOTUNE_MODE": "tune"})
+    assert environment["LD_PRELOAD"] == "/lib/libiotune.so:/a.so:/b.so"
+    assert environment["IOTUNE_MODE"] == "tune"
+    assert environment["HOME"] == "/root"
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137), ("kill -TERM $$", 143)],
+)
+def test_the_exit_status_is_a_shell_s(script: str, status: int) -> None:
+    assert launch.run_forwarding_signals(["sh", "-c", script], os.environ) == status
+
+
+def test_the_program_sees_default_signals() -> None:
+    # given a pipe whose reader has gone: with SIGPIPE ignored, as Python has it, `yes` fails
+    script = "yes | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}"
+    # then
+    assert launch.run_forwarding_signals(["bash", "-c", script], os.environ) == 141
+
+
+def test_a_script_without_an_interpreter_line_runs(tmp_path: Path) -> None:
+    script = tmp_path / "job"
+    script.write_text("exit 7\n")
+    script.chmod(0o755)
+    assert launch.run_forwarding_signals([str(script)], os.environ) == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_a_signal_is_passed_on(number: signal.Signals) -> None:
+    # given a runner whose program would sleep
+    runner = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import os, sys; from iotune import launch; "
+            "sys.exit(launch.run_forwarding_signals(['sh', '-c', 'echo up; exec sleep 30'], "
+            "os.environ))",
+        ],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert runner.stdout is not None
+    assert runner.stdout.readline() == b"up\n"
+    time.sleep(0.1)
+    # when
+    runner.send_signal(number)
+    # then
+    assert runner.wait(timeout=10) == 128 + number
+    runner.stdout.close()

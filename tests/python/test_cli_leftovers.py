@@ -1,0 +1,145 @@
+"""Buffers that processes left behind, joined once their run has ended."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iotune import core, leftovers, locations
+
+
+@pytest.fixture
+def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], Path]]:
+    """A root for buffers and traces of its own, and a join that notes what it was asked."""
+    asked: list[tuple[list[str], Path]] = []
+
+    def join(buffers: list[Path], out: Path, remove: bool = False) -> dict[str, Any]:
+        asked.append(([path.name for path in buffers], Path(out)))
+        Path(out).write_bytes(b"IOTUNE-TRACE\1\0\0\0")
+        for path in buffers:
+            path.unlink()
+        return {}
+
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(core, "join", join)
+    monkeypatch.setattr(core, "processes", lambda path: [{"program": "/bin/vpic-io", "rank": "0"}])
+    monkeypatch.setattr(core, "observe", lambda trace: None)
+    return asked
+
+
+def buffer(
+    run: str, pid: int, state: int = 1, host: str | None = None, started: float | None = None
+) -> Path:
+    directory = locations.make_private(locations.buffer_root() / run)
+    path = directory / f"{host or socket.gethostname()}.{pid}.99.ab12.iobuf"
+    wall = int((time.time() if started is None else started) * 1e9)
+    path.write_bytes(struct.pack("<8sIIIIQQ", b"IOTBUF", 1, 8192, pid, state, 99, wall) + bytes(96))
+    return path
+
+
+def dead_pid() -> int:
+    done = subprocess.Popen(["true"])
+    done.wait()
+    return done.pid
+
+
+def test_a_dead_run_is_joined_and_its_directory_removed(joined: list[Any]) -> None:
+    # given two ranks, one of which began earlier
+    late = buffer("run1", dead_pid(), started=200.0)
+    early = buffer("run1", dead_pid(), state=0, started=100.0)
+    # when
+    written = leftovers.collect_all()
+    # then
+    assert [names for names, _ in joined] == [[early.name, late.name]]
+    assert written == [joined[0][1]]
+    assert written[0].name.endswith("-vpic-io-run1.iotrace")
+    assert not late.parent.exists()
+
+
+def test_a_living_run_is_left_whole(joined: list[Any]) -> None:
+    # given a dead and a living process of one run, the living one with its buffer mapped
+    dead, alive = buffer("run1", dead_pid()), buffer("run1", os.getpid())
+    with alive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        # when
+        assert leftovers.collect_all() == []
+    # then
+    assert joined == []
+    assert dead.exists() and alive.exists()
+
+
+def test_a_process_that_called_exec_has_left_its_buffer(joined: list[Any]) -> None:
+    # given a living process that has not mapped the buffer of its pid
+    buffer("run1", os.getpid())
+    # then
+    assert len(leftovers.collect_all()) == 1
+
+
+def test_what_rank_0_joined_is_only_removed(joined: list[Any]) -> None:
+    path = buffer("run1", dead_pid(), state=2)
+    assert leftovers.collect_all() == []
+    assert joined == []
+    assert not path.parent.exists()
+
+
+def test_another_host_s_buffers_are_left_alone(joined: list[Any]) -> None:
+    path = buffer("run1", dead_pid(), host="node17")
+    assert leftovers.collect_all() == []
+    assert path.exists()
+
+
+def test_a_file_that_is_no_buffer_harms_nothing(joined: list[Any]) -> None:
+    # given
+    path = buffer("run1", dead_pid())
+    (path.parent / f"{socket.gethostname()}.1.2.3.iobuf").write_bytes(b"torn")
+    # when
+    written = leftovers.collect_all()
+    # then
+    assert len(written) == 1
+    assert (path.parent / f"{socket.gethostname()}.1.2.3.iobuf").exists()
+
+
+def test_a_run_with_a_known_trace_goes_there(joined: list[Any], tmp_path: Path) -> None:
+    path = buffer("run1", dead_pid())
+    assert leftovers.collect_run(path.parent, tmp_path / "t.iotrace") == tmp_path / "t.iotrace"
+
+
+def test_two_commands_do_not_collect_one_run(joined: list[Any]) -> None:
+    # given another command that holds the run
+    path = buffer("run1", dead_pid())
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import fcntl, os, sys; d = os.open(sys.argv[1], os.O_RDONLY); "
+            "fcntl.flock(d, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()",
+            str(path.parent),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    # then
+    assert leftovers.collect_all() == []
+    holder.communicate(b"")
+    assert len(leftovers.collect_all()) == 1
+
+
+def test_a_link_in_place_of_a_run_is_not_followed(joined: list[Any], tmp_path: Path) -> None:
+    # given
+    path = buffer("run1", dead_pid())
+    path.parent.rename(tmp_path / "elsewhere")
+    (locations.buffer_root() / "run1").symlink_to(tmp_path / "elsewhere")
+    # then
+    assert leftovers.collect_all() == []
+    assert joined == []
