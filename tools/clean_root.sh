@@ -86,8 +86,8 @@ make_base() {
   mkdir -p "$root"
   rm -rf "$base" "$base.new" "$tools"
   mkdir -p "$tools"
-  mirror=$(apt-get indextargets --format '$(SUITE) $(SITE)' 2>/dev/null |
-    awk -v suite="$suite" '$1 == suite || $1 == suite "/" { print $2; exit }')
+  mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null |
+    awk -v suite="$suite" '$1 == suite { print $2; exit }')
   [ -n "$mirror" ] || die "apt here has no source for $suite"
   say "making the base in $base"
   (cd "$tools" && apt-get -qq download debootstrap && dpkg -x debootstrap_*.deb .) ||
