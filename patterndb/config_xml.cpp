@@ -19,7 +19,7 @@ namespace iotune::patterndb {
 
 namespace {
 
-constexpr std::size_t kLargestConfig = 1 << 20;
+constexpr off_t kLargestConfig = 1 << 20;
 constexpr const char* kSections[] = {"High_Level_IO_Library", "Middleware_Layer",
                                      "Parallel_File_System"};
 // Blue Gene and GPFS knobs of H5Tuner that no parameter stands for.
@@ -43,9 +43,9 @@ std::string read_whole(const std::string& path) {
   if (!S_ISREG(status.st_mode)) throw Fault{path + ": not a regular file"};
   std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
   if (!file) throw Fault{path + ": " + strerror(errno)};
-  std::string text(kLargestConfig + 1, '\0');
+  if (status.st_size > kLargestConfig) throw Fault{path + ": larger than 1 MiB"};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
   text.resize(fread(text.data(), 1, text.size(), file.get()));
-  if (text.size() > kLargestConfig) throw Fault{path + ": larger than 1 MiB"};
   return text;
 }
 

@@ -1,0 +1,127 @@
+#include "patterndb/observe.h"
+
+#include <stdlib.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "patterndb/places.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+std::string mode_name(analyzer::TransferMode mode) {
+  switch (mode) {
+    case analyzer::TransferMode::kIndependent:
+      return "independent";
+    case analyzer::TransferMode::kCollective:
+      return "collective";
+    case analyzer::TransferMode::kMixed:
+      return "mixed";
+    case analyzer::TransferMode::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Pattern pattern_of(const analyzer::DatasetPattern& dataset) {
+  Pattern pattern;
+  pattern.descriptor.dimensions = dataset.descriptor.dimensions;
+  pattern.write = dataset.write;
+  pattern.element_bytes = dataset.element_bytes;
+  pattern.ranks = dataset.ranks;
+  pattern.filters = dataset.filters;
+  pattern.mode = mode_name(dataset.mode);
+  pattern.grid = dataset.process_grid;
+  pattern.chunk = dataset.chunk;
+  pattern.dataset_dims = dataset.dataset_dims;
+  return pattern;
+}
+
+// Index of the dataset that speaks for the file in one direction, or the number of datasets.
+std::size_t speaker_of(const analyzer::FilePattern& file, bool write) {
+  if (file.speaker && *file.speaker < file.datasets.size() &&
+      file.datasets[*file.speaker].write == write) {
+    return *file.speaker;
+  }
+  std::size_t speaker = file.datasets.size();
+  for (std::size_t i = 0; i < file.datasets.size(); ++i) {
+    if (file.datasets[i].write != write) continue;
+    if (speaker == file.datasets.size() || file.datasets[i].bytes > file.datasets[speaker].bytes) {
+      speaker = i;
+    }
+  }
+  return speaker;
+}
+
+// Datasets of one pattern become one use of it.
+std::vector<PatternUse> uses_of(const analyzer::FilePattern& file) {
+  std::size_t writer = speaker_of(file, true);
+  std::size_t reader = speaker_of(file, false);
+  std::vector<PatternUse> uses;
+  std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> places;
+  for (std::size_t i = 0; i < file.datasets.size(); ++i) {
+    const analyzer::DatasetPattern& dataset = file.datasets[i];
+    if (dataset.element_bytes == 0 || dataset.descriptor.dimensions.empty()) continue;
+    Pattern pattern = pattern_of(dataset);
+    auto [place, fresh] = places.try_emplace(
+        {byte_key(pattern), pattern.element_bytes, joined(pattern.dataset_dims)}, uses.size());
+    if (fresh) uses.push_back({pattern, dataset.dataset, 0, dataset.repeats, false});
+    PatternUse& use = uses[place->second];
+    use.datasets += 1;
+    if (i == writer || i == reader) {
+      use.speaker = true;
+      use.dataset = dataset.dataset;
+    }
+  }
+  return uses;
+}
+
+Settings settings_of(const analyzer::FilePattern& file) {
+  Settings settings;
+  for (const analyzer::SettingOutcome& outcome : file.settings) {
+    if (outcome.verdict != "applied" && outcome.verdict != "unverifiable") continue;
+    if (settings.values().count(outcome.parameter) != 0) continue;
+    Result<Settings> one = Settings::parse(outcome.parameter + "=" + outcome.wanted);
+    if (one && !one->empty()) settings.add(outcome.parameter, outcome.wanted);
+  }
+  return settings;
+}
+
+std::string absolute(const std::string& path) {
+  std::unique_ptr<char, void (*)(void*)> resolved(realpath(path.c_str(), nullptr), free);
+  return resolved ? std::string(resolved.get()) : path;
+}
+
+}  // namespace
+
+Observation observation_of(const analyzer::RunSummary& summary, const std::string& trace_path) {
+  Observation observation;
+  observation.run = summary.run_id;
+  observation.trace = absolute(trace_path);
+  observation.program = summary.program;
+  std::string program = base_name(summary.program.empty() ? summary.program_name : summary.program);
+  std::string machine = host_class();
+  for (const analyzer::FilePattern& file : summary.files) {
+    if (file.datasets.empty() && file.decision_source.empty()) continue;
+    ObservedFile observed;
+    observed.path = file.path;
+    observed.workload = {program, masked_name(file.path), summary.ranks, summary.nodes};
+    observed.platform = {filesystem_of(file.path), summary.mpi, summary.hdf5, machine};
+    observed.uses = uses_of(file);
+    observed.settings = settings_of(file);
+    observed.decision_source = file.decision_source;
+    observed.decision_row = file.decision_row;
+    observed.bytes_written = file.bytes_written;
+    observed.bytes_read = file.bytes_read;
+    observed.seconds = file.io_seconds;
+    observed.elapsed_seconds = file.elapsed_seconds;
+    observed.observed_at = summary.start_unix_seconds + file.opened_at_seconds;
+    observation.files.push_back(std::move(observed));
+  }
+  return observation;
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,19 @@
+// What a run leaves for the database.
+#pragma once
+
+#include <string>
+
+#include "analyzer/run_summary.h"
+#include "patterndb/records.h"
+
+namespace iotune::patterndb {
+
+// The files of the run that HDF5 moved data of, or that a decision was made for. A file's
+// settings are those that took effect or may have (unverifiable).
+Observation observation_of(const analyzer::RunSummary& summary, const std::string& trace_path);
+
+// Analyses the trace and leaves its observation in the spool. Returns the spool file's path,
+// empty where the run did nothing that could be learnt from.
+Result<std::string> observe(const std::string& trace_path, const std::string& spool) noexcept;
+
+}  // namespace iotune::patterndb
