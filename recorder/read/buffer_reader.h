@@ -1,0 +1,42 @@
+// A process buffer (*.iobuf) of a dead or a running process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "recorder/read/input_file.h"
+#include "recorder/read/result.h"
+
+namespace iotune::recorder {
+
+// The calls that were not encoded when the buffer was read.
+struct RingImage {
+  std::uint32_t thread = 0;
+  std::uint32_t epoch = 0;
+  std::vector<std::byte> records;
+};
+
+struct BufferImage {
+  std::uint32_t pid = 0;
+  std::uint32_t state = 0;  // 0 running or killed, 1 ended, 2 joined
+  std::uint64_t first_ticks = 0, first_realtime_ns = 0, last_ticks = 0, last_realtime_ns = 0;
+  std::uint64_t dropped = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> block_areas;  // [begin, end) in the file
+  std::vector<RingImage> rings;
+  std::vector<std::string> damage;
+};
+
+bool is_buffer(const InputFile& file);
+
+// The rings are read before the blocks' ends: a batch that is being encoded meanwhile is seen
+// twice, which its epoch tells, and never not at all.
+Result<BufferImage> read_buffer(const InputFile& file);
+
+// The ring's calls as the payload of an EVENTS block, every time exact. Empty where it has no
+// whole record. `ticks_per_second` is used where the buffer was never calibrated; 0: unknown.
+std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingImage& ring,
+                                         std::uint64_t ticks_per_second);
+
+}  // namespace iotune::recorder

@@ -1,0 +1,215 @@
+#include "recorder/read/events_decoder.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "patterns/bytes.h"
+#include "patterns/tuple_loops.h"
+#include "recorder/format.h"
+
+namespace iotune::recorder {
+namespace {
+
+// What no ring of a plausible size holds: loops may claim millions of calls in a few bytes.
+constexpr std::uint64_t kMaxCalls = 1U << 21U;
+constexpr std::uint64_t kMaxValues = 1U << 23U;
+
+struct Times {
+  std::uint64_t calls, exact, first_start, last_end, sum, least, largest;
+  bool every_time_exact;
+  // While the calls are put in order:
+  std::uint64_t seen = 0, exact_sum = 0, previous_start = 0;
+};
+
+std::vector<std::string> split_texts(std::string_view text, const CallSignature* signature) {
+  std::size_t expected = 0;
+  if (signature != nullptr) {
+    expected = signature->texts.size();
+    for (const ArgumentSignature& argument : signature->arguments) {
+      if (argument.form == ArgumentForm::kText) ++expected;
+    }
+  }
+  std::vector<std::string> texts;
+  if (!text.empty()) {
+    std::size_t at = 0;
+    for (;;) {
+      const std::size_t end = text.find('\0', at);
+      texts.emplace_back(text.substr(at, end == std::string_view::npos ? end : end - at));
+      if (end == std::string_view::npos) break;
+      at = end + 1;
+    }
+  }
+  if (texts.size() < expected) texts.resize(expected);
+  return texts;
+}
+
+class Decoder {
+ public:
+  Decoder(std::span<const std::byte> payload, std::vector<Call>& calls,
+          std::vector<std::unique_ptr<CallStream>>& streams)
+      : in_(payload), calls_(calls), streams_(streams), first_call_(calls.size()) {}
+
+  bool run() {
+    thread_ = static_cast<std::uint32_t>(in_.varint());
+    in_.varint();  // epoch
+    count_ = in_.varint();
+    base_ = in_.varint();
+    const std::uint64_t streams = in_.varint();
+    if (in_.failed() || count_ == 0 || count_ > kMaxCalls || streams == 0 || streams > count_) {
+      return false;
+    }
+    for (std::uint64_t i = 0; i < streams; ++i) {
+      if (!read_stream()) return false;
+    }
+    order_.resize(count_);
+    return patterns::decode_tuples(in_, count_, 1, order_) && put_in_order() &&
+           read_exact_times() && in_.bytes_left() == 0;
+  }
+
+ private:
+  std::string_view read_text(std::uint64_t size) {
+    const std::span<const std::byte> bytes =
+        in_.take(size > in_.bytes_left() ? in_.bytes_left() + 1 : size);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  bool read_stream() {
+    auto stream = std::make_unique<CallStream>();
+    stream->name = read_text(in_.varint());
+    stream->signature = find_call(stream->name);
+    const std::uint64_t flags = in_.varint();
+    stream->layers = static_cast<std::uint8_t>(flags & kLayerMask);
+    const std::uint64_t keys = in_.varint();
+    for (std::uint64_t i = 0; i < keys && !in_.failed(); ++i) stream->keys.push_back(in_.svarint());
+    stream->texts = split_texts(read_text(in_.varint()), stream->signature);
+    const std::uint64_t numbers = in_.varint();
+    Times times{};
+    times.calls = in_.varint();
+    times.exact = in_.varint();
+    times.every_time_exact = (flags & kEveryTimeExact) != 0;
+    if (times.every_time_exact) times.exact = times.calls;
+    times.first_start = base_ + in_.varint();
+    times.last_end = times.first_start + in_.varint();
+    times.sum = in_.varint();
+    times.least = in_.varint();
+    times.largest = in_.varint();
+    if (in_.failed() || times.calls == 0 || times.calls > count_ || times.exact > times.calls ||
+        numbers > kMaxValues || numbers * times.calls > kMaxValues - values_) {
+      return false;
+    }
+    values_ += numbers * times.calls;
+    if (numbers > 0) {
+      stream->numbers.resize(numbers * times.calls);
+      const bool wide = numbers > patterns::kMaxDims;
+      if (!patterns::decode_tuples(in_, wide ? stream->numbers.size() : times.calls,
+                                   wide ? 1 : static_cast<unsigned>(numbers), stream->numbers)) {
+        return false;
+      }
+    }
+    times_.push_back(times);
+    width_.push_back(static_cast<std::size_t>(numbers));
+    streams_.push_back(std::move(stream));
+    return true;
+  }
+
+  bool put_in_order() {
+    const std::size_t first_stream = streams_.size() - times_.size();
+    calls_.reserve(first_call_ + count_);
+    for (const std::int64_t index : order_) {
+      if (index < 0 || static_cast<std::size_t>(index) >= times_.size()) return false;
+      const auto i = static_cast<std::size_t>(index);
+      Times& times = times_[i];
+      if (times.seen == times.calls) return false;
+      const CallStream& stream = *streams_[first_stream + i];
+      const bool exact = times.seen < times.exact;
+      calls_.push_back({&stream,
+                        std::span(stream.numbers).subspan(times.seen * width_[i], width_[i]), 0, 0,
+                        thread_, exact});
+      ++times.seen;
+    }
+    return true;
+  }
+
+  bool read_exact_times() {
+    const std::uint64_t exact = in_.varint();
+    std::uint64_t left = exact, previous = base_;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Call& call = calls_[first_call_ + i];
+      if (!call.exact) continue;
+      if (left-- == 0) return false;
+      call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
+      call.duration_ns = in_.varint();
+      previous = call.start_ns;
+      Times& times = times_[static_cast<std::size_t>(order_[i])];
+      times.exact_sum += call.duration_ns;
+      times.previous_start = call.start_ns;
+    }
+    if (in_.failed() || left != 0) return false;
+    interpolate();
+    return true;
+  }
+
+  // An inexact call of a stream starts where its place between the last exact one and the end
+  // says, and ends no earlier than the call before it and no later than the next exact one.
+  void interpolate() {
+    std::vector<std::uint64_t> latest(count_);
+    std::uint64_t limit = UINT64_MAX;
+    for (std::size_t i = count_; i-- > 0;) {
+      const Call& call = calls_[first_call_ + i];
+      if (call.exact && call.stream->name.compare(0, 7, "iotune_") != 0) {
+        limit = std::min(limit, call.end_ns());
+      }
+      latest[i] = limit;
+    }
+    for (Times& times : times_) times.seen = times.exact;
+    std::uint64_t earliest = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      Call& call = calls_[first_call_ + i];
+      if (!call.exact)
+        place(call, times_[static_cast<std::size_t>(order_[i])], earliest, latest[i]);
+      earliest = std::max(earliest, call.end_ns());
+    }
+  }
+
+  static void place(Call& call, Times& times, std::uint64_t earliest, std::uint64_t latest) {
+    const std::uint64_t inexact = times.calls - times.exact;
+    const std::uint64_t sum = times.sum > times.exact_sum ? times.sum - times.exact_sum : 0;
+    const std::uint64_t duration =
+        std::clamp(sum / inexact, std::min(times.least, times.largest), times.largest);
+    const std::uint64_t begin = times.exact > 0 ? times.previous_start : times.first_start;
+    const std::uint64_t span = times.last_end > begin ? times.last_end - begin : 0;
+    // With exact calls before it the first inexact one comes a step after the last of them.
+    const std::uint64_t steps = inexact + (times.exact > 0 ? 1 : 0);
+    const std::uint64_t step = times.seen - times.exact + (times.exact > 0 ? 1 : 0);
+    const auto offset =
+        static_cast<std::uint64_t>(static_cast<unsigned __int128>(span) * step / steps);
+    ++times.seen;
+    const std::uint64_t end =
+        std::min(std::max(begin + offset + duration, earliest), std::max(latest, earliest));
+    call.duration_ns = std::min(duration, end);
+    call.start_ns = end - call.duration_ns;
+  }
+
+  patterns::ByteReader in_;
+  std::vector<Call>& calls_;
+  std::vector<std::unique_ptr<CallStream>>& streams_;
+  std::size_t first_call_;
+  std::uint32_t thread_ = 0;
+  std::uint64_t count_ = 0, base_ = 0, values_ = 0;
+  std::vector<Times> times_;
+  std::vector<std::size_t> width_;
+  std::vector<std::int64_t> order_;
+};
+
+}  // namespace
+
+bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
+                   std::vector<std::unique_ptr<CallStream>>& streams) {
+  const std::size_t old_calls = calls.size(), old_streams = streams.size();
+  if (Decoder(payload, calls, streams).run()) return true;
+  calls.resize(old_calls);
+  streams.resize(old_streams);
+  return false;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,33 @@
+// A file that is read at offsets and never mapped: somebody may truncate it meanwhile, and a
+// load from a mapping would then be a SIGBUS in whoever asked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "recorder/read/result.h"
+
+namespace iotune::recorder {
+
+class InputFile {
+ public:
+  static Result<InputFile> open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  ~InputFile();
+
+  const std::string& path() const { return path_; }
+  // At this moment: the file may be growing.
+  std::uint64_t size() const;
+  // The bytes that are there, fewer only at the end of the file or on an error.
+  std::size_t read(std::uint64_t offset, std::span<std::byte> to) const;
+
+ private:
+  InputFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  std::string path_;
+  int fd_ = -1;
+};
+
+}  // namespace iotune::recorder

@@ -1,0 +1,226 @@
+#include "recorder/read/join.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "patterns/bytes.h"
+#include "patterns/crc32c.h"
+#include "recorder/format.h"
+#include "recorder/read/block_text.h"
+#include "recorder/read/trace_index.h"
+
+namespace iotune::recorder {
+namespace {
+
+// A new file that becomes `target` when it is whole, and vanishes when it never is.
+class ReplacingFile {
+ public:
+  explicit ReplacingFile(std::string target)
+      : target_(std::move(target)), temporary_(target_ + ".part" + std::to_string(::getpid())) {
+    ::unlink(temporary_.c_str());
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd_ < 0) error_ = errno;
+  }
+  ReplacingFile(const ReplacingFile&) = delete;
+  ReplacingFile& operator=(const ReplacingFile&) = delete;
+  ~ReplacingFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!done_ && fd_ >= 0) ::unlink(temporary_.c_str());
+  }
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty() && error_ == 0) {
+      const ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) {
+        error_ = wrote < 0 ? errno : ENOSPC;
+        return;
+      }
+      bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+    }
+  }
+
+  std::optional<Error> commit() {
+    if (error_ == 0 && ::fdatasync(fd_) != 0) error_ = errno;
+    if (error_ == 0 && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
+    if (error_ != 0) return Error{target_, std::strerror(error_)};
+    done_ = true;
+    return std::nullopt;
+  }
+
+ private:
+  std::string target_, temporary_;
+  int fd_ = -1, error_ = 0;
+  bool done_ = false;
+};
+
+void write_block(ReplacingFile& file, BlockType type, std::span<const std::byte> payload) {
+  std::byte head[kBlockHeadBytes];
+  patterns::ByteWriter writer(head);
+  writer.u32le(kBlockMagic);
+  writer.u32le(static_cast<std::uint32_t>(type));
+  writer.u32le(static_cast<std::uint32_t>(payload.size()));
+  writer.u32le(patterns::crc32c(payload.data(), payload.size(), patterns::crc32c(head + 4, 8)));
+  file.write(head);
+  file.write(payload);
+  static constexpr std::byte kZeros[kBlockAlignment] = {};
+  file.write(std::span(kZeros).first((kBlockAlignment - payload.size() % kBlockAlignment) %
+                                     kBlockAlignment));
+}
+
+void write_text_block(ReplacingFile& file, BlockType type, const Attributes& attributes) {
+  const std::string text = block_text(attributes);
+  write_block(file, type, std::as_bytes(std::span(text)));
+}
+
+struct Batch {
+  const TraceIndex* source;
+  const EventsPlace* place;
+};
+
+struct Process {
+  Attributes attributes, end;
+  std::uint64_t dropped = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Batch> batches;
+
+  void add(const TraceIndex& source, const ProcessSection& section) {
+    for (const auto& [key, value] : section.attributes) attributes[key] = value;
+    for (const auto& [key, value] : section.end) end[key] = value;
+    dropped = std::max(dropped, section.dropped);
+    for (const EventsPlace& place : section.events) {
+      Batch& batch =
+          batches.try_emplace({place.thread, place.epoch}, Batch{&source, &place}).first->second;
+      if (place.calls > batch.place->calls) batch = {&source, &place};
+    }
+  }
+  long long rank() const {
+    const auto found = attributes.find("rank");
+    long long value = -1;
+    if (found != attributes.end()) {
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+    }
+    return value < 0 ? 1LL << 40U : value;
+  }
+};
+
+std::string run_of(const TraceIndex& index) {
+  if (index.processes.empty()) return {};
+  const auto found = index.processes.front().attributes.find("run");
+  return found == index.processes.front().attributes.end() ? std::string() : found->second;
+}
+
+// The trace that is there already, if it is of the same run.
+Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output, const std::string& run) {
+  struct stat status {};
+  if (::stat(output.c_str(), &status) != 0) {
+    if (errno == ENOENT) return std::optional<TraceIndex>();
+    return Error{output, std::strerror(errno)};
+  }
+  if (S_ISREG(status.st_mode) && status.st_size == 0) return std::optional<TraceIndex>();
+  Result<TraceIndex> old = index_trace(output);
+  if (!old) return Error{output, "is there already and is left alone: " + old.error().message};
+  if (run.empty() || run_of(*old) != run) return std::optional<TraceIndex>();
+  return std::optional<TraceIndex>(std::move(*old));
+}
+
+std::vector<Process> processes_of(const std::vector<const TraceIndex*>& sources) {
+  std::vector<Process> processes;
+  std::map<std::string, std::size_t> by_identity;
+  for (const TraceIndex* source : sources) {
+    for (const ProcessSection& section : source->processes) {
+      const std::string identity = section.identity();
+      std::size_t at = processes.size();
+      if (!identity.empty()) at = by_identity.try_emplace(identity, at).first->second;
+      if (at == processes.size()) processes.emplace_back();
+      processes[at].add(*source, section);
+    }
+  }
+  std::stable_sort(processes.begin(), processes.end(),
+                   [](const Process& a, const Process& b) { return a.rank() < b.rank(); });
+  return processes;
+}
+
+void write_process(ReplacingFile& file, const Process& process, JoinReport& report) {
+  Attributes attributes = process.attributes;
+  // Where END is missing nothing else says it.
+  if (process.dropped > 0) attributes["dropped"] = std::to_string(process.dropped);
+  write_text_block(file, BlockType::kProcess, attributes);
+  for (const auto& [key, batch] : process.batches) {
+    const std::vector<std::byte> payload = read_payload(*batch.source, *batch.place);
+    if (payload.empty()) {
+      report.warnings.push_back(batch.source->file.path() + ": a batch of calls cannot be read");
+      continue;
+    }
+    write_block(file, BlockType::kEvents, payload);
+    report.calls += batch.place->calls;
+  }
+  if (!process.end.empty()) write_text_block(file, BlockType::kEnd, process.end);
+}
+
+}  // namespace
+
+Result<JoinReport> join(const std::vector<std::string>& buffers, const std::string& output,
+                        bool remove) {
+  JoinReport report;
+  std::vector<TraceIndex> indices;
+  indices.reserve(buffers.size());
+  std::optional<Error> first_error;
+  for (const std::string& path : buffers) {
+    Result<TraceIndex> index = index_trace(path);
+    if (!index) {
+      report.warnings.push_back(index.error().text());
+      if (!first_error) first_error = index.error();
+      continue;
+    }
+    for (const std::string& warning : index->warnings) {
+      report.warnings.push_back(path + ": " + warning);
+    }
+    for (const ProcessSection& section : index->processes) {
+      for (const std::string& damage : section.damage) {
+        report.warnings.push_back(path + ": " + damage);
+      }
+    }
+    indices.push_back(std::move(*index));
+  }
+  if (indices.empty()) {
+    return first_error ? *first_error : Error{output, "no buffers to make a trace of"};
+  }
+  Result<std::optional<TraceIndex>> kept = trace_to_keep(output, run_of(indices.front()));
+  if (!kept) return kept.error();
+
+  std::vector<const TraceIndex*> sources;
+  if (kept->has_value()) sources.push_back(&**kept);
+  for (const TraceIndex& index : indices) sources.push_back(&index);
+  const std::vector<Process> processes = processes_of(sources);
+
+  ReplacingFile file(output);
+  std::byte head[kTraceHeadBytes];
+  patterns::ByteWriter writer(head);
+  writer.raw(kTraceMagic, sizeof kTraceMagic - 1);
+  writer.u32le(kFormatVersion);
+  file.write(head);
+  for (const Process& process : processes) write_process(file, process, report);
+  if (const std::optional<Error> error = file.commit()) return *error;
+  report.processes = processes.size();
+  if (!remove) return report;
+  for (const TraceIndex& index : indices) {
+    if (index.in_use) {
+      report.warnings.push_back(index.file.path() + ": its process may still run; kept");
+    } else if (::unlink(index.file.path().c_str()) == 0) {
+      ++report.removed;
+    } else {
+      report.warnings.push_back(index.file.path() + ": " + std::strerror(errno));
+    }
+  }
+  return report;
+}
+
+}  // namespace iotune::recorder

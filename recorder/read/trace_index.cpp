@@ -1,0 +1,278 @@
+#include "recorder/read/trace_index.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "patterns/bytes.h"
+#include "recorder/read/block_scan.h"
+#include "recorder/read/block_text.h"
+#include "recorder/read/buffer_reader.h"
+
+namespace iotune::recorder {
+namespace {
+
+std::vector<std::byte> read_bytes(const InputFile& file, std::uint64_t offset, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  if (file.read(offset, bytes) != size) bytes.clear();
+  return bytes;
+}
+
+bool read_epoch(std::span<const std::byte> payload, EventsPlace& place) {
+  patterns::ByteReader reader(payload);
+  place.thread = reader.varint();
+  place.epoch = reader.varint();
+  place.calls = reader.varint();
+  return !reader.failed();
+}
+
+// Sorts blocks into the sections of their processes.
+class Sorter {
+ public:
+  // Blocks before the first PROCESS belong to the index's last process, if it has one.
+  explicit Sorter(TraceIndex& index)
+      : index_(index), current_(index.processes.empty() ? kNobody : index.processes.size() - 1) {}
+
+  void add(const BlockScan& scan) {
+    for (const BlockPlace& block : scan.blocks) {
+      switch (static_cast<BlockType>(block.type)) {
+        case BlockType::kProcess:
+          add_process(read_bytes(index_.file, block.offset, block.bytes));
+          break;
+        case BlockType::kEvents:
+          add_events(block);
+          break;
+        case BlockType::kEnd:
+          add_end(block);
+          break;
+        default:
+          ++unknown_types_;
+      }
+    }
+    if (scan.skipped_bytes > 0) {
+      index_.warnings.push_back("damaged: passed over " + std::to_string(scan.skipped_bytes) +
+                                " bytes from offset " + std::to_string(scan.first_skipped) + " on");
+    }
+  }
+
+  void finish() {
+    if (unknown_types_ > 0) {
+      index_.warnings.push_back(std::to_string(unknown_types_) +
+                                " blocks are of a type that this iotune does not know");
+    }
+    if (unreadable_ > 0) {
+      index_.warnings.push_back(std::to_string(unreadable_) + " blocks could not be read");
+    }
+  }
+
+ private:
+  void add_process(const std::vector<std::byte>& payload) {
+    Attributes attributes;
+    read_block_text(payload, attributes);
+    ProcessSection probe;
+    probe.attributes = attributes;
+    const std::string identity = probe.identity();
+    auto& processes = index_.processes;
+    auto found = processes.end();
+    if (!identity.empty()) {
+      found = std::find_if(processes.begin(), processes.end(),
+                           [&](const ProcessSection& p) { return p.identity() == identity; });
+    } else if (current_ != kNobody) {
+      found = processes.begin() + static_cast<std::ptrdiff_t>(current_);
+    }
+    if (found == processes.end()) {
+      processes.push_back(std::move(probe));
+      current_ = processes.size() - 1;
+      return;
+    }
+    for (auto& [key, value] : attributes) found->attributes[key] = std::move(value);
+    current_ = static_cast<std::size_t>(found - processes.begin());
+  }
+
+  ProcessSection& section_of(const BlockPlace& block) {
+    if (block.orphan || current_ == kNobody) {
+      if (orphan_ == kNobody) {
+        index_.processes.emplace_back();
+        index_.processes.back().damage.push_back(
+            "the block that says whose calls these are is lost");
+        orphan_ = index_.processes.size() - 1;
+      }
+      return index_.processes[orphan_];
+    }
+    return index_.processes[current_];
+  }
+
+  void add_events(const BlockPlace& block) {
+    EventsPlace place{};
+    std::array<std::byte, 3 * patterns::kMaxVarintBytes> head{};
+    const std::size_t got = index_.file.read(
+        block.offset, std::span(head).first(std::min<std::size_t>(head.size(), block.bytes)));
+    if (!read_epoch(std::span(head).first(got), place)) {
+      ++unreadable_;
+      return;
+    }
+    place.offset = block.offset;
+    place.bytes = block.bytes;
+    section_of(block).add(std::move(place));
+  }
+
+  void add_end(const BlockPlace& block) {
+    ProcessSection& section = section_of(block);
+    read_block_text(read_bytes(index_.file, block.offset, block.bytes), section.end);
+    section.dropped = unsigned_of(section.end, "dropped");
+  }
+
+  static constexpr std::size_t kNobody = SIZE_MAX;
+  TraceIndex& index_;
+  std::size_t current_, orphan_ = kNobody;
+  std::uint64_t unknown_types_ = 0, unreadable_ = 0;
+};
+
+// Field 22 of /proc/PID/stat, empty where there is no such process.
+std::string start_time_of(std::uint32_t pid) {
+  const Result<InputFile> stat = InputFile::open("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat) return {};
+  std::array<std::byte, 1024> bytes{};
+  const std::size_t size = stat->read(0, bytes);
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), size);
+  // The program's name may hold spaces and parentheses; field 3 follows its last one.
+  std::size_t at = text.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+}
+
+// The buffer's name is HOST.PID.START_TIME.RANDOM.iobuf: a pid alone may be somebody else's by
+// now. True where it cannot be told.
+bool owner_runs(const InputFile& file, std::uint32_t pid, const std::string& host) {
+  std::array<char, 256> here{};
+  if (::gethostname(here.data(), here.size() - 1) != 0) return true;
+  if (char* const dot = std::strchr(here.data(), '.')) *dot = '\0';
+  if (!host.empty() && host != here.data()) return true;
+  const std::string start = start_time_of(pid);
+  if (start.empty()) return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  const std::string name = file.path().substr(file.path().rfind('/') + 1);
+  const std::string beginning = "." + std::to_string(pid) + ".";
+  const std::size_t at = name.find(beginning);
+  if (at == std::string::npos) return true;
+  const std::size_t from = at + beginning.size();
+  return name.substr(from, name.find('.', from) - from) == start;
+}
+
+void index_buffer(const BufferImage& buffer, TraceIndex& index) {
+  // Damage to PROCESS leaves no doubt here: a buffer has one process.
+  BlockScan all;
+  for (const auto& [begin, end] : buffer.block_areas) scan_blocks(index.file, begin, end, all);
+  index.processes.emplace_back();
+  ProcessSection& section = index.processes.back();
+  section.attributes["pid"] = std::to_string(buffer.pid);
+  section.attributes["start_ticks"] = std::to_string(buffer.first_ticks);
+  section.attributes["wall_ns"] = std::to_string(buffer.first_realtime_ns);
+  for (BlockPlace& block : all.blocks) {
+    block.orphan = false;
+    if (static_cast<BlockType>(block.type) != BlockType::kProcess) continue;
+    read_block_text(read_bytes(index.file, block.offset, block.bytes), section.attributes);
+  }
+  std::erase_if(all.blocks, [](const BlockPlace& block) {
+    return static_cast<BlockType>(block.type) == BlockType::kProcess;
+  });
+  Sorter sorter(index);
+  sorter.add(all);
+  sorter.finish();
+
+  section.damage = buffer.damage;
+  section.dropped = std::max(section.dropped, buffer.dropped);
+  index.in_use = owner_runs(index.file, buffer.pid, section.attributes["host"]);
+  section.alive = buffer.state == 0 && index.in_use;
+  const std::uint64_t table = unsigned_of(section.attributes, "table");
+  for (const RingImage& ring : buffer.rings) {
+    if (section.attributes.contains("table") && table != call_table_crc()) {
+      section.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
+                               " were recorded by another version of iotune: left out");
+      continue;
+    }
+    EventsPlace place{};
+    place.memory =
+        encode_ring_image(buffer, ring, unsigned_of(section.attributes, "ticks_per_second"));
+    if (!read_epoch(place.memory, place)) {
+      section.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
+                               " are damaged");
+      continue;
+    }
+    if (!section.by_epoch.contains({place.thread, place.epoch})) section.add(std::move(place));
+  }
+}
+
+}  // namespace
+
+std::uint64_t unsigned_of(const Attributes& attributes, const char* key) {
+  const auto found = attributes.find(key);
+  std::uint64_t value = 0;
+  if (found != attributes.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  }
+  return value;
+}
+
+std::string ProcessSection::identity() const {
+  const auto pid = attributes.find("pid"), ticks = attributes.find("start_ticks"),
+             host = attributes.find("host");
+  if (pid == attributes.end() || ticks == attributes.end()) return {};
+  return (host == attributes.end() ? std::string() : host->second) + ' ' + pid->second + ' ' +
+         ticks->second;
+}
+
+void ProcessSection::add(EventsPlace place) {
+  const auto [found, added] = by_epoch.try_emplace({place.thread, place.epoch}, events.size());
+  if (added) {
+    events.push_back(std::move(place));
+  } else if (place.calls > events[found->second].calls) {
+    events[found->second] = std::move(place);
+  }
+}
+
+Result<TraceIndex> index_trace(const std::string& path) {
+  Result<InputFile> file = InputFile::open(path);
+  if (!file) return file.error();
+  if (is_buffer(*file)) {
+    const Result<BufferImage> buffer = read_buffer(*file);
+    if (!buffer) return buffer.error();
+    TraceIndex index{std::move(*file), {}, {}, false};
+    index_buffer(*buffer, index);
+    return index;
+  }
+  std::array<std::byte, kTraceHeadBytes> head{};
+  constexpr std::size_t kMagicBytes = sizeof kTraceMagic - 1;
+  if (file->read(0, head) != head.size() ||
+      std::memcmp(head.data(), kTraceMagic, kMagicBytes) != 0) {
+    return Error{path, "not a trace of iotune"};
+  }
+  const std::uint32_t version =
+      patterns::ByteReader(std::span<const std::byte>(head).subspan(kMagicBytes)).u32le();
+  if (version != kFormatVersion) {
+    return Error{path, "trace format version " + std::to_string(version) + ", this iotune reads " +
+                           std::to_string(kFormatVersion)};
+  }
+  TraceIndex index{std::move(*file), {}, {}, false};
+  BlockScan scan;
+  scan_blocks(index.file, kTraceHeadBytes, UINT64_MAX, scan);
+  Sorter sorter(index);
+  sorter.add(scan);
+  sorter.finish();
+  for (ProcessSection& section : index.processes) {
+    section.dropped = std::max(section.dropped, unsigned_of(section.attributes, "dropped"));
+  }
+  return index;
+}
+
+std::vector<std::byte> read_payload(const TraceIndex& index, const EventsPlace& place) {
+  if (!place.memory.empty()) return place.memory;
+  return read_bytes(index.file, place.offset, place.bytes);
+}
+
+}  // namespace iotune::recorder
