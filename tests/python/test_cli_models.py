@@ -1,0 +1,233 @@
+"""Candidates by mechanism, paired rounds, and what may be stored."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iotune.models import cases, train
+from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate
+from iotune.models.cases import Case, cut_plan, only_direction
+from iotune.models.paired import compare, measure_rounds
+
+from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+
+
+def shape(**more: Any) -> Shape:
+    fields: dict[str, Any] = {
+        "write": True, "collective": True, "distributions": ("CYCLIC",), "ranks": 4,
+        "file_bytes": 1 << 20,
+    }  # fmt: skip
+    return Shape(**{**fields, **more})
+
+
+def names(found: list[Candidate]) -> set[str]:
+    return {name for one in found for name in one.settings}
+
+
+def test_an_interleaved_collective_write_first_tries_each_rank_for_itself() -> None:
+    first = candidates(shape())[0]
+    assert first.settings == {"romio_cb_write": "disable"}
+
+
+def test_aggregators_come_with_a_list_that_allows_them() -> None:
+    for one in candidates(shape()):
+        if "cb_nodes" in one.settings:
+            assert one.settings["cb_config_list"] == f"*:{one.settings['cb_nodes']}"
+
+
+def test_there_are_never_more_aggregators_than_ranks() -> None:
+    for one in candidates(shape(ranks=2)):
+        assert int(one.settings.get("cb_nodes", 1)) <= 2
+
+
+def test_small_files_are_not_aligned() -> None:
+    assert "alignment" not in names(candidates(shape(file_bytes=1 << 20)))
+    assert "alignment" in names(candidates(shape(file_bytes=1 << 30)))
+
+
+def test_reads_get_settings_for_reads() -> None:
+    found = names(candidates(shape(write=False, chunk=(1024,), element_bytes=8)))
+    assert {"romio_cb_read", "romio_ds_read", "chunk_cache"} <= found
+    assert not any("write" in name or "wr_" in name for name in found)
+
+
+def test_independent_writes_get_no_two_phase_settings() -> None:
+    found = names(candidates(shape(collective=False)))
+    assert "romio_ds_write" in found
+    assert not found & {"romio_cb_write", "cb_nodes", "cb_buffer_size"}
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("collective", [True, False])
+@pytest.mark.parametrize("ranks", [1, 2, 64])
+def test_candidates_are_different_and_within_the_budget(
+    write: bool, collective: bool, ranks: int
+) -> None:
+    found = candidates(
+        shape(write=write, collective=collective, ranks=ranks, file_bytes=1 << 30), 12
+    )
+    assert 1 <= len(found) <= 12
+    assert len({one.text for one in found}) == len(found)
+    assert "chunk" not in names(found)  # layout is never changed unasked
+    assert (
+        candidates(shape(write=write, collective=collective, ranks=ranks), 2)
+        == candidates(shape(write=write, collective=collective, ranks=ranks))[:2]
+    )
+
+
+def test_a_candidate_is_read_as_it_is_printed() -> None:
+    one = parse_candidate(" cb_nodes=2; cb_config_list=*:2 ")
+    assert one.text == "cb_config_list=*:2;cb_nodes=2"
+    for wrong in ("", "cb_nodes", "cb_nodes=", "=2"):
+        with pytest.raises(ValueError, match="name=value"):
+            parse_candidate(wrong)
+
+
+def test_every_arm_runs_once_a_round_in_changing_order() -> None:
+    # given
+    order: list[str] = []
+
+    def arm(name: str) -> Any:
+        def run() -> float:
+            order.append(name)
+            return float(len(order))
+
+        return run
+
+    # when
+    times = measure_rounds({name: arm(name) for name in "abc"}, rounds=8, seed=1)
+    # then
+    rounds = ["".join(order[at : at + 3]) for at in range(0, 24, 3)]
+    assert all(sorted(one) == ["a", "b", "c"] for one in rounds)
+    assert len(set(rounds)) > 2
+    assert {len(one) for one in times.values()} == {8}
+
+
+def test_a_drift_that_both_arms_share_is_no_gain() -> None:
+    # given a machine that becomes ten times slower
+    default = [1.0, 2.0, 4.0, 8.0, 10.0]
+    # then
+    gain = compare(default, [time * 1.02 for time in default], seed=1)
+    assert not gain.clears_one
+
+
+def test_a_real_gain_is_seen_with_five_rounds() -> None:
+    draw = random.Random(3)
+    default = [2.0 * draw.uniform(0.9, 1.1) for _ in range(5)]
+    candidate = [1.0 * draw.uniform(0.9, 1.1) for _ in range(5)]
+    gain = compare(default, candidate, seed=1, comparisons=12)
+    assert gain.clears_one
+    assert gain.low <= gain.ratio <= gain.high
+    assert gain.ratio == pytest.approx(2.0, rel=0.2)
+
+
+def test_the_best_of_a_dozen_equals_seldom_wins() -> None:
+    # given arms without any difference, times with a heavy tail
+    draw = random.Random(7)
+    won = 0
+    for trial in range(15):
+        default = [draw.lognormvariate(0, 0.2) for _ in range(5)]
+        arms = [[draw.lognormvariate(0, 0.2) for _ in range(5)] for _ in range(12)]
+        won += any(compare(default, arm, trial, comparisons=12).clears_one for arm in arms)
+    # then five rounds of twelve arms still deceive at times: that is what the confirmation is for
+    assert won < 8
+
+
+def test_rounds_that_differ_in_number_are_an_error() -> None:
+    for default, candidate in (([], []), ([1.0], [1.0, 2.0])):
+        with pytest.raises(ValueError, match="rounds"):
+            compare(default, candidate, seed=1)
+
+
+class FakeBench:
+    """An arm's seconds from a table; the second number is of the confirmation."""
+
+    def __init__(self, seconds: dict[str, tuple[float, float]], effects: dict[str, str]):
+        self.case = Case(1, {"descriptor": "<1D,(CYCLIC),(8)>"}, {})
+        self.notes: list[str] = []
+        self.seconds = seconds
+        self.effects = effects
+        self.runs: list[str] = []
+
+    def run(self, name: str, settings: dict[str, str]) -> float:
+        self.runs.append(name)
+        late = self.runs.count(name) > 6  # settling in and five rounds
+        return self.seconds[name][late] * random.Random(len(self.runs)).uniform(0.98, 1.02)
+
+    def effect(self, name: str, candidate: Candidate) -> str:
+        return self.effects.get(name, "applied")
+
+
+def measured(bench: FakeBench, count: int) -> train.Outcome:
+    tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(count)]
+    return train._measure(bench, tried, train.Options(rounds=5), lambda what, more: None)
+
+
+def test_a_winner_is_confirmed_and_stored() -> None:
+    # given
+    bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 0.5), "c1": (0.9, 0.9)}, {})
+    # when
+    outcome = measured(bench, 2)
+    # then
+    tuning = outcome.as_tuning()
+    assert tuning["state"] == "tuned"
+    assert tuning["settings"] == {"cb_nodes": "1"}
+    assert outcome.confirmed is not None
+    assert tuning["low"] == outcome.confirmed.low
+
+
+def test_what_won_by_luck_is_not_stored() -> None:
+    bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 1.0)}, {})
+    outcome = measured(bench, 1)
+    assert outcome.as_tuning()["state"] == "default-is-best"
+    assert any("not the second" in note for note in outcome.notes)
+
+
+def test_a_candidate_without_effect_is_not_measured() -> None:
+    bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 0.5)}, {"c0": "cb_nodes without effect"})
+    outcome = measured(bench, 1)
+    assert outcome.winner is None
+    assert bench.runs == ["default", "c0"]
+    assert outcome.measured[0].effect == "cb_nodes without effect"
+
+
+def a_plan() -> Plan:
+    file = PlanFile(
+        "/tmp/a.h5", True, [Dataset(f"/d{at}", 8, (1000,)) for at in range(4)],
+        [Transfer(write, at, True, {0: Selection("all")}) for write in (True, False)
+         for at in range(4)],
+    )  # fmt: skip
+    return Plan(1, [file])
+
+
+def test_reads_are_replayed_without_the_run_s_writes() -> None:
+    reads = only_direction(a_plan(), write=False)
+    assert all(not one.write for one in reads.files[0].transfers)
+    assert reads.prepares
+
+
+def test_a_large_plan_is_cut_to_its_first_datasets() -> None:
+    cut = cut_plan(a_plan(), 17000)
+    assert [one.path for one in cut.files[0].datasets] == ["/d0", "/d1"]
+    assert {one.dataset for one in cut.files[0].transfers} == {0, 1}
+    assert len(cut_plan(a_plan(), 10).files[0].datasets) == 1
+    whole = a_plan()
+    assert cut_plan(whole, 1 << 20) is whole
+
+
+def test_without_a_trace_the_stored_pattern_is_replayed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # given
+    monkeypatch.setattr(cases, "distributions", lambda text: (("CYCLIC",), (4,)))
+    pattern = {"descriptor": "<1D,(CYCLIC),(4)>", "op": "write", "element_bytes": 8, "ranks": 2,
+               "grid": "2", "dataset_dims": "8", "mode": "collective"}  # fmt: skip
+    case = Case(1, pattern, {}, trace=str(tmp_path / "gone.iotrace"), datasets=3)
+    # when
+    plan = cases.plan_of_case(case)
+    # then
+    assert len(plan.files[0].datasets) == 3
+    assert any("the trace is gone" in note for note in case.notes)
