@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char* program = "kernel";
 
@@ -31,6 +32,8 @@ void kernel_fail(const char* file, const char* what) {
     if (*c == '\n') *c = ' ';
   fprintf(stderr, "%s: rank %d: %s: %s%s\n", program, rank, file, what, reason);
   fflush(NULL);
+  /* Hydra drops what it has not forwarded when a rank aborts. */
+  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _Exit(1);
 }

@@ -23,7 +23,7 @@ struct run {
 
 /* The first wrong element that this rank saw in a step. */
 struct wrong {
-  uint64_t order; /* of its dataset within the step, UINT64_MAX: nothing wrong */
+  int64_t order; /* of its dataset within the step, INT64_MAX: nothing wrong */
   uint64_t index, found;
   struct kernel_dataset dataset;
   char path[PATH_MAX];
@@ -190,8 +190,8 @@ static void reserve(struct run* run) {
 }
 
 static void check(struct run* run, const struct kernel_file* file,
-                  const struct kernel_dataset* dataset, uint64_t order, struct wrong* wrong) {
-  if (wrong->order != UINT64_MAX) return;
+                  const struct kernel_dataset* dataset, int64_t order, struct wrong* wrong) {
+  if (wrong->order != INT64_MAX) return;
   wrong->index = kernel_dataset_check(dataset, run->buffer, &wrong->found);
   if (wrong->index == UINT64_MAX) return;
   wrong->order = order;
@@ -211,7 +211,7 @@ static void write_file(struct run* run, const struct kernel_file* file) {
   kernel_file_close(handle, file->path);
 }
 
-static void read_file(struct run* run, const struct kernel_file* file, uint64_t order,
+static void read_file(struct run* run, const struct kernel_file* file, int64_t order,
                       struct wrong* wrong) {
   hid_t handle = kernel_file_open(file->path);
   for (int i = 0; i < file->count; i++) {
@@ -219,34 +219,35 @@ static void read_file(struct run* run, const struct kernel_file* file, uint64_t 
     kernel_dataset_read(handle, file->path, dataset, &run->transfer, run->buffer);
     double start = MPI_Wtime();
     if (run->options.verify && (!dataset->first_rank || run->rank == 0))
-      check(run, file, dataset, order + (uint64_t)i, wrong);
+      check(run, file, dataset, order + i, wrong);
     run->untimed += MPI_Wtime() - start;
   }
   kernel_file_close(handle, file->path);
 }
 
-static void read_again(struct run* run, const struct kernel_file* file, uint64_t order,
+static void read_again(struct run* run, const struct kernel_file* file, int64_t order,
                        struct wrong* wrong) {
   static const struct kernel_transfer independent = {.deflate = -1};
   hid_t handle = kernel_file_open(file->path);
   for (int i = 0; i < file->count; i++) {
     struct kernel_dataset share = other_share(run, &file->dataset[i]);
     kernel_dataset_read(handle, file->path, &share, &independent, run->buffer);
-    check(run, file, &share, order + (uint64_t)i, wrong);
+    check(run, file, &share, order + i, wrong);
   }
   kernel_file_close(handle, file->path);
 }
 
-/* The rank that holds the first wrong element of all ranks names it. */
+/* The rank that holds the first wrong element of all ranks names it. Signed, because
+ * MPICH 4.0.2 compares unsigned 64-bit numbers as signed ones in MPI_MIN. */
 static bool agree_right(const struct run* run, const struct wrong* wrong) {
-  uint64_t first, index, mine = UINT64_MAX;
-  MPI_Allreduce(&wrong->order, &first, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-  if (first == UINT64_MAX) return true;
-  if (wrong->order == first) mine = wrong->index;
-  MPI_Allreduce(&mine, &index, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-  if (wrong->order == first && wrong->index == index) {
+  int64_t own = wrong->order, first, mine = INT64_MAX, index;
+  MPI_Allreduce(&own, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (first == INT64_MAX) return true;
+  if (own == first) mine = (int64_t)wrong->index;
+  MPI_Allreduce(&mine, &index, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (mine == index) {
     char text[512];
-    kernel_dataset_describe(&wrong->dataset, index, wrong->found, text, sizeof text);
+    kernel_dataset_describe(&wrong->dataset, wrong->index, wrong->found, text, sizeof text);
     fprintf(stderr, "%s: rank %d: %s: %s\n", run->spec->name, run->rank, wrong->path, text);
   }
   return false;
@@ -254,14 +255,14 @@ static bool agree_right(const struct run* run, const struct wrong* wrong) {
 
 static bool run_step(struct run* run, int step) {
   struct kernel_file file[KERNEL_MAX_FILES];
-  struct wrong wrong = {.order = UINT64_MAX};
+  struct wrong wrong = {.order = INT64_MAX};
   int files = run->spec->files;
   for (int i = 0; i < files; i++) file[i] = lay_out(run, step, i);
   run->untimed = 0;
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
-  uint64_t order = 0;
-  for (int i = 0; i < files; order += (uint64_t)file[i++].count)
+  int64_t order = 0;
+  for (int i = 0; i < files; order += file[i++].count)
     if (run->options.read)
       read_file(run, &file[i], order, &wrong);
     else
@@ -270,7 +271,7 @@ static bool run_step(struct run* run, int step) {
   MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   run->seconds += slowest;
   order = 0;
-  for (int i = 0; i < files; order += (uint64_t)file[i++].count)
+  for (int i = 0; i < files; order += file[i++].count)
     if (run->options.verify && !run->options.read) read_again(run, &file[i], order, &wrong);
   for (int i = 0; i < files; i++) {
     for (int j = 0; j < file[i].count; j++)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "replay_formula.h"
 
@@ -25,6 +26,8 @@ void replay_fail(const char* file, const char* what) {
     if (*c == '\n') *c = ' ';
   fprintf(stderr, "iotune-replay: rank %d: %s: %s%s\n", rank, file, what, reason);
   fflush(NULL);
+  /* Hydra drops what it has not forwarded when a rank aborts. */
+  nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _Exit(1);
 }
