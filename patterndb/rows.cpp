@@ -99,13 +99,14 @@ std::int64_t settings(Connection& connection, const std::string& canonical_text)
 void use(Connection& connection, const StoredUse& use) {
   Statement statement(
       connection,
-      "INSERT INTO workload_patterns (workload, pattern, datasets, repeats, speaker, last_seen) "
-      "VALUES (?,?,?,?,?,?) ON CONFLICT (workload, pattern) DO UPDATE SET "
-      "datasets=excluded.datasets, repeats=excluded.repeats, speaker=excluded.speaker, "
-      "last_seen=excluded.last_seen WHERE excluded.last_seen >= last_seen");
-  statement.bind(1, use.workload).bind(2, use.pattern).bind(3, use.datasets);
-  statement.bind(4, use.repeats).bind(5, static_cast<std::int64_t>(use.speaker));
-  statement.bind(6, use.last_seen);
+      "INSERT INTO workload_patterns (workload, pattern, dataset, datasets, repeats, speaker, "
+      "last_seen) VALUES (?,?,?,?,?,?,?) ON CONFLICT (workload, pattern) DO UPDATE SET "
+      "dataset=excluded.dataset, datasets=excluded.datasets, repeats=excluded.repeats, "
+      "speaker=excluded.speaker, last_seen=excluded.last_seen "
+      "WHERE excluded.last_seen >= last_seen");
+  statement.bind(1, use.workload).bind(2, use.pattern).bind(3, use.dataset);
+  statement.bind(4, use.datasets).bind(5, use.repeats);
+  statement.bind(6, static_cast<std::int64_t>(use.speaker)).bind(7, use.last_seen);
   statement.run();
 }
 
@@ -133,9 +134,9 @@ bool observation(Connection& connection, const StoredObservation& row) {
   Statement statement(
       connection,
       "INSERT INTO observations (spool_file, item, run, trace, program_path, file_path, workload, "
-      "platform, pattern, dataset, settings, decision_source, decision_row, bytes_written, "
+      "platform, pattern, settings, decision_source, decision_row, bytes_written, "
       "bytes_read, seconds, elapsed_seconds, observed_at) "
-      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (spool_file, item) DO NOTHING");
+      "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (spool_file, item) DO NOTHING");
   statement.bind(1, row.spool_file).bind(2, row.item).bind(3, row.run).bind(4, row.trace);
   statement.bind(5, row.program).bind(6, row.path).bind(7, row.workload).bind(8, row.platform);
   if (row.pattern > 0) {
@@ -143,11 +144,30 @@ bool observation(Connection& connection, const StoredObservation& row) {
   } else {
     statement.bind_null(9);
   }
-  statement.bind(10, row.dataset).bind(11, row.settings).bind(12, row.decision_source);
-  statement.bind(13, row.decision_row).bind(14, row.bytes_written).bind(15, row.bytes_read);
-  statement.bind(16, row.seconds).bind(17, row.elapsed_seconds).bind(18, row.observed_at);
+  statement.bind(10, row.settings).bind(11, row.decision_source).bind(12, row.decision_row);
+  statement.bind(13, row.bytes_written).bind(14, row.bytes_read).bind(15, row.seconds);
+  statement.bind(16, row.elapsed_seconds).bind(17, row.observed_at);
   statement.run();
   return sqlite3_changes(connection.handle()) > 0;
+}
+
+bool model(Connection& connection, const StoredModel& row) {
+  Statement finding(connection,
+                    "SELECT 1 FROM models WHERE name=? AND kind=? AND platform IS ? AND made_at=?");
+  Statement adding(connection,
+                   "INSERT INTO models (name, kind, platform, made_at, payload) VALUES "
+                   "(?,?,?,?,?)");
+  for (Statement* statement : {&finding, &adding}) {
+    statement->bind(1, row.name).bind(2, row.kind).bind(4, row.made_at);
+    if (row.platform > 0) {
+      statement->bind(3, row.platform);
+    } else {
+      statement->bind_null(3);
+    }
+  }
+  if (finding.step()) return false;
+  adding.bind(5, row.payload).run();
+  return true;
 }
 
 }  // namespace iotune::patterndb::rows

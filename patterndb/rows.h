@@ -16,6 +16,7 @@ std::int64_t settings(sqlite::Connection& connection, const std::string& canonic
 
 struct StoredUse {
   std::int64_t workload, pattern;
+  std::string dataset;
   std::uint64_t datasets, repeats;
   bool speaker;
   double last_seen;
@@ -40,7 +41,6 @@ struct StoredObservation {
   std::string run, trace, program, path;
   std::int64_t workload, platform;
   std::int64_t pattern;  // 0: none
-  std::string dataset;
   std::int64_t settings;
   std::string decision_source;
   std::int64_t decision_row;
@@ -48,5 +48,14 @@ struct StoredObservation {
   double seconds, elapsed_seconds, observed_at;
 };
 bool observation(sqlite::Connection& connection, const StoredObservation& row);
+
+// False where it is there already.
+struct StoredModel {
+  std::string name, kind;
+  std::int64_t platform;  // 0: any
+  std::string payload;
+  double made_at;
+};
+bool model(sqlite::Connection& connection, const StoredModel& row);
 
 }  // namespace iotune::patterndb::rows

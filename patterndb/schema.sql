@@ -47,6 +47,7 @@ CREATE INDEX patterns_by_byte_descriptor ON patterns (byte_descriptor);
 CREATE TABLE workload_patterns (
   workload INTEGER NOT NULL REFERENCES workloads (id),
   pattern INTEGER NOT NULL REFERENCES patterns (id),
+  dataset TEXT NOT NULL,
   datasets INTEGER NOT NULL,
   repeats INTEGER NOT NULL,
   speaker INTEGER NOT NULL,
@@ -74,7 +75,6 @@ CREATE TABLE observations (
   workload INTEGER NOT NULL REFERENCES workloads (id),
   platform INTEGER NOT NULL REFERENCES platforms (id),
   pattern INTEGER REFERENCES patterns (id),
-  dataset TEXT NOT NULL,
   settings INTEGER NOT NULL REFERENCES settings (id),
   decision_source TEXT NOT NULL,
   decision_row INTEGER NOT NULL,

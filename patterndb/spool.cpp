@@ -80,8 +80,8 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
   std::vector<std::int64_t> patterns;
   for (const PatternUse& use : file.uses) {
     patterns.push_back(rows::pattern(connection, use.pattern));
-    rows::use(connection, {workload, patterns.back(), use.datasets, use.repeats, use.speaker,
-                           file.observed_at});
+    rows::use(connection, {workload, patterns.back(), use.dataset, use.datasets, use.repeats,
+                           use.speaker, file.observed_at});
   }
   std::size_t leading = leading_use(file);
   bool has_pattern = leading < file.uses.size();
@@ -89,7 +89,6 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
       connection,
       {name, item, observation.run, observation.trace, observation.program, file.path, workload,
        rows::platform(connection, file.platform), has_pattern ? patterns[leading] : 0,
-       has_pattern ? file.uses[leading].dataset : std::string(),
        rows::settings(connection, file.settings.text()), file.decision_source, file.decision_row,
        file.bytes_written, file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at});
 }

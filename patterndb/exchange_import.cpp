@@ -1,0 +1,172 @@
+#include <map>
+
+#include "patterndb/exchange.h"
+#include "patterndb/pattern_db.h"
+#include "patterndb/rows.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+using sqlite::Connection;
+
+class Importer {
+ public:
+  explicit Importer(Connection& connection) : db_(connection) {}
+
+  Json run(const Node& root) {
+    root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
+               "observations", "models"});
+    if (root.at("format").text() != kExchangeFormat) root.at("format").fail("not iotune-patterns");
+    if (root.at("version").count() != kExchangeVersion) {
+      root.at("version").fail("version " + root.at("version").value().dump() +
+                              "; this iotune reads 1");
+    }
+    each(root, "platforms", [&](const Node& node) {
+      remember(platforms_, node, rows::platform(db_, read_platform(node)));
+    });
+    each(root, "workloads", [&](const Node& node) {
+      node.only({"id", "program", "file", "ranks", "nodes"});
+      remember(workloads_, node, rows::workload(db_, read_workload(node)));
+    });
+    each(root, "patterns", [&](const Node& node) {
+      remember(patterns_, node, rows::pattern(db_, read_pattern(node)));
+    });
+    each(root, "uses", [&](const Node& node) { add_use(node); });
+    each(root, "tunings", [&](const Node& node) { add_tuning(node); });
+    each(root, "observations", [&](const Node& node) { add_observation(node); });
+    each(root, "models", [&](const Node& node) { add_model(node); });
+    return {{"tunings", tunings_added_},
+            {"observations", observations_added_},
+            {"models", models_added_}};
+  }
+
+ private:
+  using Ids = std::map<std::uint64_t, std::int64_t>;
+
+  template <typename Add>
+  void each(const Node& root, const char* key, const Add& add) {
+    if (!root.has(key)) return;
+    for (const Node& node : root.at(key).elements()) add(node);
+  }
+
+  static void remember(Ids& ids, const Node& node, std::int64_t row) {
+    if (!node.has("id")) return;
+    if (!ids.emplace(node.at("id").count(), row).second) node.at("id").fail("given twice");
+  }
+
+  static std::int64_t known(const Ids& ids, const Node& node, const char* what) {
+    auto found = ids.find(node.count());
+    if (found == ids.end()) {
+      node.fail(std::string("no ") + what + " with id " + std::to_string(node.count()));
+    }
+    return found->second;
+  }
+
+  // Documents written by hand may spell a pattern or platform out where they use it.
+  std::int64_t pattern(const Node& node) {
+    if (node.value().is_object()) return rows::pattern(db_, read_pattern(node));
+    return known(patterns_, node, "pattern");
+  }
+  std::int64_t platform(const Node& node) {
+    if (node.value().is_object()) return rows::platform(db_, read_platform(node));
+    return known(platforms_, node, "platform");
+  }
+
+  void add_use(const Node& node) {
+    node.only({"workload", "pattern", "dataset", "datasets", "repeats", "speaker", "last_seen"});
+    rows::use(db_,
+              {known(workloads_, node.at("workload"), "workload"), pattern(node.at("pattern")),
+               node.at("dataset").text(), node.at("datasets").count(), node.at("repeats").count(),
+               node.at("speaker").truth(), node.at("last_seen").real()});
+  }
+
+  void add_tuning(const Node& node) {
+    node.only({"id", "pattern", "platform", "settings", "state", "gain", "low", "high", "rounds",
+               "made_at", "source"});
+    Tuning tuning;
+    if (node.has("settings")) tuning.settings = read_settings(node.at("settings"));
+    read_evidence(node, tuning);
+    rows::Added added = rows::tuning(db_,
+                                     {pattern(node.at("pattern")), platform(node.at("platform")),
+                                      rows::settings(db_, tuning.settings.text())},
+                                     tuning);
+    tunings_added_ += added.fresh;
+    remember(tunings_, node, added.id);
+  }
+
+  void add_observation(const Node& node) {
+    node.only({"spool_file", "item", "run", "trace", "program", "file", "workload", "platform",
+               "pattern", "settings", "decision_source", "decision_row", "bytes_written",
+               "bytes_read", "seconds", "elapsed_seconds", "observed_at"});
+    Node decision = node.at("decision_row");
+    std::int64_t row = -1;
+    if (decision.value().is_number_unsigned()) {
+      auto found = tunings_.find(decision.count());
+      if (found != tunings_.end()) row = found->second;
+    } else if (!decision.value().is_number_integer()) {
+      decision.fail("an integer expected");
+    }
+    bool has_pattern = !node.at("pattern").value().is_null();
+    observations_added_ += rows::observation(
+        db_, {node.at("spool_file").text(), static_cast<std::int64_t>(node.at("item").count()),
+              node.at("run").text(), node.at("trace").text(), node.at("program").text(),
+              node.at("file").text(), known(workloads_, node.at("workload"), "workload"),
+              platform(node.at("platform")), has_pattern ? pattern(node.at("pattern")) : 0,
+              rows::settings(db_, read_settings(node.at("settings")).text()),
+              node.at("decision_source").text(), row, node.at("bytes_written").count(),
+              node.at("bytes_read").count(), node.at("seconds").real(),
+              node.at("elapsed_seconds").real(), node.at("observed_at").real()});
+  }
+
+  void add_model(const Node& node) {
+    node.only({"name", "kind", "platform", "payload", "made_at"});
+    std::string kind = node.at("kind").text();
+    if (kind != "coefficients" && kind != "skops") {
+      node.at("kind").fail("'" + kind + "' is neither coefficients nor skops");
+    }
+    std::int64_t platform_id =
+        node.at("platform").value().is_null() ? 0 : platform(node.at("platform"));
+    models_added_ += rows::model(db_, {node.at("name").text(), kind, platform_id,
+                                       node.at("payload").text(), node.at("made_at").real()});
+  }
+
+  Connection& db_;
+  Ids platforms_, workloads_, patterns_, tunings_;
+  std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> PatternDb::import_json(const std::string& text,
+                                           const std::string& source) noexcept {
+  return guarded<std::string>([&] {
+    Json json = parse_json(text, source);
+    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
+    std::string report;
+    try {
+      report = dump(Importer(*connection_).run(Node(json, "")));
+    } catch (const sqlite::Busy&) {
+      throw;
+    } catch (const Fault& fault) {
+      throw Fault{source + ": " + fault.message};
+    }
+    transaction.commit();
+    return report;
+  });
+}
+
+Result<std::int64_t> PatternDb::add_tuning(const Tuning& tuning) noexcept {
+  return guarded<std::int64_t>([&] {
+    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
+    rows::Added added = rows::tuning(
+        *connection_,
+        {rows::pattern(*connection_, tuning.pattern), rows::platform(*connection_, tuning.platform),
+         rows::settings(*connection_, tuning.settings.text())},
+        tuning);
+    transaction.commit();
+    return added.id;
+  });
+}
+
+}  // namespace iotune::patterndb
