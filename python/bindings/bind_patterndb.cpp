@@ -1,0 +1,274 @@
+// The pattern database for Python. Documents pass as JSON text: one shape for the command line,
+// for --json and for tests. Failures are RuntimeError with one line that names the path.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "patterndb/config_xml.h"
+#include "patterndb/decide.h"
+#include "patterndb/observe.h"
+#include "patterndb/parameters.h"
+#include "patterndb/pattern_db.h"
+#include "patterndb/places.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace iotune::patterndb;
+
+// The interpreter may wait longer for a lock than a job's open may.
+constexpr int kBusyMilliseconds = 5000;
+
+template <typename T>
+T taken(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().text());
+  return std::move(*result);
+}
+
+// Faults of the JSON reading, which are no std::exception, become messages here.
+template <typename Function>
+auto read(const std::string& text, const char* source, const Function& function) {
+  using Value = decltype(function(std::declval<Node>()));
+  return taken(guarded<Value>([&] {
+    Json json = parse_json(text, source);
+    return function(Node(json, ""));
+  }));
+}
+
+const char* layer_name(iotune::ParameterLayer layer) {
+  switch (layer) {
+    case iotune::ParameterLayer::kFileAccess:
+      return "hdf5 file access";
+    case iotune::ParameterLayer::kDatasetAccess:
+      return "hdf5 dataset access";
+    case iotune::ParameterLayer::kDatasetCreation:
+      return "hdf5 dataset creation";
+    case iotune::ParameterLayer::kMpiioHint:
+      return "mpi-io hint";
+    case iotune::ParameterLayer::kFileSystem:
+      return "file system";
+  }
+  return "";
+}
+
+const char* kind_name(iotune::ParameterKind kind) {
+  switch (kind) {
+    case iotune::ParameterKind::kBytes:
+      return "bytes";
+    case iotune::ParameterKind::kCount:
+      return "count";
+    case iotune::ParameterKind::kChoice:
+      return "choice";
+    case iotune::ParameterKind::kSwitch:
+      return "switch";
+    case iotune::ParameterKind::kText:
+      return "text";
+    case iotune::ParameterKind::kPair:
+      return "pair";
+    case iotune::ParameterKind::kList:
+      return "list";
+  }
+  return "";
+}
+
+const char* disk_name(iotune::DiskEffect effect) {
+  switch (effect) {
+    case iotune::DiskEffect::kNone:
+      return "none";
+    case iotune::DiskEffect::kAllocation:
+      return "allocation";
+    case iotune::DiskEffect::kLayout:
+      return "layout";
+    case iotune::DiskEffect::kPlacement:
+      return "placement";
+  }
+  return "";
+}
+
+std::string parameters() {
+  Json list = Json::array();
+  for (const iotune::Parameter& parameter : iotune::kParameters) {
+    list.push_back({{"name", parameter.name},
+                    {"layer", layer_name(parameter.layer)},
+                    {"kind", kind_name(parameter.kind)},
+                    {"unit", parameter.unit},
+                    {"min", parameter.min},
+                    {"max", parameter.max},
+                    {"multiple", parameter.multiple},
+                    {"disk", disk_name(parameter.disk)},
+                    {"trainable", parameter.trainable},
+                    {"gate", parameter.gate}});
+  }
+  return dump(list);
+}
+
+std::optional<std::string> validate_setting(const std::string& name, const std::string& value) {
+  const char* fault = iotune::validate(name.c_str(), value.c_str());
+  if (fault == nullptr) return std::nullopt;
+  return fault;
+}
+
+std::string settings_text(const std::string& json) {
+  return read(json, "settings", [](const Node& node) { return read_settings(node).text(); });
+}
+
+std::string write_config_xml(const std::string& json) {
+  return read(json, "settings", [](const Node& node) { return config_text(read_settings(node)); });
+}
+
+std::string read_config_xml(const std::string& xml_path, const std::string& data_file) {
+  Config config = taken(read_config(xml_path, data_file));
+  return dump({{"settings", to_json(config.settings)}, {"notes", config.notes}});
+}
+
+struct Asked {
+  Question question;
+  Places places;
+};
+
+// Members database, spool and config take the place of the environment's.
+Asked read_question(const Node& node) {
+  node.only({"layer", "program", "file", "mpi", "hdf5", "filesystem", "ranks", "nodes", "creating",
+             "database", "spool", "config"});
+  Asked asked{{}, places_from_environment()};
+  Question& question = asked.question;
+  question.layer = node.text_or("layer", "hdf5");
+  question.program = node.at("program").text();
+  question.file = node.at("file").text();
+  question.mpi = node.text_or("mpi", "");
+  question.hdf5 = node.text_or("hdf5", "");
+  question.filesystem = node.text_or("filesystem", "");
+  question.ranks = static_cast<std::uint32_t>(node.count_or("ranks", 1));
+  question.nodes = static_cast<std::uint32_t>(node.count_or("nodes", 1));
+  question.creating = !node.has("creating") || node.at("creating").truth();
+  asked.places.database = node.text_or("database", asked.places.database);
+  asked.places.spool = node.text_or("spool", asked.places.spool);
+  asked.places.config = node.text_or("config", asked.places.config);
+  return asked;
+}
+
+std::string decide_json(const std::string& question) {
+  Asked asked = read(question, "question", read_question);
+  Decision decision = taken(decide(asked.question, asked.places));
+  return dump({{"source", decision.source},
+               {"state", state_name(decision.state)},
+               {"row", decision.row},
+               {"distance", decision.distance},
+               {"pattern", decision.pattern},
+               {"message", decision.message},
+               {"settings", to_json(decision.settings)}});
+}
+
+PlatformFilter read_filter(const Node& node) {
+  node.only({"filesystem", "mpi", "hdf5", "host_class"});
+  return {node.text_or("filesystem", ""), node.text_or("mpi", ""), node.text_or("hdf5", ""),
+          node.text_or("host_class", "")};
+}
+
+class PythonDb {
+ public:
+  PythonDb(const std::optional<std::string>& path, bool read_only)
+      : db_(taken(PatternDb::open(
+            path.value_or(default_db_path()),
+            {read_only ? Access::kReadOnly : Access::kCreate, kBusyMilliseconds}))) {}
+
+  PatternDb& operator*() {
+    if (!db_) throw std::runtime_error("the pattern database is closed");
+    return *db_;
+  }
+  void close() { db_.reset(); }
+
+ private:
+  std::optional<PatternDb> db_;
+};
+
+std::string ingest(PythonDb& db, const std::optional<std::string>& spool) {
+  IngestReport report = taken((*db).ingest_spool(spool.value_or(default_spool_dir()), SIZE_MAX));
+  return dump({{"files", report.files},
+               {"observations", report.observations},
+               {"left", report.left},
+               {"faults", report.faults}});
+}
+
+std::int64_t add_tuning(PythonDb& db, const std::string& json) {
+  return taken((*db).add_tuning(read(json, "tuning", read_tuning)));
+}
+
+std::string untrained(PythonDb& db, const std::optional<std::string>& platform) {
+  PlatformFilter filter;
+  if (platform) filter = read(*platform, "platform", read_filter);
+  return taken((*db).untrained(filter));
+}
+
+std::string observations(PythonDb& db, const std::optional<std::int64_t>& pattern,
+                         const std::optional<std::string>& workload) {
+  std::optional<Workload> one;
+  if (workload) one = read(*workload, "workload", read_workload);
+  return taken((*db).observations(pattern, one));
+}
+
+void bind_class(py::module_& module) {
+  using namespace py::literals;
+  py::class_<PythonDb>(module, "PatternDb",
+                       "Patterns, the settings measured for them, and what runs observed. Not for "
+                       "several threads at once.")
+      .def(py::init<const std::optional<std::string>&, bool>(), "path"_a = py::none(),
+           "read_only"_a = false, "Opens the database; unless read_only makes it where missing.")
+      .def_property_readonly("path", [](PythonDb& db) { return (*db).path(); })
+      .def("close", &PythonDb::close)
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](PythonDb& db, const py::args&) { db.close(); })
+      .def(
+          "list", [](PythonDb& db) { return taken((*db).list()); },
+          "Every pattern with its workloads and its newest answer per platform.")
+      .def(
+          "show", [](PythonDb& db, std::int64_t id) { return taken((*db).show(id)); }, "id"_a,
+          "One pattern with all evidence.")
+      .def(
+          "query",
+          [](PythonDb& db, const std::string& text, std::optional<std::uint64_t> element_bytes) {
+            return taken((*db).query(text, element_bytes));
+          },
+          "text"_a, "element_bytes"_a = py::none(),
+          "Patterns by descriptor, by descriptor in bytes, or by byte key.")
+      .def("add_tuning", &add_tuning, "json"_a, "Adds one answer, returns its row.")
+      .def(
+          "import_json",
+          [](PythonDb& db, const std::string& text, const std::string& source) {
+            return taken((*db).import_json(text, source));
+          },
+          "text"_a, "source"_a = "import", "All or nothing; returns what was new.")
+      .def("export_json", [](PythonDb& db) { return taken((*db).export_json()); })
+      .def("ingest", &ingest, "spool_dir"_a = py::none(), "Folds the spool in.")
+      .def("untrained", &untrained, "platform"_a = py::none(),
+           "Patterns that lack an answer, with the run to train from.")
+      .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),
+           "Seconds and rates per platform and settings.");
+}
+
+}  // namespace
+
+void bind_patterndb(py::module_& module) {
+  using namespace py::literals;
+  bind_class(module);
+  module.def("default_db_path", &default_db_path);
+  module.def("default_spool_dir", &default_spool_dir);
+  module.def("parameters", &parameters, "The table of parameters as JSON.");
+  module.def("validate_setting", &validate_setting, "name"_a, "value"_a,
+             "None, or what is wrong with the value.");
+  module.def("settings_text", &settings_text, "json"_a, "Settings as canonical text.");
+  module.def("write_config_xml", &write_config_xml, "json"_a,
+             "Settings as the XML that IOTUNE_CONFIG names.");
+  module.def("read_config_xml", &read_config_xml, "xml_path"_a, "data_file"_a);
+  module.def("decide", &decide_json, "question"_a, "What a run would be told at this open.");
+  module.def(
+      "observe",
+      [](const std::string& trace, const std::optional<std::string>& spool) {
+        return taken(observe(trace, spool.value_or(default_spool_dir())));
+      },
+      "trace"_a, "spool_dir"_a = py::none(), "Leaves a trace's observation in the spool.");
+}
