@@ -1,0 +1,257 @@
+"""What the commands print, on a trace whose summary and calls are given here."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from iotune import core
+from iotune.cli import app
+from iotune.cli.output import seconds_text, size_text
+from iotune.cli.show import call_line
+from iotune.errors import Error
+
+DATASET = {
+    "dataset": "/Step#0/x", "write": True, "descriptor": "<1D,(CYCLIC),(200000)>",
+    "element_bytes": 8, "dataset_dims": [400000], "process_grid": [2], "chunk": [], "filters": 0,
+    "ranks": 2, "mode": "collective", "calls": 2, "repeats": 1, "bytes": 3200000, "seconds": 0.4,
+}  # fmt: skip
+SMALL = {**DATASET, "dataset": "/time", "descriptor": "<1D,(*),(1)>", "bytes": 8, "seconds": 1e-5,
+         "ranks": 1, "process_grid": [1], "calls": 1}  # fmt: skip
+FILE: dict[str, Any] = {
+    "path": "/scratch/cyclic00001.h5", "masked_name": "cyclic#.h5", "bytes_written": 3200008,
+    "bytes_read": 0, "io_seconds": 0.5, "elapsed_seconds": 0.6, "opened_at_seconds": 0.1,
+    "datasets": [SMALL, DATASET], "speaker": 1, "speaker_count": 1,
+    "decision_source": "unknown", "decision_pattern": "", "decision_message": "never observed",
+    "decision_row": -1, "decision_distance": 0.0, "decision_state": "untrained", "settings": [],
+}  # fmt: skip
+SUMMARY: dict[str, Any] = {
+    "run_id": "6b00", "program": "/opt/bin/cyclic-io", "program_name": "cyclic-io",
+    "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "argv": ["cyclic-io"], "ranks": 2, "processes": 2,
+    "nodes": 1, "start_unix_seconds": 1e9, "elapsed_seconds": 0.61, "calls": 90, "dropped": 0,
+    "files": [FILE], "warnings": ["3 bytes were passed over"],
+}  # fmt: skip
+TUNED = {
+    **FILE, "decision_source": "exact", "decision_row": 7, "decision_state": "tuned",
+    "decision_pattern": DATASET["descriptor"], "decision_message": "trained for cyclic-io",
+    "settings": [
+        {"parameter": "romio_cb_write", "wanted": "disable", "got": "disable", "reason": "",
+         "verdict": "applied"},
+        {"parameter": "alignment", "wanted": "262144,1048576", "got": "1,1", "verdict": "refused",
+         "reason": "the program set it"},
+    ],
+}  # fmt: skip
+
+
+class FakeDatabase:
+    """What the commands ask a database."""
+
+    rows: list[dict[str, Any]] = []
+
+    def __init__(self, path: Any = None, read_only: bool = False):
+        pass
+
+    def ingest(self, spool: Any = None) -> Any:
+        return {"files": 0}
+
+    def observations(self, workload: dict[str, Any]) -> Any:
+        assert workload == {"program": "cyclic-io", "file": "cyclic#.h5", "ranks": 2, "nodes": 1}
+        return self.rows
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The newest trace in a default directory of its own; its content comes from SUMMARY."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    monkeypatch.setattr(core, "summarize", lambda path: SUMMARY)
+    monkeypatch.setattr(core, "Database", FakeDatabase)
+    monkeypatch.setattr(FakeDatabase, "rows", [])
+    directory = tmp_path / "iotune" / "traces"
+    directory.mkdir(parents=True, mode=0o700)
+    for age, name in ((10, "old"), (0, "new")):
+        path = directory / f"{name}.iotrace"
+        path.write_bytes(b"IOTUNE-TRACE\1\0\0\0")
+        os.utime(path, (time.time() - age, time.time() - age))
+    return directory / "new.iotrace"
+
+
+def typed(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def with_file(monkeypatch: pytest.MonkeyPatch, file: dict[str, Any]) -> None:
+    monkeypatch.setattr(core, "summarize", lambda path: {**SUMMARY, "files": [file]})
+
+
+def test_show_prints_patterns_on_stdout_and_talks_on_stderr(trace: Path) -> None:
+    # when
+    result = typed("show")
+    # then
+    assert result.exit_code == 0
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines == [
+        "cyclic-io, 2 ranks, 1 node, 0.61 s, 90 calls, MPICH 4.0.2, HDF5 1.10.8",
+        "",
+        "/scratch/cyclic00001.h5   3.1 MiB written in 500 ms (6.1 MiB/s)",
+        "    dataset    descriptor              operation  mode        ranks  grid  calls"
+        "  repeats    bytes  seconds    bandwidth",
+        "    /time      <1D,(*),(1)>            write      collective      1  1         1"
+        "        1      8 B    10 µs  781.2 KiB/s",
+        "  * /Step#0/x  <1D,(CYCLIC),(200000)>  write      collective      2  2         2"
+        "        1  3.1 MiB   400 ms    7.6 MiB/s",
+    ]
+    assert "iotune: 3 bytes were passed over" in result.stderr
+    assert result.stderr.splitlines()[-1] == "iotune: next: iotune explain"
+
+
+def test_show_of_a_named_trace_names_it_in_the_next_command(trace: Path) -> None:
+    assert typed("show", str(trace)).stderr.splitlines()[-1].endswith(f"iotune explain {trace}")
+
+
+def test_show_for_programs_is_the_analyzer_s_own_result(trace: Path) -> None:
+    assert json.loads(typed("show", "--json").stdout) == SUMMARY
+
+
+def test_show_may_be_limited_to_a_file(trace: Path) -> None:
+    assert "CYCLIC" in typed("show", "--file", "cyclic").stdout
+    assert "no file whose path holds 'vpic'" in typed("show", "--file", "vpic").stdout
+
+
+def test_call_options_need_calls(trace: Path) -> None:
+    for option in (["--rank", "0"], ["--layer", "hdf5"], ["--limit", "3"]):
+        result = typed("show", *option)
+        assert result.exit_code == 2
+        assert "--calls" in result.stderr
+
+
+def a_call(**more: Any) -> core.Call:
+    fields: dict[str, Any] = {
+        "rank": 0, "pid": 41, "thread": 0, "start": 1396296304.235831, "seconds": 0.00025,
+        "exact": True, "layer": "hdf5", "depth": 0, "name": "H5Pcreate",
+        "text": "H5Pcreate (H5P_FILE_ACCESS) 167772177",
+    }  # fmt: skip
+    return core.Call(**{**fields, **more})
+
+
+def test_a_call_looks_as_in_the_paper() -> None:
+    line = call_line(a_call(), with_rank=False)
+    assert line == "1396296304.235831 H5Pcreate (H5P_FILE_ACCESS) 167772177 0.000250"
+
+
+def test_interpolated_times_and_depth_and_rank_are_marked() -> None:
+    line = call_line(a_call(exact=False, depth=2, rank=3, text="pwrite (…) 8"), with_rank=True)
+    assert line == "[3] ~1396296304.235831     pwrite (…) 8 ~0.000250"
+
+
+def test_calls_are_filtered_by_the_native_part(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    asked: list[Any] = []
+
+    def calls(path: Any, **filters: Any) -> list[core.Call]:
+        asked.append(filters)
+        return [a_call()]
+
+    monkeypatch.setattr(core, "calls", calls)
+    # when
+    result = typed("show", "--calls", "--rank", "0", "--layer", "hdf5", "--limit", "5")
+    # then
+    assert asked == [{"rank": 0, "layer": "hdf5", "file": None, "limit": 5}]
+    assert result.stdout == ("1396296304.235831 H5Pcreate (H5P_FILE_ACCESS) 167772177 0.000250\n")
+
+
+def test_an_untrained_run_is_explained(trace: Path) -> None:
+    result = typed("explain")
+    assert "<1D,(CYCLIC),(200000)> of 8-byte elements, written collectively" in result.stdout
+    assert "this workload was never seen before" in result.stdout
+    assert "not yet known" in result.stdout
+    assert "iotune train" in result.stderr.splitlines()[-1]
+
+
+def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # given two default runs, a tuned one, and default runs of another size
+    with_file(monkeypatch, TUNED)
+    size = {"bytes_written": FILE["bytes_written"], "bytes_read": 0}
+    FakeDatabase.rows = [
+        {**size, "seconds": 1.0, "settings": ""},
+        {**size, "seconds": 2.0, "settings": ""},
+        {**size, "seconds": 0.5, "settings": "romio_cb_write=disable"},
+        {**size, "seconds": 99.0, "settings": "", "bytes_written": 1},
+    ]
+    # when
+    text = typed("explain").stdout
+    file = json.loads(typed("explain", "--json").stdout)["files"][0]
+    # then
+    assert "row 7 at distance 0" in text
+    assert "applied" in text and "refused" in text and "the program set it" in text
+    assert "3.00x" in text
+    assert (file["default_seconds"], file["default_runs"], file["gain"]) == (1.5, 2, 3.0)
+
+
+def test_without_a_database_the_rest_is_explained(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    def broken(*_: Any) -> Any:
+        raise Error("patterns.db: damaged")
+
+    monkeypatch.setattr(core, "Database", broken)
+    with_file(monkeypatch, TUNED)
+    # when
+    result = typed("explain")
+    # then
+    assert result.exit_code == 0
+    assert "patterns.db: damaged" in result.stderr
+    assert "row 7" in result.stdout
+
+
+def test_an_error_is_one_line_and_status_1(trace: Path, tmp_path: Path) -> None:
+    for path, says in ((tmp_path / "none", "No such file"), (tmp_path, "Is a directory")):
+        result = typed("show", str(path))
+        assert result.exit_code == 1
+        assert len(result.stderr.splitlines()) == 1
+        assert result.stderr.startswith("iotune: ") and says in result.stderr
+        assert result.stdout == ""
+
+
+def test_a_file_that_is_no_trace_is_an_error(trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("something else")
+    assert "is not a trace of iotune" in typed("explain", str(tmp_path / "x")).stderr
+
+
+def test_usage_errors_end_with_2() -> None:
+    wrong = ["show --bogus", "bogus", "run", "db show x", "train --rounds 1"]
+    for words in [line.split() for line in [*wrong, "train --candidates cb_nodes"]]:
+        assert typed(*words).exit_code == 2, words
+
+
+def test_every_command_has_help_with_its_own_docstring() -> None:
+    for command in ("run", "show", "explain", "train", "replay", "lib", "db"):
+        result = typed(command, "--help")
+        assert result.exit_code == 0
+        assert "Usage" in result.stdout
+    for command in ("list", "show", "query", "add", "import", "export", "ingest"):
+        assert typed("db", command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1 << 50, "1024.0 TiB")]
+)
+def test_sizes_are_for_people(count: int, text: str) -> None:
+    assert size_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (2.5e-5, "25 µs"), (0.0401, "40.1 ms"), (2.0, "2 s"), (123.4, "123 s")],
+)
+def test_seconds_are_for_people(seconds: float, text: str) -> None:
+    assert seconds_text(seconds) == text
