@@ -97,6 +97,10 @@ def wrapper(call: Call, exported: str) -> str:
         f"  const {result_type} result = real({real_names});",
         "  scope.stop();",
     ]
+    if "quiet" in call.flags:
+        if "after" in call.flags:
+            lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
+        return "\n".join([*lines, "  return result;", "}", ""])
     control = "false" if "transfer" in call.flags else "true"
     lines += [
         "  {",

@@ -25,6 +25,9 @@ struct Advice {
   // rank that wrote it, nullptr on others.
   void (*before_mpi_finalize)(Provider& mpi, const char* trace);
 
+  // A process without MPI has written its trace at exit.
+  void (*trace_written)(const char* trace);
+
   // `fapl` may be replaced by a list that after_hdf5_open closes.
   void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,
                            OpenState& state);

@@ -121,14 +121,16 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   return written ? path.c_str() : nullptr;
 }
 
-void write_own_trace() noexcept {
-  if (!buffer_exists()) return;
+const char* write_own_trace() noexcept {
+  if (!buffer_exists()) return nullptr;
   const OwnCode own;
   static constinit ShortText<4096> path;
-  if (!trace_path(path)) return;
+  if (!trace_path(path)) return nullptr;
   TraceFile trace(path.c_str());
   visit_blocks(write_blocks, &trace);
-  if (trace.finish()) mark_joined();
+  if (!trace.finish()) return nullptr;
+  mark_joined();
+  return path.c_str();
 }
 
 }  // namespace iotune::recorder

@@ -11,7 +11,7 @@ namespace iotune::recorder {
 // on none.
 const char* gather_trace(const MpiApi& mpi) noexcept;
 
-// A process without MPI: its own trace, by itself.
-void write_own_trace() noexcept;
+// A process without MPI: its own trace, by itself. Its path, or nullptr.
+const char* write_own_trace() noexcept;
 
 }  // namespace iotune::recorder

@@ -1,5 +1,8 @@
 #include "recorder/preload/hdf5_api.h"
 
+#include <cstring>
+#include <initializer_list>
+
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/thread_state.h"
 
@@ -89,6 +92,30 @@ const Hdf5Api* hdf5_api(Provider& provider) noexcept {
     known = made;
   }
   return known->H5get_libversion == nullptr ? nullptr : known;
+}
+
+namespace {
+bool is_file_access(const Hdf5Api& api, Hid list_class) noexcept {
+  char* const name = api.H5Pget_class_name(list_class);
+  if (name == nullptr) return false;
+  const bool same = std::strcmp(name, "file access") == 0;
+  api.H5free_memory(name);
+  return same;
+}
+}  // namespace
+
+Hid file_access_class(Provider& provider) noexcept {
+  const Hdf5Api* const api = hdf5_api(provider);
+  if (api == nullptr) return -1;
+  // A program that is linked to HDF5 has its own copy of the variable (copy relocation), which
+  // only the global scope names; a wheel's library is in no global scope.
+  for (void* symbol : {default_symbol("H5P_CLS_FILE_ACCESS_ID_g"),
+                       provider_symbol(provider, "H5P_CLS_FILE_ACCESS_ID_g")}) {
+    if (symbol == nullptr) continue;
+    const Hid list_class = *static_cast<const Hid*>(symbol);
+    if (list_class > 0 && is_file_access(*api, list_class)) return list_class;
+  }
+  return -1;
 }
 
 }  // namespace iotune::recorder

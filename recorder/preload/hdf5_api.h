@@ -74,6 +74,9 @@ struct Hdf5Api {
 // nullptr where the provider lacks one of the functions that every HDF5 has.
 const Hdf5Api* hdf5_api(Provider& provider) noexcept;
 
+// The id of HDF5's file access class in this provider, -1 where it cannot be found.
+Hid file_access_class(Provider& provider) noexcept;
+
 // Runs probes that may fail without a trace in HDF5's error stack. Only after the program's
 // own call has succeeded: every HDF5 call clears the stack that a failed one left.
 class QuietProbes {

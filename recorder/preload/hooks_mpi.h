@@ -14,7 +14,6 @@ void before_MPI_Init_thread(Provider&, HookState&, void*& argc, void*& argv, int
 void after_MPI_Init_thread(Provider&, HookState&, int result, void* argc, void* argv,
                            int required, void* provided) noexcept;
 void before_MPI_Finalize(Provider&, HookState&) noexcept;
-void after_MPI_Finalize(Provider&, HookState&, int result) noexcept;
 
 // --- files (hooks_mpi_files.cpp)
 void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,

@@ -58,6 +58,12 @@ void after_MPI_Init_thread(Provider& provider, HookState&, int result, void*, vo
 
 void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   const OwnCode own;
+  if (buffer_exists()) {
+    // Recorded now, without a duration and as a success: the trace is gathered before the call.
+    RecordWriter record(CallNumber::kMPI_Finalize, ticks_now());
+    record.number(std::int64_t{0});
+    record.commit();
+  }
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || world_provider() != &provider || !all_ranks_loaded()) return;
   end_buffer("finalize");
@@ -65,7 +71,5 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   g_advice.before_mpi_finalize(provider, trace);
   remove_presence_files();
 }
-
-void after_MPI_Finalize(Provider&, HookState&, int) noexcept {}
 
 }  // namespace iotune::recorder

@@ -49,6 +49,9 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Comm_get_attr);
   IOTUNE_NEEDED(MPI_Comm_set_attr);
   IOTUNE_NEEDED(MPI_Comm_delete_attr);
+  IOTUNE_NEEDED(MPI_Comm_group);
+  IOTUNE_NEEDED(MPI_Group_translate_ranks);
+  IOTUNE_NEEDED(MPI_Group_free);
   IOTUNE_NEEDED(MPI_Bcast);
   IOTUNE_NEEDED(MPI_Allreduce);
   IOTUNE_NEEDED(MPI_Gather);

@@ -21,6 +21,9 @@ struct MpiApi {
   int (*MPI_Comm_get_attr)(Word, int, void*, int*);
   int (*MPI_Comm_set_attr)(Word, int, void*);
   int (*MPI_Comm_delete_attr)(Word, int);
+  int (*MPI_Comm_group)(Word, Word*);
+  int (*MPI_Group_translate_ranks)(Word, int, const int*, Word, int*);
+  int (*MPI_Group_free)(Word*);
   int (*MPI_Bcast)(void*, int, Word, int, Word);
   int (*MPI_Allreduce)(const void*, void*, int, Word, Word, Word);
   int (*MPI_Gather)(const void*, int, Word, void*, int, Word, int, Word);

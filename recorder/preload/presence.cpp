@@ -21,6 +21,7 @@ using Path = ShortText<768>;
 constinit bool g_registered = false;
 constinit bool g_first_on_node = false;
 constinit bool g_all_loaded = false;
+constinit int g_nodes = 1;
 
 bool local_path(Path& path, const char* name) noexcept {
   const char* const directory = run_directory();
@@ -102,6 +103,7 @@ std::uint64_t read_link_number(const char* path) noexcept {
 // Sum over the nodes' links.
 std::uint64_t shared_count() noexcept {
   Path path;
+  g_nodes = 0;
   if (!shared_path(path, nullptr)) return 0;
   const int fd = raw::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (fd < 0) return 0;
@@ -119,6 +121,7 @@ std::uint64_t shared_count() noexcept {
       if (!starts_with(name, "node.") || std::strchr(name + 5, '.') != nullptr) continue;
       Path link;
       if (shared_path(link, name)) sum += read_link_number(link.c_str());
+      ++g_nodes;
     }
   }
   raw::close(fd);
@@ -167,6 +170,8 @@ bool settle_presence(int world_size) noexcept {
   g_all_loaded = publish(path, g_registered && shared_count() == size);
   return g_all_loaded;
 }
+
+int run_nodes() noexcept { return g_nodes < 1 ? 1 : g_nodes; }
 
 bool all_ranks_loaded() noexcept { return g_all_loaded; }
 

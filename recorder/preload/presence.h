@@ -14,6 +14,9 @@ bool settle_presence(int world_size) noexcept;
 // Of the last settle_presence; false before.
 bool all_ranks_loaded() noexcept;
 
+// Nodes of the run as settle_presence saw them, at least 1.
+int run_nodes() noexcept;
+
 // After a collective call in which every rank of the world has taken part.
 void remove_presence_files() noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "recorder/preload/advice.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/mpi_api.h"
@@ -27,14 +28,14 @@ void in_forked_child() noexcept {
   t_thread.ours = 0;
 }
 
-__attribute__((constructor)) void start() noexcept {
+// Before the tuner's constructor, which asks for the mode.
+__attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   choose_tick_source();
   read_configuration();
   if (configuration().mode != Mode::kOff) {
     set_run_id_if_launcher();
     pthread_atfork(nullptr, nullptr, in_forked_child);
-    // Before the first other constructor can call a wrapper nothing was recorded: fine.
     g_recording = !configuration().is_launcher;
   }
   errno = kept;
@@ -47,7 +48,9 @@ __attribute__((destructor)) void stop() noexcept {
   const int kept = errno;
   const OwnCode own;
   end_buffer("exit");
-  if (!g_forked && world_provider() == nullptr && run_is_this_process()) write_own_trace();
+  if (!g_forked && world_provider() == nullptr && run_is_this_process()) {
+    if (const char* const trace = write_own_trace()) g_advice.trace_written(trace);
+  }
   remove_if_joined();
   errno = kept;
 }

@@ -168,6 +168,16 @@ void* NextSymbol::look_up() noexcept {
   return real;
 }
 
+const char* own_library_path() noexcept {
+  const struct link_map* const map = own_map();
+  return map == nullptr || map->l_name == nullptr ? "" : map->l_name;
+}
+
+void* default_symbol(const char* name) noexcept {
+  const OwnCode own;
+  return dlsym(RTLD_DEFAULT, name);
+}
+
 void* provider_symbol(const Provider& provider, const char* name) noexcept {
   const OwnCode own;
   void* const found = provider.handle == nullptr ? nullptr : dlsym(provider.handle, name);

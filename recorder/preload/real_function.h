@@ -61,6 +61,12 @@ class NextSymbol {
   std::atomic<void*> real_{nullptr};
 };
 
+// Where libiotune.so was loaded from, as the loader knows it.
+const char* own_library_path() noexcept;
+
+// A symbol of the global scope.
+void* default_symbol(const char* name) noexcept;
+
 // A symbol of the provider's own library or what it depends on.
 void* provider_symbol(const Provider& provider, const char* name) noexcept;
 

@@ -1,0 +1,133 @@
+#include "tuner/agreement.h"
+
+#include <initializer_list>
+
+#include "patterndb/decision.h"
+#include "recorder/preload/presence.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::MpiApi;
+using recorder::Word;
+
+constinit int g_keyval = 0;
+constinit bool g_keyval_made = false;
+constinit const MpiApi* g_mpi = nullptr;
+
+// The program frees its communicator: ours goes with it. Runs inside MPI_Comm_free, which is
+// collective.
+int free_private(Word, int, void* value, void*) noexcept {
+  Word comm = reinterpret_cast<Word>(value);
+  return g_mpi->MPI_Comm_free(&comm);
+}
+
+bool same(const MpiApi& mpi, Word a, Word b) noexcept {
+  return ((a ^ b) & mpi.constants.handle_mask) == 0;
+}
+
+// Every member belongs to this rank's world: others may not be loaded, and are not counted.
+bool inside_world(const MpiApi& mpi, Word comm) noexcept {
+  if (same(mpi, comm, mpi.constants.comm_world) || same(mpi, comm, mpi.constants.comm_self)) {
+    return true;
+  }
+  int inter = 1;
+  if (mpi.MPI_Comm_test_inter(comm, &inter) != 0 || inter != 0) return false;
+  int size = 0, world_size = 0, outside = 0;
+  mpi.MPI_Comm_size(comm, &size);
+  mpi.MPI_Comm_size(mpi.constants.comm_world, &world_size);
+  if (size > world_size) return false;
+  Word group = 0, world_group = 0;
+  if (mpi.MPI_Comm_group(comm, &group) != 0) return false;
+  if (mpi.MPI_Comm_group(mpi.constants.comm_world, &world_group) == 0) {
+    // One rank at a time: no memory that grows with the communicator.
+    for (int rank = 0; rank < size && outside == 0; ++rank) {
+      int in_world = mpi.constants.undefined;
+      mpi.MPI_Group_translate_ranks(group, 1, &rank, world_group, &in_world);
+      outside = in_world == mpi.constants.undefined ? 1 : 0;
+    }
+    mpi.MPI_Group_free(&world_group);
+  } else {
+    outside = 1;
+  }
+  mpi.MPI_Group_free(&group);
+  return outside == 0;
+}
+
+bool make_keyval(const MpiApi& mpi) noexcept {
+  if (g_keyval_made) return true;
+  g_mpi = &mpi;
+  // A null copy function: a duplicate of the communicator gets one of its own.
+  g_keyval_made = mpi.MPI_Comm_create_keyval(nullptr, free_private, &g_keyval, nullptr) == 0;
+  return g_keyval_made;
+}
+
+}  // namespace
+
+int rank_in(const MpiApi& mpi, Word comm) noexcept {
+  int rank = -1;
+  return mpi.MPI_Comm_rank(comm, &rank) == 0 ? rank : -1;
+}
+
+Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
+  const Word none = mpi.constants.comm_null;
+  if (!mpi.constants.known || !recorder::all_ranks_loaded() || same(mpi, comm, none)) return none;
+  if (!inside_world(mpi, comm) || !make_keyval(mpi)) return none;
+  void* value = nullptr;
+  int found = 0;
+  if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
+    return reinterpret_cast<Word>(value);
+  }
+  Word made = 0;
+  if (mpi.MPI_Comm_split(comm, 0, rank_in(mpi, comm), &made) != 0) return none;
+  mpi.MPI_Comm_set_errhandler(made, mpi.constants.errors_return);
+  if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {
+    mpi.MPI_Comm_free(&made);
+    return none;
+  }
+  return made;
+}
+
+void free_world_communicator(const MpiApi& mpi) noexcept {
+  if (!g_keyval_made) return;
+  for (const Word comm : {mpi.constants.comm_world, mpi.constants.comm_self}) {
+    void* value = nullptr;
+    int found = 0;
+    if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
+      mpi.MPI_Comm_delete_attr(comm, g_keyval);
+    }
+  }
+}
+
+bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
+                      Decision& decision) noexcept {
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  std::uint64_t bytes = 0;
+  const int rank = rank_in(mpi, comm);
+  if (rank == 0) {
+    mpi.MPI_Comm_size(comm, &question.ranks);
+    question.nodes = recorder::run_nodes();
+    question.mpi = mpi.version;
+    bytes = ask_database(question, text, sizeof text);
+  }
+  // Length first: most files have no decision, and that is agreed by this one message.
+  if (mpi.MPI_Bcast(&bytes, 8, mpi.constants.byte, 0, comm) != 0 || bytes == 0 ||
+      bytes > sizeof text) {
+    return false;
+  }
+  if (mpi.MPI_Bcast(text, static_cast<int>(bytes), mpi.constants.byte, 0, comm) != 0) return false;
+  return parse_decision(text, bytes, decision);
+}
+
+bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {
+  // The least of h and of ~h over all ranks: complements of each other only if all are equal.
+  const auto signed_hash = static_cast<std::int64_t>(hash);
+  const std::int64_t mine[3] = {signed_hash, ~signed_hash, willing ? 1 : 0};
+  std::int64_t least[3] = {};
+  if (mpi.MPI_Allreduce(mine, least, 3, mpi.constants.int64, mpi.constants.op_min, comm) != 0) {
+    return false;
+  }
+  return least[2] == 1 && least[0] == ~least[1];
+}
+
+}  // namespace iotune::tuner

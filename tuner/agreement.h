@@ -1,0 +1,33 @@
+// Agreement among the ranks that open a file, inside a call that is collective already
+// (design.md, rule 2): rank 0 asks, broadcasts; every rank says what it would apply; only when
+// all say the same is anything applied. No time-outs.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/preload/mpi_api.h"
+#include "tuner/database_library.h"
+#include "tuner/decision_block.h"
+
+namespace iotune::tuner {
+
+// The private communicator over the members of `comm`, made at the first call and kept as an
+// attribute of `comm`. Collective over `comm`. comm_null where the file is to be left alone:
+// not all ranks loaded, an inter-communicator, members outside the world, an MPI without a row.
+recorder::Word private_communicator(const recorder::MpiApi& mpi, recorder::Word comm) noexcept;
+
+// Before MPI_Finalize: the attributes of the world and of self, while MPI still works.
+void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
+
+// Collective over `comm` (a private one). False on all ranks where there is no decision.
+bool receive_decision(const recorder::MpiApi& mpi, recorder::Word comm, FileQuestion question,
+                      Decision& decision) noexcept;
+
+// Collective over `comm`: true on all ranks where all passed `willing` and equal hashes.
+bool all_agree(const recorder::MpiApi& mpi, recorder::Word comm, bool willing,
+               std::uint64_t hash) noexcept;
+
+// Ranks of `comm` in order; -1 on failure.
+int rank_in(const recorder::MpiApi& mpi, recorder::Word comm) noexcept;
+
+}  // namespace iotune::tuner

@@ -1,0 +1,142 @@
+#include "tuner/database_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/vfs.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "patterndb/decision.h"
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/real_function.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::ShortText;
+namespace raw = recorder::raw;
+
+struct Library {
+  bool tried;
+  int (*decide)(const iotune_question*, char*, std::size_t);
+  int (*observe)(const char*, char*, std::size_t);
+};
+constinit Library g_library = {};
+
+void say_nothing_is_tuned(const char* why) noexcept {
+  static constinit bool said = false;
+  ShortText<1024> text;
+  text << why << ": nothing is tuned";
+  recorder::say_once(said, text.c_str());
+}
+
+// By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its
+// SQLite.
+const Library& library() noexcept {
+  if (g_library.tried) return g_library;
+  g_library.tried = true;
+  ShortText<4096> path;
+  const char* const own = recorder::own_library_path();
+  const char* const slash = std::strrchr(own, '/');
+  if (slash == nullptr) {
+    say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
+    return g_library;
+  }
+  path.add(own, static_cast<std::size_t>(slash - own));
+  path << "/libiotune-db.so";
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    ShortText<4608> text;
+    text << path.c_str() << " cannot be loaded";
+    say_nothing_is_tuned(text.c_str());
+    return g_library;
+  }
+  g_library.decide =
+      reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
+  g_library.observe =
+      reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
+  return g_library;
+}
+
+// By the superblock magic of the file's directory (the file may not exist yet).
+const char* file_system_of(const char* file) noexcept {
+  struct Known {
+    unsigned long magic;
+    const char* name;
+  };
+  static constexpr Known kKnown[] = {
+      {0x01021994, "tmpfs"},     {0xEF53, "ext4"},      {0x58465342, "xfs"},
+      {0x9123683E, "btrfs"},     {0x6969, "nfs"},       {0x0BD00BD0, "lustre"},
+      {0x65735546, "fuse"},      {0x47504653, "gpfs"},  {0x19830326, "beegfs"},
+      {0x794C7630, "overlayfs"}, {0x00C36400, "cephfs"}, {0x2FC12FC1, "zfs"},
+  };
+  ShortText<4096> directory;
+  const char* const slash = std::strrchr(file, '/');
+  if (slash == nullptr) return "unknown";
+  directory.add(file, slash == file ? 1 : static_cast<std::size_t>(slash - file));
+  char layout[8];
+  // ceph-fuse reports itself as plain FUSE.
+  const long has_layout =
+      raw::call(SYS_getxattr, raw::word(directory.c_str()), raw::word("ceph.dir.entries"),
+                raw::word(layout), 0);
+  if (has_layout >= 0) return "cephfs";
+  struct statfs status {};
+  if (raw::call(SYS_statfs, raw::word(directory.c_str()), raw::word(&status)) != 0) {
+    return "unknown";
+  }
+  for (const Known& known : kKnown) {
+    if (static_cast<unsigned long>(status.f_type) == known.magic) return known.name;
+  }
+  return "unknown";
+}
+
+bool database_is_off() noexcept {
+  const char* const path = std::getenv("IOTUNE_DB");
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  return path != nullptr && std::strcmp(path, "none") == 0 &&
+         (config == nullptr || *config == '\0');
+}
+
+}  // namespace
+
+std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
+  if (database_is_off()) return 0;
+  const Library& database = library();
+  if (database.decide == nullptr) return 0;
+  iotune_question question = {};
+  question.version = IOTUNE_DECISION_VERSION;
+  question.ranks = static_cast<std::uint32_t>(asked.ranks);
+  question.nodes = static_cast<std::uint32_t>(asked.nodes);
+  question.creating = asked.creating ? 1 : 0;
+  question.layer = asked.layer;
+  question.program = recorder::program_path();
+  question.file = asked.file;
+  question.mpi = asked.mpi;
+  question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
+  question.filesystem = file_system_of(asked.file);
+  const int bytes = database.decide(&question, answer, capacity);
+  if (bytes > 0) return static_cast<std::size_t>(bytes);
+  if (bytes < 0) say_nothing_is_tuned(answer);
+  return 0;
+}
+
+void observe_trace(const char* trace) noexcept {
+  const char* const path = std::getenv("IOTUNE_DB");
+  if (path != nullptr && std::strcmp(path, "none") == 0) return;
+  const Library& database = library();
+  if (database.observe == nullptr) return;
+  char message[1024] = "";
+  if (database.observe(trace, message, sizeof message) >= 0) return;
+  static constinit bool said = false;
+  ShortText<1280> text;
+  text << "the run leaves no observation: " << message;
+  recorder::say_once(said, text.c_str());
+}
+
+}  // namespace iotune::tuner

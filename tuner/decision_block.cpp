@@ -1,0 +1,113 @@
+#include "tuner/decision_block.h"
+
+#include <cstring>
+
+#include "patterndb/parameters.h"
+#include "recorder/preload/short_text.h"
+
+namespace iotune::tuner {
+namespace {
+
+template <std::size_t N>
+bool copy(char (&to)[N], const char* from, std::size_t bytes) noexcept {
+  if (bytes >= N) return false;
+  std::memcpy(to, from, bytes);
+  to[bytes] = '\0';
+  return true;
+}
+
+// "0.125" × 1000; digits past the third are dropped.
+std::int64_t thousandths(const char* text, std::size_t bytes) noexcept {
+  std::int64_t value = 0;
+  int decimals = -1;
+  for (std::size_t i = 0; i < bytes && decimals < 3; ++i) {
+    if (text[i] == '.') {
+      decimals = 0;
+    } else if (text[i] >= '0' && text[i] <= '9') {
+      value = value * 10 + (text[i] - '0');
+      if (decimals >= 0) ++decimals;
+    }
+  }
+  for (int i = decimals < 0 ? 0 : decimals; i < 3; ++i) value *= 10;
+  return value;
+}
+
+bool add_setting(Decision& to, const char* text, std::size_t bytes) noexcept {
+  const auto* const space = static_cast<const char*>(std::memchr(text, ' ', bytes));
+  if (space == nullptr || to.count == Decision::kMaxSettings) return false;
+  Setting& setting = to.settings[to.count];
+  const auto name_bytes = static_cast<std::size_t>(space - text);
+  if (!copy(setting.name, text, name_bytes) ||
+      !copy(setting.value, space + 1, bytes - name_bytes - 1)) {
+    return false;
+  }
+  // Nothing that the table does not know, and no value outside its range, is applied.
+  if (validate(setting.name, setting.value) != nullptr) return false;
+  ++to.count;
+  return true;
+}
+
+bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) noexcept {
+  const auto* const space = static_cast<const char*>(std::memchr(line, ' ', bytes));
+  const std::size_t word = space == nullptr ? bytes : static_cast<std::size_t>(space - line);
+  const char* const rest = space == nullptr ? line + bytes : space + 1;
+  const std::size_t rest_bytes = bytes - static_cast<std::size_t>(rest - line);
+  const auto is = [&](const char* name) {
+    return std::strlen(name) == word && std::memcmp(line, name, word) == 0;
+  };
+  if (is("source")) return copy(to.source, rest, rest_bytes);
+  if (is("state")) return copy(to.state, rest, rest_bytes);
+  if (is("pattern")) return copy(to.pattern, rest, rest_bytes < 511 ? rest_bytes : 511);
+  if (is("message")) return copy(to.message, rest, rest_bytes < 511 ? rest_bytes : 511);
+  if (is("set")) return add_setting(to, rest, rest_bytes);
+  if (is("distance")) {
+    to.distance_milli = thousandths(rest, rest_bytes);
+    return true;
+  }
+  if (is("row")) {
+    const bool negative = rest_bytes > 0 && *rest == '-';
+    const auto value = static_cast<std::int64_t>(recorder::parse_decimal(rest + (negative ? 1 : 0)));
+    to.row = negative ? -value : value;
+    return true;
+  }
+  if (is("end")) {
+    ended = true;
+    return true;
+  }
+  return true;  // a newer helper may say more
+}
+
+}  // namespace
+
+bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept {
+  std::memset(&to, 0, sizeof to);
+  to.row = -1;
+  static constexpr char kHead[] = "iotune-decision 1\n";
+  constexpr std::size_t kHeadBytes = sizeof kHead - 1;
+  if (bytes < kHeadBytes || std::memcmp(text, kHead, kHeadBytes) != 0) return false;
+  bool ended = false;
+  for (std::size_t at = kHeadBytes; at < bytes && !ended;) {
+    const auto* const newline = static_cast<const char*>(std::memchr(text + at, '\n', bytes - at));
+    if (newline == nullptr) break;
+    const auto length = static_cast<std::size_t>(newline - (text + at));
+    if (!read_line(text + at, length, to, ended)) return false;
+    at += length + 1;
+  }
+  return ended;
+}
+
+const char* find_setting(const Decision& decision, const char* name) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (std::strcmp(decision.settings[i].name, name) == 0) return decision.settings[i].value;
+  }
+  return nullptr;
+}
+
+std::uint64_t hash_text(std::uint64_t hash, const char* text) noexcept {
+  for (; *text != '\0'; ++text) {
+    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
+  }
+  return (hash ^ 0xffu) * 0x100000001b3u;  // an end mark: "ab","c" is not "a","bc"
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,37 @@
+// A decision as the database library gives it (patterndb/decision.h), broadcast as text and
+// parsed by every rank into fixed memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iotune::tuner {
+
+struct Setting {
+  char name[32];
+  char value[256];
+};
+
+struct Decision {
+  static constexpr int kMaxSettings = 24;
+  char source[16];
+  char state[24];
+  std::int64_t row;
+  std::int64_t distance_milli;  // distance × 1000
+  char pattern[512];
+  char message[512];
+  Setting settings[kMaxSettings];
+  int count;
+};
+
+// False where the text is not a whole decision: then nothing is applied.
+bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;
+
+// The value of a setting, nullptr where the decision has none.
+const char* find_setting(const Decision& decision, const char* name) noexcept;
+
+// FNV-1a, for ranks to compare what each would apply.
+inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325u;
+std::uint64_t hash_text(std::uint64_t hash, const char* text) noexcept;
+
+}  // namespace iotune::tuner

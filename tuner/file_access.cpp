@@ -1,0 +1,176 @@
+#include "tuner/file_access.h"
+
+#include <cstring>
+
+#include "recorder/preload/short_text.h"
+#include "tuner/outcome_notes.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::Hdf5Api;
+using recorder::Hid;
+using recorder::parse_decimal;
+using recorder::ShortText;
+using Value = ShortText<96>;
+
+// An alignment of A pads every object of at least `threshold` bytes by less than A: with a
+// threshold of 4 A or more a file grows by a quarter at most.
+constexpr std::uint64_t kThresholdPerAlignment = 4;
+
+struct Pair {
+  std::uint64_t first, second;
+};
+Pair alignment_of(const char* text) noexcept {
+  const char* const comma = std::strchr(text, ',');
+  Pair pair{parse_decimal(text), comma == nullptr ? 1 : parse_decimal(comma + 1)};
+  const std::uint64_t least = kThresholdPerAlignment * pair.second;
+  if (pair.second > 1 && pair.first < least) pair.first = least;
+  return pair;
+}
+
+// Slots of the chunk hash table: HDF5 advises a prime of about a hundred times the chunks that
+// fit; this one serves caches up to some hundred chunks.
+constexpr std::size_t kChunkSlots = 12421;
+
+// One HDF5 file access parameter: how it is set and read.
+struct FileParameter {
+  const char* name;
+  ProgramSet program_bit;
+  bool only_creating;  // it steers allocation: no use on a file that exists
+  bool (*set)(const Hdf5Api&, Hid, const char* value);
+  // The text as applied, to compare with what `get` reads.
+  void (*wanted)(const char* value, Value& to);
+  bool (*get)(const Hdf5Api&, Hid, Value& to);
+};
+
+constexpr FileParameter kFileParameters[] = {
+    {"alignment", kSetAlignment, true,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       const Pair pair = alignment_of(value);
+       return api.H5Pset_alignment(fapl, pair.first, pair.second) >= 0;
+     },
+     [](const char* value, Value& to) {
+       const Pair pair = alignment_of(value);
+       to << pair.first << ',' << pair.second;
+     },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       std::uint64_t threshold = 0, alignment = 0;
+       if (api.H5Pget_alignment(fapl, &threshold, &alignment) < 0) return false;
+       to << threshold << ',' << alignment;
+       return true;
+     }},
+    {"meta_block_size", kSetMetaBlockSize, true,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       return api.H5Pset_meta_block_size(fapl, parse_decimal(value)) >= 0;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       std::uint64_t bytes = 0;
+       if (api.H5Pget_meta_block_size(fapl, &bytes) < 0) return false;
+       to << bytes;
+       return true;
+     }},
+    {"sieve_buf_size", kSetSieveBufSize, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       return api.H5Pset_sieve_buf_size(fapl, parse_decimal(value)) >= 0;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       std::size_t bytes = 0;
+       if (api.H5Pget_sieve_buf_size(fapl, &bytes) < 0) return false;
+       to << bytes;
+       return true;
+     }},
+    {"chunk_cache", kSetCache, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       int elements = 0;
+       std::size_t slots = 0, bytes = 0;
+       double w0 = 0;
+       if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
+       return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots,
+                               parse_decimal(value), w0) >= 0;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       int elements = 0;
+       std::size_t slots = 0, bytes = 0;
+       double w0 = 0;
+       if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
+       to << bytes;
+       return true;
+     }},
+};
+
+const FileParameter* find(const char* name) noexcept {
+  for (const FileParameter& parameter : kFileParameters) {
+    if (std::strcmp(parameter.name, name) == 0) return &parameter;
+  }
+  return nullptr;
+}
+
+// nullptr where it is to be set.
+const char* why_not(const FileParameter& parameter, const ListSettings& program,
+                    bool creating) noexcept {
+  if ((program.set_by_program & parameter.program_bit) != 0) return "the program set it itself";
+  if (parameter.only_creating && !creating) return "the file exists: nothing is allocated anew";
+  return nullptr;
+}
+
+// Calls `visit(parameter, value, reason)` for each setting of this layer.
+template <typename Visit>
+void each(const ListSettings& program, const Decision& decision, bool creating,
+          Visit visit) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    const FileParameter* const parameter = find(decision.settings[i].name);
+    if (parameter == nullptr) continue;
+    visit(*parameter, decision.settings[i].value, why_not(*parameter, program, creating));
+  }
+}
+
+}  // namespace
+
+bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
+                     const Decision& decision, bool creating) noexcept {
+  bool whole = true;
+  each(program, decision, creating,
+       [&](const FileParameter& parameter, const char* value, const char* reason) {
+         if (reason == nullptr) whole = parameter.set(api, fapl, value) && whole;
+       });
+  return whole;
+}
+
+std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,
+                               const Decision& decision, bool creating) noexcept {
+  each(program, decision, creating,
+       [&](const FileParameter& parameter, const char* value, const char* reason) {
+         if (reason == nullptr) hash = hash_text(hash_text(hash, parameter.name), value);
+       });
+  return hash;
+}
+
+void note_file_access(const Hdf5Api& api, Hid opened, const char* path,
+                      const ListSettings& program, const Decision& decision,
+                      bool creating) noexcept {
+  each(program, decision, creating,
+       [&](const FileParameter& parameter, const char* value, const char* reason) {
+         Value wanted, got;
+         parameter.wanted(value, wanted);
+         const bool readable = parameter.get(api, opened, got);
+         if (reason != nullptr) {
+           note_setting(path, parameter.name, value, got.c_str(), Verdict::kRefused, reason);
+         } else if (!readable) {
+           note_setting(path, parameter.name, wanted.c_str(), "", Verdict::kUnverifiable,
+                        "the open file's access list cannot be read");
+         } else if (std::strcmp(wanted.c_str(), got.c_str()) != 0) {
+           note_setting(path, parameter.name, wanted.c_str(), got.c_str(),
+                        Verdict::kWithoutEffect, "HDF5 kept another value");
+         } else {
+           const bool raised = std::strcmp(wanted.c_str(), value) != 0;
+           note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kApplied,
+                        raised ? "threshold raised: the file grows by a quarter at most" : "");
+         }
+       });
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,226 @@
+#include "tuner/hdf5_open.h"
+
+#include <cerrno>
+
+#include "patterndb/decision.h"
+#include "recorder/preload/hdf5_api.h"
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/presence.h"
+#include "tuner/agreement.h"
+#include "tuner/file_access.h"
+#include "tuner/mpiio_hints.h"
+#include "tuner/outcome_notes.h"
+#include "tuner/program_settings.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::Hdf5Api;
+using recorder::Hid;
+using recorder::MpiApi;
+using recorder::OpenState;
+using recorder::Provider;
+using recorder::Word;
+
+// What one open keeps from before to after; private memory, because a decision is larger than
+// OpenState and threads may open at the same time.
+struct OpenInProgress {
+  Decision decision;
+  HintPlan hints;
+  ListSettings program;
+  Hid given_fapl, tuned_fapl;
+  const MpiApi* mpi;  // nullptr: a serial open
+  bool creating, notes;
+  bool failed;  // a list could not be built: nothing was applied
+};
+
+OpenInProgress* in_progress(const OpenState& state) noexcept {
+  return reinterpret_cast<OpenInProgress*>(state.words[0]);
+}
+void forget(OpenState& state) noexcept {
+  recorder::unmap(in_progress(state), sizeof(OpenInProgress));
+  state.words[0] = 0;
+}
+
+// The list to start from where the program's file is opened by HDF5's default driver: a copy
+// of its list, or a fresh one for H5P_DEFAULT. -1 for any other driver: it is left alone.
+Hid serial_list(Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
+  const recorder::QuietProbes quiet(api);
+  const Hid list_class = recorder::file_access_class(hdf5);
+  const Hid fresh = list_class < 0 ? -1 : api.H5Pcreate(list_class);
+  if (fresh < 0 || fapl == 0) return fresh;
+  const bool same_driver = api.H5Pget_driver(fapl) == api.H5Pget_driver(fresh);
+  api.H5Pclose(fresh);
+  return same_driver ? api.H5Pcopy(fapl) : -1;
+}
+
+// Builds the tuned list. With MPI this is collective over the private communicator, because
+// H5Pset_fapl_mpio is; every rank comes here after the same agreement.
+Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
+  const Hid copy = api.H5Pcopy(open.given_fapl);
+  if (copy < 0) return -1;
+  bool good = set_file_access(api, copy, open.program, open.decision, open.creating);
+  if (open.mpi != nullptr && open.hints.wanted.count > 0) {
+    Word info = make_info(*open.mpi, open.program.info, open.hints);
+    // A rank without memory for an MPI_Info still takes part, with the program's hints; the
+    // vote after this call takes the list back everywhere.
+    const Word passed = info == 0 ? open.program.info : info;
+    good = api.H5Pset_fapl_mpio(copy, open.program.private_comm, passed) >= 0 && info != 0 && good;
+    if (info != 0) open.mpi->MPI_Info_free(&info);
+  }
+  if (good) return copy;
+  api.H5Pclose(copy);
+  return -1;
+}
+
+bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
+                        OpenInProgress& open) noexcept {
+  const Word comm = open.program.private_comm;
+  if (!receive_decision(mpi, comm, {path, "hdf5", open.creating, 0, 1, nullptr}, open.decision)) {
+    return false;
+  }
+  open.mpi = &mpi;
+  open.notes = rank_in(mpi, comm) == 0;
+  plan_hints(mpi, open.program.info, open.decision, recorder::run_nodes(), open.hints);
+  std::uint64_t hash = hash_file_access(kHashStart, open.program, open.decision, open.creating);
+  for (int i = 0; i < open.hints.wanted.count; ++i) {
+    hash = hash_text(hash_text(hash, open.hints.wanted.settings[i].name),
+                     open.hints.wanted.settings[i].value);
+  }
+  if (!all_agree(mpi, comm, true, hash)) {
+    open.hints.wanted.count = 0;
+    if (open.notes) {
+      note_decision(path, open.decision);
+      for (int i = 0; i < open.decision.count; ++i) {
+        note_setting(path, open.decision.settings[i].name, open.decision.settings[i].value, "",
+                     Verdict::kRefused, "the ranks would not all apply the same settings");
+      }
+      open.notes = false;
+    }
+    return false;
+  }
+  if (hash == kHashStart) return true;  // agreed that nothing is to be changed
+  open.tuned_fapl = tuned_list(api, open);
+  if (all_agree(mpi, comm, open.tuned_fapl >= 0, 0)) return true;
+  if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  open.failed = true;
+  return true;
+}
+
+bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  FileQuestion question{path, "hdf5", open.creating, 1, 1, nullptr};
+  const std::size_t bytes = ask_database(question, text, sizeof text);
+  if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
+  open.notes = true;
+  if (open.decision.count == 0) return true;
+  open.tuned_fapl = tuned_list(api, open);
+  open.failed = open.tuned_fapl < 0;
+  return true;
+}
+
+// Reads back what the open file really has.
+void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
+                  const OpenInProgress& open) noexcept {
+  const recorder::QuietProbes quiet(api);
+  note_file_access(api, opened, path, open.program, open.decision, open.creating);
+  if (open.mpi == nullptr) {
+    for (int i = 0; i < open.decision.count; ++i) {
+      const Setting& setting = open.decision.settings[i];
+      if (is_hint(setting.name)) {
+        note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
+                     "the file is not opened through MPI-IO");
+      }
+    }
+    return;
+  }
+  void* handle = nullptr;
+  Word mpi_file = 0;
+  if (api.H5Fget_vfd_handle(file, 0, &handle) >= 0 && handle != nullptr) {
+    mpi_file = *static_cast<Word*>(handle);
+  }
+  note_hints(*open.mpi, mpi_file, path, open.decision, open.hints);
+}
+
+}  // namespace
+
+void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) noexcept {
+  Provider* const world = recorder::world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  if (mpi == nullptr) return;
+  ListSettings settings = settings_of(hdf5, fapl);
+  settings.mpio = true;
+  settings.private_comm = private_communicator(*mpi, comm);
+  // store_settings frees what the list held before.
+  Word copy = mpi->constants.info_null;
+  if (((info ^ mpi->constants.info_null) & mpi->constants.handle_mask) != 0) {
+    copy = 0;
+    if (mpi->MPI_Info_dup(info, &copy) != 0) copy = mpi->constants.info_null;
+  }
+  settings.info = copy;
+  store_settings(hdf5, fapl, settings);
+}
+
+void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
+                      OpenState& state) noexcept {
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (api == nullptr) return;
+  auto* const open =
+      static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  // Without memory this rank cannot even vote: too little is left for the program, too.
+  if (open == nullptr) return;
+  state.words[0] = reinterpret_cast<std::uint64_t>(open);
+  open->given_fapl = fapl;
+  open->tuned_fapl = -1;
+  open->creating = creating;
+  open->program = settings_of(hdf5, fapl);
+
+  bool decided = false;
+  if (open->program.mpio) {
+    Provider* const world = recorder::world_provider();
+    const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+    if (mpi != nullptr && open->program.private_comm != 0 &&
+        open->program.private_comm != mpi->constants.comm_null) {
+      decided = decide_with_others(*mpi, *api, path, *open);
+    }
+  } else {
+    open->given_fapl = serial_list(hdf5, *api, fapl);
+    decided = open->given_fapl >= 0 && decide_alone(*api, path, *open);
+    if (open->given_fapl >= 0) api->H5Pclose(open->given_fapl);
+  }
+  if (!decided) {
+    forget(state);
+    return;
+  }
+  if (open->tuned_fapl >= 0) fapl = open->tuned_fapl;
+}
+
+void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
+                     OpenState& state) noexcept {
+  // The file's own access list holds what the program set on the list it passed.
+  OpenInProgress* const open = in_progress(state);
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (open == nullptr || api == nullptr) return;
+  if (file >= 0) inherit_settings(hdf5, file, open->program);
+  // On every rank: reading the access list back duplicates the communicator.
+  const Hid opened = file >= 0 && open->tuned_fapl >= 0 ? api->H5Fget_access_plist(file) : -1;
+  if (open->notes) {
+    note_decision(path, open->decision);
+    if (file < 0 || open->failed) {
+      const char* const why =
+          file < 0 ? "the program's call failed" : "a rank could not build the property list";
+      for (int i = 0; i < open->decision.count; ++i) {
+        note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
+                     Verdict::kRefused, why);
+      }
+    } else {
+      note_outcome(*api, path, file, opened, *open);
+    }
+  }
+  if (opened >= 0) api->H5Pclose(opened);
+  if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
+  forget(state);
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,44 @@
+// Fills recorder's slots: the one place where recorder and tuner are put together.
+#include "recorder/preload/advice.h"
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/process_text.h"
+#include "tuner/agreement.h"
+#include "tuner/database_library.h"
+#include "tuner/hdf5_open.h"
+#include "tuner/mpiio_open.h"
+#include "tuner/program_settings.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::Mode;
+
+void before_finalize(recorder::Provider& provider, const char* trace) noexcept {
+  const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
+  if (mpi != nullptr) free_world_communicator(*mpi);
+  if (trace != nullptr) observe_trace(trace);
+}
+
+// Small serial programs that merely touched a file teach nothing.
+void trace_written(const char* trace) noexcept {
+  if (recorder::hdf5_version()[0] != '\0') observe_trace(trace);
+}
+
+// After recorder's constructor, which reads the configuration.
+__attribute__((constructor(65500))) void install() noexcept {
+  recorder::Advice& advice = recorder::g_advice;
+  const Mode mode = recorder::configuration().mode;
+  if (mode == Mode::kOff) return;
+  advice.before_mpi_finalize = before_finalize;
+  advice.trace_written = trace_written;
+  if (mode != Mode::kTune) return;
+  advice.hdf5_fapl_mpio = follow_fapl_mpio;
+  advice.hdf5_property = follow_property_call;
+  advice.before_hdf5_open = before_hdf5_open;
+  advice.after_hdf5_open = after_hdf5_open;
+  advice.before_mpiio_open = before_mpiio_open;
+  advice.after_mpiio_open = after_mpiio_open;
+}
+
+}  // namespace
+}  // namespace iotune::tuner

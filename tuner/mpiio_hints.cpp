@@ -1,0 +1,124 @@
+#include "tuner/mpiio_hints.h"
+
+#include <cstring>
+
+#include "patterndb/parameters.h"
+#include "recorder/preload/short_text.h"
+#include "tuner/outcome_notes.h"
+#include "tuner/program_settings.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::MpiApi;
+using recorder::ShortText;
+using recorder::Word;
+
+constexpr int kMaxInfoValue = 1024;
+
+bool is_null(const MpiApi& mpi, Word info) noexcept {
+  return ((info ^ mpi.constants.info_null) & mpi.constants.handle_mask) == 0;
+}
+
+bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
+  if (info == 0 || is_null(mpi, info)) return false;
+  char value[kMaxInfoValue + 1];
+  int found = 0;
+  mpi.MPI_Info_get(info, name, kMaxInfoValue, value, &found);
+  return found != 0;
+}
+
+void add(Decision& to, const char* name, const char* value) noexcept {
+  if (to.count == Decision::kMaxSettings || std::strlen(value) >= sizeof to.settings[0].value) {
+    return;
+  }
+  Setting& setting = to.settings[to.count++];
+  std::strncpy(setting.name, name, sizeof setting.name - 1);
+  std::strncpy(setting.value, value, sizeof setting.value - 1);
+}
+
+const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
+  if (program_set(mpi, info, name)) return "the program set it itself";
+  if (user_hints_name(name)) return "the user's hints (ROMIO_HINTS, MPICH_MPIIO_HINTS) set it";
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_hint(const char* name) noexcept {
+  const Parameter* const parameter = find_parameter(name);
+  return parameter != nullptr && (parameter->layer == ParameterLayer::kMpiioHint ||
+                                  parameter->layer == ParameterLayer::kFileSystem);
+}
+
+void plan_hints(const MpiApi& mpi, Word info, const Decision& decision, int nodes,
+                HintPlan& plan) noexcept {
+  std::memset(&plan, 0, sizeof plan);
+  for (int i = 0; i < decision.count; ++i) {
+    const Setting& setting = decision.settings[i];
+    if (!is_hint(setting.name)) continue;
+    plan.refused[i] = why_not(mpi, info, setting.name);
+    if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
+  }
+  const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
+  if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
+      why_not(mpi, info, "cb_config_list") != nullptr) {
+    return;
+  }
+  const std::uint64_t count = recorder::parse_decimal(aggregators);
+  const auto hosts = static_cast<std::uint64_t>(nodes < 1 ? 1 : nodes);
+  ShortText<32> list;
+  list << "*:" << (count + hosts - 1) / hosts;
+  add(plan.wanted, "cb_config_list", list.c_str());
+}
+
+Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
+  Word made = 0;
+  const bool has_program_hints = info != 0 && !is_null(mpi, info);
+  const int result = has_program_hints ? mpi.MPI_Info_dup(info, &made) : mpi.MPI_Info_create(&made);
+  if (result != 0) return 0;
+  for (int i = 0; i < plan.wanted.count; ++i) {
+    const Setting& setting = plan.wanted.settings[i];
+    if (mpi.MPI_Info_set(made, setting.name, setting.value) != 0) {
+      mpi.MPI_Info_free(&made);
+      return 0;
+    }
+  }
+  return made;
+}
+
+void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
+                const HintPlan& plan) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (plan.refused[i] == nullptr) continue;
+    note_setting(path, decision.settings[i].name, decision.settings[i].value, "",
+                 Verdict::kRefused, plan.refused[i]);
+  }
+  Word info = 0;
+  const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
+  for (int i = 0; i < plan.wanted.count; ++i) {
+    const Setting& setting = plan.wanted.settings[i];
+    char got[kMaxInfoValue + 1] = "";
+    int found = 0;
+    if (readable) mpi.MPI_Info_get(info, setting.name, kMaxInfoValue, got, &found);
+    if (!readable) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
+                   "the file's hints cannot be read");
+    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi) {
+      // Open MPI echoes every key, even nonsense.
+      note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
+                   "Open MPI returns what it was given");
+    } else if (found == 0) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
+                   "the MPI-IO of this file system does not know it");
+    } else if (std::strcmp(got, setting.value) != 0) {
+      note_setting(path, setting.name, setting.value, got, Verdict::kWithoutEffect,
+                   "MPI-IO chose another value");
+    } else {
+      note_setting(path, setting.name, setting.value, got, Verdict::kApplied, "");
+    }
+  }
+  if (readable) mpi.MPI_Info_free(&info);
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,32 @@
+// Settings that live in an MPI_Info: ROMIO's hints and striping.
+#pragma once
+
+#include "recorder/preload/mpi_api.h"
+#include "tuner/decision_block.h"
+
+namespace iotune::tuner {
+
+// Hints of one decision as they are to be applied to one open.
+struct HintPlan {
+  // The settings that are hints, less what the program or its user set. cb_nodes brings a
+  // fitting cb_config_list: ROMIO's default of one aggregator a host would undo it.
+  Decision wanted;
+  // Why others were left out, by index of the decision's settings: nullptr, or a reason.
+  const char* refused[Decision::kMaxSettings];
+};
+
+bool is_hint(const char* name) noexcept;
+
+// `info`: the program's hints or info_null. Local.
+void plan_hints(const recorder::MpiApi& mpi, recorder::Word info, const Decision& decision,
+                int nodes, HintPlan& plan) noexcept;
+
+// A new MPI_Info: the program's hints and the plan's. 0 on failure. Local; the caller frees it.
+recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info,
+                         const HintPlan& plan) noexcept;
+
+// Reads the hints of an open file back and notes each as applied or without effect.
+void note_hints(const recorder::MpiApi& mpi, recorder::Word file, const char* path,
+                const Decision& decision, const HintPlan& plan) noexcept;
+
+}  // namespace iotune::tuner

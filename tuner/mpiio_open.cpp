@@ -1,0 +1,80 @@
+#include "tuner/mpiio_open.h"
+
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/presence.h"
+#include "tuner/agreement.h"
+#include "tuner/mpiio_hints.h"
+#include "tuner/outcome_notes.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::MpiApi;
+using recorder::OpenState;
+using recorder::Provider;
+using recorder::Word;
+
+struct OpenInProgress {
+  Decision decision;
+  HintPlan hints;
+  Word tuned_info;
+  bool notes;
+};
+
+constexpr int kModeCreateOfMpich = 1;  // MPI_MODE_CREATE
+
+}  // namespace
+
+void before_mpiio_open(Provider& provider, Word comm, const char* path, int amode, Word& info,
+                       OpenState& state) noexcept {
+  const MpiApi* const mpi = recorder::mpi_api(provider);
+  if (mpi == nullptr || recorder::world_provider() != &provider) return;
+  const Word own = private_communicator(*mpi, comm);
+  if (own == mpi->constants.comm_null) return;
+  auto* const open =
+      static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  if (open == nullptr) return;
+  const bool creating = (amode & kModeCreateOfMpich) != 0;
+  if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
+    recorder::unmap(open, sizeof(OpenInProgress));
+    return;
+  }
+  state.words[0] = reinterpret_cast<std::uint64_t>(open);
+  open->notes = rank_in(*mpi, own) == 0;
+  plan_hints(*mpi, info, open->decision, recorder::run_nodes(), open->hints);
+  std::uint64_t hash = kHashStart;
+  for (int i = 0; i < open->hints.wanted.count; ++i) {
+    hash = hash_text(hash_text(hash, open->hints.wanted.settings[i].name),
+                     open->hints.wanted.settings[i].value);
+  }
+  if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
+  const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
+  if (all_agree(*mpi, own, willing, hash)) {
+    if (open->tuned_info != 0) info = open->tuned_info;
+    return;
+  }
+  if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
+  open->tuned_info = 0;
+  for (int i = 0; i < open->decision.count; ++i) {
+    if (open->hints.refused[i] == nullptr && is_hint(open->decision.settings[i].name)) {
+      open->hints.refused[i] = "the ranks would not all apply the same settings";
+    }
+  }
+  open->hints.wanted.count = 0;
+}
+
+void after_mpiio_open(Provider& provider, const char* path, Word file, int result,
+                      OpenState& state) noexcept {
+  auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
+  const MpiApi* const mpi = recorder::mpi_api(provider);
+  if (open == nullptr || mpi == nullptr) return;
+  if (open->notes) {
+    note_decision(path, open->decision);
+    note_hints(*mpi, result == 0 ? file : 0, path, open->decision, open->hints);
+  }
+  if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
+  recorder::unmap(open, sizeof(OpenInProgress));
+  state.words[0] = 0;
+}
+
+}  // namespace iotune::tuner

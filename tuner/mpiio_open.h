@@ -1,0 +1,13 @@
+// Decision and hints at MPI_File_open, where the program calls it itself.
+#pragma once
+
+#include "recorder/preload/advice.h"
+
+namespace iotune::tuner {
+
+void before_mpiio_open(recorder::Provider& provider, recorder::Word comm, const char* path,
+                       int amode, recorder::Word& info, recorder::OpenState& state) noexcept;
+void after_mpiio_open(recorder::Provider& provider, const char* path, recorder::Word file,
+                      int result, recorder::OpenState& state) noexcept;
+
+}  // namespace iotune::tuner
