@@ -48,23 +48,16 @@ class Case:
         return int(self.pattern.get("ranks", 1))
 
 
-def _numbers(value: Any) -> tuple[int, ...]:
-    """A list of numbers, or the database's '4x1'."""
-    if isinstance(value, str):
-        return tuple(int(part) for part in value.split("x") if part)
-    return tuple(int(part) for part in value or ())
-
-
 def case_of_row(row: Mapping[str, Any]) -> Case:
     """A case out of a row of Database.untrained()."""
     pattern = dict(row["pattern"])
     return Case(
-        id=int(row.get("id", pattern.get("id", 0))),
+        id=int(pattern["id"]),
         pattern=pattern,
-        platform={str(name): str(value) for name, value in dict(row["platform"]).items()},
-        trace=str(row.get("trace", "")),
-        file=str(row.get("file_path", row.get("file", ""))),
-        datasets=int(row.get("datasets", 1)),
+        platform=dict(row["platform"]),
+        trace=str(row["trace"]),
+        file=str(row["file"]),
+        datasets=int(row["datasets"]),
     )
 
 
@@ -165,12 +158,12 @@ def stored_pattern(case: Case) -> StoredPattern:
         write=case.write,
         distributions=names,
         counts=counts,
-        grid=_numbers(pattern.get("grid")),
-        dims=_numbers(pattern.get("dataset_dims")),
+        grid=tuple(pattern.get("grid", ())),
+        dims=tuple(pattern.get("dataset_dims", ())),
         element_bytes=int(pattern["element_bytes"]),
         ranks=case.ranks,
         collective=pattern.get("mode") == "collective",
-        chunk=_numbers(pattern.get("chunk")),
+        chunk=tuple(pattern.get("chunk", ())),
         filters=int(pattern.get("filters", 0)),
     )
 
@@ -185,7 +178,7 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         distributions=tuple(names),
         ranks=case.ranks,
         file_bytes=plan_bytes(plan),
-        chunk=_numbers(case.pattern.get("chunk")),
+        chunk=tuple(case.pattern.get("chunk", ())),
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
     )

@@ -7,7 +7,6 @@ where the extension is missing.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
 import json
 import os
@@ -18,7 +17,6 @@ from types import ModuleType
 from typing import Any, cast
 
 from iotune.errors import Error
-from iotune.preload import DATABASE_LIBRARY, find_library
 
 
 def _native() -> ModuleType:
@@ -29,10 +27,10 @@ def _native() -> ModuleType:
 
 
 @contextlib.contextmanager
-def _as_error(native: ModuleType) -> Iterator[None]:
+def _as_error() -> Iterator[None]:
     try:
         yield
-    except native.Error as problem:
+    except RuntimeError as problem:  # _core.Error is one
         raise Error(" ".join(str(problem).split())) from None
     except OSError as problem:
         raise Error(str(problem)) from None
@@ -67,7 +65,7 @@ def calls(
 ) -> list[Call]:
     """Calls in time order; the filters are joined by "and"; `limit` counts from the first."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         rows = native.calls(os.fspath(path), rank=rank, layer=layer, file=file, limit=limit)
     return [_call(row) for row in rows]
 
@@ -82,14 +80,14 @@ def _call(row: dict[str, Any]) -> Call:
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return cast("dict[str, Any]", json.loads(native.summarize(os.fspath(path))))
 
 
 def processes(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """What each process of the trace said of itself (FORMAT.md, PROCESS and END)."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return [dict(row) for row in native.processes(os.fspath(path))]
 
 
@@ -100,7 +98,7 @@ def join(
 ) -> dict[str, Any]:
     """Join process buffers into the trace `out`; `remove` unlinks those that were joined."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         paths = [os.fspath(buffer) for buffer in buffers]
         return dict(native.join(paths, os.fspath(out), remove=remove))
 
@@ -108,45 +106,42 @@ def join(
 def parse_descriptor(text: str) -> dict[str, Any]:
     """A descriptor's dimensions. Raises Error that names the first fault of the text."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return cast("dict[str, Any]", json.loads(native.parse_descriptor(text)))
 
 
 def parameters() -> list[dict[str, Any]]:
     """Every parameter that can be set: name, unit, range, layer, gate."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return cast("list[dict[str, Any]]", _decoded(native.parameters()))
 
 
 def config_xml(settings: dict[str, str]) -> str:
     """H5Tuner's XML, as IOTUNE_CONFIG takes it."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return cast(str, native.write_config_xml(json.dumps(settings)))
 
 
 def default_database() -> Path:
     """IOTUNE_DB or the user's own pattern database."""
     native = _native()
-    with _as_error(native):
+    with _as_error():
         return Path(native.default_db_path())
+
+
+def fault_of_setting(name: str, value: str) -> str | None:
+    """What is wrong with a setting, as the end of a sentence; None where it is valid."""
+    native = _native()
+    return cast("str | None", native.validate_setting(name, value))
 
 
 def observe(trace: str | os.PathLike[str]) -> None:
     """Leave an observation of the run in the user's spool, for whoever asks the database next."""
-    library = find_library(DATABASE_LIBRARY)
-    if library is None:
-        raise Error(f"{DATABASE_LIBRARY} is not installed")
-    try:
-        entry = ctypes.CDLL(str(library)).iotune_observe
-    except (OSError, AttributeError) as problem:
-        raise Error(f"{library}: {problem}") from None
-    entry.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
-    entry.restype = ctypes.c_int
-    message = ctypes.create_string_buffer(1024)
-    if entry(os.fsencode(trace), message, len(message)) != 0:
-        raise Error(message.value.decode(errors="replace") or "no observation could be left")
+    native = _native()
+    with _as_error():
+        native.observe(os.fspath(trace))
 
 
 def _decoded(value: Any) -> Any:
@@ -158,48 +153,49 @@ class Database:
     """The pattern database. The user's spool is folded in where it may be written."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
-        self._core = _native()
-        with _as_error(self._core):
-            self._db = self._core.PatternDb(None if path is None else os.fspath(path), read_only)
+        native = _native()
+        with _as_error():
+            self._db = native.PatternDb(None if path is None else os.fspath(path), read_only)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        with _as_error(self._core):
+        with _as_error():
             return _decoded(getattr(self._db, method)(*arguments))
 
-    def list(self) -> Any:
-        """One row per pattern that a workload showed."""
-        return self._ask("list")
+    def patterns(self) -> dict[str, Any]:
+        """`patterns`, each with its `workloads` and its newest `answers` per platform."""
+        return cast("dict[str, Any]", self._ask("list"))
 
-    def show(self, row: int) -> Any:
-        """Everything known of one pattern: settings, tunings, observations."""
-        return self._ask("show", row)
+    def show(self, pattern: int) -> dict[str, Any]:
+        """One pattern with all evidence: also its `history` and what was `measured`."""
+        return cast("dict[str, Any]", self._ask("show", pattern))
 
-    def query(self, descriptor: str, element_bytes: int | None = None) -> Any:
-        """Settings for a descriptor, nearest first, with their evidence."""
-        return self._ask("query", descriptor, element_bytes)
+    def query(self, descriptor: str, element_bytes: int | None = None) -> dict[str, Any]:
+        """`patterns` that match, each with all evidence."""
+        return cast("dict[str, Any]", self._ask("query", descriptor, element_bytes))
 
-    def add_tuning(self, tuning: dict[str, Any]) -> Any:
-        """Store a tuning; see docs/commands.md, `iotune db add`, for its fields."""
-        return self._ask("add_tuning", json.dumps(tuning))
+    def add_tuning(self, tuning: dict[str, Any]) -> int:
+        """Add an answer (iotune.tunings.tuning_json); returns its row."""
+        return int(self._ask("add_tuning", json.dumps(tuning)))
 
-    def import_json(self, text: str) -> Any:
-        """Merge what export_json of another database gave."""
-        return self._ask("import_json", text)
+    def import_json(self, text: str, source: str) -> dict[str, Any]:
+        """Merge another database's export, all or nothing; returns counts of what was new."""
+        return cast("dict[str, Any]", self._ask("import_json", text, source))
 
     def export_json(self) -> str:
         """The whole database as JSON."""
-        with _as_error(self._core):
-            value = self._db.export_json()
-        return value if isinstance(value, str) else json.dumps(value, indent=1)
+        with _as_error():
+            return cast(str, self._db.export_json())
 
-    def ingest(self, spool: str | None = None) -> Any:
-        """Fold a spool directory's observations in, each exactly once."""
-        return self._ask("ingest", spool)
+    def ingest(self, spool: str | None = None) -> dict[str, Any]:
+        """Fold a spool directory's observations in; counts, and `faults` in words."""
+        return cast("dict[str, Any]", self._ask("ingest", spool))
 
-    def untrained(self) -> Any:
-        """Patterns without a trusted answer on this platform."""
-        return self._ask("untrained")
+    def untrained(self) -> list[dict[str, Any]]:
+        """Patterns that lack an answer, with the run to train from."""
+        return cast("list[dict[str, Any]]", self._ask("untrained")["untrained"])
 
-    def observations(self, workload: dict[str, Any]) -> Any:
-        """What runs of a workload (program, file, ranks, nodes) took."""
-        return self._ask("observations", json.dumps(workload))
+    def observations(self, workload: dict[str, Any]) -> list[dict[str, Any]]:
+        """What runs of a workload (program, file, ranks, nodes) took, per platform and settings."""
+        with _as_error():
+            answer = self._db.observations(workload=json.dumps(workload))
+        return cast("list[dict[str, Any]]", _decoded(answer)["measured"])

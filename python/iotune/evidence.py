@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,13 +20,8 @@ class Comparison:
     default_runs: int = 0
     tuned_seconds: float | None = None
     tuned_runs: int = 0
-
-    @property
-    def ratio(self) -> float | None:
-        """How many times faster than default; above 1 is better."""
-        if self.default_seconds and self.tuned_seconds:
-            return self.default_seconds / self.tuned_seconds
-        return None
+    # How many times faster than default, by rates; above 1 is better.
+    ratio: float | None = None
 
 
 def effective_settings(file: FilePattern) -> dict[str, str]:
@@ -42,46 +36,46 @@ def effective_settings(file: FilePattern) -> dict[str, str]:
 def compare_with_default(
     database: Database | None, run: RunSummary, file: FilePattern
 ) -> Comparison:
-    """Compare the file's seconds, and its like's, with the default runs of the same workload.
+    """Compare runs of the file's workload with its settings with those of default settings.
 
-    Only observations of the same number of bytes count: another size is another time.
+    Runs on another MPI, HDF5 or file system do not count. A workload's runs may differ in
+    size, so the ratio is one of rates and not of seconds.
     """
     if database is None:
         return Comparison()
     workload = {
-        "program": os.path.basename(run.program),
+        "program": os.path.basename(run.program or run.program_name),
         "file": file.masked_name,
         "ranks": run.ranks,
         "nodes": run.nodes,
     }
     try:
-        observations = database.observations(workload)
+        groups = [
+            one
+            for one in database.observations(workload)
+            if (one["platform"]["mpi"], one["platform"]["hdf5"]) == (run.mpi, run.hdf5)
+        ]
     except Error:
         return Comparison()
     settings = effective_settings(file)
-    canonical = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
-    same_size = [one for one in observations if _bytes(one) in (0, file.bytes)]
-    default = [float(one["seconds"]) for one in same_size if not _settings(one)]
-    tuned = [
-        float(one["seconds"]) for one in same_size if canonical and _settings(one) == canonical
-    ]
-    if settings and not tuned:
-        tuned = [file.io_seconds]
+    wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
+    tuned = _newest([one for one in groups if wanted and one["settings_text"] == wanted])
+    platform = tuned["platform"] if tuned else None
+    default = _newest(
+        [one for one in groups if not one["settings_text"] and platform in (None, one["platform"])]
+    )
     return Comparison(
-        statistics.median(default) if default else None,
-        len(default),
-        statistics.median(tuned) if tuned else None,
-        len(tuned),
+        default_seconds=float(default["median_seconds"]) if default else None,
+        default_runs=int(default["runs"]) if default else 0,
+        tuned_seconds=float(tuned["median_seconds"]) if tuned else None,
+        tuned_runs=int(tuned["runs"]) if tuned else 0,
+        ratio=_rate(tuned) / _rate(default) if tuned and default and _rate(default) else None,
     )
 
 
-def _settings(observation: Mapping[str, Any]) -> str:
-    value = observation.get("settings", "")
-    if isinstance(value, Mapping):
-        return ";".join(f"{name}={value[name]}" for name in sorted(value))
-    return str(value or "")
+def _newest(groups: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return max(groups, key=lambda one: float(one["last_at"]), default=None)
 
 
-def _bytes(observation: Mapping[str, Any]) -> int:
-    written = int(observation.get("bytes_written", 0))
-    return written + int(observation.get("bytes_read", 0))
+def _rate(group: Mapping[str, Any]) -> float:
+    return float(group["median_bytes_per_second"] or 0.0)

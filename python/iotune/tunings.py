@@ -6,6 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# Of a row of the database what makes a pattern.
+PATTERN_FIELDS = (
+    "descriptor", "op", "element_bytes", "ranks", "grid", "mode", "chunk", "filters",
+    "dataset_dims",
+)  # fmt: skip
+
 
 def pattern_json(
     descriptor: str,

@@ -224,7 +224,7 @@ def test_without_a_trace_the_stored_pattern_is_replayed(
     # given
     monkeypatch.setattr(cases, "distributions", lambda text: (("CYCLIC",), (4,)))
     pattern = {"descriptor": "<1D,(CYCLIC),(4)>", "op": "write", "element_bytes": 8, "ranks": 2,
-               "grid": "2", "dataset_dims": "8", "mode": "collective"}  # fmt: skip
+               "grid": [2], "dataset_dims": [8], "mode": "collective"}  # fmt: skip
     case = Case(1, pattern, {}, trace=str(tmp_path / "gone.iotrace"), datasets=3)
     # when
     plan = cases.plan_of_case(case)

@@ -177,14 +177,14 @@ def test_an_untrained_run_is_explained(trace: Path) -> None:
 
 
 def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # given two default runs, a tuned one, and default runs of another size
+    # given two default runs and a tuned one, and some on another platform
     with_file(monkeypatch, TUNED)
-    size = {"bytes_written": FILE["bytes_written"], "bytes_read": 0}
+    here = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "host_class": "x86_64"}
     FakeDatabase.rows = [
-        {**size, "seconds": 1.0, "settings": ""},
-        {**size, "seconds": 2.0, "settings": ""},
-        {**size, "seconds": 0.5, "settings": "romio_cb_write=disable"},
-        {**size, "seconds": 99.0, "settings": "", "bytes_written": 1},
+        measured(here, "", 2, 1.5, 1e6),
+        measured(here, "romio_cb_write=disable", 1, 0.5, 3e6),
+        measured({**here, "filesystem": "tmpfs"}, "", 9, 0.1, 9e9),
+        measured({**here, "mpi": "Open MPI"}, "", 9, 0.1, 9e9),
     ]
     # when
     text = typed("explain").stdout
@@ -194,6 +194,15 @@ def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "applied" in text and "refused" in text and "the program set it" in text
     assert "3.00x" in text
     assert (file["default_seconds"], file["default_runs"], file["gain"]) == (1.5, 2, 3.0)
+
+
+def measured(
+    platform: dict[str, str], settings: str, runs: int, seconds: float, rate: float
+) -> dict[str, Any]:
+    return {
+        "platform": platform, "settings_text": settings, "runs": runs, "files": runs,
+        "median_seconds": seconds, "median_bytes_per_second": rate, "gain": None, "last_at": 1.0,
+    }  # fmt: skip
 
 
 def test_without_a_database_the_rest_is_explained(

@@ -65,9 +65,7 @@ def test_a_link_to_another_place_is_replaced(installation: Path, tmp_path: Path)
     assert os.path.samefile(path, installation / preload.LIBRARY)
 
 
-def test_a_directory_that_others_may_write_is_refused(
-    installation: Path, tmp_path: Path
-) -> None:
+def test_a_directory_that_others_may_write_is_refused(installation: Path, tmp_path: Path) -> None:
     # given
     (tmp_path / "private").mkdir(mode=0o700)
     (tmp_path / "private").chmod(0o777)

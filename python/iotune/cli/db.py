@@ -4,6 +4,7 @@ Without --db it is IOTUNE_DB's, else $XDG_DATA_HOME/iotune/patterns.db. What run
 spool is folded in first where the database can be written.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
+from iotune.models.candidates import parse_candidate
+from iotune.tunings import PATTERN_FIELDS, pattern_json, tuning_json
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -33,8 +36,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 def opened(db: Optional[Path], read_only: bool = False) -> core.Database:
     """The database, with the spool folded in where that can be done."""
-    path = None if db is None else str(db.absolute())
-    database = core.Database(path, read_only)
+    named = os.environ.get("IOTUNE_DB", "") if db is None else str(db)
+    if named == "none":
+        raise Error("there is no database: it was named 'none'")
+    database = core.Database(None if db is None else str(db.absolute()), read_only)
     if not read_only:
         try:
             database.ingest()
@@ -43,78 +48,92 @@ def opened(db: Optional[Path], read_only: bool = False) -> core.Database:
     return database
 
 
-def settings_text(settings: object) -> str:
-    """Settings in one line, whichever way they come; a dash for the default."""
-    if isinstance(settings, Mapping):
-        return ";".join(f"{name}={settings[name]}" for name in sorted(settings)) or "–"
-    return str(settings or "") or "–"
+def settings_text(settings: Mapping[str, str]) -> str:
+    """Settings in one line; a dash for the default."""
+    return ";".join(f"{name}={settings[name]}" for name in sorted(settings)) or "–"
 
 
-def gain_text(row: Mapping[str, Any]) -> str:
-    """A gain with its interval: 3.2x (2.8 to 3.9)."""
-    if row.get("gain") is None:
+def gain_text(answer: Mapping[str, Any]) -> str:
+    """A gain with its interval: 3.20x (2.80 to 3.90)."""
+    if answer.get("gain") is None:
         return "–"
-    text = f"{float(row['gain']):.2f}x"
-    if row.get("low") is not None and row.get("high") is not None:
-        text += f" ({float(row['low']):.2f} to {float(row['high']):.2f})"
+    text = f"{answer['gain']:.2f}x"
+    if answer.get("low") is not None and answer.get("high") is not None:
+        text += f" ({answer['low']:.2f} to {answer['high']:.2f})"
     return text
 
 
-def _rows(answer: Any) -> list[dict[str, Any]]:
-    """The rows of an answer, whether it is a list or an object that holds one."""
-    if isinstance(answer, Mapping):
-        for value in answer.values():
-            if isinstance(value, list):
-                return [dict(row) for row in value]
-        return []
-    return [dict(row) for row in answer]
-
-
-_PATTERN_COLUMNS = [
+_COLUMNS = [
     Column("id", number=True),
     Column("pattern"),
     Column("operation"),
     Column("mode"),
     Column("ranks", number=True),
+    Column("seen in"),
+    Column("platform"),
     Column("state"),
     Column("settings"),
     Column("gain"),
-    Column("observations", number=True),
 ]
 
 
-def _pattern_row(row: Mapping[str, Any]) -> list[str]:
-    return [
-        str(row.get("id", "")),
-        str(row.get("descriptor", "")),
-        str(row.get("op", "")),
-        str(row.get("mode", "")),
-        str(row.get("ranks", "")),
-        str(row.get("state", "untrained")),
-        settings_text(row.get("settings")),
-        gain_text(row),
-        str(row.get("observations", 0)),
+def _rows(pattern: Mapping[str, Any]) -> list[list[str]]:
+    """A row per platform with an answer; one row where there is none."""
+    seen = [f"{one['program']} {one['file']}" for one in pattern["workloads"]]
+    start = [
+        str(pattern["id"]),
+        pattern["descriptor"],
+        pattern["op"],
+        pattern["mode"],
+        str(pattern["ranks"]),
+        seen[0] + (f" and {len(seen) - 1} more" if len(seen) > 1 else "") if seen else "–",
     ]
+    if not pattern["answers"]:
+        return [[*start, "–", "untrained", "–", "–"]]
+    return [
+        [
+            *start,
+            _cell(answer["platform"]),
+            answer["state"],
+            settings_text(answer["settings"]),
+            gain_text(answer),
+        ]
+        for answer in pattern["answers"]
+    ]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(str(one) for one in value.values() if one != "") or "–"
+    if isinstance(value, list):
+        return "x".join(str(one) for one in value) or "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "–" if value is None or value == "" else str(value)
+
+
+def _table(patterns: Sequence[Mapping[str, Any]]) -> None:
+    table(_COLUMNS, [row for pattern in patterns for row in _rows(pattern)])
 
 
 @app.command("list")
 @errors_in_one_line
 def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     """List every pattern, its state and its best settings."""
-    answer = opened(db).list()
-    rows = _rows(answer)
+    answer = opened(db).patterns()
+    patterns = answer["patterns"]
     if as_json:
         print_json(answer)
-    elif rows:
-        table(_PATTERN_COLUMNS, [_pattern_row(row) for row in rows])
+    elif patterns:
+        _table(patterns)
     else:
-        say("the database is empty: no run was observed yet")
-    if not rows:
+        say(f"{answer['database']} is empty: no run was observed yet")
+    if not patterns:
         next_command("iotune", "run", "--", "mpirun", "-n", "4", "./program")
-    elif any(row.get("state", "untrained") == "untrained" for row in rows):
+    elif any(pattern["workloads"] and not pattern["answers"] for pattern in patterns):
         next_command("iotune", "train")
     else:
-        next_command("iotune", "db", "show", str(rows[0].get("id", 1)))
+        next_command("iotune", "db", "show", str(patterns[0]["id"]))
 
 
 @app.command()
@@ -129,37 +148,29 @@ def show(
     if as_json:
         print_json(answer)
     else:
-        _print_nested(answer, 0)
-    next_command("iotune", "db", "export")
+        _print_pattern(answer)
+    next_command("iotune", "db", "query", answer["descriptor"])
 
 
-def _print_nested(value: Any, depth: int) -> None:
-    """An object as indented lines; lists of objects as tables."""
-    indent = "  " * depth
-    for name, item in value.items():
-        if isinstance(item, Mapping):
-            data(f"{indent}{name}")
-            _print_nested(item, depth + 1)
-        elif isinstance(item, Sequence) and item and isinstance(item[0], Mapping):
-            data(f"{indent}{name}")
-            titles = [key for key, cell in item[0].items() if not isinstance(cell, Mapping)]
-            table(
-                [Column(title) for title in titles],
-                [[_cell(row.get(title)) for title in titles] for row in item],
-                indent=2 * (depth + 1),
-            )
-        else:
-            data(f"{indent}{name}: {_cell(item)}")
+_EVIDENCE = {
+    "workloads": ("program", "file", "ranks", "nodes", "dataset", "datasets", "repeats"),
+    "history": ("id", "state", "settings_text", "gain", "low", "high", "rounds", "source",
+                "platform"),
+    "measured": ("settings_text", "runs", "files", "median_seconds", "median_bytes_per_second",
+                 "gain", "platform"),
+}  # fmt: skip
 
 
-def _cell(value: Any) -> str:
-    if value is None or value == "":
-        return "–"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, list):
-        return "x".join(str(one) for one in value)
-    return str(value)
+def _print_pattern(pattern: Mapping[str, Any]) -> None:
+    for name, value in pattern.items():
+        if name not in (*_EVIDENCE, "answers"):
+            data(f"{name:<14}{_cell(value)}")
+    for name, titles in _EVIDENCE.items():
+        if pattern[name]:
+            data(f"\n{name}")
+            columns = [Column(title.replace("_", " ").replace(" text", "")) for title in titles]
+            rows = [[_cell(row[title]) for title in titles] for row in pattern[name]]
+            table(columns, rows, indent=2)
 
 
 @app.command()
@@ -175,28 +186,16 @@ def query(
     as_json: JsonOption = False,
 ) -> None:
     """Ask for the settings of a pattern and their evidence."""
-    core.parse_descriptor(descriptor)
     answer = opened(db).query(descriptor, element_bytes)
-    rows = _rows(answer)
+    patterns = answer["patterns"]
     if as_json:
         print_json(answer)
-    elif rows:
-        columns = [*_PATTERN_COLUMNS[:-1], Column("rounds", number=True), Column("distance", True)]
-        table(
-            columns,
-            [
-                [
-                    *_pattern_row(row)[:-1],
-                    str(row.get("rounds", "–")),
-                    f"{float(row.get('distance', 0)):.3g}",
-                ]
-                for row in rows
-            ],
-        )
+    elif patterns:
+        _table(patterns)
     else:
-        say(f"nothing is known of {descriptor}")
-    if rows:
-        next_command("iotune", "db", "show", str(rows[0].get("id", 1)))
+        say(f"nothing is known of {answer['query']}")
+    if patterns:
+        next_command("iotune", "db", "show", str(patterns[0]["id"]))
     else:
         next_command("iotune", "train", why="after a run that showed the pattern")
 
@@ -204,13 +203,15 @@ def query(
 @app.command()
 @errors_in_one_line
 def add(
-    descriptor: Annotated[str, typer.Argument(help="The pattern, as `iotune show` prints it.")],
-    settings: Annotated[
-        str, typer.Argument(help="'name=value;name=value'; '' for default-is-best.")
+    pattern: Annotated[
+        str, typer.Argument(help="An ID of `iotune db list`; or a descriptor, with the options.")
     ],
-    element_bytes: Annotated[int, typer.Option(min=1, help="Bytes of an element.")],
-    dims: Annotated[str, typer.Option(help="The dataset's dimensions: 24x24.")],
-    grid: Annotated[str, typer.Option(help="Ranks per dimension: 4x1.")],
+    settings: Annotated[str, typer.Argument(help="'name=value;name=value'; '': default is best.")],
+    element_bytes: Annotated[
+        Optional[int], typer.Option(min=1, help="Of a descriptor: bytes of an element.")
+    ] = None,
+    dims: Annotated[Optional[str], typer.Option(help="The dataset's dimensions: 24x24.")] = None,
+    grid: Annotated[Optional[str], typer.Option(help="Ranks per dimension: 4x1.")] = None,
     op: Annotated[str, typer.Option(help="write or read.")] = "write",
     mode: Annotated[str, typer.Option(help="collective or independent.")] = "collective",
     filesystem: Annotated[str, typer.Option(help="Of the platform: ext4, lustre …")] = "",
@@ -219,14 +220,57 @@ def add(
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Store settings for a pattern that were found elsewhere, without a measurement."""
-    from iotune.models.candidates import parse_candidate
-    from iotune.tunings import pattern_json, tuning_json
+    """Store settings that were found elsewhere, without a measurement.
 
-    core.parse_descriptor(descriptor)
+    For a pattern of the list they hold on every platform on which it was seen; for a descriptor
+    on the platform that the options name.
+    """
+    wanted = _settings(settings)
+    database = opened(db)
+    if pattern.isdigit():
+        known = database.show(int(pattern))
+        subject = {name: known[name] for name in PATTERN_FIELDS}
+        platforms = {_cell(one["platform"]): one["platform"] for one in known["measured"]}
+        if not platforms:
+            raise Error(f"pattern {pattern} was seen on no platform yet: give its descriptor")
+    else:
+        if element_bytes is None or dims is None or grid is None or not filesystem:
+            raise typer.BadParameter(
+                "a descriptor needs --element-bytes, --dims, --grid and --filesystem"
+            )
+        subject = _described(pattern, element_bytes, dims, grid, op, mode)
+        platforms = {"": {"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}}
+    rows = [
+        database.add_tuning(tuning_json(subject, platform, wanted, source="by hand"))
+        for platform in platforms.values()
+    ]
+    if as_json:
+        print_json({"rows": rows})
+    else:
+        say(f"stored {settings_text(wanted)} for {subject['descriptor']}, {_numbers(rows)}")
+    next_command("iotune", "db", "query", subject["descriptor"])
+
+
+def _settings(text: str) -> dict[str, str]:
     try:
-        wanted = parse_candidate(settings).settings if settings.strip() else {}
-        pattern = pattern_json(
+        wanted = parse_candidate(text).settings if text.strip() else {}
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    for name, value in wanted.items():
+        fault = core.fault_of_setting(name, value)
+        if fault:
+            raise typer.BadParameter(f"{name}={value} {fault}")
+    return wanted
+
+
+def _described(
+    descriptor: str, element_bytes: int, dims: str, grid: str, op: str, mode: str
+) -> dict[str, Any]:
+    core.parse_descriptor(descriptor)
+    if op not in ("write", "read"):
+        raise typer.BadParameter(f"'{op}' is neither write nor read", param_hint="--op")
+    try:
+        return pattern_json(
             descriptor=descriptor,
             write=op == "write",
             element_bytes=element_bytes,
@@ -236,13 +280,6 @@ def add(
         )
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
-    platform = {"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}
-    answer = opened(db).add_tuning(tuning_json(pattern, platform, wanted, source="by hand"))
-    if as_json:
-        print_json(answer)
-    else:
-        say(f"stored {settings_text(wanted)} for {descriptor}")
-    next_command("iotune", "db", "query", descriptor)
 
 
 def _sizes(text: str) -> list[int]:
@@ -250,6 +287,10 @@ def _sizes(text: str) -> list[int]:
     if any(size < 1 for size in sizes):
         raise ValueError(f"'{text}' is not sizes joined by x")
     return sizes
+
+
+def _numbers(rows: list[int]) -> str:
+    return "row " + ", ".join(str(row) for row in rows)
 
 
 @app.command("import")
@@ -264,7 +305,7 @@ def import_file(
         text = sys.stdin.read() if str(file) == "-" else file.read_text()
     except (OSError, UnicodeDecodeError) as problem:
         raise Error(f"{file}: {problem}") from None
-    answer = opened(db).import_json(text)
+    answer = opened(db).import_json(text, str(file))
     if as_json:
         print_json(answer)
     else:

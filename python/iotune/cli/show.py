@@ -53,7 +53,8 @@ def command(
     calls: Annotated[bool, typer.Option("--calls", help="The calls instead of patterns.")] = False,
     rank: Annotated[Optional[int], typer.Option(help="Calls of this rank only.")] = None,
     layer: Annotated[
-        Optional[str], typer.Option(help="Calls of this layer only: hdf5, mpiio, posix, stdio, iotune.")
+        Optional[str],
+        typer.Option(help="Only hdf5, mpiio, posix, stdio or iotune."),
     ] = None,
     file: Annotated[
         Optional[str], typer.Option("--file", help="Only files whose path holds this text.")

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from iotune import core
 from iotune.cli.db import opened, settings_text
 from iotune.cli.output import (
     Column,
@@ -102,9 +103,15 @@ def command(
 
 def _chosen(texts: list[str]) -> tuple[Candidate, ...]:
     try:
-        return tuple(parse_candidate(text) for text in texts)
+        found = tuple(parse_candidate(text) for text in texts)
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="--candidates") from None
+    for candidate in found:
+        for name, value in candidate.settings.items():
+            fault = core.fault_of_setting(name, value)
+            if fault:
+                raise typer.BadParameter(f"{name}={value} {fault}", param_hint="--candidates")
+    return found
 
 
 class _Bar:
