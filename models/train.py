@@ -26,8 +26,8 @@ from iotune.locations import buffer_root, new_run_id
 from iotune.mpi import Mpi
 from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
-from iotune.preload import YIELD_LIBRARY, find_library, preload_path
-from iotune.replayer import run_plan, scratch_directory
+from iotune.preload import loadable, preload_path
+from iotune.replayer import find_yield_shim, run_plan, scratch_directory
 from iotune.storage import filesystem_of
 from iotune.trace import open_trace
 from iotune.tunings import tuning_json
@@ -106,8 +106,9 @@ class _Bench:
         self.notes: list[str] = []
         self.preload = preload_path()
         if case.ranks > (os.cpu_count() or 1):
-            if find_library(YIELD_LIBRARY):
-                self.preload += ":" + preload_path(YIELD_LIBRARY)
+            shim = find_yield_shim()
+            if shim is not None:
+                self.preload += ":" + loadable(shim)
                 self.notes.append("more ranks than cores: all arms carry the yield shim")
             else:
                 self.notes.append(
@@ -137,11 +138,12 @@ class _Bench:
             if not config.exists():
                 config.write_text(core.config_xml(dict(settings)))
             variables["IOTUNE_CONFIG"] = str(config)
+        # The user's own filters would hide the replay, and hints win over every candidate.
         base = {
             key: value
             for key, value in os.environ.items()
-            # The user's own hints would win over every candidate.
-            if key not in ("ROMIO_HINTS", "IOTUNE_CONFIG", "MPICH_MPIIO_HINTS")
+            if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
+            and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
         }
         environment = preload_environment(base, self.preload, variables)
         result = run_plan(

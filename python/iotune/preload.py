@@ -35,16 +35,23 @@ def find_library(name: str) -> Path | None:
 
 
 def preload_path(name: str = LIBRARY) -> str:
-    """The path to put into LD_PRELOAD.
+    """The path of an installed library for LD_PRELOAD; see loadable().
 
-    The dynamic linker splits LD_PRELOAD at spaces and colons. Where the library's path has
-    one, a link to its *directory* is made, so that what lies beside it is still beside it.
     Raises Error where the library is missing or no link can be made.
     """
     library = find_library(name)
     if library is None:
         looked = ", ".join(str(directory) for directory in library_directories())
         raise Error(f"{name} is not installed (looked in {looked}); reinstall iotune")
+    return loadable(library)
+
+
+def loadable(library: Path) -> str:
+    """A path of `library` that LD_PRELOAD can take.
+
+    The dynamic linker splits LD_PRELOAD at spaces and colons. Where the library's path has
+    one, a link to its *directory* is made, so that what lies beside it is still beside it.
+    """
     if not set(" :\t\n") & set(str(library)):
         return str(library)
     link = _link_to(library.parent)

@@ -17,7 +17,7 @@ from pathlib import Path
 from iotune.errors import Error
 from iotune.locations import cache_dir, make_private
 from iotune.mpi import Mpi, hdf5_flags
-from iotune.preload import library_directories
+from iotune.preload import YIELD_LIBRARY, find_library, library_directories
 
 NAME = "iotune-replay"
 
@@ -59,46 +59,60 @@ def _sources() -> list[Path]:
 
 def _compiled(mpi: Mpi) -> Path:
     sources = _sources()
-    folder = sources[0].parent
     if mpi.compiler is None:
         raise Error(
             f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC, or a replayer that is "
             "built already in IOTUNE_REPLAY"
         )
-    flags = hdf5_flags(mpi)
+    return _built(NAME, mpi.compiler, ["-O2", f"-I{sources[0].parent}"], sources, hdf5_flags(mpi))
+
+
+def find_yield_shim() -> Path | None:
+    """The preload that keeps MPICH from burning its time slice, built where it is missing.
+
+    None where there is no compiler: figures of more ranks than cores then measure spinning.
+    """
+    found = find_library(YIELD_LIBRARY)
+    if found is not None:
+        return found
+    source = Path(__file__).parent / "kernels_src" / "yield_shim.c"
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or not source.is_file():
+        return None
+    try:
+        return _built(YIELD_LIBRARY, compiler, ["-O2", "-fPIC", "-shared"], [source], ["-ldl"])
+    except Error:
+        return None
+
+
+def _built(
+    name: str,
+    compiler: str,
+    flags: Sequence[str],
+    sources: Sequence[Path],
+    libraries: Sequence[str],
+) -> Path:
+    """A program of the cache, compiled where this compiler has not compiled these sources yet."""
     key = hashlib.sha256()
-    for part in sorted(folder.glob("*.[ch]")):
+    for part in sorted(sources[0].parent.glob("*.[ch]")):
         key.update(part.read_bytes())
-    key.update("\0".join([os.path.realpath(mpi.compiler), *flags]).encode())
-    key.update(_version(mpi.compiler))
+    key.update("\0".join([os.path.realpath(compiler), *flags, *libraries]).encode())
+    # What tells two MPIs behind one compiler wrapper apart.
+    key.update(subprocess.run([compiler, "-show"], capture_output=True, check=False).stdout)
     directory = make_private(cache_dir())
-    program = directory / f"{NAME}-{key.hexdigest()[:16]}"
+    stem, dot, suffix = name.partition(".")
+    program = directory / f"{stem}-{key.hexdigest()[:16]}{dot}{suffix}"
     if os.access(program, os.X_OK):
         return program
     fresh = directory / f".{program.name}.{secrets.token_hex(4)}"
-    command = [
-        mpi.compiler,
-        "-O2",
-        "-std=gnu11",
-        f"-I{folder}",
-        *map(str, sources),
-        *flags,
-        "-o",
-        str(fresh),
-    ]
+    command = [compiler, *flags, *map(str, sources), *libraries, "-o", str(fresh)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fresh.unlink(missing_ok=True)
         reason = next((line for line in done.stderr.splitlines() if "error" in line), "")
-        raise Error(f"the replayer cannot be compiled with {mpi.compiler}: {reason.strip()}")
+        raise Error(f"{name} cannot be compiled with {compiler}: {reason.strip()}")
     os.replace(fresh, program)
     return program
-
-
-def _version(compiler: str) -> bytes:
-    """What tells two MPIs behind one compiler wrapper apart."""
-    done = subprocess.run([compiler, "-show"], capture_output=True, check=False)
-    return done.stdout
 
 
 def run_plan(
