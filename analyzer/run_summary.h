@@ -57,15 +57,15 @@ struct FilePattern {
   std::uint64_t bytes_written, bytes_read;
   // Slowest rank: sum over its outermost calls on this file, open and close included.
   double io_seconds;
-  double elapsed_seconds;  // first open to last close
-  double opened_at_seconds;  // after the run's first call
+  double elapsed_seconds;                // first open to last close
+  double opened_at_seconds;              // after the run's first call
   std::vector<DatasetPattern> datasets;  // in order of first transfer
   // Index of a dataset that speaks for the file: of the largest ones, the first
   // (PDSW'15, section 3.3), and how many share its size and pattern. None without HDF5 transfers.
   std::optional<std::size_t> speaker;
   std::size_t speaker_count;
   std::string decision_source, decision_pattern, decision_message;  // iotune_decision
-  std::int64_t decision_row;  // -1: none
+  std::int64_t decision_row;                                        // -1: none
   double decision_distance;
   std::string decision_state;
   std::vector<SettingOutcome> settings;
@@ -79,7 +79,7 @@ struct RunSummary {
   std::uint32_t nodes;
   double start_unix_seconds, elapsed_seconds;
   std::uint64_t calls, dropped;
-  std::vector<FilePattern> files;  // in order of first open
+  std::vector<FilePattern> files;     // in order of first open
   std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped
 };
 

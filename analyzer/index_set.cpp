@@ -1,0 +1,221 @@
+#include "analyzer/index_set.h"
+
+#include <algorithm>
+
+namespace iotune::analyzer {
+namespace {
+
+constexpr std::uint64_t kMaxRuns = 1U << 20U;
+constexpr std::uint64_t kLimit = std::uint64_t{1} << 63U;
+
+}  // namespace
+
+// Takes runs in ascending order and keeps them as the progressions that a reader of the runs,
+// one by one, would find: the outcome depends on the set alone.
+class RunCollector {
+ public:
+  // `piece` must not start before the end of what is there already.
+  void add(Progression piece) {
+    while (piece.count > 0) {
+      if (list_.empty()) {
+        push(take_first(piece));
+        continue;
+      }
+      Progression& last = list_.back();
+      if (piece.start <= last.end()) {
+        merge_touching(piece);
+      } else if (piece.block != last.block) {
+        push(take_first(piece));
+      } else if (last.count == 1) {
+        last.stride = piece.start - last.start;
+        last.count = 2;
+        take_first(piece);
+      } else if (piece.start != last.start + last.count * last.stride) {
+        push(take_first(piece));
+      } else if (piece.count == 1 || piece.stride != last.stride) {
+        ++last.count;
+        take_first(piece);
+      } else {
+        last.count += piece.count;
+        piece.count = 0;
+      }
+    }
+  }
+  IndexSet finish() {
+    IndexSet set;
+    set.progressions_ = std::move(list_);
+    return set;
+  }
+
+ private:
+  static Progression take_first(Progression& piece) {
+    const Progression run{piece.start, 0, 1, piece.block};
+    --piece.count;
+    piece.start += piece.stride;
+    if (piece.count <= 1) piece.stride = 0;
+    return run;
+  }
+  void push(const Progression& run) { list_.push_back(run); }
+
+  // The last run and the first of the piece become one longer run.
+  void merge_touching(Progression& piece) {
+    Progression& last = list_.back();
+    const std::uint64_t start = last.start + (last.count - 1) * last.stride;
+    const Progression run = take_first(piece);
+    const std::uint64_t end = std::max(start + last.block, run.start + run.block);
+    if (--last.count == 0) {
+      list_.pop_back();
+    } else if (last.count == 1) {
+      last.stride = 0;
+    }
+    add({start, 0, 1, end - start});
+  }
+
+  std::vector<Progression> list_;
+};
+
+std::optional<IndexSet> IndexSet::of(std::uint64_t start, std::uint64_t stride, std::uint64_t count,
+                                     std::uint64_t block) {
+  if (count == 0 || block == 0) return IndexSet();
+  if (start >= kLimit || block >= kLimit || count >= kLimit) return std::nullopt;
+  if (count == 1) return interval(start, block);
+  if (stride < block) return std::nullopt;
+  const auto end = static_cast<unsigned __int128>(start) +
+                   static_cast<unsigned __int128>(count - 1) * stride + block;
+  if (end >= kLimit) return std::nullopt;
+  if (stride == block) return interval(start, count * block);
+  IndexSet set;
+  set.progressions_.push_back({start, stride, count, block});
+  return set;
+}
+
+IndexSet IndexSet::interval(std::uint64_t start, std::uint64_t size) {
+  IndexSet set;
+  if (size > 0) set.progressions_.push_back({start, 0, 1, size});
+  return set;
+}
+
+std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
+  std::erase_if(sets, [](const IndexSet* set) { return set->empty(); });
+  if (sets.empty()) return IndexSet();
+  std::vector<Progression> pieces;
+  std::sort(sets.begin(), sets.end(),
+            [](const IndexSet* a, const IndexSet* b) { return a->first() < b->first(); });
+  const IndexSet* previous = nullptr;
+  for (const IndexSet* set : sets) {
+    if (previous != nullptr && *set == *previous) continue;
+    pieces.insert(pieces.end(), set->progressions_.begin(), set->progressions_.end());
+    previous = set;
+  }
+  const auto by_start = [](const Progression& a, const Progression& b) {
+    return a.start < b.start;
+  };
+  std::sort(pieces.begin(), pieces.end(), by_start);
+
+  // Pieces lie one behind the other, or those that interleave are taken apart.
+  RunCollector collector;
+  std::size_t at = 0;
+  while (at < pieces.size()) {
+    std::uint64_t end = pieces[at].end(), runs = pieces[at].count;
+    std::size_t next = at + 1;
+    for (; next < pieces.size() && pieces[next].start < end; ++next) {
+      end = std::max(end, pieces[next].end());
+      runs += pieces[next].count;
+      if (runs > kMaxRuns) return std::nullopt;
+    }
+    if (next == at + 1) {
+      collector.add(pieces[at]);
+    } else {
+      std::vector<Progression> single;
+      single.reserve(runs);
+      for (std::size_t i = at; i < next; ++i) {
+        for (std::uint64_t j = 0; j < pieces[i].count; ++j) {
+          single.push_back({pieces[i].start + j * pieces[i].stride, 0, 1, pieces[i].block});
+        }
+      }
+      std::sort(single.begin(), single.end(), by_start);
+      // Overlapping runs are joined first: the collector takes them in ascending order only.
+      std::size_t kept = 0;
+      for (std::size_t i = 1; i < single.size(); ++i) {
+        if (single[i].start <= single[kept].end()) {
+          const std::uint64_t joined = std::max(single[kept].end(), single[i].end());
+          single[kept].block = joined - single[kept].start;
+        } else {
+          single[++kept] = single[i];
+        }
+      }
+      single.resize(kept + 1);
+      for (const Progression& run : single) collector.add(run);
+    }
+    at = next;
+  }
+  return collector.finish();
+}
+
+std::uint64_t IndexSet::size() const {
+  std::uint64_t sum = 0;
+  for (const Progression& p : progressions_) sum += p.count * p.block;
+  return sum;
+}
+
+std::uint64_t IndexSet::runs() const {
+  std::uint64_t sum = 0;
+  for (const Progression& p : progressions_) sum += p.count;
+  return sum;
+}
+
+bool IndexSet::may_meet(const IndexSet& other) const {
+  if (empty() || other.empty() || end() <= other.first() || other.end() <= first()) return false;
+  const auto meet = [](const Progression& a, const Progression& b) {
+    if (a.end() <= b.start || b.end() <= a.start) return false;
+    // Two of one stride meet where their blocks do, modulo the stride.
+    if (a.count > 1 && b.count > 1 && a.stride == b.stride) {
+      const std::uint64_t offset = (b.start % a.stride + a.stride - a.start % a.stride) % a.stride;
+      return offset < a.block || offset + b.block > a.stride;
+    }
+    // A run meets a progression where its first or last run within reach does.
+    const Progression& many = a.count > 1 ? a : b;
+    const Progression& one = a.count > 1 ? b : a;
+    if (one.count > 1 || many.count == 1) return true;
+    if (one.start + one.block <= many.start) return false;
+    const std::uint64_t from = one.start > many.start ? one.start - many.start : 0;
+    const std::uint64_t run = from / many.stride;
+    const auto touches = [&](std::uint64_t i) {
+      const std::uint64_t start = many.start + i * many.stride;
+      return i < many.count && start < one.start + one.block && one.start < start + many.block;
+    };
+    return touches(run) || touches(run + 1);
+  };
+  for (const Progression& a : progressions_) {
+    for (const Progression& b : other.progressions_) {
+      if (meet(a, b)) return true;
+    }
+  }
+  return false;
+}
+
+bool IndexSet::contains(const IndexSet& other) const {
+  if (other.empty() || *this == other) return true;
+  if (empty() || other.first() < first() || other.end() > end()) return false;
+  if (is_interval()) return true;
+  if (runs() + other.runs() > kMaxRuns) return false;
+  const std::optional<IndexSet> both = united({this, &other});
+  return both && *both == *this;
+}
+
+std::uint64_t IndexSet::hash() const {
+  std::uint64_t hash = progressions_.size();
+  const auto mix = [&](std::uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  };
+  for (const Progression& p : progressions_) {
+    mix(p.start);
+    mix(p.stride);
+    mix(p.count);
+    mix(p.block);
+  }
+  return hash;
+}
+
+}  // namespace iotune::analyzer

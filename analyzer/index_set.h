@@ -1,0 +1,58 @@
+// A set of indices along one dimension of a dataset, as long as its regularity rather than as
+// its size: a cyclic share of ten million elements is one progression.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace iotune::analyzer {
+
+// `count` runs of `block` indices, the first at `start`, each `stride` after the one before.
+struct Progression {
+  std::uint64_t start;
+  std::uint64_t stride;  // 0 where count is 1
+  std::uint64_t count;
+  std::uint64_t block;
+
+  std::uint64_t end() const { return start + (count - 1) * stride + block; }
+  bool operator==(const Progression&) const = default;
+};
+
+// Canonical: equal sets have equal progressions, sorted, made of runs that do not touch.
+class IndexSet {
+ public:
+  IndexSet() = default;
+  // Any of HDF5's forms: count 0 or block 0 is the empty set, stride == block one run, and
+  // {count 1, block N} is {count N, stride 1, block 1}. Nothing where runs overlap or the
+  // numbers pass 2^63.
+  static std::optional<IndexSet> of(std::uint64_t start, std::uint64_t stride, std::uint64_t count,
+                                    std::uint64_t block);
+  static IndexSet interval(std::uint64_t start, std::uint64_t size);
+
+  // The union of any sets, in any order. Sets that interleave are taken apart into their runs;
+  // nothing where that would be more than a million.
+  static std::optional<IndexSet> united(std::vector<const IndexSet*> sets);
+
+  bool empty() const { return progressions_.empty(); }
+  std::uint64_t size() const;
+  std::uint64_t runs() const;
+  std::uint64_t first() const { return progressions_.front().start; }  // of a set not empty
+  std::uint64_t end() const { return progressions_.back().end(); }
+  bool is_interval() const { return progressions_.size() == 1 && progressions_[0].count == 1; }
+  // True where an index may be in both; false only where none is.
+  bool may_meet(const IndexSet& other) const;
+  bool contains(const IndexSet& other) const;  // false where it cannot be told cheaply
+
+  const std::vector<Progression>& progressions() const { return progressions_; }
+  bool operator==(const IndexSet&) const = default;
+  std::uint64_t hash() const;
+
+ private:
+  friend class RunCollector;
+  std::vector<Progression> progressions_;
+};
+
+}  // namespace iotune::analyzer
