@@ -1,0 +1,262 @@
+#include "analyzer/summarize.h"
+
+#include <algorithm>
+#include <new>
+#include <set>
+
+#include "analyzer/descriptor.h"
+#include "analyzer/process_walk.h"
+#include "recorder/read/trace_reader.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::ProcessCalls;
+using recorder::ProcessHead;
+using recorder::TraceReader;
+
+double seconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string masked(const std::string& name) {
+  std::string result;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!is_digit(name[i])) {
+      result += name[i];
+    } else if (i == 0 || !is_digit(name[i - 1])) {
+      result += '#';
+    }
+  }
+  return result;
+}
+
+TransferMode mode_of(const DatasetRecord& record) {
+  if (record.independent && record.collective) return TransferMode::kMixed;
+  if (record.independent) return TransferMode::kIndependent;
+  return record.collective ? TransferMode::kCollective : TransferMode::kUnknown;
+}
+
+DatasetPattern pattern_of(const std::string& path, bool write, DatasetRecord& record) {
+  DatasetPattern pattern{};
+  pattern.dataset = path;
+  pattern.write = write;
+  pattern.element_bytes = record.element_bytes;
+  pattern.dataset_dims = record.dims;
+  pattern.chunk = record.chunk;
+  pattern.filters = record.filters;
+  pattern.mode = mode_of(record);
+  pattern.calls = record.calls;
+  std::vector<const Region*> regions;
+  std::uint64_t slowest = 0, repeats = UINT64_MAX;
+  for (auto& [rank, share] : record.by_rank) {
+    share.region.finish();
+    regions.push_back(&share.region);
+    slowest = std::max(slowest, share.nanoseconds);
+    pattern.bytes += share.region.points_moved() * record.element_bytes;
+    if (!share.region.empty()) repeats = std::min(repeats, share.region.times_moved());
+  }
+  pattern.repeats = repeats == UINT64_MAX ? 0 : repeats;
+  pattern.seconds = seconds(slowest);
+  DescribedRegions described = descriptor_of(record.dims.size(), regions);
+  pattern.descriptor = std::move(described.descriptor);
+  pattern.process_grid = std::move(described.process_grid);
+  pattern.ranks = described.ranks;
+  return pattern;
+}
+
+// The largest dataset, of equal ones the first, speaks for the file (PDSW'15, section 3.3).
+void choose_speaker(FilePattern& file) {
+  for (std::size_t i = 0; i < file.datasets.size(); ++i) {
+    if (file.datasets[i].descriptor.dimensions.empty()) continue;
+    if (!file.speaker || file.datasets[i].bytes > file.datasets[*file.speaker].bytes) {
+      file.speaker = i;
+    }
+  }
+  if (!file.speaker) return;
+  const DatasetPattern& speaker = file.datasets[*file.speaker];
+  const std::string text = speaker.descriptor.text();
+  file.speaker_count = static_cast<std::size_t>(
+      std::count_if(file.datasets.begin(), file.datasets.end(), [&](const DatasetPattern& other) {
+        return other.bytes == speaker.bytes && other.write == speaker.write &&
+               other.descriptor.text() == text;
+      }));
+}
+
+FilePattern file_pattern(const std::string& path, FileRecord& record, std::uint64_t run_start) {
+  FilePattern file{};
+  file.path = path;
+  file.masked_name = masked(base_name(path));
+  const FileRecord::LayerUse* use = &record.layers[0];
+  for (const FileRecord::LayerUse& layer : record.layers) {
+    if (!layer.opened) continue;
+    use = &layer;
+    break;
+  }
+  file.bytes_written = use->written;
+  file.bytes_read = use->read;
+  std::uint64_t slowest = 0;
+  for (const auto& [rank, nanoseconds] : record.nanoseconds_by_rank) {
+    slowest = std::max(slowest, nanoseconds);
+  }
+  file.io_seconds = seconds(slowest);
+  if (record.first_open_ns != UINT64_MAX) {
+    file.elapsed_seconds = seconds(record.last_end_ns - record.first_open_ns);
+    file.opened_at_seconds =
+        seconds(record.first_open_ns - std::min(run_start, record.first_open_ns));
+  }
+  std::vector<std::pair<std::uint64_t, DatasetPattern>> datasets;
+  for (auto& [key, dataset] : record.datasets) {
+    datasets.emplace_back(dataset.first_transfer_ns, pattern_of(key.first, key.second, dataset));
+  }
+  std::stable_sort(datasets.begin(), datasets.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [start, dataset] : datasets) file.datasets.push_back(std::move(dataset));
+  choose_speaker(file);
+  file.decision_source = record.decision_source;
+  file.decision_pattern = record.decision_pattern;
+  file.decision_message = record.decision_message;
+  file.decision_row = record.decision_row;
+  file.decision_distance = record.decision_distance;
+  file.decision_state = record.decision_state;
+  file.settings = record.settings;
+  return file;
+}
+
+std::string name_of(const ProcessCalls& process) {
+  const std::string pid = "process " + process.text("pid");
+  return process.rank() < 0 ? pid : "rank " + std::to_string(process.rank()) + " (" + pid + ")";
+}
+
+class Summarizer {
+ public:
+  explicit Summarizer(const TraceReader& reader) : reader_(reader) {}
+
+  RunSummary run() {
+    summary_.warnings = reader_.warnings();
+    summary_.processes = static_cast<std::uint32_t>(reader_.process_count());
+    summary_.ranks = 1;
+    for (std::size_t i = 0; i < reader_.process_count(); ++i) add(i);
+    describe_program();
+    summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts_.size()));
+    if (start_ != UINT64_MAX) {
+      summary_.start_unix_seconds = seconds(start_);
+      summary_.elapsed_seconds = seconds(end_ - start_);
+    }
+    if (!ranks_.empty() && ranks_.size() < summary_.ranks) {
+      summary_.warnings.push_back("only " + std::to_string(ranks_.size()) + " of " +
+                                  std::to_string(summary_.ranks) + " ranks are in the trace");
+    }
+    add_files();
+    return std::move(summary_);
+  }
+
+ private:
+  void add(std::size_t index) {
+    const ProcessCalls process = reader_.read(index);
+    const std::int64_t rank =
+        process.rank() >= 0 ? process.rank() : -1 - static_cast<std::int64_t>(index);
+    if (rank >= 0) ranks_.insert(rank);
+    summary_.ranks = std::max(summary_.ranks, static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                                                  process.number("size", 0), 0, UINT32_MAX)));
+    if (!process.text("host").empty()) hosts_.insert(process.text("host"));
+    summary_.calls += process.calls.size();
+    summary_.dropped += process.dropped;
+    for (const std::string& damage : process.damage) {
+      summary_.warnings.push_back(name_of(process) + ": " + damage);
+    }
+    if (process.dropped > 0) {
+      summary_.warnings.push_back(name_of(process) + ": " + std::to_string(process.dropped) +
+                                  " calls were not recorded for lack of memory");
+    }
+    if (process.end.empty()) {
+      summary_.warnings.push_back(name_of(process) + (process.alive
+                                                          ? ": is still running"
+                                                          : ": ended without a word (killed?)"));
+    }
+    if (!process.calls.empty()) {
+      std::uint64_t first = UINT64_MAX, last = 0;
+      for (const recorder::Call& call : process.calls) {
+        first = std::min(first, call.start_ns);
+        last = std::max(last, call.end_ns());
+      }
+      start_ = std::min(start_, process.wall_ns() + first);
+      end_ = std::max(end_, process.wall_ns() + last);
+    }
+    walk_process(process, rank, files_);
+  }
+
+  // The program is that of the lowest rank; without MPI of the process with the most calls.
+  void describe_program() {
+    std::optional<ProcessHead> chosen;
+    const auto rank_of = [](const ProcessHead& head) {
+      const auto found = head.attributes.find("rank");
+      return found == head.attributes.end() || found->second.starts_with('-')
+                 ? UINT64_MAX
+                 : std::stoull(found->second);
+    };
+    for (std::size_t i = 0; i < reader_.process_count(); ++i) {
+      ProcessHead head = reader_.head(i);
+      const bool better = !chosen || rank_of(head) < rank_of(*chosen) ||
+                          (rank_of(head) == rank_of(*chosen) && head.calls > chosen->calls);
+      if (better) chosen = std::move(head);
+    }
+    if (!chosen) return;
+    const auto text = [&](const char* key) {
+      const auto found = chosen->attributes.find(key);
+      return found == chosen->attributes.end() ? std::string() : found->second;
+    };
+    summary_.run_id = text("run");
+    summary_.program = text("program");
+    summary_.program_name = base_name(summary_.program);
+    summary_.mpi = text("mpi");
+    summary_.hdf5 = text("hdf5");
+    const std::string arguments = text("argv");
+    for (std::size_t at = 0; !arguments.empty() && at <= arguments.size();) {
+      const std::size_t end = std::min(arguments.find('\0', at), arguments.size());
+      summary_.argv.push_back(arguments.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+
+  void add_files() {
+    std::vector<std::pair<std::uint64_t, FilePattern>> files;
+    for (auto& [path, record] : files_) {
+      files.emplace_back(record.first_open_ns, file_pattern(path, record, start_));
+    }
+    std::stable_sort(files.begin(), files.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [start, file] : files) summary_.files.push_back(std::move(file));
+  }
+
+  const TraceReader& reader_;
+  RunSummary summary_{};
+  FileTable files_;
+  std::set<std::int64_t> ranks_;
+  std::set<std::string> hosts_;
+  std::uint64_t start_ = UINT64_MAX, end_ = 0;
+};
+
+}  // namespace
+
+Result<RunSummary> summarize(const std::string& trace_path) {
+  try {
+    const Result<TraceReader> reader = TraceReader::open(trace_path);
+    if (!reader) return reader.error();
+    return Summarizer(*reader).run();
+  } catch (const std::bad_alloc&) {
+    return Error{trace_path, "out of memory"};
+  } catch (const std::exception& error) {
+    return Error{trace_path, error.what()};
+  }
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,112 @@
+#include <nlohmann/json.hpp>
+
+#include "analyzer/descriptor.h"
+#include "analyzer/run_summary.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* mode_text(TransferMode mode) {
+  switch (mode) {
+    case TransferMode::kIndependent:
+      return "independent";
+    case TransferMode::kCollective:
+      return "collective";
+    case TransferMode::kMixed:
+      return "mixed";
+    case TransferMode::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+Json json_of(const FilePattern& file);
+
+Json json_of(const Descriptor& descriptor) {
+  Json dimensions = Json::array();
+  for (const DimensionPattern& dimension : descriptor.dimensions) {
+    dimensions.push_back({{"distribution", distribution_text(dimension)},
+                          {"count", dimension.count},
+                          {"cyclic_block", dimension.cyclic_block}});
+  }
+  return {{"text", descriptor.dimensions.empty() ? std::string() : descriptor.text()},
+          {"dimensions", std::move(dimensions)}};
+}
+
+Json json_of(const DatasetPattern& dataset) {
+  return {{"dataset", dataset.dataset},
+          {"write", dataset.write},
+          {"descriptor", json_of(dataset.descriptor)},
+          {"element_bytes", dataset.element_bytes},
+          {"dataset_dims", dataset.dataset_dims},
+          {"process_grid", dataset.process_grid},
+          {"chunk", dataset.chunk},
+          {"filters", dataset.filters},
+          {"ranks", dataset.ranks},
+          {"mode", mode_text(dataset.mode)},
+          {"calls", dataset.calls},
+          {"repeats", dataset.repeats},
+          {"bytes", dataset.bytes},
+          {"seconds", dataset.seconds}};
+}
+
+Json json_of(const SettingOutcome& setting) {
+  return {{"parameter", setting.parameter},
+          {"wanted", setting.wanted},
+          {"got", setting.got},
+          {"reason", setting.reason},
+          {"verdict", setting.verdict}};
+}
+
+template <typename T>
+Json list_of(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const T& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+Json json_of(const FilePattern& file) {
+  return {{"path", file.path},
+          {"masked_name", file.masked_name},
+          {"bytes_written", file.bytes_written},
+          {"bytes_read", file.bytes_read},
+          {"io_seconds", file.io_seconds},
+          {"elapsed_seconds", file.elapsed_seconds},
+          {"opened_at_seconds", file.opened_at_seconds},
+          {"datasets", list_of(file.datasets)},
+          {"speaker", file.speaker ? Json(*file.speaker) : Json()},
+          {"speaker_count", file.speaker_count},
+          {"decision_source", file.decision_source},
+          {"decision_pattern", file.decision_pattern},
+          {"decision_message", file.decision_message},
+          {"decision_row", file.decision_row},
+          {"decision_distance", file.decision_distance},
+          {"decision_state", file.decision_state},
+          {"settings", list_of(file.settings)}};
+}
+
+}  // namespace
+
+std::string to_json(const RunSummary& summary) {
+  const Json json = {{"run_id", summary.run_id},
+                     {"program", summary.program},
+                     {"program_name", summary.program_name},
+                     {"mpi", summary.mpi},
+                     {"hdf5", summary.hdf5},
+                     {"argv", summary.argv},
+                     {"ranks", summary.ranks},
+                     {"processes", summary.processes},
+                     {"nodes", summary.nodes},
+                     {"start_unix_seconds", summary.start_unix_seconds},
+                     {"elapsed_seconds", summary.elapsed_seconds},
+                     {"calls", summary.calls},
+                     {"dropped", summary.dropped},
+                     {"files", list_of(summary.files)},
+                     {"warnings", summary.warnings}};
+  // Paths are bytes; what is not UTF-8 in them must not cost the report.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace iotune::analyzer
