@@ -31,6 +31,13 @@ Capacities capacities(std::size_t n) noexcept {
   return {bodies, n / 2 + 16, n / 2 + 16, std::bit_ceil(bodies + bodies / 2)};
 }
 
+// Has the first tuple of a term made the same step twice, from the term `parts`
+// and twice `parts` below it?
+bool goes_on(const FoundTerm* term, std::uint32_t parts) noexcept {
+  const FoundTerm* below = term - parts;
+  return term->print - below->print == below->print - (below - parts)->print;
+}
+
 template <class T>
 T* carve(std::byte*& at, std::size_t count) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -155,8 +162,9 @@ void LoopFinder::reduce() noexcept {
 
 bool LoopFinder::reduce_once() noexcept {
   const FoundTerm* top = terms_ + size_ - 1;
-  const std::uint64_t print = top->print;
   const std::uint32_t longest = size_ - 1 < max_parts_ ? size_ - 1 : max_parts_;
+  // From here on there is no room for three blocks.
+  const std::uint32_t short_of_blocks = size_ / 3 + 1;
   for (std::uint32_t b = 1; b <= longest; ++b) {
     const FoundTerm* below = top - b;
     if (below->parts == b && next_iteration(b)) {
@@ -164,8 +172,10 @@ bool LoopFinder::reduce_once() noexcept {
       ++terms_[size_ - 1].count;
       return true;
     }
-    if (3 * b <= size_ && print - below->print == below->print - (below - b)->print &&
-        three_blocks(b)) {
+    // Two terms of each block are compared before the call: with few different
+    // tuples, one agrees by chance too often.
+    const std::uint32_t also = b == 1 ? 0 : 1;
+    if (b < short_of_blocks && goes_on(top, b) && goes_on(top - also, b) && three_blocks(b)) {
       return true;
     }
   }
@@ -199,8 +209,8 @@ bool LoopFinder::three_blocks(std::uint32_t parts) noexcept {
     const FoundTerm& a = first[i];
     const FoundTerm& b = second[i];
     const FoundTerm& c = third[i];
-    if (c.print - b.print != b.print - a.print || a.body != b.body || b.body != c.body ||
-        a.count != b.count || b.count != c.count) {
+    if (!goes_on(&c, parts) || a.body != b.body || b.body != c.body || a.count != b.count ||
+        b.count != c.count) {
       return false;
     }
     const std::uint8_t inner = bodies_[a.body].depth;
