@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
+#include "analyzer/call_owners.h"
 #include "recorder/read/call_arguments.h"
 
 namespace iotune::analyzer {
@@ -16,17 +16,6 @@ using recorder::CallSignature;
 using recorder::Layer;
 using recorder::TransferExtras;
 
-struct DatasetDefinition {
-  std::string file, path;
-  std::uint64_t element_bytes = 0;
-  std::vector<std::uint64_t> dims, chunk;
-  std::uint32_t filters = 0;
-};
-
-std::vector<std::uint64_t> unsigned_values(std::span<const std::int64_t> values) {
-  return {values.begin(), values.end()};
-}
-
 constexpr std::size_t layer_index(Layer layer) {
   return static_cast<std::size_t>(layer);
 }
@@ -34,83 +23,51 @@ constexpr std::size_t layer_index(Layer layer) {
 class Walk {
  public:
   Walk(const recorder::ProcessCalls& process, std::int64_t rank, FileTable& files)
-      : process_(process), rank_(rank), files_(files) {}
+      : process_(process), rank_(rank), owners_(owners_of(process)) {
+    for (const std::string& path : owners_.files) files_.push_back(&files[path]);
+  }
 
   void run() {
-    for (const Call& call : process_.calls) {
-      if (call.name() == "iotune_dataset") define_dataset(call);
-    }
-    for (const Call& call : process_.calls) {
-      const CallSignature* const signature = call.signature();
-      if (signature == nullptr) continue;
+    for (std::size_t i = 0; i < process_.calls.size(); ++i) {
+      const std::int32_t owner = owners_.file_of_call[i];
+      if (owner == CallOwners::kNone) continue;
+      const Call& call = process_.calls[i];
+      FileRecord& file = *files_[static_cast<std::size_t>(owner)];
+      const CallSignature& signature = *call.signature();
       const std::optional<CallArguments> arguments = arguments_of(call);
-      if (!arguments) continue;
-      switch (signature->layer) {
-        case Layer::kIotune:
-          note(call, *arguments);
-          break;
-        case Layer::kHdf5:
-          hdf5_call(call, *arguments);
-          break;
-        case Layer::kMpiIo:
-          mpi_call(call, *arguments);
-          break;
-        default:
-          posix_call(call, *arguments);
+      if (signature.layer == Layer::kIotune) {
+        note(file, call, *arguments);
+        continue;
+      }
+      spend(file, call);
+      if (!signature.transfer) continue;
+      const bool write = call.name().find("write") != std::string::npos;
+      if (signature.layer == Layer::kHdf5) {
+        hdf5_transfer(file, call, *arguments, write);
+      } else if (signature.layer == Layer::kMpiIo) {
+        count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
+      } else {
+        count(file, Layer::kPosix, write, arguments->result.value_or(-1));
       }
     }
   }
 
  private:
-  // --- which file ---------------------------------------------------------
-
-  void define_dataset(const Call& call) {
-    const std::optional<CallArguments> arguments = arguments_of(call);
-    if (!arguments) return;
-    DatasetDefinition& definition = datasets_[arguments->find("object")->numbers[0]];
-    const auto number = [&](const char* name) { return arguments->find(name)->numbers[0]; };
-    definition.file = arguments->find("file")->text;
-    definition.path = arguments->find("path")->text;
-    definition.element_bytes = static_cast<std::uint64_t>(number("element_bytes"));
-    definition.filters = static_cast<std::uint32_t>(number("filters"));
-    definition.dims = unsigned_values(arguments->find("dims")->numbers);
-    if (definition.dims.empty()) definition.dims = {1};
-    definition.chunk = unsigned_values(arguments->find("chunk")->numbers);
-  }
-
-  FileRecord& file_at(std::string_view path) { return files_[std::string(path)]; }
-
-  void note(const Call& call, const CallArguments& arguments) {
+  void note(FileRecord& file, const Call& call, const CallArguments& arguments) {
     const std::string& name = call.name();
     if (name == "iotune_file") {
-      note_file(call, arguments);
+      const std::int64_t layer = arguments.find("layer")->numbers[0];
+      if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
     } else if (name == "iotune_decision") {
-      note_decision(arguments);
+      note_decision(file, arguments);
     } else if (name == "iotune_setting") {
-      note_setting(arguments);
+      note_setting(file, arguments);
     }
   }
 
-  void note_file(const Call& call, const CallArguments& arguments) {
-    const std::int64_t layer = arguments.find("layer")->numbers[0];
-    const std::int64_t handle = arguments.find("handle")->numbers[0];
-    if (layer < 0 || layer > 3) return;
-    FileRecord& file = file_at(arguments.find("path")->text);
-    file.layers[layer].opened = true;
-    by_number_[arguments.find("file")->numbers[0]] = &file;
-    if (layer == static_cast<std::int64_t>(Layer::kHdf5)) hdf5_owner_[handle] = &file;
-    if (layer == static_cast<std::int64_t>(Layer::kMpiIo)) mpi_owner_[handle] = &file;
-    // The call that opened it stands before it, and its path may have been a relative one.
-    const auto opened = last_open_.find(call.thread);
-    if (opened == last_open_.end()) return;
-    spend(file, *opened->second);
-    last_open_.erase(opened);
-  }
-
-  void note_decision(const CallArguments& arguments) {
+  void note_decision(FileRecord& file, const CallArguments& arguments) {
     static constexpr const char* kStates[] = {"untrained", "default-is-best", "tuned", "reverted",
                                               "refused"};
-    FileRecord& file = file_at(arguments.find("file")->text);
     if (file.decided) return;
     file.decided = true;
     file.decision_source = arguments.find("source")->text;
@@ -123,7 +80,7 @@ class Walk {
     if (state >= 0 && state < 5) file.decision_state = kStates[state];
   }
 
-  void note_setting(const CallArguments& arguments) {
+  void note_setting(FileRecord& file, const CallArguments& arguments) {
     static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
                                                 "unverifiable"};
     SettingOutcome outcome;
@@ -133,7 +90,7 @@ class Walk {
     outcome.reason = arguments.find("reason")->text;
     const std::int64_t verdict = arguments.find("verdict")->numbers[0];
     if (verdict >= 0 && verdict < 4) outcome.verdict = kVerdicts[verdict];
-    auto& settings = file_at(arguments.find("file")->text).settings;
+    auto& settings = file.settings;
     const bool known =
         std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
           return other.parameter == outcome.parameter && other.wanted == outcome.wanted &&
@@ -142,8 +99,6 @@ class Walk {
         });
     if (!known) settings.push_back(std::move(outcome));
   }
-
-  // --- time ---------------------------------------------------------------
 
   // Counts the call's time for the file if it is an outermost one.
   void spend(FileRecord& file, const Call& call) {
@@ -154,53 +109,14 @@ class Walk {
     file.nanoseconds_by_rank[rank_] += call.duration_ns;
   }
 
-  // --- layers -------------------------------------------------------------
-
-  void hdf5_call(const Call& call, const CallArguments& arguments) {
-    const std::string& name = call.name();
-    if (name == "H5Fcreate" || name == "H5Fopen") {
-      last_open_[call.thread] = &call;
-      return;
-    }
-    if (name == "H5Dread" || name == "H5Dwrite") {
-      hdf5_transfer(call, arguments, name == "H5Dwrite");
-      return;
-    }
-    // Only what works on files and the objects in them: their ids lead to a file.
-    const char kind = name.size() > 2 ? name[2] : '\0';
-    if ((kind != 'F' && kind != 'D' && kind != 'G' && kind != 'O' && kind != 'A') ||
-        arguments.values.empty() || arguments.values[0].numbers.size() != 1) {
-      return;
-    }
-    const std::int64_t object = arguments.values[0].numbers[0];
-    const auto owner = hdf5_owner_.find(object);
-    if (owner == hdf5_owner_.end()) return;
-    FileRecord& file = *owner->second;
-    spend(file, call);
-    const std::int64_t result = arguments.result.value_or(-1);
-    if (name.ends_with("close")) {
-      if (result >= 0) hdf5_owner_.erase(owner);
-    } else if (makes_object(name) && result > 0) {
-      hdf5_owner_[result] = &file;
-    }
-  }
-
-  static bool makes_object(std::string_view name) {
-    return name.find("create") != std::string_view::npos ||
-           name.find("open") != std::string_view::npos;
-  }
-
-  void hdf5_transfer(const Call& call, const CallArguments& arguments, bool write) {
+  void hdf5_transfer(FileRecord& file, const Call& call, const CallArguments& arguments,
+                     bool write) {
     const std::optional<TransferExtras> extras = recorder::transfer_extras(arguments.extras);
-    if (!extras) return;
-    const auto found = datasets_.find(extras->object);
-    if (found == datasets_.end()) return;
+    if (!extras || arguments.result.value_or(-1) < 0) return;
+    const auto found = owners_.datasets.find(extras->object);
+    if (found == owners_.datasets.end()) return;
     const DatasetDefinition& definition = found->second;
-    FileRecord& file = file_at(definition.file);
     file.layers[layer_index(Layer::kHdf5)].opened = true;
-    hdf5_owner_.try_emplace(arguments.values[0].numbers[0], &file);
-    spend(file, call);
-    if (arguments.result.value_or(-1) < 0) return;
 
     DatasetRecord& dataset = file.datasets[{definition.path, write}];
     dataset.first_transfer_ns =
@@ -294,54 +210,22 @@ class Walk {
     }
   }
 
-  void mpi_call(const Call& call, const CallArguments& arguments) {
-    const std::string& name = call.name();
-    if (name == "MPI_File_open") {
-      last_open_[call.thread] = &call;
-      return;
-    }
-    const recorder::ArgumentValue* const handle = arguments.find("file");
-    if (handle == nullptr || handle->numbers.size() != 1) return;
-    const auto owner = mpi_owner_.find(handle->numbers[0]);
-    if (owner == mpi_owner_.end()) return;
-    FileRecord& file = *owner->second;
-    spend(file, call);
-    if (name == "MPI_File_close") mpi_owner_.erase(owner);
-    if (!call.signature()->transfer || arguments.result.value_or(-1) != 0) return;
-    const auto count = arguments.number(*call.signature(), "count");
-    const auto type_bytes = arguments.number(*call.signature(), "type_bytes");
-    if (!count || !type_bytes || *count <= 0 || *type_bytes <= 0) return;
-    const bool write = name.find("write") != std::string::npos;
-    auto& use = file.layers[layer_index(Layer::kMpiIo)];
-    (write ? use.written : use.read) +=
-        static_cast<std::uint64_t>(*count) * static_cast<std::uint64_t>(*type_bytes);
+  static void count(FileRecord& file, Layer layer, bool write, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    auto& use = file.layers[layer_index(layer)];
+    (write ? use.written : use.read) += static_cast<std::uint64_t>(bytes);
   }
 
-  void posix_call(const Call& call, const CallArguments& arguments) {
-    const std::string& name = call.name();
-    if (name == "open" || name == "openat" || name == "creat") {
-      last_open_[call.thread] = &call;
-      return;
-    }
-    if (call.keys().size() < 2) return;
-    const auto owner = by_number_.find(call.keys()[1]);
-    if (owner == by_number_.end()) return;
-    FileRecord& file = *owner->second;
-    spend(file, call);
-    const std::int64_t result = arguments.result.value_or(-1);
-    if (!call.signature()->transfer || result <= 0) return;
-    const bool write = name.find("write") != std::string::npos;
-    auto& use = file.layers[layer_index(Layer::kPosix)];
-    (write ? use.written : use.read) += static_cast<std::uint64_t>(result);
+  static std::int64_t mpi_bytes(const CallSignature& signature, const CallArguments& arguments) {
+    if (arguments.result.value_or(-1) != 0) return 0;
+    return arguments.number(signature, "count").value_or(0) *
+           arguments.number(signature, "type_bytes").value_or(0);
   }
 
   const recorder::ProcessCalls& process_;
   std::int64_t rank_;
-  FileTable& files_;
-  std::unordered_map<std::int64_t, DatasetDefinition> datasets_;  // by object
-  std::unordered_map<std::int64_t, FileRecord*> by_number_;       // iotune_file
-  std::unordered_map<std::int64_t, FileRecord*> hdf5_owner_, mpi_owner_;
-  std::unordered_map<std::uint32_t, const Call*> last_open_;  // by thread
+  CallOwners owners_;
+  std::vector<FileRecord*> files_;  // as owners_.files
 };
 
 }  // namespace
