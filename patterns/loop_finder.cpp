@@ -10,14 +10,6 @@ namespace {
 // match.
 constexpr std::uint32_t kLeastIterations = 3;
 
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
-  x ^= x >> 30U;
-  x *= 0xbf58476d1ce4e5b9U;
-  x ^= x >> 27U;
-  x *= 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
-
 struct Capacities {
   std::size_t bodies, parts, leaves, table;
 };
@@ -112,7 +104,7 @@ void LoopFinder::fingerprint() noexcept {
       active_.count = 0;
       for (unsigned j = 0; j < dims_; ++j) {
         if (changed[j] == 0) continue;
-        factors[active_.count] = mix(j + 0x9e3779b97f4a7c15U) | 1U;
+        factors[active_.count] = column_factor(j);
         active_.add(j);
       }
     }

@@ -14,6 +14,21 @@
 
 namespace iotune::patterns {
 
+// Spreads a change of any bit over all bits (the finalizer of splitmix64).
+constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+  x ^= x >> 30U;
+  x *= 0xbf58476d1ce4e5b9U;
+  x ^= x >> 27U;
+  x *= 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+// What the fingerprint of a tuple multiplies column j with. Odd, so that no
+// change of one column alone is lost.
+constexpr std::uint64_t column_factor(unsigned j) noexcept {
+  return mix(j + 0x9e3779b97f4a7c15U) | 1U;
+}
+
 // `count` iterations of a body, the first of which begins at tuple `start`.
 // An atom is body 0 with count 1.
 struct FoundTerm {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "patterns/loop_finder.h"
 #include "round_trip.h"
 
 namespace iotune::patterns {
@@ -169,6 +170,34 @@ TEST(TupleLoops, deeper_nests_than_the_limit_come_back) {
     values.push_back(sum);
   }
   EXPECT_LE(expect_round_trip(values, 1), 200U);
+}
+
+// Fingerprints only say where to look: here all agree although the tuples do not.
+TEST(TupleLoops, equal_fingerprints_are_not_believed) {
+  const std::uint64_t f0 = column_factor(0);
+  const std::uint64_t f1 = column_factor(1);
+  std::uint64_t random = 5;
+  const auto unseen = [&] { return random = random * 6364136223846793005U + 1442695040888963407U; };
+  const auto add = [&](Values& values, std::uint64_t a, std::uint64_t b, std::uint64_t x) {
+    values.push_back(static_cast<std::int64_t>(a + f1 * x));
+    values.push_back(static_cast<std::int64_t>(b - f0 * x));
+  };
+  Values noise;  // rules R1 and R2
+  for (int i = 0; i < 100; ++i) add(noise, 0, 0, unseen());
+  expect_round_trip(noise, 2);
+  Values loops;  // an open loop, then bodies whose strides seem equal
+  for (std::uint64_t block = 0; block < 20; ++block) {
+    const std::uint64_t x = unseen();
+    for (std::uint64_t i = 0; i < 10; ++i) add(loops, block * block + i * 8, i, x * i);
+    add(loops, block * block + 80, 10, unseen());
+  }
+  expect_round_trip(loops, 2);
+  Values iterations;  // R1 after a loop was closed
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    add(iterations, i / 2 * 100, 0, 0);
+    add(iterations, i / 2 * 100 + 7, i % 2, i % 16 == 9 ? unseen() : 0);
+  }
+  expect_round_trip(iterations, 2);
 }
 
 TEST(TupleLoops, too_little_room_changes_nothing) {
