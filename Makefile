@@ -21,7 +21,7 @@ build: setup ## everything native, preset dev, in build/dev
 	@cmake --build --preset dev
 
 release: setup ## the same, preset release, in build/release
-	@cmake --preset release $(CONFIGURE) --log-level=NOTICE
+	@cmake --preset release $(CONFIGURE) -DIOTUNE_BUILD_TESTS=OFF --log-level=NOTICE
 	@cmake --build --preset release
 
 install: setup ## the Python package, in .venv

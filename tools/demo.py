@@ -42,7 +42,7 @@ class Kernel:
 
 KERNELS = [
     Kernel("vpic-io", ("--collective", "--size", "1048576"), "<1D,(BLOCK),(1048576)>"),
-    Kernel("cyclic-io", ("--collective", "--size", "200000"), "<1D,(CYCLIC),(200000)>"),
+    Kernel("cyclic-io", ("--collective", "--size", "1000000"), "<1D,(CYCLIC),(1000000)>"),
 ]
 
 
@@ -52,9 +52,10 @@ def say(text: str) -> None:
 
 
 def find_kernels() -> Path:
-    """The build's folder with the kernels."""
-    for build in ("release", "dev"):
-        found = ROOT / "build" / build / "bin"
+    """The folder with the kernels: the first argument's, or that of a build."""
+    for found in [Path(word).absolute() for word in sys.argv[1:]] or [
+        ROOT / "build" / build / "bin" for build in ("release", "dev")
+    ]:
         if all((found / kernel.name).exists() for kernel in KERNELS):
             return found
     raise Failed("the kernels are not built: make build")

@@ -7,7 +7,7 @@ git ls-files -z -- '*.c' '*.cpp' '*.h' '*.hpp' | xargs -0r clang-format --dry-ru
 .venv/bin/ruff check . || status=1
 .venv/bin/ruff format --check --quiet . || status=1
 # models/ is iotune.models once installed; checked as a folder of its own here.
-mapfile -t python < <(git ls-files -- 'python/*.py' 'models/*.py' 'tools/*.py' 'tests/*.py')
+mapfile -t python < <(git ls-files -- '*.py')
 [ ${#python[@]} -eq 0 ] || .venv/bin/python -m mypy "${python[@]}" || status=1
 cmake --preset tidy -DPython3_EXECUTABLE=/usr/bin/python3 --log-level=NOTICE &&
   cmake --build --preset tidy || status=1
