@@ -1,4 +1,3 @@
-#if __has_include("analyzer/summarize.h")
 #include "analyzer/summarize.h"
 #include "patterndb/observe.h"
 #include "patterndb/spool.h"
@@ -18,12 +17,3 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
 }
 
 }  // namespace iotune::patterndb
-
-#else
-#include "patterndb/observe.h"
-namespace iotune::patterndb {
-Result<std::string> observe(const std::string&, const std::string&) noexcept {
-  return Error{{}, "this build has no analyzer"};
-}
-}  // namespace iotune::patterndb
-#endif

@@ -1,0 +1,156 @@
+// Each known fault of H5Tuner's own reader has a test here.
+#include "patterndb/config_xml.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixtures.h"
+
+namespace iotune::patterndb::testing {
+namespace {
+
+class Xml : public Folder {
+ protected:
+  std::string settings(const std::string& text, const std::string& file = "/data/vpic0.h5") {
+    write_file(path_, text);
+    Result<Config> config = read_config(path_, file);
+    return config ? config->settings.text() : config.error().text();
+  }
+  std::string middleware(const std::string& leaves, const std::string& file = "/data/vpic0.h5") {
+    return settings("<Parameters><Middleware_Layer>" + leaves + "</Middleware_Layer></Parameters>",
+                    file);
+  }
+  std::string path_ = at("config.xml");
+};
+
+TEST_F(Xml, AsH5TunersUsersHaveIt) {
+  EXPECT_EQ(settings(R"(<?xml version="1.0" encoding="UTF-8"?>
+<Parameters>
+  <High_Level_IO_Library>
+    <!-- measured in May -->
+    <sieve_buf_size>65536</sieve_buf_size>
+    <alignment> 4096, 65536 </alignment>
+    <chunk>10,20</chunk>
+  </High_Level_IO_Library>
+  <Middleware_Layer>
+    <cb_buffer_size>1048576</cb_buffer_size>
+    <cb_nodes>4</cb_nodes>
+  </Middleware_Layer>
+  <Parallel_File_System>
+    <striping_factor>8</striping_factor>
+    <striping_unit>1048576</striping_unit>
+  </Parallel_File_System>
+</Parameters>)"),
+            "alignment=4096,65536;cb_buffer_size=1048576;cb_nodes=4;chunk=10,20;"
+            "sieve_buf_size=65536;striping_factor=8;striping_unit=1048576");
+}
+
+TEST_F(Xml, OurOwnNames) {
+  EXPECT_EQ(middleware("<romio_cb_write>disable</romio_cb_write><cb_config_list>*:2"
+                       "</cb_config_list>"),
+            "cb_config_list=*:2;romio_cb_write=disable");
+}
+
+TEST_F(Xml, EmptyIsTheDefault) {
+  EXPECT_EQ(settings("<Parameters/>"), "");
+  EXPECT_EQ(settings("<Parameters><Middleware_Layer/></Parameters>"), "");
+}
+
+TEST_F(Xml, FileNamesMatchWhole) {
+  const std::string leaf = "<cb_nodes FileName=\"x.h5\">2</cb_nodes>";
+  EXPECT_EQ(middleware(leaf, "/data/x.h5"), "cb_nodes=2");
+  EXPECT_EQ(middleware(leaf, "/data/max.h5"), "");
+  EXPECT_EQ(middleware(leaf, "/data/x.h5.bak"), "");
+  EXPECT_EQ(middleware(leaf, "/x.h5/y"), "");
+  const std::string path = "<cb_nodes FileName=\"/data/x.h5\">2</cb_nodes>";
+  EXPECT_EQ(middleware(path, "/data/x.h5"), "cb_nodes=2");
+  EXPECT_EQ(middleware(path, "/other/data/x.h5"), "");
+}
+
+TEST_F(Xml, TheFilesOwnSettingWins) {
+  EXPECT_EQ(middleware("<cb_nodes FileName=\"x.h5\">2</cb_nodes><cb_nodes>8</cb_nodes>", "/x.h5"),
+            "cb_nodes=2");
+  EXPECT_EQ(middleware("<cb_nodes>8</cb_nodes><cb_nodes FileName=\"x.h5\">2</cb_nodes>", "/x.h5"),
+            "cb_nodes=2");
+  EXPECT_EQ(middleware("<cb_nodes>8</cb_nodes><cb_nodes FileName=\"x.h5\">2</cb_nodes>", "/y.h5"),
+            "cb_nodes=8");
+}
+
+TEST_F(Xml, FaultsNameFileAndLine) {
+  EXPECT_EQ(middleware("\n<cb_node>2</cb_node>"),
+            path_ + ":2: <cb_node> is no parameter that iotune knows");
+  EXPECT_EQ(middleware("\n\n<cb_nodes>two</cb_nodes>"),
+            path_ + ":3: cb_nodes = 'two': the value is not made of plain integers");
+  EXPECT_EQ(middleware("<cb_nodes/>"),
+            path_ + ":1: cb_nodes = '': the value is not made of plain integers");
+  EXPECT_EQ(middleware("<cb_nodes>2</cb_nodes>\n<cb_nodes>2</cb_nodes>"),
+            path_ + ":2: cb_nodes is given twice");
+  EXPECT_EQ(middleware("<cb_nodes Filename=\"x\">2</cb_nodes>"),
+            path_ + ":1: <cb_nodes> has no attribute 'Filename'");
+  EXPECT_EQ(middleware("cb_nodes=2"), path_ + ":1: text where an element is expected");
+  EXPECT_EQ(settings("<Parameters>\n<Middleware/></Parameters>"),
+            path_ +
+                ":2: <Middleware> is none of High_Level_IO_Library, Middleware_Layer, "
+                "Parallel_File_System");
+  EXPECT_EQ(settings("<Settings/>"), path_ + ":1: the outermost element must be <Parameters>");
+}
+
+TEST_F(Xml, AWrongValueForAnotherFileIsStillAFault) {
+  EXPECT_NE(middleware("<cb_nodes FileName=\"other.h5\">0</cb_nodes>").find("too small"),
+            std::string::npos);
+}
+
+TEST_F(Xml, BrokenXml) {
+  for (const char* text : {"", "<Parameters>", "<Parameters></Parameter>", "no xml",
+                           "<Parameters>\xff</Parameters>", "<Parameters/><Parameters/>"}) {
+    EXPECT_EQ(settings(text).find(path_ + ":"), 0u) << text;
+  }
+}
+
+TEST_F(Xml, EntitiesAreNeverExpanded) {
+  const std::string refusal = path_ + ": a document type (DOCTYPE) is not allowed";
+  write_file(at("secret"), "2");
+  EXPECT_EQ(settings("<!DOCTYPE p [<!ENTITY x SYSTEM \"file://" + at("secret") +
+                     "\">]><Parameters><Middleware_Layer><cb_nodes>&x;</cb_nodes>"
+                     "</Middleware_Layer></Parameters>"),
+            refusal);
+  EXPECT_EQ(settings("<!DOCTYPE p SYSTEM \"http://127.0.0.1:1/x.dtd\"><Parameters/>"), refusal);
+  std::string bomb = "<!DOCTYPE b [<!ENTITY a0 \"aaaaaaaaaaaaaaaa\">";
+  for (int i = 1; i < 30; ++i) {
+    std::string inner = "&a" + std::to_string(i - 1) + ";";
+    bomb += "<!ENTITY a" + std::to_string(i) + " \"" + inner + inner + "\">";
+  }
+  EXPECT_EQ(settings(bomb + "]><Parameters>&a29;</Parameters>"), refusal);
+  EXPECT_EQ(middleware("<cb_nodes>&x;</cb_nodes>").find(path_ + ":1: "), 0u);
+}
+
+TEST_F(Xml, KnobsOfOtherMachinesAreNamed) {
+  write_file(path_,
+             "<Parameters><Parallel_File_System><IBM_lockless_io>1</IBM_lockless_io>"
+             "</Parallel_File_System><High_Level_IO_Library>"
+             "<chunk VariableName=\"x\">5</chunk></High_Level_IO_Library></Parameters>");
+  Config config = must(read_config(path_, "/x.h5"));
+  EXPECT_TRUE(config.settings.empty());
+  EXPECT_EQ(config.notes, (std::vector<std::string>{
+                              "IBM_lockless_io (line 1) is not supported and left out",
+                              "chunk of one variable (line 1) is not supported and left out"}));
+}
+
+TEST_F(Xml, MissingLargeAndOddFiles) {
+  EXPECT_EQ(read_config(at("none"), "/x").error().text(),
+            at("none") + ": No such file or directory");
+  EXPECT_EQ(read_config(folder(), "/x").error().text(), folder() + ": not a regular file");
+  EXPECT_EQ(settings(std::string((1 << 20) + 1, ' ')), path_ + ": larger than 1 MiB");
+}
+
+TEST_F(Xml, WrittenOnesComeBack) {
+  for (const char* text : {"", "cb_nodes=2",
+                           "alignment=0,4096;cb_config_list=*:2;cb_nodes=2;chunk=5,6;"
+                           "romio_cb_write=disable;striping_factor=4"}) {
+    Settings wanted = must(Settings::parse(text));
+    EXPECT_EQ(settings(config_text(wanted)), text);
+  }
+}
+
+}  // namespace
+}  // namespace iotune::patterndb::testing

@@ -1,0 +1,237 @@
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixtures.h"
+#include "patterndb/config_xml.h"
+#include "patterndb/places.h"
+#include "patterndb/spool.h"
+
+namespace iotune::patterndb::testing {
+namespace {
+
+class Decide : public Folder {
+ protected:
+  Places places() const { return {at("patterns.db"), at("spool"), config_}; }
+  Decision ask(bool creating = true) { return must(decide(vpic_question(creating), places())); }
+  std::string refusal() {
+    Result<Decision> decision = decide(vpic_question(), places());
+    return decision ? "" : decision.error().text();
+  }
+  void observe_once(double at = 50) { must(leave_in_spool(vpic_run(at), this->at("spool"))); }
+  void tell(const Tuning& tuning) { must(create(at("patterns.db")).add_tuning(tuning)); }
+  std::string config_;
+};
+
+TEST_F(Decide, WithoutADatabaseThereIsNoDecision) {
+  EXPECT_EQ(refusal(), at("patterns.db") + ": no pattern database there");
+  EXPECT_FALSE(exists(at("patterns.db")));
+}
+
+TEST_F(Decide, TheWholeLoop) {
+  observe_once();
+  Decision first = ask();
+  EXPECT_EQ(first.source, "untrained");
+  EXPECT_EQ(first.row, -1);
+  EXPECT_EQ(first.pattern, "<1D,(BLOCK),(8388608)>");
+  EXPECT_EQ(entries(at("spool")), 0u);
+  tell(tuned(vpic(), "cb_nodes=2;romio_cb_write=disable"));
+  Decision second = ask();
+  EXPECT_EQ(second.source, "exact");
+  EXPECT_EQ(second.state, State::kTuned);
+  EXPECT_EQ(second.row, 1);
+  EXPECT_EQ(second.settings.text(), "cb_nodes=2;romio_cb_write=disable");
+  EXPECT_EQ(decision_text(second),
+            "iotune-decision 1\nsource exact\nstate tuned\nrow 1\ndistance 0\n"
+            "pattern <1D,(BLOCK),(8388608)>\n"
+            "message trained for vpic-io vpic#.h#, gain 1.5 [1.4, 1.6] in 5 rounds\n"
+            "set cb_nodes 2\nset romio_cb_write disable\nend\n");
+}
+
+TEST_F(Decide, APatternTrainedForAnotherProgramCountsWhereBytesAreEqual) {
+  observe_once();
+  tell(tuned(ior(), "cb_nodes=2"));
+  Decision decision = ask();
+  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
+  EXPECT_NE(decision.message.find("equal in bytes to <1D,(BLOCK),(4194304)>"), std::string::npos);
+}
+
+TEST_F(Decide, UnknownWorkload) {
+  tell(tuned(vpic(), "cb_nodes=2"));
+  Decision decision = ask();
+  EXPECT_EQ(decision.source, "unknown");
+  EXPECT_TRUE(decision.settings.empty());
+  observe_once();
+  Question question = vpic_question();
+  question.ranks = 8;
+  EXPECT_EQ(must(decide(question, places())).source, "unknown");
+  question = vpic_question();
+  question.file = "/data/other.h5";
+  EXPECT_EQ(must(decide(question, places())).source, "unknown");
+}
+
+TEST_F(Decide, AnotherPlatformIsUntrained) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  for (auto change :
+       {+[](Question& q) { q.filesystem = "lustre"; }, +[](Question& q) { q.mpi = "MPICH 4.1"; },
+        +[](Question& q) { q.hdf5 = "1.14.0"; }}) {
+    Question question = vpic_question();
+    change(question);
+    EXPECT_EQ(must(decide(question, places())).source, "untrained");
+  }
+  Question question = vpic_question();
+  question.filesystem = "ext3";  // another spelling
+  question.hdf5 = "";            // unknown
+  EXPECT_EQ(must(decide(question, places())).source, "exact");
+}
+
+TEST_F(Decide, OnlyTunedSetsAnything) {
+  observe_once();
+  double when = 100;
+  for (State state : {State::kDefaultIsBest, State::kReverted, State::kRefused}) {
+    Tuning tuning = tuned(vpic(), "cb_nodes=2", ++when);
+    tuning.state = state;
+    tell(tuning);
+    Decision decision = ask();
+    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.state, state);
+    EXPECT_TRUE(decision.settings.empty());
+  }
+  Tuning again = tuned(vpic(), "", ++when);
+  again.state = State::kUntrained;
+  tell(again);
+  EXPECT_EQ(ask().source, "untrained");
+}
+
+TEST_F(Decide, ReadsSpeakWhereAnOldFileIsOpened) {
+  Observation run = vpic_run();
+  PatternUse reading = run.files[0].uses[0];
+  reading.pattern = one_dimensional(777, 4);
+  reading.pattern.write = false;
+  run.files[0].uses.push_back(reading);
+  must(leave_in_spool(run, at("spool")));
+  EXPECT_EQ(ask(true).pattern, "<1D,(BLOCK),(8388608)>");
+  EXPECT_EQ(ask(false).pattern, "<1D,(BLOCK),(777)>");
+}
+
+TEST_F(Decide, WritesSpeakWhereNoReadsAreKnown) {
+  observe_once();
+  EXPECT_EQ(ask(false).pattern, "<1D,(BLOCK),(8388608)>");
+}
+
+TEST_F(Decide, TheNewestSpeakerHolds) {
+  observe_once(50);
+  Observation later = vpic_run(60);
+  later.files[0].uses[0].pattern = one_dimensional(1000, 4);
+  must(leave_in_spool(later, at("spool")));
+  EXPECT_EQ(ask().pattern, "<1D,(BLOCK),(1000)>");
+}
+
+TEST_F(Decide, ConfigWinsOverTheDatabase) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  config_ = at("config.xml");
+  write_file(config_, config_text(must(Settings::parse("cb_nodes=7"))));
+  Decision decision = ask();
+  EXPECT_EQ(decision.source, "config");
+  EXPECT_EQ(decision.settings.text(), "cb_nodes=7");
+  write_file(config_, "<Parameters/>");
+  decision = ask();
+  EXPECT_EQ(decision.source, "config");
+  EXPECT_TRUE(decision.settings.empty());
+}
+
+TEST_F(Decide, ABrokenConfigDecidesNothing) {
+  observe_once();
+  config_ = at("config.xml");
+  write_file(config_, "<Parameters>\n<x/></Parameters>");
+  EXPECT_EQ(refusal().find(config_ + ":2: "), 0u);
+  config_ = at("missing.xml");
+  EXPECT_EQ(refusal(), config_ + ": No such file or directory");
+}
+
+TEST_F(Decide, ALockedDatabaseLeavesTheSpoolAndStillAnswers) {
+  observe_once();
+  ask();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  observe_once(60);
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(at("patterns.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  Decision decision = ask();
+  EXPECT_EQ(decision.source, "exact");
+  EXPECT_NE(decision.message.find("left for later"), std::string::npos);
+  EXPECT_EQ(entries(at("spool")), 1u);
+  sqlite3_close(other);
+  ask();
+  EXPECT_EQ(entries(at("spool")), 0u);
+}
+
+TEST_F(Decide, ABadSpoolFileDoesNotStopIt) {
+  observe_once();
+  write_file(at("spool") + "/0.observation.json", "{");
+  Decision decision = ask();
+  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_NE(decision.message.find(".bad"), std::string::npos);
+}
+
+TEST_F(Decide, LayoutsFromADatabaseAreLeftOut) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2;chunk=1024"));
+  Decision decision = ask();
+  EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
+  EXPECT_NE(decision.message.find("chunk left out"), std::string::npos);
+}
+
+TEST_F(Decide, SettingsOfANewerIotuneAreRefusedWhole) {
+  observe_once();
+  ask();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(at("patterns.db").c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE settings SET text='cb_nodes=2;warp=9' WHERE text != ''",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  Decision decision = ask();
+  EXPECT_EQ(decision.state, State::kRefused);
+  EXPECT_TRUE(decision.settings.empty());
+}
+
+TEST_F(Decide, MessagesStayOnOneLine) {
+  Decision decision;
+  decision.message = "two\nlines\tset cb_nodes 9";
+  EXPECT_NE(decision_text(decision).find("message two lines set cb_nodes 9\nend\n"),
+            std::string::npos);
+}
+
+TEST_F(Decide, ADamagedDatabaseDecidesNothing) {
+  write_file(at("patterns.db"), std::string(4096, 'z'));
+  observe_once();
+  EXPECT_NE(refusal().find("damaged"), std::string::npos);
+  EXPECT_EQ(entries(at("spool")), 1u);
+}
+
+TEST_F(Decide, AReadOnlyHomeStillAnswers) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  ask();
+  observe_once(60);
+  chmod(at("patterns.db").c_str(), 0444);
+  chmod(at("spool").c_str(), 0555);
+  chmod(folder().c_str(), 0555);
+  std::string answer = as_ordinary_user(
+      folder(), +[](const std::string& folder) {
+        Result<Decision> decision =
+            decide(vpic_question(), {folder + "/patterns.db", folder + "/spool", ""});
+        return decision ? decision->settings.text() : decision.error().text();
+      });
+  EXPECT_EQ(answer, "cb_nodes=2");
+  chmod(folder().c_str(), 0700);
+  chmod(at("spool").c_str(), 0700);
+}
+
+}  // namespace
+}  // namespace iotune::patterndb::testing

@@ -1,0 +1,105 @@
+#include "patterndb/observe.h"
+
+#include "fixtures.h"
+#include "patterndb/places.h"
+
+namespace iotune::patterndb::testing {
+namespace {
+
+using analyzer::Distribution;
+
+analyzer::DatasetPattern dataset(const std::string& name, std::uint64_t count, bool write = true) {
+  analyzer::DatasetPattern pattern{};
+  pattern.dataset = name;
+  pattern.write = write;
+  pattern.descriptor.dimensions = {{Distribution::kBlock, count, 1}};
+  pattern.element_bytes = 4;
+  pattern.dataset_dims = {4 * count};
+  pattern.process_grid = {4};
+  pattern.ranks = 4;
+  pattern.mode = analyzer::TransferMode::kIndependent;
+  pattern.repeats = 1;
+  pattern.bytes = 16 * count;
+  return pattern;
+}
+
+analyzer::RunSummary flash_run(const std::string& folder) {
+  analyzer::FilePattern file{};
+  file.path = folder + "/flash_hdf5_chk_0001";
+  file.datasets = {dataset("/small", 10), dataset("/a", 1000), dataset("/b", 1000),
+                   dataset("/c", 1000), dataset("/read", 500, false)};
+  file.speaker = 1;
+  file.speaker_count = 3;
+  file.bytes_written = 48160;
+  file.io_seconds = 1.5;
+  file.opened_at_seconds = 2;
+  file.decision_source = "exact";
+  file.decision_row = 7;
+  file.settings = {{"cb_nodes", "2", "2", "", "applied"},
+                   {"alignment", "0,4096", "", "the program set it", "refused"},
+                   {"striping_factor", "4", "", "", "without effect"},
+                   {"romio_cb_write", "disable", "", "", "unverifiable"},
+                   {"of_the_future", "1", "1", "", "applied"}};
+  analyzer::FilePattern nothing{};
+  nothing.path = folder + "/input.deck";
+  analyzer::RunSummary summary{};
+  summary.run_id = "run";
+  summary.program = "/opt/flash-io";
+  summary.program_name = "flash-io";
+  summary.mpi = "MPICH 4.0.2";
+  summary.hdf5 = "1.10.8";
+  summary.ranks = 4;
+  summary.nodes = 1;
+  summary.start_unix_seconds = 1000;
+  summary.files = {file, nothing};
+  return summary;
+}
+
+class Observe : public Folder {};
+
+TEST_F(Observe, DatasetsOfOnePatternJoin) {
+  Observation observation = observation_of(flash_run(folder()), "/traces/x");
+  ASSERT_EQ(observation.files.size(), 1u);
+  const ObservedFile& file = observation.files[0];
+  ASSERT_EQ(file.uses.size(), 3u);
+  EXPECT_FALSE(file.uses[0].speaker);
+  EXPECT_TRUE(file.uses[1].speaker);
+  EXPECT_EQ(file.uses[1].datasets, 3u);
+  EXPECT_EQ(file.uses[1].dataset, "/a");
+  EXPECT_TRUE(file.uses[2].speaker);  // for reads
+  EXPECT_EQ(file.observed_at, 1002);
+  EXPECT_EQ(file.workload.file, "flash_hdf#_chk_#");
+  EXPECT_EQ(file.workload.program, "flash-io");
+  EXPECT_EQ(file.platform.filesystem, filesystem_of(folder() + "/x"));
+  EXPECT_NE(file.platform.filesystem, "");
+}
+
+TEST_F(Observe, OnlySettingsThatMayHaveTakenEffect) {
+  Observation observation = observation_of(flash_run(folder()), "/traces/x");
+  EXPECT_EQ(observation.files[0].settings.text(), "cb_nodes=2;romio_cb_write=disable");
+}
+
+TEST_F(Observe, JsonComesBack) {
+  Observation observation = observation_of(flash_run(folder()), "/traces/x");
+  std::string text = dump(to_json(observation));
+  Json json = parse_json(text, "test");
+  EXPECT_EQ(dump(to_json(read_observation(Node(json, "")))), text);
+}
+
+TEST_F(Observe, NamesThatAreNotUtf8DoNotFail) {
+  analyzer::RunSummary run = flash_run(folder());
+  run.files[0].path = folder() + "/\xff\xfe.h5";
+  run.files[0].datasets[1].dataset = "/\xc3";
+  std::string text = dump(to_json(observation_of(run, "/traces/\xff")));
+  Json json = parse_json(text, "test");
+  EXPECT_EQ(read_observation(Node(json, "")).files.size(), 1u);
+}
+
+TEST_F(Observe, AMissingTraceIsAMessage) {
+  Result<std::string> path = observe(at("none.iotrace"), at("spool"));
+  ASSERT_FALSE(path);
+  EXPECT_FALSE(exists(at("spool")));
+}
+
+}  // namespace
+}  // namespace iotune::patterndb::testing

@@ -1,0 +1,126 @@
+#include "patterndb/spool.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "fixtures.h"
+
+namespace iotune::patterndb::testing {
+namespace {
+
+class Spool : public Folder {
+ protected:
+  IngestReport ingest(std::size_t most = 1000) { return must(db_.ingest_spool(spool_, most)); }
+  std::size_t observed() {
+    Json json = Json::parse(must(db_.export_json()));
+    return json["observations"].size();
+  }
+  std::string spool_ = at("spool");
+  PatternDb db_ = create(at("patterns.db"));
+};
+
+TEST_F(Spool, WrittenWholePrivateAndOnce) {
+  std::string path = must(leave_in_spool(vpic_run(), spool_));
+  struct stat status;
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(entries(spool_), 1u);
+  EXPECT_NE(must(leave_in_spool(vpic_run(), spool_)), path);
+  EXPECT_EQ(entries(spool_), 2u);
+}
+
+TEST_F(Spool, RunNamesDoNotLeaveTheFolder) {
+  std::string path = must(leave_in_spool(vpic_run(1, "../../evil name\n"), spool_));
+  EXPECT_EQ(path.substr(0, spool_.size() + 1), spool_ + "/");
+  EXPECT_EQ(path.find('/', spool_.size() + 1), std::string::npos);
+  EXPECT_EQ(ingest().files, 1u);
+}
+
+TEST_F(Spool, FoldedAndGone) {
+  must(leave_in_spool(vpic_run(1, "a"), spool_));
+  must(leave_in_spool(vpic_run(2, "b"), spool_));
+  IngestReport report = ingest();
+  EXPECT_EQ(report.files, 2u);
+  EXPECT_EQ(report.observations, 2u);
+  EXPECT_TRUE(report.faults.empty());
+  EXPECT_EQ(entries(spool_), 0u);
+  EXPECT_EQ(ingest().files, 0u);
+  EXPECT_EQ(observed(), 2u);
+}
+
+TEST_F(Spool, AMissingFolderIsEmpty) {
+  EXPECT_EQ(ingest().files, 0u);
+}
+
+TEST_F(Spool, DeathBetweenCommitAndUnlinkCountsNothingTwice) {
+  std::string path = must(leave_in_spool(vpic_run(), spool_));
+  std::filesystem::copy_file(path, at("kept"));
+  EXPECT_EQ(ingest().observations, 1u);
+  std::filesystem::copy_file(at("kept"), path);
+  IngestReport again = ingest();
+  EXPECT_EQ(again.files, 1u);
+  EXPECT_EQ(again.observations, 0u);
+  EXPECT_EQ(observed(), 1u);
+  EXPECT_FALSE(exists(path));
+}
+
+TEST_F(Spool, BadFilesStepAsideAndGoodOnesGoIn) {
+  std::string good = must(leave_in_spool(vpic_run(), spool_));
+  std::string text = read_file(good);
+  std::string bad = spool_ + "/1.observation.json";
+  write_file(bad, text.substr(0, text.size() / 2));
+  std::string odd = spool_ + "/2.observation.json";
+  std::string changed = text;
+  changed.replace(changed.find("\"op\":\"write\""), 12, "\"op\":\"wrote\"");
+  write_file(odd, changed);
+  std::string newer = spool_ + "/3.observation.json";
+  changed = text;
+  changed.replace(changed.find("\"version\":1"), 11, "\"version\":2");
+  write_file(newer, changed);
+  IngestReport report = ingest();
+  EXPECT_EQ(report.files, 1u);
+  ASSERT_EQ(report.faults.size(), 3u);
+  EXPECT_EQ(report.faults[0].find(bad + ": JSON:"), 0u) << report.faults[0];
+  EXPECT_EQ(report.faults[1], odd +
+                                  ": /files/0/patterns/0/pattern/op: neither write nor read; "
+                                  "now " +
+                                  odd + ".bad");
+  EXPECT_NE(report.faults[2].find("/version: version 2"), std::string::npos);
+  EXPECT_TRUE(exists(bad + ".bad"));
+  EXPECT_TRUE(exists(odd + ".bad"));
+  EXPECT_FALSE(exists(bad));
+  EXPECT_EQ(observed(), 1u);
+  EXPECT_EQ(ingest().faults.size(), 0u);
+}
+
+TEST_F(Spool, LinksAndOtherFilesAreNotFollowed) {
+  std::string kept = must(leave_in_spool(vpic_run(), at("elsewhere")));
+  std::filesystem::create_directory(spool_);
+  ASSERT_EQ(symlink(kept.c_str(), (spool_ + "/9.observation.json").c_str()), 0);
+  write_file(spool_ + "/.hidden.observation.json", "{}");
+  write_file(spool_ + "/README", "mine");
+  IngestReport report = ingest();
+  EXPECT_EQ(report.files, 0u);
+  EXPECT_EQ(report.faults.size(), 1u);
+  EXPECT_TRUE(exists(kept));
+  EXPECT_TRUE(exists(spool_ + "/README"));
+}
+
+TEST_F(Spool, ALimitLeavesTheRest) {
+  for (int i = 0; i < 5; ++i) must(leave_in_spool(vpic_run(i), spool_));
+  IngestReport report = ingest(3);
+  EXPECT_EQ(report.files, 3u);
+  EXPECT_EQ(report.left, 2u);
+  EXPECT_EQ(ingest(3).files, 2u);
+}
+
+TEST_F(Spool, AFullDiskLeavesNothing) {
+  // /dev/full stands in for the disk: no file of ours can be made below it.
+  Result<std::string> path = leave_in_spool(vpic_run(), "/dev/full/spool");
+  EXPECT_FALSE(path);
+}
+
+}  // namespace
+}  // namespace iotune::patterndb::testing
