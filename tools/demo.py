@@ -144,8 +144,13 @@ def second_run(kernel: Kernel, words: list[str]) -> str:
         raise Failed(f"{kernel.name}: no setting was applied")
     text = ", ".join(f"{one['parameter']}={one['wanted']} (read back: {one['got']})"
                      for one in applied)  # fmt: skip
-    gain = f"{found['gain']:.2f}x" if found["gain"] else "a gain not yet known"
-    return f"{kernel.name}: {text}, {gain} in this run against the first"
+    answers = asked("db", "query", kernel.descriptor)["patterns"][0]["answers"]
+    gain, low, high = (answers[0][name] for name in ("gain", "low", "high"))
+    now = f"{found['gain']:.2f}x" if found["gain"] else "not known"
+    return (
+        f"{kernel.name}: {text}, {gain:.2f}x ({low:.2f} to {high:.2f}) in paired replays; "
+        f"this run against the first: {now}"
+    )
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The command `iotune`. One module a subcommand; its docstring is the help."""
 
+import io
 import os
 import signal
 import sys
@@ -70,6 +71,10 @@ def main() -> None:
     if "libiotune.so" in preloaded:
         kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
         os.environ["LD_PRELOAD"] = ":".join(kept)
+    # Paths are bytes: what is not UTF-8 in them passes through as it is.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     # A replay's files are removed on the way out.
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

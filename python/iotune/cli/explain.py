@@ -13,6 +13,7 @@ import typer
 from iotune import core
 from iotune.cli.output import (
     Column,
+    count_text,
     data,
     errors_in_one_line,
     next_command,
@@ -149,7 +150,7 @@ def _recognised(run: RunSummary, file: FilePattern) -> str:
     return (
         f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
         f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
-        f"by {speaker.ranks} of {run.ranks} rank(s){others}"
+        f"by {speaker.ranks} of {count_text(run.ranks, 'rank')}{others}"
     )
 
 
@@ -184,9 +185,11 @@ def _brought(file: FilePattern, brought: Comparison) -> str:
     if brought.default_seconds is None:
         return f"{now}; not yet known: no run of this workload with default settings to compare"
     before = (
-        f"default {seconds_text(brought.default_seconds)} (median of {brought.default_runs} run(s))"
+        f"default {seconds_text(brought.default_seconds)} "
+        f"(median of {count_text(brought.default_runs, 'run')})"
     )
     if brought.ratio is None:
         return f"{now}; {before}; no settings were in effect"
-    runs = f"median of {brought.tuned_runs} run(s) with these settings"
-    return f"{now}; {before}: {brought.ratio:.2f}x ({runs})"
+    runs = f"median of {count_text(brought.tuned_runs, 'run')} with these settings"
+    # Other hours, other neighbours: the interval that proves a gain is the training's.
+    return f"{now}; {before}: {brought.ratio:.2f}x ({runs}; not paired)"

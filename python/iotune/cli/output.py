@@ -39,7 +39,7 @@ def data(text: str = "") -> None:
 
 def print_json(value: Any) -> None:
     """A result for programs, on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(json.dumps(value, indent=2))
 
 
 def errors_in_one_line(command: F) -> F:

@@ -57,7 +57,7 @@ def command(
         typer.Option(help="Only hdf5, mpiio, posix, stdio or iotune."),
     ] = None,
     file: Annotated[
-        Optional[str], typer.Option("--file", help="Only files whose path holds this text.")
+        Optional[str], typer.Option("--file", help="Only this file: its path, or the end of it.")
     ] = None,
     limit: Annotated[Optional[int], typer.Option(min=0, help="Stop after so many calls.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
@@ -107,11 +107,16 @@ def _patterns(run: RunSummary, file: Optional[str]) -> None:
     data(_headline(run))
     for warning in run.warnings:
         say(warning)
-    shown = [one for one in run.files if file is None or file in one.path]
+    shown = [one for one in run.files if file is None or is_file(one.path, file)]
     if not shown:
-        data("no file" if file is None else f"no file whose path holds '{file}'")
+        data("no file" if file is None else f"the run touched no {file}")
     for one in shown:
         _file(one)
+
+
+def is_file(path: str, wanted: str) -> bool:
+    """Whether `wanted` names the file: /a/b/c.h5 is itself, b/c.h5 and c.h5."""
+    return path == wanted or path.endswith("/" + wanted)
 
 
 def _headline(run: RunSummary) -> str:
