@@ -34,4 +34,7 @@ Result<Descriptor> parse_descriptor(std::string_view text);
 // BLOCK, CYCLIC, CYCLIC(k), *, IRREGULAR.
 std::string distribution_text(const DimensionPattern& dimension);
 
+// As in to_json(RunSummary): text, and dimensions with distribution, count and cyclic_block.
+std::string to_json(const Descriptor& descriptor);
+
 }  // namespace iotune::analyzer

@@ -89,6 +89,10 @@ Json json_of(const FilePattern& file) {
 
 }  // namespace
 
+std::string to_json(const Descriptor& descriptor) {
+  return json_of(descriptor).dump();
+}
+
 std::string to_json(const RunSummary& summary) {
   const Json json = {{"run_id", summary.run_id},
                      {"program", summary.program},

@@ -1,0 +1,7 @@
+// One function for each part of the module; PatternDb and its settings are bind_patterndb.cpp's.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+void bind_trace(pybind11::module_& module);
+void bind_patterndb(pybind11::module_& module);

@@ -1,0 +1,8 @@
+// iotune._core: the native part of the Python package. python/iotune/core.py gives it types.
+#include "python/bindings/bindings.h"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The native part of iotune: traces, patterns, the pattern database.";
+  bind_trace(module);
+  bind_patterndb(module);
+}
