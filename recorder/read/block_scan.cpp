@@ -54,9 +54,10 @@ class Scanner {
     if (scan_.skipped_bytes == 0) scan_.first_skipped = begin;
     scan_.skipped_bytes += lost_end - begin;
     // One damaged block that still says what it was leaves no doubt about the next one.
-    const bool known = has_head && claimed.magic == kBlockMagic &&
-                       claimed.type_word != static_cast<std::uint32_t>(BlockType::kProcess) &&
-                       begin + claimed.whole() == at_;
+    const bool no_process = claimed.type_word == static_cast<std::uint32_t>(BlockType::kEvents) ||
+                            claimed.type_word == static_cast<std::uint32_t>(BlockType::kEnd);
+    const bool known =
+        has_head && claimed.magic == kBlockMagic && no_process && begin + claimed.whole() == at_;
     if (!known) orphan_ = true;
   }
 
