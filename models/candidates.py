@@ -120,10 +120,6 @@ def _independent(shape: Shape) -> list[Candidate]:
         Candidate({buffer: str(16 * _MIB)}, "a larger sieve"),
         Candidate({f"romio_ds_{verb}": "enable"}, "always through the sieve"),
     ]
-    if shape.write:
-        found.append(
-            Candidate({"coll_metadata_write": "enable"}, "one rank's write of the metadata")
-        )
     return found if shape.interleaved else found[::-1]
 
 

@@ -28,6 +28,7 @@ class Case:
     pattern: dict[str, Any]  # as the database gives and takes it
     platform: dict[str, str]
     trace: str = ""
+    run: str = ""  # that the trace is of
     file: str = ""  # of the run that showed it
     datasets: int = 1
     notes: list[str] = field(default_factory=list)
@@ -56,6 +57,7 @@ def case_of_row(row: Mapping[str, Any]) -> Case:
         pattern=pattern,
         platform=dict(row["platform"]),
         trace=str(row["trace"]),
+        run=str(row["run"]),
         file=str(row["file"]),
         datasets=int(row["datasets"]),
     )
@@ -69,7 +71,7 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     """
     plan = _recorded(case)
     if plan is None:
-        case.notes.append("the trace is gone: replayed as one transfer a dataset")
+        case.notes.append("the run's trace is gone: replayed as one transfer a dataset")
         plan = plan_of_pattern(stored_pattern(case), max(1, case.datasets))
     cut = cut_plan(plan, most_bytes)
     if cut is not plan:
@@ -83,7 +85,10 @@ def _recorded(case: Case) -> Plan | None:
     if not case.trace or not Path(case.trace).is_file():
         return None
     try:
-        plan, notes = plan_of_trace(open_trace(case.trace), case.file or None)
+        trace = open_trace(case.trace)
+        if case.run and trace.summary.run_id != case.run:
+            return None  # a later run has overwritten it
+        plan, notes = plan_of_trace(trace, case.file or None)
     except Error as problem:
         case.notes.append(str(problem))
         return None

@@ -14,7 +14,10 @@ from iotune.summary import FilePattern, RunSummary
 
 @dataclass(frozen=True)
 class Comparison:
-    """Medians over runs; None where there is nothing to compare with."""
+    """Medians over runs; None where there is nothing to compare with.
+
+    Without observed runs of these settings (`tuned_runs` 0) the ratio is the run's own.
+    """
 
     default_seconds: float | None = None
     default_runs: int = 0
@@ -64,12 +67,14 @@ def compare_with_default(
     default = _newest(
         [one for one in groups if not one["settings_text"] and platform in (None, one["platform"])]
     )
+    own_rate = file.bytes / file.io_seconds if settings and file.io_seconds > 0 else 0.0
+    rate = _rate(tuned) if tuned else own_rate
     return Comparison(
         default_seconds=float(default["median_seconds"]) if default else None,
         default_runs=int(default["runs"]) if default else 0,
         tuned_seconds=float(tuned["median_seconds"]) if tuned else None,
         tuned_runs=int(tuned["runs"]) if tuned else 0,
-        ratio=_rate(tuned) / _rate(default) if tuned and default and _rate(default) else None,
+        ratio=rate / _rate(default) if rate and default and _rate(default) else None,
     )
 
 

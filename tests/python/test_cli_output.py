@@ -237,7 +237,7 @@ def test_a_file_that_is_no_trace_is_an_error(trace: Path, tmp_path: Path) -> Non
 
 
 def test_usage_errors_end_with_2() -> None:
-    wrong = ["show --bogus", "bogus", "run", "db show x", "train --rounds 1"]
+    wrong = ["show --bogus", "bogus", "run", "db show x", "train --rounds 2"]
     for words in [line.split() for line in [*wrong, "train --candidates cb_nodes"]]:
         assert typed(*words).exit_code == 2, words
 

@@ -77,6 +77,11 @@ _COLUMNS = [
 ]
 
 
+def _wants_answer(pattern: Mapping[str, Any]) -> bool:
+    """Whether the pattern speaks for a file and has no answer; others follow their file's."""
+    return not pattern["answers"] and any(one["speaker"] for one in pattern["workloads"])
+
+
 def _rows(pattern: Mapping[str, Any]) -> list[list[str]]:
     """A row per platform with an answer; one row where there is none."""
     seen = [f"{one['program']} {one['file']}" for one in pattern["workloads"]]
@@ -89,7 +94,7 @@ def _rows(pattern: Mapping[str, Any]) -> list[list[str]]:
         seen[0] + (f" and {len(seen) - 1} more" if len(seen) > 1 else "") if seen else "–",
     ]
     if not pattern["answers"]:
-        return [[*start, "–", "untrained", "–", "–"]]
+        return [[*start, "–", "untrained" if _wants_answer(pattern) else "–", "–", "–"]]
     return [
         [
             *start,
@@ -130,7 +135,7 @@ def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> Non
         say(f"{answer['database']} is empty: no run was observed yet")
     if not patterns:
         next_command("iotune", "run", "--", "mpirun", "-n", "4", "./program")
-    elif any(pattern["workloads"] and not pattern["answers"] for pattern in patterns):
+    elif any(_wants_answer(pattern) for pattern in patterns):
         next_command("iotune", "train")
     else:
         next_command("iotune", "db", "show", str(patterns[0]["id"]))

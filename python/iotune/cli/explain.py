@@ -98,9 +98,7 @@ def _next(files: list[FilePattern], trace: list[str]) -> None:
 
 def needs_training(file: FilePattern) -> bool:
     """Whether the file's pattern has no answer yet."""
-    return file.speaks is not None and (
-        file.decision_source in ("", "unknown", "untrained") or file.decision_state == "untrained"
-    )
+    return file.speaks is not None and file.decision_source in ("", "unknown", "untrained")
 
 
 def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
@@ -190,6 +188,8 @@ def _brought(file: FilePattern, brought: Comparison) -> str:
     )
     if brought.ratio is None:
         return f"{now}; {before}; no settings were in effect"
-    runs = f"median of {count_text(brought.tuned_runs, 'run')} with these settings"
+    runs = "this run alone"
+    if brought.tuned_runs:
+        runs = f"median of {count_text(brought.tuned_runs, 'run')} with these settings"
     # Other hours, other neighbours: the interval that proves a gain is the training's.
     return f"{now}; {before}: {brought.ratio:.2f}x ({runs}; not paired)"

@@ -44,7 +44,7 @@ def command(
     db: Annotated[
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=2, help="Measurements of each arm.")] = 5,
+    rounds: Annotated[int, typer.Option(min=3, help="Measurements of each arm.")] = 5,
     candidates: Annotated[
         Optional[list[str]],
         typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be given often."),
