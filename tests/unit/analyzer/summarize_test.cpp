@@ -1,0 +1,176 @@
+#include "analyzer/summarize.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/recorder_read/made_files.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::BlockType;
+using recorder::CallNumber;
+namespace made = recorder::made;
+
+constexpr std::int64_t kFile = 16777216, kDataset = 83886080, kObject = 1;
+constexpr std::uint8_t kInHdf5 = 1, kInMpi = 2;
+
+// What a rank of ph5Example does: opens, writes its six rows with MPI-IO and POSIX underneath,
+// closes. Times in ns; each call is as long as the sum of those inside it and 10 more.
+made::RingBytes ph5_rank(std::int64_t rank, const std::string& path, int steps = 1) {
+  made::RingBytes ring;
+  const auto control = [&](CallNumber number, std::uint64_t start, std::uint64_t duration,
+                           std::vector<std::int64_t> numbers, const std::string& text = {}) {
+    ring.add(number, {start, duration}, {}, std::move(numbers), text, true);
+  };
+  ring.add(CallNumber::kopen, {110, 10}, {}, {66, 0, 5}, path, true, kInHdf5 | kInMpi);
+  ring.add(CallNumber::kiotune_file, {121, 0}, {1}, {5, 3}, path, true, kInHdf5 | kInMpi);
+  ring.add(CallNumber::kMPI_File_open, {105, 20}, {}, {1, 2, 0, 777, 0}, "relative.h5", true,
+           kInHdf5);
+  ring.add(CallNumber::kiotune_file, {126, 0}, {2}, {777, 1}, path, true, kInHdf5);
+  control(CallNumber::kH5Fcreate, 100, 30, {2, 0, 167772177, kFile}, "relative.h5");
+  ring.add(CallNumber::kiotune_file, {131, 0}, {3}, {kFile, 0}, path, true, kInHdf5);
+  control(CallNumber::kH5Screate_simple, 140, 1000, {2, 2, 24, 24, -1, 67108866});
+  control(CallNumber::kH5Dcreate2, 1200, 7, {kFile, 5, 67108866, 0, 0, 0, kDataset}, "Data1");
+  std::string names = path;
+  names += '\0';
+  names += "/Data1";
+  ring.add(CallNumber::kiotune_dataset, {1210, 0}, {kObject}, {kDataset, 4, 0, 1, 0, 2, 24, 24, -1},
+           names, true, kInHdf5);
+  for (int step = 0; step < steps; ++step) {
+    const std::uint64_t at = 2000 + 100 * static_cast<std::uint64_t>(step);
+    ring.add(CallNumber::kpwrite, {at + 20, 20}, {5, 1}, {576, 2048 + 576 * rank, 576}, "", false,
+             kInHdf5 | kInMpi);
+    ring.add(CallNumber::kMPI_File_write_at, {at + 10, 40}, {},
+             {777, 2048 + 576 * rank, 576, 1275068685, 0, 1}, "", false, kInHdf5);
+    ring.add(CallNumber::kH5Dwrite, {at, 60}, {},
+             {kDataset, 50331660, 67108868, 67108867, 0, 0, kObject, 0,  4, 144,
+              2,        2,        6 * rank, 0,        1, 1, 6,       24, 1, 1});
+  }
+  control(CallNumber::kH5Dclose, 5000, 3, {kDataset, 0});
+  control(CallNumber::kH5Fclose, 5010, 10 + static_cast<std::uint64_t>(rank), {kFile, 0});
+  return ring;
+}
+
+std::string trace_of(const made::Folder& folder, const std::vector<made::RingBytes>& ranks) {
+  auto trace = made::trace_head();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    made::add_block(
+        trace, BlockType::kProcess,
+        made::bytes_of(made::process_text(static_cast<int>(100 + r), static_cast<int>(r)) +
+                       "argv=/opt/a%20b%00-n%004\n"));
+    made::add_block(trace, BlockType::kEvents, made::encoded(ranks[r].bytes()));
+    made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
+  }
+  return folder.file("t.iotrace", trace);
+}
+
+TEST(Summarize, Ph5ExampleIsRecognised) {
+  const made::Folder folder;
+  const auto path = trace_of(folder, {ph5_rank(0, "/scratch/run12/out-0007.h5"),
+                                      ph5_rank(1, "/scratch/run12/out-0007.h5")});
+  const Result<RunSummary> summary = summarize(path);
+  ASSERT_TRUE(summary) << summary.error().text();
+  EXPECT_EQ(summary->ranks, 2U);
+  EXPECT_EQ(summary->run_id, "run-1");
+  EXPECT_EQ(summary->program_name, "a b");
+  EXPECT_EQ(summary->argv, (std::vector<std::string>{"/opt/a b", "-n", "4"}));
+  EXPECT_TRUE(summary->warnings.empty()) << summary->warnings.front();
+  ASSERT_EQ(summary->files.size(), 1U);
+  const FilePattern& file = summary->files[0];
+  EXPECT_EQ(file.path, "/scratch/run12/out-0007.h5");
+  EXPECT_EQ(file.masked_name, "out-#.h#");
+  // HDF5's bytes, not those of the layers below it.
+  EXPECT_EQ(file.bytes_written, 2 * 6 * 24 * 4U);
+  EXPECT_EQ(file.bytes_read, 0U);
+  // create 30 + dataset 7 + write 60 + close 3 + close 11, of the slower rank.
+  EXPECT_DOUBLE_EQ(file.io_seconds, 111e-9);
+  EXPECT_NEAR(file.elapsed_seconds, 4921e-9, 1e-12);
+  EXPECT_EQ(file.speaker, 0U);
+  EXPECT_EQ(file.speaker_count, 1U);
+  ASSERT_EQ(file.datasets.size(), 1U);
+  const DatasetPattern& dataset = file.datasets[0];
+  EXPECT_EQ(dataset.descriptor.text(), "<2D,(BLOCK,*),(6,24)>");
+  EXPECT_EQ(dataset.dataset, "/Data1");
+  EXPECT_TRUE(dataset.write);
+  EXPECT_EQ(dataset.process_grid, (std::vector<std::uint64_t>{2, 1}));
+  EXPECT_EQ(dataset.dataset_dims, (std::vector<std::uint64_t>{24, 24}));
+  EXPECT_EQ(dataset.mode, TransferMode::kIndependent);
+  EXPECT_EQ(dataset.calls, 2U);
+  EXPECT_EQ(dataset.repeats, 1U);
+  EXPECT_EQ(dataset.element_bytes, 4U);
+  EXPECT_DOUBLE_EQ(dataset.seconds, 60e-9);
+  EXPECT_NE(to_json(*summary).find("\"text\":\"<2D,(BLOCK,*),(6,24)>\""), std::string::npos);
+}
+
+TEST(Summarize, StepsAreRepeats) {
+  const made::Folder folder;
+  const auto path = trace_of(folder, {ph5_rank(0, "/x.h5", 5), ph5_rank(1, "/x.h5", 5)});
+  const Result<RunSummary> summary = summarize(path);
+  ASSERT_TRUE(summary);
+  const DatasetPattern& dataset = summary->files.at(0).datasets.at(0);
+  EXPECT_EQ(dataset.descriptor.text(), "<2D,(BLOCK,*),(6,24)>");
+  EXPECT_EQ(dataset.repeats, 5U);
+  EXPECT_EQ(dataset.calls, 10U);
+  EXPECT_EQ(dataset.bytes, 5 * 2 * 6 * 24 * 4U);
+}
+
+TEST(Summarize, FilesOfLowerLayersHaveBytesAndNoDatasets) {
+  const made::Folder folder;
+  made::RingBytes ring;
+  ring.add(CallNumber::kMPI_File_open, {10, 5}, {}, {1, 5, 0, 9, 0}, "m", true);
+  ring.add(CallNumber::kiotune_file, {15, 0}, {1}, {9, 1}, "/m", true, kInMpi);
+  ring.add(CallNumber::kpwrite, {21, 2}, {7, 8}, {1, 0, 1}, "", false, kInMpi);
+  ring.add(CallNumber::kMPI_File_write_at_all, {20, 5}, {}, {9, 0, 100, 77, 0, 8});
+  ring.add(CallNumber::kMPI_File_close, {30, 5}, {}, {9, 0}, "", true);
+  ring.add(CallNumber::kopen, {40, 5}, {}, {0, 0, 4}, "/p", true);
+  ring.add(CallNumber::kiotune_file, {45, 0}, {2}, {4, 3}, "/p", true, 8);
+  ring.add(CallNumber::kread, {50, 5}, {4, 2}, {4096, 10, 0});
+  ring.add(CallNumber::kread, {60, 5}, {4, 2}, {4096, -1, 0});
+  const Result<RunSummary> summary = summarize(trace_of(folder, {ring}));
+  ASSERT_TRUE(summary);
+  ASSERT_EQ(summary->files.size(), 2U);
+  EXPECT_EQ(summary->files[0].path, "/m");
+  EXPECT_EQ(summary->files[0].bytes_written, 800U);
+  EXPECT_FALSE(summary->files[0].speaker);
+  EXPECT_DOUBLE_EQ(summary->files[0].io_seconds, 15e-9);
+  EXPECT_EQ(summary->files[1].bytes_read, 10U);
+  EXPECT_DOUBLE_EQ(summary->files[1].io_seconds, 15e-9);
+  // size=2 in its PROCESS, one rank in the trace.
+  ASSERT_EQ(summary->warnings.size(), 1U);
+  EXPECT_EQ(summary->warnings[0], "only 1 of 2 ranks are in the trace");
+}
+
+TEST(Summarize, DecisionsAndSettingsAreTheFiles) {
+  const made::Folder folder;
+  const auto joined = [](std::initializer_list<std::string> texts) {
+    std::string all;
+    for (const std::string& text : texts) all += (all.empty() ? "" : std::string(1, '\0')) + text;
+    return all;
+  };
+  made::RingBytes ring = ph5_rank(0, "/x.h5");
+  for (int i = 0; i < 2; ++i) {
+    ring.add(CallNumber::kiotune_decision, {6000, 0}, {}, {7, 1500, 2},
+             joined({"/x.h5", "similar", "<1D,(BLOCK),(4)>", "as before"}), true);
+    ring.add(CallNumber::kiotune_setting, {6001, 0}, {}, {2},
+             joined({"/x.h5", "cb_nodes", "4", "1", "one node"}), true);
+  }
+  const Result<RunSummary> summary = summarize(trace_of(folder, {ring}));
+  ASSERT_TRUE(summary);
+  const FilePattern& file = summary->files.at(0);
+  EXPECT_EQ(file.decision_source, "similar");
+  EXPECT_EQ(file.decision_row, 7);
+  EXPECT_DOUBLE_EQ(file.decision_distance, 1.5);
+  EXPECT_EQ(file.decision_state, "tuned");
+  ASSERT_EQ(file.settings.size(), 1U);
+  EXPECT_EQ(file.settings[0].verdict, "refused");
+  EXPECT_EQ(file.settings[0].reason, "one node");
+}
+
+TEST(Summarize, WhatIsNoTraceIsAnError) {
+  const Result<RunSummary> summary = summarize("/nonexistent/trace");
+  ASSERT_FALSE(summary);
+  EXPECT_NE(summary.error().text().find("/nonexistent/trace"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace iotune::analyzer
