@@ -71,7 +71,7 @@ int rank_in(const MpiApi& mpi, Word comm) noexcept {
 
 Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   const Word none = mpi.constants.comm_null;
-  if (!mpi.constants.known || !recorder::all_ranks_loaded() || same(mpi, comm, none)) return none;
+  if (!mpi.constants.known || !recorder::all_ranks_tune() || same(mpi, comm, none)) return none;
   if (!inside_world(mpi, comm) || !make_keyval(mpi)) return none;
   void* value = nullptr;
   int found = 0;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/preload/thread_state.h"
+
 namespace iotune::recorder {
 
 inline constexpr int kMaxDescriptors = 65536;
@@ -17,10 +19,15 @@ inline std::uint32_t file_of_descriptor(int fd) noexcept {
              : 0;
 }
 
+// A change only: what a child of vfork closes stays open in its parent, whose table this is.
 inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
-  if (static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors)) {
+  if (static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors) &&
+      g_descriptor_file[fd].load(std::memory_order_relaxed) != file && !in_vfork_child()) {
     g_descriptor_file[fd].store(file, std::memory_order_relaxed);
   }
 }
+
+// Notes the file of every traced descriptor: a forked child's trace has to name them itself.
+void announce_descriptors() noexcept;
 
 }  // namespace iotune::recorder

@@ -35,16 +35,28 @@ void path_at(int directory, const char* path, ShortText<4096>& to) noexcept {
   to << '/' << path;
 }
 
-// Numbers a descriptor that was just opened on `path`.
-void note_descriptor(int fd, const char* path) noexcept {
-  const auto file = static_cast<std::uint32_t>(next_file_number());
-  set_file_of_descriptor(fd, file);
+void note_file(std::uint32_t file, int fd, const char* path) noexcept {
   RecordWriter record(CallNumber::kiotune_file, ticks_now());
   record.key(file);
   record.number(std::int64_t{fd});
   record.number(static_cast<std::int64_t>(Layer::kPosix));
   record.text(path);
   record.commit();
+}
+
+// Numbers a descriptor that was just opened on `path`.
+void note_descriptor(int fd, const char* path) noexcept {
+  const auto file = static_cast<std::uint32_t>(next_file_number());
+  set_file_of_descriptor(fd, file);
+  note_file(file, fd, path);
+}
+
+// The child of a vfork has this memory, but descriptors of its own until it execs: what it does
+// to them must not reach the table. It runs no atfork handler.
+bool is_vfork_child() noexcept { return raw::getpid() != g_process_id; }
+
+bool no_descriptor_traced(int a, int b) noexcept {
+  return file_of_descriptor(a) == 0 && file_of_descriptor(b) == 0;
 }
 
 // Only files that can be read or written again: no directories, no O_PATH.
@@ -55,7 +67,7 @@ template <typename Call, typename Write>
 int traced_open(CallNumber number, int directory, const char* path, int flags, Call call,
                 Write write) noexcept {
   CallScope scope(Layer::kPosix);
-  if (!scope.active() || path == nullptr) return call();
+  if (!scope.active() || path == nullptr || in_vfork_child()) return call();
   ShortText<4096> absolute;
   {
     const OwnCode own;
@@ -118,7 +130,7 @@ int do_creat(NextSymbol& symbol, const char* path, unsigned mode) noexcept {
 template <typename Result, typename Call, typename... Numbers>
 Result traced_call(CallNumber number, int fd, Call call, Numbers... numbers) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (file == 0) return call();
+  if (file == 0 || in_vfork_child()) return call();
   CallScope scope(Layer::kPosix);
   if (!scope.active()) return call();
   scope.start();
@@ -134,6 +146,21 @@ Result traced_call(CallNumber number, int fd, Call call, Numbers... numbers) noe
 }
 
 }  // namespace
+
+void announce_descriptors() noexcept {
+  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+    const std::uint32_t file = file_of_descriptor(fd);
+    if (file == 0) continue;
+    ShortText<64> link;
+    link << "/proc/self/fd/" << fd;
+    char target[4096];
+    const long bytes = raw::readlink(link.c_str(), target, sizeof target - 1);
+    if (bytes <= 0) continue;
+    target[bytes] = '\0';
+    note_file(file, fd, target);
+  }
+}
+
 }  // namespace iotune::recorder
 
 using namespace iotune::recorder;
@@ -195,6 +222,7 @@ IOTUNE_CREAT(creat64)
 IOTUNE_EXPORT int close(int fd) {
   static constinit NextSymbol symbol("close");
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
+  if (file_of_descriptor(fd) == 0 || is_vfork_child()) return real(fd);
   const int result =
       traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
   set_file_of_descriptor(fd, 0);
@@ -208,6 +236,7 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
     errno = ENOSYS;
     return -1;
   }
+  if (is_vfork_child()) return real(first, last, flags);
   const int result = real(first, last, flags);
   constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
   if (result == 0 && (flags & kCloexecOnly) == 0) {
@@ -223,6 +252,7 @@ IOTUNE_EXPORT void closefrom(int first) {
   auto* const real = reinterpret_cast<void (*)(int)>(symbol.find());
   if (real == nullptr) return;
   real(first);
+  if (is_vfork_child()) return;
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
@@ -259,6 +289,7 @@ IOTUNE_FTRUNCATE(ftruncate64)
 IOTUNE_EXPORT int dup(int fd) noexcept {
   static constinit NextSymbol symbol("dup");
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
+  if (file_of_descriptor(fd) != 0 && is_vfork_child()) return real(fd);
   const int result = traced_call<int>(CallNumber::kdup, fd, [=] { return real(fd); });
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
@@ -267,6 +298,7 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   static constinit NextSymbol symbol("dup2");
   auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find());
+  if (no_descriptor_traced(fd, newfd) || is_vfork_child()) return real(fd, newfd);
   const int result =
       traced_call<int>(CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -276,6 +308,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   static constinit NextSymbol symbol("dup3");
   auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find());
+  if (no_descriptor_traced(fd, newfd) || is_vfork_child()) return real(fd, newfd, flags);
   const int result = traced_call<int>(
       CallNumber::kdup3, fd, [=] { return real(fd, newfd, flags); }, newfd, flags);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -291,7 +324,9 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
     va_start(arguments, command);                                                           \
     void* const argument = va_arg(arguments, void*);                                        \
     va_end(arguments);                                                                      \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
+    if ((command != F_DUPFD && command != F_DUPFD_CLOEXEC) || is_vfork_child()) {           \
+      return real(fd, command, argument);                                                   \
+    }                                                                                       \
     const int result = traced_call<int>(                                                    \
         CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,       \
         reinterpret_cast<std::intptr_t>(argument));                                         \

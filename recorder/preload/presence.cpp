@@ -21,6 +21,11 @@ using Path = ShortText<768>;
 constinit bool g_registered = false;
 constinit bool g_first_on_node = false;
 constinit bool g_all_loaded = false;
+constinit bool g_all_tune = false;
+
+struct Counts {
+  std::uint64_t loaded, tuning;
+};
 constinit int g_nodes = 1;
 
 bool local_path(Path& path, const char* name) noexcept {
@@ -65,8 +70,8 @@ void make_directories(const char* path) noexcept {
   }
 }
 
-// The count of this node, made known to the others: one link a node, replaced whole.
-void publish_node_count(std::uint64_t count) noexcept {
+// The counts of this node, made known to the others: one link a node, replaced whole.
+void publish_node_counts(const Counts& counts) noexcept {
   Path directory, link, fresh;
   if (!shared_path(directory, nullptr)) return;
   make_directories(directory.c_str());
@@ -75,40 +80,41 @@ void publish_node_count(std::uint64_t count) noexcept {
   shared_path(link, name.c_str());
   name << '.' << raw::getpid();
   shared_path(fresh, name.c_str());
-  ShortText<24> content;
-  content << count;
+  ShortText<48> content;
+  content << counts.loaded << ',' << counts.tuning;
   raw::unlink(fresh.c_str());
   if (raw::symlink(content.c_str(), fresh.c_str()) == 0) raw::rename(fresh.c_str(), link.c_str());
 }
 
-std::uint64_t local_count() noexcept {
+Counts local_counts() noexcept {
   Path path;
-  if (!local_path(path, "presence")) return 0;
+  if (!local_path(path, "presence")) return {};
   const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return 0;
-  std::uint64_t count = 0;
-  if (raw::read(fd, &count, sizeof count) != sizeof count) count = 0;
+  if (fd < 0) return {};
+  Counts counts{};
+  if (raw::read(fd, &counts, sizeof counts) != sizeof counts) counts = {};
   raw::close(fd);
-  return count;
+  return counts;
 }
 
-std::uint64_t read_link_number(const char* path) noexcept {
-  char content[32];
+Counts read_link(const char* path) noexcept {
+  char content[48];
   const long bytes = raw::readlink(path, content, sizeof content - 1);
-  if (bytes <= 0) return 0;
+  if (bytes <= 0) return {};
   content[bytes] = '\0';
-  return parse_decimal(content);
+  const char* const comma = std::strchr(content, ',');
+  return {parse_decimal(content), comma == nullptr ? 0 : parse_decimal(comma + 1)};
 }
 
 // Sum over the nodes' links.
-std::uint64_t shared_count() noexcept {
+Counts shared_counts() noexcept {
   Path path;
   g_nodes = 0;
-  if (!shared_path(path, nullptr)) return 0;
+  if (!shared_path(path, nullptr)) return {};
   const int fd = raw::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (fd < 0) return 0;
+  if (fd < 0) return {};
   alignas(8) char entries[8192];
-  std::uint64_t sum = 0;
+  Counts sum{};
   for (;;) {
     const long bytes = raw::call(SYS_getdents64, fd, raw::word(entries), sizeof entries);
     if (bytes <= 0) break;
@@ -120,7 +126,11 @@ std::uint64_t shared_count() noexcept {
       at += record;
       if (!starts_with(name, "node.") || std::strchr(name + 5, '.') != nullptr) continue;
       Path link;
-      if (shared_path(link, name)) sum += read_link_number(link.c_str());
+      if (shared_path(link, name)) {
+        const Counts counts = read_link(link.c_str());
+        sum.loaded += counts.loaded;
+        sum.tuning += counts.tuning;
+      }
       ++g_nodes;
     }
   }
@@ -145,31 +155,43 @@ void register_presence() noexcept {
   const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   if (raw::call(SYS_flock, fd, LOCK_EX) == 0) {
-    std::uint64_t count = 0;
-    const long had = raw::read(fd, &count, sizeof count);
-    if (had != sizeof count) count = 0;
-    g_first_on_node = count == 0;
-    ++count;
+    Counts counts{};
+    const long had = raw::read(fd, &counts, sizeof counts);
+    if (had != sizeof counts) counts = {};
+    g_first_on_node = counts.loaded == 0;
+    ++counts.loaded;
+    if (configuration().mode == Mode::kTune) ++counts.tuning;
     raw::lseek(fd, 0, SEEK_SET);
-    g_registered = raw::write(fd, &count, sizeof count) == sizeof count;
-    if (g_registered && !launcher_says_one_node()) publish_node_count(count);
+    g_registered = raw::write(fd, &counts, sizeof counts) == sizeof counts;
+    if (g_registered && !launcher_says_one_node()) publish_node_counts(counts);
   }
   raw::close(fd);
 }
 
 bool settle_presence(int world_size) noexcept {
-  g_all_loaded = false;
-  Path path;
+  g_all_loaded = g_all_tune = false;
+  Path here, tune_here;
   const auto size = static_cast<std::uint64_t>(world_size);
-  if (world_size <= 0 || !local_path(path, "all-here")) return false;
-  if (publish(path, g_registered && local_count() == size)) {
-    g_all_loaded = true;
-    return true;
+  if (world_size <= 0 || !local_path(here, "all-here") || !local_path(tune_here, "all-tune")) {
+    return false;
   }
-  if (launcher_says_one_node() || !shared_path(path, "all-loaded")) return false;
-  g_all_loaded = publish(path, g_registered && shared_count() == size);
+  const Counts local = local_counts();
+  if (publish(here, g_registered && local.loaded == size)) {
+    g_all_tune = publish(tune_here, local.tuning == size);
+    return g_all_loaded = true;
+  }
+  Path loaded, tune;
+  if (launcher_says_one_node() || !shared_path(loaded, "all-loaded") ||
+      !shared_path(tune, "all-tune")) {
+    return false;
+  }
+  const Counts all = shared_counts();
+  g_all_loaded = publish(loaded, g_registered && all.loaded == size);
+  g_all_tune = publish(tune, g_registered && all.tuning == size) && g_all_loaded;
   return g_all_loaded;
 }
+
+bool all_ranks_tune() noexcept { return g_all_tune; }
 
 int run_nodes() noexcept { return g_nodes < 1 ? 1 : g_nodes; }
 
@@ -178,13 +200,13 @@ bool all_ranks_loaded() noexcept { return g_all_loaded; }
 void remove_presence_files() noexcept {
   if (!g_first_on_node) return;
   Path path;
-  for (const char* name : {"presence", "all-here"}) {
+  for (const char* name : {"presence", "all-here", "all-tune"}) {
     if (local_path(path, name)) raw::unlink(path.c_str());
   }
   if (launcher_says_one_node()) return;
   ShortText<128> node;
   node << "node." << host_name();
-  for (const char* name : {node.c_str(), "all-loaded"}) {
+  for (const char* name : {node.c_str(), "all-loaded", "all-tune"}) {
     if (shared_path(path, name)) raw::unlink(path.c_str());
   }
   constexpr long kRemoveDirectory = 0x200;  // AT_REMOVEDIR

@@ -13,6 +13,8 @@ bool settle_presence(int world_size) noexcept;
 
 // Of the last settle_presence; false before.
 bool all_ranks_loaded() noexcept;
+// The same for ranks that may tune: one with IOTUNE_MODE=record takes no part in agreements.
+bool all_ranks_tune() noexcept;
 
 // Nodes of the run as settle_presence saw them, at least 1.
 int run_nodes() noexcept;

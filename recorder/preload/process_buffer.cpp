@@ -11,6 +11,7 @@
 #include "recorder/events_encoder.h"
 #include "recorder/format.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -86,6 +87,7 @@ struct Buffer {
   std::uint64_t early_dropped = 0;
   std::uint64_t joined_at = 0;  // bytes in all block segments when joined; 0: never
   bool failed = false;
+  bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
 constinit Buffer g_buffer;
 
@@ -325,6 +327,14 @@ Ring* ring_of_this_thread() noexcept {
   if (t_thread.ring != nullptr && (t_thread.ring->in_file || g_buffer.header == nullptr)) {
     return t_thread.ring;
   }
+  if (g_buffer.inherited) {
+    // A child that goes on with its parent's descriptors opens nothing by itself.
+    g_buffer.inherited = false;
+    if (start_buffer()) {
+      const OwnCode own;
+      announce_descriptors();
+    }
+  }
   const BufferLock lock;
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
   if (t_thread.ring == nullptr) t_thread.ring = make_ring();
@@ -416,6 +426,7 @@ void forget_buffer_after_fork() noexcept {
     if (ring.in_file) unmap(ring.records - kSegmentHead, kRingBytes);
   }
   const ClockReading first = read_clocks();
+  g_buffer.inherited = g_buffer.inherited || g_buffer.header != nullptr;
   g_buffer.header = nullptr;
   g_buffer.block_segments = g_buffer.ring_count = 0;
   g_buffer.threads = 0;

@@ -168,6 +168,8 @@ void* NextSymbol::look_up() noexcept {
   return real;
 }
 
+void unlock_lookups_after_fork() noexcept { g_lookup_locked = false; }
+
 const char* own_library_path() noexcept {
   const struct link_map* const map = own_map();
   return map == nullptr || map->l_name == nullptr ? "" : map->l_name;

@@ -70,4 +70,6 @@ void* default_symbol(const char* name) noexcept;
 // A symbol of the provider's own library or what it depends on.
 void* provider_symbol(const Provider& provider, const char* name) noexcept;
 
+void unlock_lookups_after_fork() noexcept;
+
 }  // namespace iotune::recorder

@@ -22,7 +22,6 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
 
 void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control,
                          std::uint64_t start, std::uint64_t duration) noexcept {
-  const OwnCode own;
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
   record_ = ring->records + used_bytes(*ring);
@@ -41,7 +40,6 @@ void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control,
 
 bool RecordWriter::make_room(std::size_t bytes) noexcept {
   if (record_ == nullptr || too_large_) return false;
-  const OwnCode own;
   Ring& ring = *t_thread.ring;
   const auto begun = static_cast<std::size_t>(position_ - record_);
   if (record_ != ring.records) {

@@ -50,6 +50,8 @@ class RecordWriter {
   void begin(CallNumber number, std::uint8_t layers, bool control, std::uint64_t start,
              std::uint64_t duration) noexcept;
 
+  // A signal handler's calls must not be recorded into a half-written record.
+  const OwnCode own_;
   std::byte* record_ = nullptr;    // nullptr: nowhere to write
   std::byte* position_ = nullptr;
   std::byte* end_ = nullptr;
