@@ -51,14 +51,6 @@ void note_descriptor(int fd, const char* path) noexcept {
   note_file(file, fd, path);
 }
 
-// The child of a vfork has this memory, but descriptors of its own until it execs: what it does
-// to them must not reach the table. It runs no atfork handler.
-bool is_vfork_child() noexcept { return raw::getpid() != g_process_id; }
-
-bool no_descriptor_traced(int a, int b) noexcept {
-  return file_of_descriptor(a) == 0 && file_of_descriptor(b) == 0;
-}
-
 // Only files that can be read or written again: no directories, no O_PATH.
 bool flags_are_traced(int flags) noexcept { return (flags & (O_PATH | O_DIRECTORY)) == 0; }
 
@@ -222,7 +214,6 @@ IOTUNE_CREAT(creat64)
 IOTUNE_EXPORT int close(int fd) {
   static constinit NextSymbol symbol("close");
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
-  if (file_of_descriptor(fd) == 0 || is_vfork_child()) return real(fd);
   const int result =
       traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
   set_file_of_descriptor(fd, 0);
@@ -236,7 +227,6 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
     errno = ENOSYS;
     return -1;
   }
-  if (is_vfork_child()) return real(first, last, flags);
   const int result = real(first, last, flags);
   constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
   if (result == 0 && (flags & kCloexecOnly) == 0) {
@@ -252,7 +242,6 @@ IOTUNE_EXPORT void closefrom(int first) {
   auto* const real = reinterpret_cast<void (*)(int)>(symbol.find());
   if (real == nullptr) return;
   real(first);
-  if (is_vfork_child()) return;
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
@@ -289,7 +278,6 @@ IOTUNE_FTRUNCATE(ftruncate64)
 IOTUNE_EXPORT int dup(int fd) noexcept {
   static constinit NextSymbol symbol("dup");
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
-  if (file_of_descriptor(fd) != 0 && is_vfork_child()) return real(fd);
   const int result = traced_call<int>(CallNumber::kdup, fd, [=] { return real(fd); });
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
@@ -298,7 +286,6 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   static constinit NextSymbol symbol("dup2");
   auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find());
-  if (no_descriptor_traced(fd, newfd) || is_vfork_child()) return real(fd, newfd);
   const int result =
       traced_call<int>(CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -308,7 +295,6 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   static constinit NextSymbol symbol("dup3");
   auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find());
-  if (no_descriptor_traced(fd, newfd) || is_vfork_child()) return real(fd, newfd, flags);
   const int result = traced_call<int>(
       CallNumber::kdup3, fd, [=] { return real(fd, newfd, flags); }, newfd, flags);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -324,9 +310,7 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
     va_start(arguments, command);                                                           \
     void* const argument = va_arg(arguments, void*);                                        \
     va_end(arguments);                                                                      \
-    if ((command != F_DUPFD && command != F_DUPFD_CLOEXEC) || is_vfork_child()) {           \
-      return real(fd, command, argument);                                                   \
-    }                                                                                       \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
     const int result = traced_call<int>(                                                    \
         CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,       \
         reinterpret_cast<std::intptr_t>(argument));                                         \

@@ -11,14 +11,12 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
-#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 
 constinit bool g_recording = false;
-constinit long g_process_id = 0;
 constinit long g_own_pid = 0;
 bool in_vfork_child() noexcept { return raw::getpid() != g_own_pid; }
 __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
@@ -33,7 +31,6 @@ void in_forked_child() noexcept {
   // Another thread of the parent may have held a lock; it does not exist here.
   unlock_objects_after_fork();
   unlock_lookups_after_fork();
-  g_process_id = raw::getpid();
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
   g_forked = true;
@@ -45,7 +42,6 @@ __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
   choose_tick_source();
-  g_process_id = raw::getpid();
   read_configuration();
   if (configuration().mode != Mode::kOff) {
     set_run_id_if_launcher();

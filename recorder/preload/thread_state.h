@@ -24,8 +24,6 @@ extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 // True once the constructor has run and IOTUNE_MODE is not off.
 extern bool g_recording;
-// The process that this memory belongs to.
-extern long g_process_id;
 
 // The process that this memory belongs to: a child of vfork shares it and must leave it alone.
 extern long g_own_pid;
