@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "recorder/read/call_arguments.h"
+#include "recorder/read/trace_reader.h"
 
 namespace iotune::recorder {
 namespace {
@@ -171,9 +172,7 @@ std::string format_call(const Call& call) {
 }
 
 unsigned depth_of(const Call& call) {
-  // A note of iotune is made on behalf of the call around it, not inside it.
-  if (call.signature() != nullptr && call.signature()->layer == Layer::kIotune) return 0;
-  return static_cast<unsigned>(std::popcount(call.layers()));
+  return static_cast<unsigned>(std::popcount(layers_around(call)));
 }
 
 const char* layer_name(const Call& call) {

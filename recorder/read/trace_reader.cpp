@@ -1,6 +1,7 @@
 #include "recorder/read/trace_reader.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <queue>
 #include <utility>
@@ -96,24 +97,17 @@ class Nesting {
   bool feed(std::size_t index, std::vector<std::size_t>& order) {
     const Call& call = calls_[index];
     const CallSignature* const signature = call.signature();
-    if (signature != nullptr && signature->layer == Layer::kIotune) {
-      // A note stands where it was made: inside a call that is still going on, or alone.
-      if (!waiting_.empty()) {
-        waiting_.push_back({index, {index}});
-        return false;
-      }
-      order.push_back(index);
-      return true;
-    }
-    const unsigned bit = signature == nullptr ? 0U : 1U << static_cast<unsigned>(signature->layer);
+    const unsigned bit = signature == nullptr || signature->layer == Layer::kIotune
+                             ? 0U
+                             : 1U << static_cast<unsigned>(signature->layer);
     std::size_t keep = waiting_.size();
-    while (keep > 0 && (calls_[waiting_[keep - 1].call].layers() & bit) != 0) --keep;
+    while (keep > 0 && (layers_around(calls_[waiting_[keep - 1].call]) & bit) != 0) --keep;
     std::vector<std::size_t> group{index};
     for (std::size_t i = keep; i < waiting_.size(); ++i) {
       group.insert(group.end(), waiting_[i].group.begin(), waiting_[i].group.end());
     }
     waiting_.resize(keep);
-    if (call.layers() != 0) {
+    if (layers_around(call) != 0) {
       waiting_.push_back({index, std::move(group)});
       return false;
     }
@@ -147,6 +141,12 @@ struct Group {
 };
 
 }  // namespace
+
+unsigned layers_around(const Call& call) {
+  const unsigned layers = call.layers();
+  if (call.signature() == nullptr || call.signature()->layer != Layer::kIotune) return layers;
+  return layers == 0 ? 0U : layers & ~std::bit_floor(layers);
+}
 
 std::vector<std::size_t> start_order(const std::vector<Call>& calls) {
   std::map<std::uint32_t, Nesting> threads;

@@ -96,8 +96,9 @@ TEST(Reader, ThreadsAreMergedByTimeAndKeepTheirOrder) {
 TEST(Reader, CallsComeBeforeThoseInsideThem) {
   const Folder folder;
   RingBytes ring;
-  constexpr std::uint8_t kHdf5 = 1, kMpi = 2;
+  constexpr std::uint8_t kHdf5 = 1, kMpi = 2, kPosix = 8;
   ring.add(CallNumber::kpwrite, {120, 5}, {4, 1}, {8, 0, 8}, "", false, kHdf5 | kMpi);
+  ring.add(CallNumber::kiotune_file, {126, 0}, {1}, {4, 3}, "/x", true, kHdf5 | kMpi | kPosix);
   ring.add(CallNumber::kpwrite, {130, 5}, {4, 1}, {8, 8, 8}, "", false, kHdf5 | kMpi);
   ring.add(CallNumber::kMPI_File_sync, {110, 30}, {}, {9, 0}, "", true, kHdf5);
   ring.add(CallNumber::kH5Fflush, {100, 50}, {}, {1, 0, 0}, "", true, 0);
@@ -107,8 +108,9 @@ TEST(Reader, CallsComeBeforeThoseInsideThem) {
   add_block(trace, BlockType::kEvents, encoded(ring.bytes()));
   const ProcessCalls process = only_process(folder.file("t.iotrace", trace));
   const std::vector<std::size_t> order = start_order(process.calls);
-  EXPECT_EQ(order, (std::vector<std::size_t>{3, 2, 0, 1, 4}));
+  EXPECT_EQ(order, (std::vector<std::size_t>{4, 3, 0, 1, 2, 5}));
   EXPECT_EQ(depth_of(process.calls[0]), 2U);
+  EXPECT_EQ(depth_of(process.calls[1]), 2U);
 }
 
 // A joined trace of two processes, and how many calls each batch has.
