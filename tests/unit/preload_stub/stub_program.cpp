@@ -1,0 +1,82 @@
+// Calls the wrappers from threads, a forked child and a signal handler. Usage:
+//   preload_stub DIRECTORY THREADS CALLS
+// Every thread writes CALLS times 64 bytes to a file of its own and reads them back; a timer's
+// signals write to another file meanwhile; a forked child writes CALLS times. Exit status 0
+// means that every call did what it should.
+#include <fcntl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr long kUnit = 64;
+int g_signal_file = -1;
+volatile std::sig_atomic_t g_signals = 0;
+
+void on_alarm(int) {
+  const int kept = errno;
+  if (write(g_signal_file, "s", 1) == 1) g_signals = g_signals + 1;
+  errno = kept;
+}
+
+int open_in(const std::string& directory, const std::string& name) {
+  const int fd = open((directory + "/" + name).c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0) std::abort();
+  return fd;
+}
+
+void work(const std::string& directory, int thread, int calls) {
+  const int fd = open_in(directory, "thread" + std::to_string(thread));
+  char block[kUnit], back[kUnit];
+  std::memset(block, 'a' + thread, sizeof block);
+  for (int i = 0; i < calls; ++i) {
+    const long at = i % 7 == 6 ? long{i} * 3 * kUnit : long{i} * 2 * kUnit;  // a pattern, a break
+    if (pwrite(fd, block, sizeof block, at) != kUnit) std::abort();
+    if (pread(fd, back, sizeof back, at) != kUnit || std::memcmp(block, back, kUnit) != 0) {
+      std::abort();
+    }
+  }
+  const int copy = dup(fd);
+  if (copy < 0 || close(fd) != 0 || close(copy) != 0) std::abort();
+  // Errors keep their errno through the wrapper.
+  errno = 0;
+  if (pread(fd, back, 1, 0) != -1 || errno != EBADF) std::abort();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const std::string directory = argv[1];
+  const int threads = std::atoi(argv[2]);
+  const int calls = std::atoi(argv[3]);
+  g_signal_file = open_in(directory, "signals");
+  std::signal(SIGALRM, on_alarm);
+  itimerval every{{0, 2000}, {0, 2000}};
+  setitimer(ITIMER_REAL, &every, nullptr);
+
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) workers.emplace_back(work, directory, i, calls);
+  const pid_t child = fork();
+  if (child == 0) {
+    work(directory, threads, calls);
+    _exit(0);
+  }
+  for (std::thread& worker : workers) worker.join();
+  int status = 1;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  every = {};
+  setitimer(ITIMER_REAL, &every, nullptr);
+  std::printf("%d\n", static_cast<int>(g_signals));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
