@@ -2,6 +2,7 @@
 
 #include "patterndb/exchange.h"
 #include "patterndb/pattern_db.h"
+#include "patterndb/record_json.h"
 #include "patterndb/rows.h"
 
 namespace iotune::patterndb {

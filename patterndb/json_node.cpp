@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "patterndb/records.h"
+#include "patterndb/record_json.h"
 
 namespace iotune::patterndb {
 

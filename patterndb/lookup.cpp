@@ -50,8 +50,9 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     if (!statement.step()) return std::nullopt;
     TuningRow row;
     row.id = statement.integer(0);
-    Json state = statement.text(1);
-    row.state = read_state(Node(state, "tunings/" + std::to_string(row.id) + "/state"));
+    std::optional<State> state = state_named(statement.text(1));
+    if (!state) throw Fault{path() + ": row " + std::to_string(row.id) + " has an unknown state"};
+    row.state = *state;
     row.settings = statement.text(2);
     row.descriptor = statement.text(3);
     row.gain = real_or_none(statement, 4);

@@ -1,5 +1,5 @@
 // The spool file: one run's observation. Format "iotune-observation", version 1; docs/database.md.
-#include "patterndb/records.h"
+#include "patterndb/record_json.h"
 
 namespace iotune::patterndb {
 

@@ -1,9 +1,7 @@
-// What goes into the database, and its JSON. Reading validates: a Fault names the JSON pointer.
+// What goes into the database. Its JSON: patterndb/record_json.h.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,42 +10,6 @@
 #include "patterndb/settings.h"
 
 namespace iotune::patterndb {
-
-using Json = nlohmann::ordered_json;
-
-// Parses `text`; the Fault names `source` and the place. Nesting is bounded.
-Json parse_json(const std::string& text, const std::string& source);
-// Bytes that are not UTF-8 (paths may hold any) become U+FFFD instead of a failure.
-std::string dump(const Json& json, int indent = -1);
-
-// A JSON value and its place. The value outlives it.
-class Node {
- public:
-  Node(const Json& value, std::string pointer) : value_(value), pointer_(std::move(pointer)) {}
-
-  [[noreturn]] void fail(const std::string& what) const;
-  bool has(const char* key) const;
-  Node at(const char* key) const;  // demands it
-  std::vector<Node> elements() const;
-  std::string text() const;
-  std::uint64_t count() const;
-  double real() const;
-  bool truth() const;
-  std::vector<std::uint64_t> counts() const;
-  // Faults on keys that are not listed: a misspelt one must not be lost in silence.
-  void only(std::initializer_list<const char*> keys) const;
-
-  std::string text_or(const char* key, const std::string& otherwise) const;
-  std::uint64_t count_or(const char* key, std::uint64_t otherwise) const;
-  std::optional<double> real_or_none(const char* key) const;
-
-  const Json& value() const { return value_; }
-  const std::string& pointer() const { return pointer_; }
-
- private:
-  const Json& value_;
-  std::string pointer_;
-};
 
 struct Platform {
   std::string filesystem, mpi, hdf5, host_class;
@@ -87,6 +49,7 @@ struct Observation {
 
 enum class State { kUntrained, kDefaultIsBest, kTuned, kReverted, kRefused };
 const char* state_name(State state);
+std::optional<State> state_named(const std::string& name);
 
 struct Tuning {
   Pattern pattern;
@@ -98,21 +61,5 @@ struct Tuning {
   double made_at = 0;  // Unix time
   std::string source;  // who says so: "train", "import", …
 };
-
-Json to_json(const Pattern& pattern);  // with byte_key
-Json to_json(const Platform& platform);
-Json to_json(const Workload& workload);
-Json to_json(const Observation& observation);
-Json to_json(const Settings& settings);
-
-Pattern read_pattern(const Node& node);
-Platform read_platform(const Node& node);
-Workload read_workload(const Node& node);
-Observation read_observation(const Node& node);
-Settings read_settings(const Node& node);  // an object or the canonical text
-State read_state(const Node& node);
-// Everything of a Tuning but pattern, platform and settings.
-void read_evidence(const Node& node, Tuning& tuning);
-Tuning read_tuning(const Node& node);
 
 }  // namespace iotune::patterndb

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "patterndb/records.h"
+#include "patterndb/record_json.h"
 #include "patterndb/sqlite.h"
 
 namespace iotune::patterndb {

@@ -1,5 +1,7 @@
 #include "patterndb/rows.h"
 
+#include <optional>
+
 namespace iotune::patterndb::rows {
 
 using sqlite::Connection;

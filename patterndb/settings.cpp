@@ -1,7 +1,5 @@
 #include "patterndb/settings.h"
 
-#include <nlohmann/json.hpp>
-
 #include "patterndb/parameters.h"
 
 namespace iotune::patterndb {
@@ -31,23 +29,6 @@ Result<Settings> Settings::parse(std::string_view text) noexcept {
   });
 }
 
-Result<Settings> Settings::from_json(const nlohmann::json& object) noexcept {
-  return guarded<Settings>([&] {
-    if (!object.is_object()) throw Fault{"settings are not an object of names and values"};
-    Settings settings;
-    for (const auto& [name, value] : object.items()) {
-      if (value.is_string()) {
-        settings.add(name, value.get<std::string>());
-      } else if (value.is_number_integer()) {
-        settings.add(name, value.dump());
-      } else {
-        throw Fault{name + ": the value is neither text nor an integer"};
-      }
-    }
-    return settings;
-  });
-}
-
 std::string Settings::text() const {
   std::string text;
   for (const auto& [name, value] : values_) {
@@ -55,12 +36,6 @@ std::string Settings::text() const {
     text += name + '=' + value;
   }
   return text;
-}
-
-nlohmann::json Settings::to_json() const {
-  nlohmann::json object = nlohmann::json::object();
-  for (const auto& [name, value] : values_) object[name] = value;
-  return object;
 }
 
 }  // namespace iotune::patterndb

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -14,12 +13,9 @@ class Settings {
  public:
   // Reads "name=value;name=value" in any order. The empty text is the default: no settings.
   static Result<Settings> parse(std::string_view text) noexcept;
-  // Reads {"name": "value" or integer, …}.
-  static Result<Settings> from_json(const nlohmann::json& object) noexcept;
 
   // Canonical: sorted by name, no trailing semicolon. Equal settings have equal texts.
   std::string text() const;
-  nlohmann::json to_json() const;
   const std::map<std::string, std::string>& values() const { return values_; }
   bool empty() const { return values_.empty(); }
 

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "patterndb/pattern_db.h"
+#include "patterndb/record_json.h"
 #include "patterndb/rows.h"
 
 namespace iotune::patterndb {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "patterndb/places.h"
+#include "patterndb/record_json.h"
 #include "patterndb/spool.h"
 
 namespace iotune::patterndb {

@@ -13,6 +13,7 @@
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
+#include "patterndb/record_json.h"
 
 namespace py = pybind11;
 

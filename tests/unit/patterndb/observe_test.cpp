@@ -2,6 +2,7 @@
 
 #include "fixtures.h"
 #include "patterndb/places.h"
+#include "patterndb/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

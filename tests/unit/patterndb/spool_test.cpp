@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "fixtures.h"
+#include "patterndb/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {
