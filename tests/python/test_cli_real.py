@@ -155,9 +155,8 @@ def test_a_killed_run_s_calls_are_kept(home: Home) -> None:
     time.sleep(1.0)
     # when the batch system ends it
     runner.send_signal(signal.SIGTERM)
-    runner.communicate(timeout=60)
-    # then
-    assert runner.returncode != 0
+    # then it ends at once (MPICH's mpirun returns 15, at times 0)
+    runner.communicate(timeout=15)
     calls = home.asked("show", "--calls")
     assert sum(call["name"] == "H5Dwrite" for call in calls) == 16
     assert cleaned(home)
