@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,11 +21,11 @@ namespace {
 
 constexpr long kUnit = 64;
 int g_signal_file = -1;
-volatile std::sig_atomic_t g_signals = 0;
+std::atomic<int> g_signals = 0;  // signals reach any thread
 
 void on_alarm(int) {
   const int kept = errno;
-  if (write(g_signal_file, "s", 1) == 1) g_signals = g_signals + 1;
+  if (write(g_signal_file, "s", 1) == 1) ++g_signals;
   errno = kept;
 }
 
@@ -49,7 +50,7 @@ void work(const std::string& directory, int thread, int calls) {
   if (copy < 0 || close(fd) != 0 || close(copy) != 0) std::abort();
   // Errors keep their errno through the wrapper.
   errno = 0;
-  if (pread(fd, back, 1, 0) != -1 || errno != EBADF) std::abort();
+  if (pread(-1, back, 1, 0) != -1 || errno != EBADF) std::abort();
 }
 
 }  // namespace
@@ -77,6 +78,6 @@ int main(int argc, char** argv) {
   }
   every = {};
   setitimer(ITIMER_REAL, &every, nullptr);
-  std::printf("%d\n", static_cast<int>(g_signals));
+  std::printf("%d\n", g_signals.load());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
