@@ -1,0 +1,232 @@
+"""Settings reach the program's own files, and are what the trace says of them.
+
+The program itself reads them back, from its property lists and its MPI_File.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Place, main  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+APPLICATION_ID = int(re.search(  # type: ignore[union-attr]
+    r"kApplicationId = (0x[0-9a-fA-F]+|\d+)",
+    "".join(p.read_text() for p in (ROOT / "patterndb").glob("*.[ch]*")),
+)[1], 0)  # fmt: skip
+
+CONFIG = """<Parameters>
+  <High_Level_IO_Library>
+    <alignment>65536,4096</alignment>
+    <meta_block_size>131072</meta_block_size>
+  </High_Level_IO_Library>
+  <Middleware_Layer>
+    <cb_nodes>2</cb_nodes>
+    <cb_buffer_size>1048576</cb_buffer_size>
+    <romio_cb_write>enable</romio_cb_write>
+    <romio_ds_write>disable</romio_ds_write>
+  </Middleware_Layer>
+</Parameters>
+"""
+HINTS = {"cb_nodes": "2", "cb_config_list": "*:2", "cb_buffer_size": "1048576",
+         "romio_cb_write": "enable", "romio_ds_write": "disable"}  # fmt: skip
+
+
+def make_database(path: Path) -> None:
+    """An empty database, made of the schema as it is installed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript((ROOT / "patterndb" / "schema.sql").read_text())
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute("PRAGMA user_version = 1")
+        db.commit()
+    path.chmod(0o600)
+
+
+def answer(path: Path, settings: str) -> int:
+    """Answer every observed pattern on its platform, as training does; how many there were."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT OR IGNORE INTO settings (text) VALUES (?)", (settings,))
+        done = db.execute(
+            "INSERT INTO tunings (pattern, platform, settings, state, gain, low, high, rounds,"
+            " made_at, source) SELECT DISTINCT o.pattern, o.platform, s.id, 'tuned', 2.0, 1.5, 2.5,"
+            " 5, ?, 'train' FROM observations o, settings s"
+            " WHERE o.pattern IS NOT NULL AND s.text = ?",
+            (time.time(), settings),
+        )
+        db.commit()
+        return done.rowcount
+
+
+class Seen:
+    """What the program printed of its own file, and what the trace says of it."""
+
+    def __init__(self, place: Place, *arguments: object, expect_trace: bool = True, **env: Any):
+        place.trace.unlink(missing_ok=True)
+        done = place.mpi(2, place.bin / "ask_settings", *arguments, **env)
+        place.right(done, "ask_settings")
+        self.said = done.said()
+        self.opens: list[dict[str, str]] = [{}]
+        for line in done.out.decode().splitlines():
+            if line == "reopened":
+                self.opens.append({})
+                continue
+            words = line.split()
+            self.opens[-1][words[-2]] = words[-1]
+        self.values = self.opens[0]
+        self.outcomes: list[tuple[str, str, str, str]] = []
+        self.source = ""
+        if env.get("preload", True) and expect_trace:
+            for call in place.calls():
+                if call["name"] == "iotune_setting":
+                    _, parameter, wanted, got, reason = call["texts"]
+                    verdict = ("applied", "without effect", "refused", "unverifiable")[
+                        call["numbers"][0]]  # fmt: skip
+                    self.outcomes.append((parameter, verdict, got, reason))
+                if call["name"] == "iotune_decision":
+                    self.source = call["texts"][1]
+
+    def verdict(self, parameter: str) -> str:
+        return next(v for p, v, _, _ in self.outcomes if p == parameter)
+
+    def check_verdicts(self) -> None:
+        """What is called applied is what the program saw; nothing else is called so."""
+        for parameter, verdict, got, _ in self.outcomes:
+            if verdict == "applied":
+                assert self.values.get(parameter) == got, (parameter, got, self.values)
+
+
+def config(place: Place, text: str = CONFIG) -> Path:
+    path = place.scratch / "config.xml"
+    path.write_text(text)
+    return path
+
+
+def hdf5(place: Place) -> None:
+    bare = Seen(place, "a.h5", preload=False)
+    recorded = Seen(place, "a.h5", IOTUNE_MODE="record", IOTUNE_CONFIG=config(place))
+    assert recorded.values == bare.values and recorded.outcomes == [], recorded.outcomes
+    tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place))
+    assert tuned.source == "config", tuned.source
+    assert tuned.values["alignment"] == "65536,4096" != bare.values["alignment"], tuned.values
+    assert tuned.values["meta_block_size"] == "131072", tuned.values
+    for name, value in HINTS.items():
+        assert tuned.values[name] == value, (name, tuned.values)
+    differs = [name for name in HINTS if bare.values.get(name) != HINTS[name]]
+    assert len(differs) >= 4, f"the defaults are these settings already: {bare.values}"
+    assert {o[1] for o in tuned.outcomes} == {"applied"}, tuned.outcomes
+    assert {o[0] for o in tuned.outcomes} >= {*HINTS, "alignment", "meta_block_size"}
+    assert tuned.values["own-list"] == bare.values["own-list"], "the program's list was changed"
+    tuned.check_verdicts()
+    assert tuned.said == [], tuned.said
+
+
+def aligned(place: Place) -> None:
+    text = CONFIG.replace("65536,4096", "4096,4096")
+    tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
+    # The threshold is raised to four times the alignment: the data are larger, and are aligned.
+    assert tuned.values["alignment"] == "16384,4096", tuned.values
+    assert int(tuned.values["offset"]) % 4096 == 0, tuned.values
+    bare = Seen(place, "a.h5", preload=False)
+    assert int(bare.values["offset"]) % 4096 != 0, "aligned without help: this proves nothing"
+    tuned.check_verdicts()
+
+
+def program_wins(place: Place) -> None:
+    own = ("--own", "--set-hint", "cb_buffer_size=4194304", "--set-hint", "romio_cb_write=disable")
+    tuned = Seen(place, "a.h5", *own, IOTUNE_CONFIG=config(place))
+    assert tuned.values["alignment"] == "777,512", tuned.values
+    assert tuned.values["meta_block_size"] == "3000", tuned.values
+    assert tuned.values["cb_buffer_size"] == "4194304", tuned.values
+    assert tuned.values["romio_cb_write"] == "disable", tuned.values
+    assert tuned.values["cb_nodes"] == "2" and tuned.values["romio_ds_write"] == "disable"
+    for name in ("alignment", "meta_block_size", "cb_buffer_size", "romio_cb_write"):
+        assert tuned.verdict(name) == "refused", tuned.outcomes
+        assert any("program" in o[3] for o in tuned.outcomes if o[0] == name), tuned.outcomes
+    assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
+    tuned.check_verdicts()
+
+
+def user_wins(place: Place) -> None:
+    hints = place.scratch / "romio hints"
+    hints.write_text("# mine\ncb_buffer_size 2097152\nromio_ds_write enable\n")
+    for arguments in ((), ("--mpiio",)):
+        tuned = Seen(place, "a.h5", *arguments, IOTUNE_CONFIG=config(place), ROMIO_HINTS=hints)
+        assert tuned.values["cb_buffer_size"] == "2097152", tuned.values
+        assert tuned.values["romio_ds_write"] == "enable", tuned.values
+        assert tuned.values["cb_nodes"] == "2", tuned.values
+        assert tuned.verdict("cb_buffer_size") == "refused", tuned.outcomes
+        assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
+        tuned.check_verdicts()
+
+
+def mpiio(place: Place) -> None:
+    bare = Seen(place, "a.bin", "--mpiio", preload=False)
+    contents = (place.scratch / "a.bin").read_bytes()
+    tuned = Seen(place, "a.bin", "--mpiio", IOTUNE_CONFIG=config(place))
+    for name, value in HINTS.items():
+        assert tuned.values[name] == value, (name, tuned.values)
+        assert tuned.verdict(name) == "applied", tuned.outcomes
+    assert bare.values != tuned.values
+    tuned.check_verdicts()
+    assert (place.scratch / "a.bin").read_bytes() == contents
+    own = Seen(place, "a.bin", "--mpiio", "--set-hint", "cb_nodes=1", IOTUNE_CONFIG=config(place))
+    assert own.values["cb_nodes"] == "1" and own.verdict("cb_nodes") == "refused", own.outcomes
+    own.check_verdicts()
+
+
+def reopened(place: Place) -> None:
+    """On a file that exists nothing is allocated anew; hints hold all the same."""
+    tuned = Seen(place, "a.h5", "--reopen", IOTUNE_CONFIG=config(place))
+    created, opened = tuned.opens
+    assert created["alignment"] == "65536,4096" and opened["alignment"] != "65536,4096", opened
+    for name, value in HINTS.items():
+        assert created[name] == opened[name] == value, (name, created, opened)
+
+
+def only_its_file(place: Place) -> None:
+    """FileName is the whole name: H5Tuner matched parts of names."""
+    text = CONFIG.replace("<cb_buffer_size>", '<cb_buffer_size FileName="other.h5">')
+    tuned = Seen(place, "another.h5", IOTUNE_CONFIG=config(place, text))
+    assert tuned.values["cb_buffer_size"] == "16777216", tuned.values
+    tuned = Seen(place, "other.h5", IOTUNE_CONFIG=config(place, text))
+    assert tuned.values["cb_buffer_size"] == "1048576", tuned.values
+
+
+def database(place: Place) -> None:
+    """A run is recorded, its pattern gets an answer, and the next run has it."""
+    db = place.data / "iotune" / "patterns.db"
+    make_database(db)
+    first = Seen(place, "a.h5")
+    assert first.source in ("unknown", "untrained"), (first.source, first.said)
+    assert first.outcomes == [], first.outcomes
+    spool = list((place.data / "iotune" / "spool").glob("*"))
+    assert len(spool) == 1, spool
+    second = Seen(place, "a.h5")
+    assert second.source == "untrained" and second.values == first.values, second.source
+    assert answer(db, "cb_buffer_size=1048576;romio_cb_write=enable") >= 1
+    third = Seen(place, "a.h5")
+    assert third.source == "exact", (third.source, third.said)
+    assert third.values["cb_buffer_size"] == "1048576", third.values
+    assert third.values["romio_cb_write"] == "enable" != first.values["romio_cb_write"]
+    assert third.verdict("cb_buffer_size") == "applied", third.outcomes
+    third.check_verdicts()
+    # A file that is not this workload's is left alone.
+    other = Seen(place, "unheard-of.h5")
+    assert other.source != "exact" and other.outcomes == [], other.source
+    # And without the database the first state is back.
+    without = Seen(place, "a.h5", IOTUNE_DB="none")
+    assert without.values == first.values and without.said == [], without.said
+
+
+if __name__ == "__main__":
+    main({"hdf5": hdf5, "aligned": aligned, "program-wins": program_wins, "user-wins": user_wins,
+          "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
+          "database": database})  # fmt: skip
