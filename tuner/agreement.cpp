@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "patterndb/decision.h"
+#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
 
 namespace iotune::tuner {
@@ -78,9 +79,8 @@ Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
     return reinterpret_cast<Word>(value);
   }
-  Word made = 0;
-  if (mpi.MPI_Comm_split(comm, 0, rank_in(mpi, comm), &made) != 0) return none;
-  mpi.MPI_Comm_set_errhandler(made, mpi.constants.errors_return);
+  Word made = recorder::split_quietly(mpi, comm);
+  if (made == none) return none;
   if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {
     mpi.MPI_Comm_free(&made);
     return none;
@@ -97,6 +97,23 @@ void free_world_communicator(const MpiApi& mpi) noexcept {
       mpi.MPI_Comm_delete_attr(comm, g_keyval);
     }
   }
+}
+
+void decline(const MpiApi& mpi, Word comm) noexcept {
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  std::uint64_t bytes = 0;
+  if (mpi.MPI_Bcast(&bytes, 8, mpi.constants.byte, 0, comm) != 0 || bytes == 0 ||
+      bytes > sizeof text) {
+    return;
+  }
+  mpi.MPI_Bcast(text, static_cast<int>(bytes), mpi.constants.byte, 0, comm);
+  Decision* const decision =
+      static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
+  // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
+  // it is taken for good, as it came from our own library.
+  const bool parsed = decision == nullptr || parse_decision(text, bytes, *decision);
+  if (decision != nullptr) recorder::unmap(decision, sizeof(Decision));
+  if (parsed) all_agree(mpi, comm, false, 0);
 }
 
 bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,

@@ -23,6 +23,10 @@ void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
 bool receive_decision(const recorder::MpiApi& mpi, recorder::Word comm, FileQuestion question,
                       Decision& decision) noexcept;
 
+// The part of a rank that cannot take part: changing nothing is a vote, never an absence. Goes
+// with receive_decision and the first all_agree of the others.
+void decline(const recorder::MpiApi& mpi, recorder::Word comm) noexcept;
+
 // Collective over `comm`: true on all ranks where all passed `willing` and equal hashes.
 bool all_agree(const recorder::MpiApi& mpi, recorder::Word comm, bool willing,
                std::uint64_t hash) noexcept;

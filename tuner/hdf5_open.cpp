@@ -73,6 +73,15 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   return -1;
 }
 
+// The MPI whose ranks decide together; nullptr where the file is left alone.
+const MpiApi* mpi_of(const ListSettings& program) noexcept {
+  Provider* const world = recorder::world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  const bool together = program.mpio && mpi != nullptr && program.private_comm != 0 &&
+                        program.private_comm != mpi->constants.comm_null;
+  return together ? mpi : nullptr;
+}
+
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
@@ -165,11 +174,14 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
 void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
                       OpenState& state) noexcept {
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  if (api == nullptr) return;
   auto* const open =
       static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
-  // Without memory this rank cannot even vote: too little is left for the program, too.
-  if (open == nullptr) return;
+  if (open == nullptr || api == nullptr) {
+    const ListSettings program = settings_of(hdf5, fapl);
+    if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);
+    if (open != nullptr) recorder::unmap(open, sizeof(OpenInProgress));
+    return;
+  }
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->given_fapl = fapl;
   open->tuned_fapl = -1;
@@ -178,12 +190,8 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
 
   bool decided = false;
   if (open->program.mpio) {
-    Provider* const world = recorder::world_provider();
-    const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
-    if (mpi != nullptr && open->program.private_comm != 0 &&
-        open->program.private_comm != mpi->constants.comm_null) {
-      decided = decide_with_others(*mpi, *api, path, *open);
-    }
+    const MpiApi* const mpi = mpi_of(open->program);
+    decided = mpi != nullptr && decide_with_others(*mpi, *api, path, *open);
   } else {
     open->given_fapl = serial_list(hdf5, *api, fapl);
     decided = open->given_fapl >= 0 && decide_alone(*api, path, *open);

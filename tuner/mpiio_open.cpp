@@ -33,7 +33,10 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   if (own == mpi->constants.comm_null) return;
   auto* const open =
       static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
-  if (open == nullptr) return;
+  if (open == nullptr) {
+    decline(*mpi, own);
+    return;
+  }
   const bool creating = (amode & kModeCreateOfMpich) != 0;
   if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
     recorder::unmap(open, sizeof(OpenInProgress));

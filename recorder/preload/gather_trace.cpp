@@ -43,14 +43,6 @@ Bytes own_blocks() noexcept {
   return blocks;
 }
 
-// A communicator of our own over the world: the program's messages are not met.
-bool make_private_world(const MpiApi& mpi, Word& comm) noexcept {
-  comm = mpi.constants.comm_null;
-  if (mpi.MPI_Comm_split(mpi.constants.comm_world, 0, 0, &comm) != 0) return false;
-  mpi.MPI_Comm_set_errhandler(comm, mpi.constants.errors_return);
-  return true;
-}
-
 bool receive_all(const MpiApi& mpi, Word comm, int size, const std::uint64_t* bytes,
                  TraceFile& trace) noexcept {
   std::uint64_t largest = 1;
@@ -83,7 +75,9 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   Word comm = 0;
   mpi.MPI_Comm_rank(mpi.constants.comm_world, &rank);
   mpi.MPI_Comm_size(mpi.constants.comm_world, &size);
-  if (!make_private_world(mpi, comm)) return nullptr;
+  // The program's messages are not met on a communicator of our own.
+  comm = split_quietly(mpi, mpi.constants.comm_world);
+  if (comm == mpi.constants.comm_null) return nullptr;
 
   const Bytes mine = own_blocks();
   std::uint64_t bytes = mine.used;

@@ -45,6 +45,8 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Comm_free);
   IOTUNE_NEEDED(MPI_Comm_test_inter);
   IOTUNE_NEEDED(MPI_Comm_set_errhandler);
+  IOTUNE_NEEDED(MPI_Comm_get_errhandler);
+  IOTUNE_NEEDED(MPI_Errhandler_free);
   IOTUNE_NEEDED(MPI_Comm_create_keyval);
   IOTUNE_NEEDED(MPI_Comm_get_attr);
   IOTUNE_NEEDED(MPI_Comm_set_attr);
@@ -92,6 +94,20 @@ const MpiApi* mpi_api(Provider& mpi) noexcept {
     known = made;
   }
   return known->MPI_Comm_rank == nullptr ? nullptr : known;
+}
+
+Word split_quietly(const MpiApi& mpi, Word comm) noexcept {
+  Word handler = 0, made = 0;
+  int rank = 0;
+  if (mpi.MPI_Comm_get_errhandler(comm, &handler) != 0) return mpi.constants.comm_null;
+  mpi.MPI_Comm_set_errhandler(comm, mpi.constants.errors_return);
+  mpi.MPI_Comm_rank(comm, &rank);
+  const int result = mpi.MPI_Comm_split(comm, 0, rank, &made);
+  mpi.MPI_Comm_set_errhandler(comm, handler);
+  mpi.MPI_Errhandler_free(&handler);
+  if (result != 0) return mpi.constants.comm_null;
+  mpi.MPI_Comm_set_errhandler(made, mpi.constants.errors_return);
+  return made;
 }
 
 Provider* world_provider() noexcept { return g_world.load(std::memory_order_acquire); }

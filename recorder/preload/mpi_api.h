@@ -16,6 +16,8 @@ struct MpiApi {
   int (*MPI_Comm_free)(Word*);
   int (*MPI_Comm_test_inter)(Word, int*);
   int (*MPI_Comm_set_errhandler)(Word, Word);
+  int (*MPI_Comm_get_errhandler)(Word, Word*);
+  int (*MPI_Errhandler_free)(Word*);
   int (*MPI_Comm_create_keyval)(int (*)(Word, int, void*, void*, void*, int*),
                                 int (*)(Word, int, void*, void*), int*, void*);
   int (*MPI_Comm_get_attr)(Word, int, void*, int*);
@@ -40,6 +42,11 @@ struct MpiApi {
   int (*MPI_Initialized)(int*);
   int (*MPI_Finalized)(int*);
 };
+
+// MPI_Comm_split of one of the program's communicators with color 0 and this rank as key. An
+// error is returned (comm_null) and never met by the program's error handler, which would
+// abort it; the new communicator returns errors, too.
+Word split_quietly(const MpiApi& mpi, Word comm) noexcept;
 
 // nullptr where a function is missing.
 const MpiApi* mpi_api(Provider& mpi) noexcept;
