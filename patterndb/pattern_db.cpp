@@ -90,6 +90,7 @@ void migrate(sqlite::Connection& connection) {
 
 std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, OpenOptions options) {
   if (path.empty()) throw Fault{"no place for the pattern database: HOME is not set"};
+  if (path == "none") throw Fault{"IOTUNE_DB=none: no pattern database is used"};
   if (!exists(path)) {
     if (options.access != Access::kCreate) throw Fault{path + ": no pattern database there"};
     create_file(path);

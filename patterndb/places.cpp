@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "patterndb/filesystems.h"
@@ -81,6 +82,8 @@ std::string masked_name(std::string_view path) {
 std::string filesystem_of(const std::string& path) {
   std::size_t slash = path.rfind('/');
   std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  // ceph-fuse passes for plain FUSE otherwise. The question at an open asks the same.
+  if (getxattr(folder.c_str(), "ceph.dir.entries", nullptr, 0) >= 0) return "cephfs";
   struct statfs status;
   if (statfs(folder.c_str(), &status) != 0) return "unknown";
   return filesystem_name(static_cast<std::uint64_t>(status.f_type));

@@ -8,8 +8,9 @@
 
 namespace iotune::patterndb {
 
-// $IOTUNE_DB, else $XDG_DATA_HOME/iotune/patterns.db, else ~/.local/share/iotune/patterns.db.
-// Empty where neither a variable nor a home exists. Set-user-id programs see no variables.
+// $IOTUNE_DB ("none": no database at all), else $XDG_DATA_HOME/iotune/patterns.db, else
+// ~/.local/share/iotune/patterns.db. Empty where neither a variable nor a home exists. Set-user-id
+// programs see no variables.
 std::string default_db_path();
 // The same folder's spool/, whatever IOTUNE_DB says: what a run did is the user's own.
 std::string default_spool_dir();

@@ -30,6 +30,12 @@ TEST_F(Open, MissingIsToldAndNotMade) {
   EXPECT_FALSE(exists(path_));
 }
 
+TEST_F(Open, NoneIsNoFile) {
+  path_ = "none";
+  EXPECT_EQ(message(Access::kCreate), "IOTUNE_DB=none: no pattern database is used");
+  EXPECT_FALSE(exists("none"));
+}
+
 TEST_F(Open, CreatedPrivateWithItsFolders) {
   path_ = at("a/b/patterns.db");
   EXPECT_EQ(message(Access::kCreate), "");
