@@ -61,7 +61,7 @@ void read_mode() noexcept {
     g_configuration.mode = Mode::kRecord;
   } else {
     g_configuration.mode = Mode::kOff;
-    if (std::strcmp(mode, "off") != 0) {
+    if (std::strcmp(mode, "off") != 0 && !g_configuration.is_launcher) {
       ShortText<256> text;
       text << "IOTUNE_MODE=" << mode << " is none of tune, record, off: nothing is done";
       say(text.c_str());
@@ -74,7 +74,6 @@ void read_mode() noexcept {
 const Configuration& configuration() noexcept { return g_configuration; }
 
 void read_configuration() noexcept {
-  read_mode();
   const char* const timing = std::getenv("IOTUNE_TIMING");
   g_configuration.time_every_call = timing != nullptr && std::strcmp(timing, "call") == 0;
   g_configuration.verbose = std::getenv("IOTUNE_VERBOSE") != nullptr;
@@ -97,9 +96,11 @@ void read_configuration() noexcept {
     const char* const rank = std::getenv(name);
     if (rank != nullptr && *rank != '0' && *rank != '\0') g_quiet_rank = true;
   }
+  read_mode();
 }
 
 void set_quiet_rank(bool quiet) noexcept { g_quiet_rank = quiet; }
+bool is_quiet_rank() noexcept { return g_quiet_rank; }
 
 void say(const char* text) noexcept {
   if (g_quiet_rank) return;

@@ -33,5 +33,6 @@ void say(const char* text) noexcept;
 
 // Set by MPI_Init: ranks other than 0 keep quiet.
 void set_quiet_rank(bool quiet) noexcept;
+bool is_quiet_rank() noexcept;
 
 }  // namespace iotune::recorder

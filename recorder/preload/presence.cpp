@@ -138,9 +138,9 @@ Counts shared_counts() noexcept {
   return sum;
 }
 
-// Publishes `answer` if nobody has published yet; returns what holds.
-bool publish(const Path& path, bool answer) noexcept {
-  raw::symlink(answer ? "yes" : "no", path.c_str());
+// Publishes `answer` if nobody has published yet; returns what holds. `first`: it was us.
+bool publish(const Path& path, bool answer, bool& first) noexcept {
+  first = raw::symlink(answer ? "yes" : "no", path.c_str()) == 0;
   char content[8] = "";
   const long bytes = raw::readlink(path.c_str(), content, sizeof content);
   return bytes == 3 && std::memcmp(content, "yes", 3) == 0;
@@ -168,30 +168,68 @@ void register_presence() noexcept {
   raw::close(fd);
 }
 
+namespace {
+
+// By the one process whose "no" holds: rank 0, which else speaks, may be the one without us.
+void say_who_is_missing(std::uint64_t loaded, int world_size) noexcept {
+  ShortText<192> text;
+  text << "libiotune.so records in " << loaded << " of " << world_size
+       << " ranks: nothing is tuned, and the next iotune command joins their traces";
+  set_quiet_rank(false);
+  say(text.c_str());
+}
+
+}  // namespace
+
 bool settle_presence(int world_size) noexcept {
   g_all_loaded = g_all_tune = false;
+  bool first = false;
   Path here, tune_here;
   const auto size = static_cast<std::uint64_t>(world_size);
   if (world_size <= 0 || !local_path(here, "all-here") || !local_path(tune_here, "all-tune")) {
     return false;
   }
   const Counts local = local_counts();
-  if (publish(here, g_registered && local.loaded == size)) {
-    g_all_tune = publish(tune_here, local.tuning == size);
+  if (publish(here, g_registered && local.loaded == size, first)) {
+    g_all_tune = publish(tune_here, local.tuning == size, first);
     return g_all_loaded = true;
   }
   Path loaded, tune;
   if (launcher_says_one_node() || !shared_path(loaded, "all-loaded") ||
       !shared_path(tune, "all-tune")) {
+    if (first) say_who_is_missing(local.loaded, world_size);
     return false;
   }
   const Counts all = shared_counts();
-  g_all_loaded = publish(loaded, g_registered && all.loaded == size);
-  g_all_tune = publish(tune, g_registered && all.tuning == size) && g_all_loaded;
+  g_all_loaded = publish(loaded, g_registered && all.loaded == size, first);
+  if (!g_all_loaded && first) say_who_is_missing(all.loaded, world_size);
+  g_all_tune = publish(tune, g_registered && all.tuning == size, first) && g_all_loaded;
   return g_all_loaded;
 }
 
 bool all_ranks_tune() noexcept { return g_all_tune; }
+
+void say_who_is_missing(int world_size) noexcept {
+  const bool tuning = configuration().mode == Mode::kTune;
+  if ((g_all_loaded && (g_all_tune || !tuning)) || (!g_first_on_node && g_registered)) return;
+  const Counts here = local_counts();
+  ShortText<320> text;
+  if (!g_registered) {
+    text << "this rank could not be registered: nothing is tuned, and the next iotune command "
+            "joins the ranks' traces";
+  } else if (!g_all_loaded) {
+    text << "not every rank is loaded (" << here.loaded << " on " << host_name() << ", "
+         << world_size << " in the run): nothing is tuned, and the next iotune command joins "
+         << "the ranks' traces";
+  } else {
+    text << "IOTUNE_MODE differs between the ranks (" << here.tuning << " of " << here.loaded
+         << " on " << host_name() << " tune): nothing is tuned";
+  }
+  const bool was_quiet = is_quiet_rank();
+  set_quiet_rank(false);
+  say(text.c_str());
+  set_quiet_rank(was_quiet);
+}
 
 int run_nodes() noexcept { return g_nodes < 1 ? 1 : g_nodes; }
 
