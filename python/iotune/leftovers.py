@@ -23,7 +23,7 @@ from iotune import core
 from iotune.errors import Error
 from iotune.locations import buffer_root, make_private, trace_name, traces_dir, trim_traces
 
-_HEADER = struct.Struct("<8sIIIIQQ")
+_HEADER = struct.Struct("<8sIIIIQQQQ")
 _JOINED = 2
 # An empty directory this young may belong to a process that is about to write into it.
 _YOUNG_SECONDS = 60.0
@@ -38,6 +38,7 @@ class Buffer:
     pid: int
     joined: bool
     started: float  # seconds since the epoch, of the first recorded call
+    last: float  # of the last sign of life in the header
 
     @property
     def alive(self) -> bool:
@@ -72,14 +73,15 @@ def read_buffer(path: Path) -> Buffer | None:
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-        magic, _, _, pid, state, _, wall_ns = _HEADER.unpack(header)
+        magic, _, _, pid, state, _, wall_ns, _, last_ns = _HEADER.unpack(header)
     except (OSError, struct.error):
         return None
     if magic[:6] != b"IOTBUF":
         return None
     name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+\.iobuf", path.name)
     host = name.group(1) if name else socket.gethostname()
-    return Buffer(path.resolve(), host, pid, state == _JOINED, wall_ns / 1e9)
+    last = max(wall_ns, last_ns) / 1e9
+    return Buffer(path.resolve(), host, pid, state == _JOINED, wall_ns / 1e9, last)
 
 
 def buffers_of(run_directory: Path) -> list[Buffer]:
@@ -142,17 +144,30 @@ def collect_run(
 
 
 def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool) -> Path:
+    if trace is not None and trace.exists() and _run_of(trace) != run_id:
+        trace = None  # an mpirun within the command has left its own run there
+    named = trace is not None
     if trace is None:
-        program = _program(buffers)
-        name = trace_name(program, run_id, buffers[0].started)
+        name = trace_name(_program(buffers), run_id, buffers[0].started)
         trace = make_private(traces_dir()) / name
     existed = trace.exists()
     core.join([one.path for one in buffers], trace, remove=True)
+    if not named:
+        # The newest trace is that of the last run, and not of the last that was joined.
+        last = max(one.last for one in buffers)
+        os.utime(trace, (last, last))
     if observe and not existed:
         # Rank 0 leaves its observation itself; a run without one is observed here.
         with contextlib.suppress(Error):
             core.observe(trace)
     return trace
+
+
+def _run_of(trace: Path) -> str:
+    with contextlib.suppress(Error):
+        for process in core.processes(trace):
+            return str(process.get("run", ""))
+    return ""
 
 
 def _program(buffers: list[Buffer]) -> str:

@@ -113,6 +113,29 @@ def test_a_run_with_a_known_trace_goes_there(joined: list[Any], tmp_path: Path) 
     assert leftovers.collect_run(path.parent, tmp_path / "t.iotrace") == tmp_path / "t.iotrace"
 
 
+def test_a_run_joined_late_is_not_the_last_run(joined: list[Any]) -> None:
+    # given a trace of now, and the buffer of a run that began and died long ago
+    buffer("run1", dead_pid(), started=1e9)
+    traces = locations.make_private(locations.traces_dir())
+    (traces / "new.iotrace").touch()
+    # when
+    leftovers.collect_all()
+    # then
+    assert [path.stem for path in locations.kept_traces()][0] == "new"
+    assert len(locations.kept_traces()) == 2
+
+
+def test_another_run_s_trace_is_not_replaced(joined: list[Any], tmp_path: Path) -> None:
+    # given a trace that an mpirun within the command has written under its own name
+    path = buffer("run1", dead_pid())
+    trace = tmp_path / "t.iotrace"
+    trace.write_bytes(b"IOTUNE-TRACE\1\0\0\0")
+    # when
+    written = leftovers.collect_run(path.parent, trace)
+    # then
+    assert written is not None and written.parent == locations.traces_dir()
+
+
 def test_two_commands_do_not_collect_one_run(joined: list[Any]) -> None:
     # given another command that holds the run
     path = buffer("run1", dead_pid())

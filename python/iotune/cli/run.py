@@ -17,7 +17,7 @@ import typer
 from iotune import launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say, size_text
 from iotune.errors import Error
-from iotune.leftovers import buffers_of, collect_all, collect_run
+from iotune.leftovers import buffers_of, collect_run
 from iotune.locations import (
     buffer_root,
     make_private,
@@ -146,7 +146,6 @@ def _finish(
     directory = buffer_root() / run_id
     try:
         collect_run(directory, trace, patience_seconds=_PATIENCE_SECONDS)
-        collect_all()
     except (Error, OSError) as problem:
         say(f"what the run left in {directory} could not be joined: {problem}")
     alive = sum(one.alive for one in buffers_of(directory))
