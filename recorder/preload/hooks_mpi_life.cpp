@@ -37,7 +37,6 @@ void after_init(Provider& provider, int result) noexcept {
   mpi->MPI_Comm_size(mpi->constants.comm_world, &size);
   set_world(rank, size, mpi->version);
   settle_presence(size);
-  say_who_is_missing(size);
   set_world_provider(&provider);
   set_quiet_rank(rank != 0);
   g_advice.after_mpi_init(provider);

@@ -171,12 +171,27 @@ void register_presence() noexcept {
 namespace {
 
 // By the one process whose "no" holds: rank 0, which else speaks, may be the one without us.
+void say_anyway(const char* text) noexcept {
+  const bool was_quiet = is_quiet_rank();
+  set_quiet_rank(false);
+  say(text);
+  set_quiet_rank(was_quiet);
+}
+
 void say_who_is_missing(std::uint64_t loaded, int world_size) noexcept {
   ShortText<192> text;
   text << "libiotune.so records in " << loaded << " of " << world_size
        << " ranks: nothing is tuned, and the next iotune command joins their traces";
-  set_quiet_rank(false);
-  say(text.c_str());
+  say_anyway(text.c_str());
+}
+
+// Only where some tune and others do not: a run that only records has nothing to say.
+void say_modes_differ(std::uint64_t tuning, int world_size) noexcept {
+  if (tuning == 0) return;
+  ShortText<192> text;
+  text << "IOTUNE_MODE differs: " << tuning << " of " << world_size
+       << " ranks may tune: nothing is tuned";
+  say_anyway(text.c_str());
 }
 
 }  // namespace
@@ -192,6 +207,7 @@ bool settle_presence(int world_size) noexcept {
   const Counts local = local_counts();
   if (publish(here, g_registered && local.loaded == size, first)) {
     g_all_tune = publish(tune_here, local.tuning == size, first);
+    if (!g_all_tune && first) say_modes_differ(local.tuning, world_size);
     return g_all_loaded = true;
   }
   Path loaded, tune;
@@ -204,32 +220,11 @@ bool settle_presence(int world_size) noexcept {
   g_all_loaded = publish(loaded, g_registered && all.loaded == size, first);
   if (!g_all_loaded && first) say_who_is_missing(all.loaded, world_size);
   g_all_tune = publish(tune, g_registered && all.tuning == size, first) && g_all_loaded;
+  if (g_all_loaded && !g_all_tune && first) say_modes_differ(all.tuning, world_size);
   return g_all_loaded;
 }
 
 bool all_ranks_tune() noexcept { return g_all_tune; }
-
-void say_who_is_missing(int world_size) noexcept {
-  const bool tuning = configuration().mode == Mode::kTune;
-  if ((g_all_loaded && (g_all_tune || !tuning)) || (!g_first_on_node && g_registered)) return;
-  const Counts here = local_counts();
-  ShortText<320> text;
-  if (!g_registered) {
-    text << "this rank could not be registered: nothing is tuned, and the next iotune command "
-            "joins the ranks' traces";
-  } else if (!g_all_loaded) {
-    text << "not every rank is loaded (" << here.loaded << " on " << host_name() << ", "
-         << world_size << " in the run): nothing is tuned, and the next iotune command joins "
-         << "the ranks' traces";
-  } else {
-    text << "IOTUNE_MODE differs between the ranks (" << here.tuning << " of " << here.loaded
-         << " on " << host_name() << " tune): nothing is tuned";
-  }
-  const bool was_quiet = is_quiet_rank();
-  set_quiet_rank(false);
-  say(text.c_str());
-  set_quiet_rank(was_quiet);
-}
 
 int run_nodes() noexcept { return g_nodes < 1 ? 1 : g_nodes; }
 

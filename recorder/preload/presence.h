@@ -16,10 +16,6 @@ bool all_ranks_loaded() noexcept;
 // The same for ranks that may tune: one with IOTUNE_MODE=record takes no part in agreements.
 bool all_ranks_tune() noexcept;
 
-// One line on stderr where not all ranks are loaded or tune, by the rank of each node that
-// registered first: rank 0 may be the one that is not loaded.
-void say_who_is_missing(int world_size) noexcept;
-
 // Nodes of the run as settle_presence saw them, at least 1.
 int run_nodes() noexcept;
 
