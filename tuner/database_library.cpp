@@ -29,11 +29,14 @@ struct Library {
 };
 constinit Library g_library = {};
 
+// One line about the database is enough: who hears that none can be read knows already why
+// none is written.
+constinit bool g_said = false;
+
 void say_nothing_is_tuned(const char* why) noexcept {
-  static constinit bool said = false;
   ShortText<1024> text;
   text << why << ": nothing is tuned";
-  recorder::say_once(said, text.c_str());
+  recorder::say_once(g_said, text.c_str());
 }
 
 // By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its
@@ -133,10 +136,9 @@ void observe_trace(const char* trace) noexcept {
   if (database.observe == nullptr) return;
   char message[1024] = "";
   if (database.observe(trace, message, sizeof message) >= 0) return;
-  static constinit bool said = false;
   ShortText<1280> text;
   text << "the run leaves no observation: " << message;
-  recorder::say_once(said, text.c_str());
+  recorder::say_once(g_said, text.c_str());
 }
 
 }  // namespace iotune::tuner
