@@ -1,11 +1,9 @@
 #include "recorder/read/trace_index.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 
@@ -133,7 +131,7 @@ class Sorter {
   std::uint64_t unknown_types_ = 0, unreadable_ = 0;
 };
 
-// Field 22 of /proc/PID/stat, empty where there is no such process.
+// Field 22 of /proc/PID/stat; empty where there is no such process, or only its zombie.
 std::string start_time_of(std::uint32_t pid) {
   const Result<InputFile> stat = InputFile::open("/proc/" + std::to_string(pid) + "/stat");
   if (!stat) return {};
@@ -142,6 +140,9 @@ std::string start_time_of(std::uint32_t pid) {
   const std::string text(reinterpret_cast<const char*>(bytes.data()), size);
   // The program's name may hold spaces and parentheses; field 3 follows its last one.
   std::size_t at = text.rfind(')');
+  if (at != std::string::npos && (text.substr(at, 3) == ") Z" || text.substr(at, 3) == ") X")) {
+    return {};
+  }
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   if (at == std::string::npos) return {};
   return text.substr(at + 1, text.find(' ', at + 1) - at - 1);
@@ -155,7 +156,7 @@ bool owner_runs(const InputFile& file, std::uint32_t pid, const std::string& hos
   if (char* const dot = std::strchr(here.data(), '.')) *dot = '\0';
   if (!host.empty() && host != here.data()) return true;
   const std::string start = start_time_of(pid);
-  if (start.empty()) return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  if (start.empty()) return false;
   const std::string name = file.path().substr(file.path().rfind('/') + 1);
   const std::string beginning = "." + std::to_string(pid) + ".";
   const std::size_t at = name.find(beginning);
