@@ -100,6 +100,21 @@ constexpr FileParameter kFileParameters[] = {
        to << bytes;
        return true;
      }},
+    {"coll_metadata_write", kSetCollMetadataWrite, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       return api.H5Pset_coll_metadata_write != nullptr &&
+              api.H5Pset_coll_metadata_write(fapl, std::strcmp(value, "enable") == 0) >= 0;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       bool collective = false;
+       if (api.H5Pget_coll_metadata_write == nullptr ||
+           api.H5Pget_coll_metadata_write(fapl, &collective) < 0) {
+         return false;
+       }
+       to << (collective ? "enable" : "disable");
+       return true;
+     }},
 };
 
 const FileParameter* find(const char* name) noexcept {
@@ -113,6 +128,9 @@ const FileParameter* find(const char* name) noexcept {
 const char* why_not(const FileParameter& parameter, const ListSettings& program,
                     bool creating) noexcept {
   if ((program.set_by_program & parameter.program_bit) != 0) return "the program set it itself";
+  if (parameter.program_bit == kSetCollMetadataWrite && !program.mpio) {
+    return "the file is not opened through MPI-IO";
+  }
   if (parameter.only_creating && !creating) return "the file exists: nothing is allocated anew";
   return nullptr;
 }
