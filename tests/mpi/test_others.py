@@ -1,0 +1,160 @@
+"""Programs that nobody here wrote or linked: Python's h5py as a wheel, and Debian's parallel one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Place, main, not_verified  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Prints, as JSON, the selections that it makes: dataset, direction, first and last corner.
+SERIAL = r"""
+import json, numpy as np, h5py
+made = []
+with h5py.File("w.h5", "w") as f:
+    d = f.create_dataset("g/plain", (20, 30), "f8")
+    d[...] = np.arange(600.0).reshape(20, 30); made.append(["/g/plain", "H5Dwrite", [0, 0], [20, 30]])
+    d[3:7, 10:25] = 1.0; made.append(["/g/plain", "H5Dwrite", [3, 10], [4, 15]])
+    c = f.create_dataset("chunked", (64, 64), "i4", chunks=(16, 16), compression="gzip")
+    for i in range(4):
+        c[16 * i:16 * i + 16, :] = i; made.append(["/chunked", "H5Dwrite", [16 * i, 0], [16, 64]])
+    print(c.id.get_chunk_info(0).size > 0)
+with h5py.File("w.h5", "r") as f:
+    x = f["g/plain"][2:18:4, 5]; made.append(["/g/plain", "H5Dread", [2, 5], [4, 1]])
+    print(float(x.sum()))
+    y = f["chunked"][17:33, 3:60]; made.append(["/chunked", "H5Dread", [17, 3], [16, 57]])
+    print(int(y.sum()))
+print(json.dumps(made))
+"""
+
+PARALLEL = r"""
+from mpi4py import MPI
+import numpy as np, h5py
+comm = MPI.COMM_WORLD
+assert h5py.get_config().mpi
+with h5py.File("p.h5", "w", driver="mpio", comm=comm) as f:
+    d = f.create_dataset("x", (comm.size * 50, 8), "f8")
+    d[comm.rank * 50:(comm.rank + 1) * 50, :] = comm.rank + 1.0
+comm.Barrier()
+with h5py.File("p.h5", "r", driver="mpio", comm=comm) as f:
+    total = float(f["x"][...].sum())
+if comm.rank == 0: print(total)
+"""
+
+
+def selections(calls: list[dict[str, Any]]) -> list[list[Any]]:
+    """What the trace says: per transfer its dataset, start and extent (count × block)."""
+    names: dict[int, str] = {}
+    found = []
+    for call in calls:
+        if call["name"] == "iotune_dataset":
+            names[call["keys"][0]] = call["texts"][1]
+        if call["name"] in ("H5Dread", "H5Dwrite"):
+            object_, _, _, _, kind, n, *values = call["arguments"]["extras"]
+            if kind == 1:
+                start, extent = [0] * n, values[:n]
+            else:
+                assert kind == 2, call
+                start, count, block = (values[i * n : (i + 1) * n] for i in (0, 2, 3))
+                extent = [a * b for a, b in zip(count, block)]
+            found.append([names[object_], call["name"], start, extent])
+    return found
+
+
+def joined(transfers: list[list[Any]]) -> list[list[Any]]:
+    """h5py writes a scalar row by row, moving one selection by H5Soffset_simple: joined again."""
+    out: list[list[Any]] = []
+    for name, call, start, extent in transfers:
+        if out and out[-1][:2] == [name, call] and call == "H5Dwrite" and extent[0] == 1:
+            last_start, last_extent = out[-1][2:]
+            begins_a_chunk_row = name == "/chunked" and start[0] % 16 == 0
+            follows = last_start[0] + last_extent[0] == start[0] and last_start[1:] == start[1:]
+            if follows and last_extent[1:] == extent[1:] and not begins_a_chunk_row:
+                last_extent[0] += 1
+                continue
+        out.append([name, call, list(start), list(extent)])
+    return out
+
+
+def wheel(place: Place) -> None:
+    python = ROOT / ".venv" / "bin" / "python"
+    have = python.exists() and subprocess.run([python, "-c", "import h5py"], check=False)
+    if not have or have.returncode != 0:
+        not_verified("h5py's wheel is not in .venv")
+        return
+    bare = place.right(place.run(python, "-c", SERIAL, preload=False))
+    for mode in ("record", "tune"):
+        place.trace.unlink(missing_ok=True)
+        under = place.right(place.run(python, "-c", SERIAL, IOTUNE_MODE=mode, IOTUNE_DB="none"))
+        assert under.same_as(bare), (bare, under)
+        calls = place.calls()
+        got = joined(selections(calls))
+        made = json.loads(bare.out.splitlines()[-1])
+        assert got == made, f"recorded {got}\nmade {made}"
+        strided = next(c for c in calls if c["name"] == "H5Dread")
+        assert "stride={4;1}" in strided["text"], strided["text"]
+    summary = place.summary()
+    (file,) = [f for f in summary["files"] if f["path"].endswith("w.h5")]
+    texts = {(d["dataset"], d["write"]): d["descriptor"]["text"] for d in file["datasets"]}
+    assert texts["/g/plain", True] == "<2D,(*,*),(20,30)>", texts
+    assert texts["/chunked", True] == "<2D,(*,*),(64,64)>", texts
+    assert any(d["chunk"] == [16, 16] and d["filters"] == 1 for d in file["datasets"]), file
+    # Tuned: the serial driver takes settings of its own.
+    config = place.scratch / "config.xml"
+    config.write_text("<Parameters><High_Level_IO_Library><meta_block_size>8192"
+                      "</meta_block_size><alignment>4096,512</alignment>"
+                      "</High_Level_IO_Library></Parameters>")  # fmt: skip
+    place.trace.unlink()
+    tuned = place.right(place.run(python, "-c", SERIAL, IOTUNE_CONFIG=config))
+    assert tuned.same_as(bare), (bare, tuned)
+    outcomes = {c["texts"][1]: (c["numbers"][0], c["texts"][3]) for c in place.calls()
+                if c["name"] == "iotune_setting" and c["texts"][2] and c["numbers"][0] != 2}  # fmt: skip
+    assert outcomes["meta_block_size"] == (0, "8192"), outcomes
+    # h5py sets the alignment of every file itself.
+    assert "alignment" not in outcomes, outcomes
+
+
+def openmpi(place: Place) -> None:
+    """Debian's h5py over Open MPI: its handles have no row yet, so recorded and left alone."""
+    launcher = shutil.which("mpirun.openmpi")
+    have = launcher and subprocess.run(
+        ["/usr/bin/python3", "-c", "import mpi4py, h5py"], capture_output=True, check=False
+    )
+    script = place.scratch / "parallel.py"
+    script.write_text(PARALLEL)
+    if not launcher or have is None:
+        not_verified("Debian's python3-h5py-mpi, python3-mpi4py and openmpi-bin are not here")
+        return
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    command = [launcher, *root, "--oversubscribe", "-n", "2", "/usr/bin/python3", script]
+    bare = place.run(*command, preload=False, OMPI_MCA_btl_base_warn_component_unused=0)
+    if bare.status != 0:
+        not_verified(f"Debian's h5py over Open MPI does not run here: {bare.err.decode()[-200:]!r}")
+        return
+    contents = (place.scratch / "p.h5").read_bytes()
+    config = place.scratch / "config.xml"
+    config.write_text("<Parameters><High_Level_IO_Library><alignment>4096,512</alignment>"
+                      "</High_Level_IO_Library></Parameters>")  # fmt: skip
+    under = place.run(*command, IOTUNE_CONFIG=config, IOTUNE_DB="none")
+    assert under.status == 0 and under.out == bare.out, (bare, under)
+    assert len((place.scratch / "p.h5").read_bytes()) == len(contents)
+    files = [*place.traces(), *place.leftovers()]
+    calls = [call for path in files for call in place.calls(path)]
+    writes = [s for path in files for s in joined(selections(place.calls(path)))
+              if s[1] == "H5Dwrite"]  # fmt: skip
+    assert sorted(writes) == [["/x", "H5Dwrite", [0, 0], [50, 8]],
+                              ["/x", "H5Dwrite", [50, 0], [50, 8]]], writes  # fmt: skip
+    assert not any(c["name"] == "iotune_setting" and c["numbers"][0] == 0 for c in calls)
+    print("recorded and left alone under Open MPI")
+
+
+if __name__ == "__main__":
+    main({"wheel": wheel, "openmpi": openmpi})
