@@ -97,9 +97,11 @@ class PatternDb {
                             std::optional<std::uint64_t> element_bytes) noexcept;
   // Observed patterns that speak for a file and have no answer on the platform they ran on.
   Result<std::string> untrained(const PlatformFilter& filter) noexcept;
-  // Seconds per settings, of one pattern (by byte key) or of one workload.
+  // Seconds per settings, of one pattern (by byte key) or of one workload; with `bytes` only of
+  // files that moved as much within a tenth: rates of runs of other sizes say little.
   Result<std::string> observations(std::optional<std::int64_t> pattern,
-                                   const std::optional<Workload>& workload) noexcept;
+                                   const std::optional<Workload>& workload,
+                                   std::optional<std::int64_t> bytes = {}) noexcept;
 
   Result<std::string> export_json() noexcept;
   // All or nothing. The message names `source` and the JSON pointer of the fault. What is there

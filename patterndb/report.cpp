@@ -209,7 +209,8 @@ Result<std::string> PatternDb::query(std::string_view text,
 }
 
 Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
-                                            const std::optional<Workload>& workload) noexcept {
+                                            const std::optional<Workload>& workload,
+                                            std::optional<std::int64_t> bytes) noexcept {
   return guarded<std::string>([&] {
     std::string sql = std::string("SELECT f.id, ") + kPlatformColumns +
                       ", s.text, o.seconds, o.bytes_written + o.bytes_read, o.run, o.observed_at "
@@ -218,8 +219,10 @@ Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
                       "LEFT JOIN patterns p ON p.id = o.pattern WHERE 1";
     if (pattern) sql += " AND p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1)";
     if (workload) sql += " AND w.program=?2 AND w.file=?3 AND w.ranks=?4 AND w.nodes=?5";
+    if (bytes) sql += " AND o.bytes_written + o.bytes_read BETWEEN ?6 * 0.9 AND ?6 * 1.1";
     Statement rows(*connection_, sql);
     if (pattern) rows.bind(1, *pattern);
+    if (bytes) rows.bind(6, *bytes);
     if (workload) {
       rows.bind(2, workload->program).bind(3, workload->file);
       rows.bind(4, workload->ranks).bind(5, workload->nodes);

@@ -206,10 +206,11 @@ std::string untrained(PythonDb& db, const std::optional<std::string>& platform) 
 }
 
 std::string observations(PythonDb& db, const std::optional<std::int64_t>& pattern,
-                         const std::optional<std::string>& workload) {
+                         const std::optional<std::string>& workload,
+                         const std::optional<std::int64_t>& bytes) {
   std::optional<Workload> one;
   if (workload) one = read(*workload, "workload", read_workload);
-  return taken((*db).observations(pattern, one));
+  return taken((*db).observations(pattern, one, bytes));
 }
 
 void bind_class(py::module_& module) {
@@ -248,6 +249,7 @@ void bind_class(py::module_& module) {
       .def("untrained", &untrained, "platform"_a = py::none(),
            "Patterns that lack an answer, with the run to train from.")
       .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),
+           "bytes"_a = py::none(),
            "Seconds and rates per platform and settings.");
 }
 

@@ -194,8 +194,11 @@ class Database:
         """Patterns that lack an answer, with the run to train from."""
         return cast("list[dict[str, Any]]", self._ask("untrained")["untrained"])
 
-    def observations(self, workload: dict[str, Any]) -> list[dict[str, Any]]:
-        """What runs of a workload (program, file, ranks, nodes) took, per platform and settings."""
+    def observations(self, workload: dict[str, Any], file_bytes: int) -> list[dict[str, Any]]:
+        """What runs of a workload (program, file, ranks, nodes) took, per platform and settings.
+
+        Only files that moved `file_bytes` within a tenth count.
+        """
         with _as_error():
-            answer = self._db.observations(workload=json.dumps(workload))
+            answer = self._db.observations(workload=json.dumps(workload), bytes=file_bytes)
         return cast("list[dict[str, Any]]", _decoded(answer)["measured"])

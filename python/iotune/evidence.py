@@ -41,8 +41,8 @@ def compare_with_default(
 ) -> Comparison:
     """Compare runs of the file's workload with its settings with those of default settings.
 
-    Runs on another MPI, HDF5 or file system do not count. A workload's runs may differ in
-    size, so the ratio is one of rates and not of seconds.
+    Runs on another MPI, HDF5 or file system, or that moved other amounts of data, do not
+    count. The ratio is one of rates, because amounts may differ by a tenth.
     """
     if database is None:
         return Comparison()
@@ -55,7 +55,7 @@ def compare_with_default(
     try:
         groups = [
             one
-            for one in database.observations(workload)
+            for one in database.observations(workload, file.bytes)
             if (one["platform"]["mpi"], one["platform"]["hdf5"]) == (run.mpi, run.hdf5)
         ]
     except Error:

@@ -60,7 +60,7 @@ class FakeDatabase:
     def ingest(self, spool: Any = None) -> Any:
         return {"files": 0}
 
-    def observations(self, workload: dict[str, Any]) -> Any:
+    def observations(self, workload: dict[str, Any], file_bytes: int) -> Any:
         assert workload == {"program": "cyclic-io", "file": "cyclic#.h5", "ranks": 2, "nodes": 1}
         return self.rows
 
