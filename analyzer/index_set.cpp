@@ -24,13 +24,12 @@ class RunCollector {
       Progression& last = list_.back();
       if (piece.start <= last.end()) {
         merge_touching(piece);
-      } else if (piece.block != last.block) {
-        push(take_first(piece));
-      } else if (last.count == 1) {
+      } else if (last.count == 1 && piece.block == last.block) {
         last.stride = piece.start - last.start;
         last.count = 2;
         take_first(piece);
-      } else if (piece.start != last.start + last.count * last.stride) {
+      } else if (piece.block != last.block ||
+                 piece.start != last.start + last.count * last.stride) {
         push(take_first(piece));
       } else if (piece.count == 1 || piece.stride != last.stride) {
         ++last.count;

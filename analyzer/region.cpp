@@ -55,6 +55,7 @@ Product hull_of(const std::vector<Product>& parts, std::size_t dimensions) {
   Product hull;
   for (std::size_t d = 0; d < dimensions; ++d) {
     std::vector<const IndexSet*> sets;
+    sets.reserve(parts.size());
     for (const Product& part : parts) sets.push_back(&part[d]);
     std::optional<IndexSet> set = IndexSet::united(std::move(sets));
     if (!set) return {};
@@ -222,7 +223,7 @@ std::uint64_t Region::times_moved() const {
   if (unknown_ || parts_.empty()) return moved_ > 0 ? 1 : 0;
   std::uint64_t once = 0;
   for (const Product& part : parts_) once = saturating_sum(once, points_of(part));
-  return std::max<std::uint64_t>(1, moved_ / once);
+  return once == 0 ? 1 : std::max<std::uint64_t>(1, moved_ / once);
 }
 
 }  // namespace iotune::analyzer

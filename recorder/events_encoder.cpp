@@ -121,7 +121,7 @@ class Batch {
     std::uint64_t hash = mixed(
         record.function(), (std::uint64_t{record.layers()} << 1U) | (record.control() ? 1U : 0U));
     hash = mixed(hash, (std::uint64_t{record.keys()} << 32U) | record.numbers());
-    hash = mixed_bytes(hash, record.key_bytes(), 8U * record.keys());
+    hash = mixed_bytes(hash, record.key_bytes(), std::size_t{8} * record.keys());
     return mixed_bytes(hash, record.text().data(), record.text().size());
   }
   static std::uint64_t mixed_bytes(std::uint64_t hash, const std::byte* bytes,
@@ -141,7 +141,7 @@ class Batch {
     return a.function() == b.function() && a.layers() == b.layers() && a.control() == b.control() &&
            a.keys() == b.keys() && a.numbers() == b.numbers() &&
            a.text().size() == b.text().size() &&
-           std::memcmp(a.key_bytes(), b.key_bytes(), 8U * a.keys()) == 0 &&
+           std::memcmp(a.key_bytes(), b.key_bytes(), std::size_t{8} * a.keys()) == 0 &&
            std::memcmp(a.text().data(), b.text().data(), a.text().size()) == 0;
   }
 
@@ -199,7 +199,7 @@ class Batch {
     payload.varint(first.keys());
     for (unsigned i = 0; i < first.keys(); ++i) {
       std::int64_t key;
-      std::memcpy(&key, first.key_bytes() + 8U * i, 8);
+      std::memcpy(&key, first.key_bytes() + std::size_t{8} * i, 8);
       payload.svarint(key);
     }
     payload.varint(first.text().size());
@@ -215,7 +215,7 @@ class Batch {
     if (first.numbers() == 0) return !payload.overflowed();
     std::int64_t* to = values_;
     for (std::uint32_t i = stream.first; i != kNone; i = next_[i]) {
-      std::memcpy(to, record(i).number_bytes(), 8U * first.numbers());
+      std::memcpy(to, record(i).number_bytes(), std::size_t{8} * first.numbers());
       to += first.numbers();
     }
     const TupleShape shape = shape_of(stream.calls, first.numbers());
@@ -261,7 +261,8 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
   // One value a tuple only where a call has more than kMaxDims of them: nothing but numbers.
   if (ring_bytes / 8 > patterns::kMaxDims && wide > tuples) tuples = wide;
   for (unsigned d = 1; d <= patterns::kMaxDims; ++d) {
-    const std::size_t bytes = patterns::scratch_bytes(ring_bytes / (kRecordHeadBytes + 8U * d), d);
+    const std::size_t bytes =
+        patterns::scratch_bytes(ring_bytes / (kRecordHeadBytes + std::size_t{8} * d), d);
     if (bytes > tuples) tuples = bytes;
   }
   return own_bytes(records, ring_bytes) + tuples + 64;

@@ -20,7 +20,7 @@ class RingRecord {
   // False where `bytes` does not begin with a whole record. `functions`: their number in the
   // table that the record was written with.
   bool read(std::span<const std::byte> bytes, std::size_t functions) noexcept {
-    if (bytes.size() < kRecordHeadBytes) return false;
+    if (bytes.data() == nullptr || bytes.size() < kRecordHeadBytes) return false;
     at_ = bytes.data();
     std::memcpy(&size_, at_, 4);
     std::memcpy(&function_, at_ + 4, 2);
@@ -41,9 +41,9 @@ class RingRecord {
   std::uint16_t keys() const noexcept { return keys_; }
   std::uint16_t numbers() const noexcept { return numbers_; }
   const std::byte* key_bytes() const noexcept { return at_ + kRecordHeadBytes; }
-  const std::byte* number_bytes() const noexcept { return key_bytes() + 8U * keys_; }
+  const std::byte* number_bytes() const noexcept { return key_bytes() + std::size_t{8} * keys_; }
   std::span<const std::byte> text() const noexcept {
-    return {number_bytes() + 8U * numbers_, text_bytes_};
+    return {number_bytes() + std::size_t{8} * numbers_, text_bytes_};
   }
 
  private:

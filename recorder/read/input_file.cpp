@@ -5,19 +5,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace iotune::recorder {
 
 Result<InputFile> InputFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return Error{path, std::strerror(errno)};
+  if (fd < 0) return Error{path, std::generic_category().message(errno)};
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
     const int error = errno;
     ::close(fd);
-    return Error{path, std::strerror(error)};
+    return Error{path, std::generic_category().message(error)};
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(fd);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
@@ -51,7 +51,7 @@ class ReplacingFile {
   std::optional<Error> commit() {
     if (error_ == 0 && ::fdatasync(fd_) != 0) error_ = errno;
     if (error_ == 0 && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
-    if (error_ != 0) return Error{target_, std::strerror(error_)};
+    if (error_ != 0) return Error{target_, std::generic_category().message(error_)};
     done_ = true;
     return std::nullopt;
   }
@@ -122,7 +122,7 @@ Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output, const
   struct stat status {};
   if (::stat(output.c_str(), &status) != 0) {
     if (errno == ENOENT) return std::optional<TraceIndex>();
-    return Error{output, std::strerror(errno)};
+    return Error{output, std::generic_category().message(errno)};
   }
   if (S_ISREG(status.st_mode) && status.st_size == 0) return std::optional<TraceIndex>();
   Result<TraceIndex> old = index_trace(output);
@@ -181,11 +181,11 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
       continue;
     }
     for (const std::string& warning : index->warnings) {
-      report.warnings.push_back(path + ": " + warning);
+      report.warnings.push_back(Error{path, warning}.text());
     }
     for (const ProcessSection& section : index->processes) {
       for (const std::string& damage : section.damage) {
-        report.warnings.push_back(path + ": " + damage);
+        report.warnings.push_back(Error{path, damage}.text());
       }
     }
     indices.push_back(std::move(*index));
@@ -217,7 +217,7 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
     } else if (::unlink(index.file.path().c_str()) == 0) {
       ++report.removed;
     } else {
-      report.warnings.push_back(index.file.path() + ": " + std::strerror(errno));
+      report.warnings.push_back(index.file.path() + ": " + std::generic_category().message(errno));
     }
   }
   return report;
