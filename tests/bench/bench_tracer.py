@@ -7,6 +7,7 @@ neighbour disturbs less; wall time stands beside it.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -81,14 +82,14 @@ def main() -> int:
                 command = [str(timer), str(scratch / "file"), shape, direction, str(options.calls)]
                 walls: dict[str, list[float]] = {arm: [] for arm in preloads}
 
-                def arm(which: str) -> float:
+                def arm(which: str, command=command, walls=walls) -> float:  # noqa: ANN001
                     wall, cpu = timed(command, scratch, preloads[which])
                     walls[which].append(wall)
                     return cpu
 
                 comparison = paired.compare(
                     name,
-                    {which: (lambda which=which: arm(which)) for which in preloads},
+                    {which: functools.partial(arm, which) for which in preloads},
                     options.rounds,
                     seed=options.seed,
                 )

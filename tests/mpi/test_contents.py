@@ -40,7 +40,9 @@ def digests(folder: Path) -> dict[str, str]:
 def dumps(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha1(
-            subprocess.run(["h5dump", path.name], cwd=folder, capture_output=True, check=True).stdout
+            subprocess.run(
+                ["h5dump", path.name], cwd=folder, capture_output=True, check=True
+            ).stdout
         ).hexdigest()
         for path in sorted(folder.glob("*.h5"))
     }
@@ -53,7 +55,8 @@ def run(place: Place, name: str, mode: str, **env: object) -> Path:
     frozen = str(place.build / "lib" / "libfrozen_time.so")
     preload = f"{place.preload()}:{frozen}" if env else frozen
     done = place.mpi(2, place.bin / name, *KERNELS[name], *mode.split()[1:], cwd=folder,
-                     LD_PRELOAD=preload, preload=False, IOTUNE_TRACE=place.trace, **env)  # fmt: skip
+                     LD_PRELOAD=preload, preload=False, IOTUNE_TRACE=place.trace,
+                     **env)  # fmt: skip
     place.right(done, f"{name} {mode}")
     assert digests(folder), f"{name} wrote no file"
     return folder

@@ -43,7 +43,8 @@ def digest(folder: Path) -> dict[str, str]:
 
 def compare(place: Place, launch: Callable[[bool, Path], Done], *words: str) -> Done:
     """Bare and under the preload in a folder of one name. `words` stand in the one line said;
-    without them nothing may be said."""
+    without them nothing may be said.
+    """
     seen = []
     for preload in (False, True):
         folder = place.scratch / "here"
@@ -197,7 +198,8 @@ def file_size_limit(place: Place) -> None:
     compare(
         place,
         lambda preload, folder: place.run(
-            "sh", "-c", "echo small > a; echo more >> a; read -r line < a; echo \"$line\"", cwd=folder, preload=preload,
+            "sh", "-c", "echo small > a; echo more >> a; read -r line < a; echo \"$line\"",
+            cwd=folder, preload=preload,
             before=limit,
         ),
         "file size",
@@ -252,7 +254,9 @@ def mixed(place: Place, first: list[object], second: list[object], *words: str, 
     program = place.bin / "ask_settings"
 
     def launch(preload: bool, folder: Path) -> Done:
-        own = [[w for w in part if preload or "LD_PRELOAD" not in str(w)] for part in (first, second)]
+        own = [
+            [w for w in part if preload or "LD_PRELOAD" not in str(w)] for part in (first, second)
+        ]
         return place.run(
             place.mpirun, "-n", 1, "env", *own[0], program, "a.h5",
             ":", "-n", 1, "env", *own[1], program, "a.h5",

@@ -1,4 +1,4 @@
-"""Programs that nobody here wrote or linked: Python's h5py as a wheel, and Debian's parallel one."""
+"""Programs that nobody here wrote or linked: Python's h5py, as a wheel and Debian's parallel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import json, numpy as np, h5py
 made = []
 with h5py.File("w.h5", "w") as f:
     d = f.create_dataset("g/plain", (20, 30), "f8")
-    d[...] = np.arange(600.0).reshape(20, 30); made.append(["/g/plain", "H5Dwrite", [0, 0], [20, 30]])
+    d[...] = np.ones((20, 30)); made.append(["/g/plain", "H5Dwrite", [0, 0], [20, 30]])
     d[3:7, 10:25] = 1.0; made.append(["/g/plain", "H5Dwrite", [3, 10], [4, 15]])
     c = f.create_dataset("chunked", (64, 64), "i4", chunks=(16, 16), compression="gzip")
     for i in range(4):
@@ -116,7 +116,8 @@ def wheel(place: Place) -> None:
     tuned = place.right(place.run(python, "-c", SERIAL, IOTUNE_CONFIG=config))
     assert tuned.same_as(bare), (bare, tuned)
     outcomes = {c["texts"][1]: (c["numbers"][0], c["texts"][3]) for c in place.calls()
-                if c["name"] == "iotune_setting" and c["texts"][2] and c["numbers"][0] != 2}  # fmt: skip
+                if c["name"] == "iotune_setting"
+                and c["texts"][2] and c["numbers"][0] != 2}  # fmt: skip
     assert outcomes["meta_block_size"] == (0, "8192"), outcomes
     # h5py sets the alignment of every file itself.
     assert "alignment" not in outcomes, outcomes

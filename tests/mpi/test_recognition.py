@@ -69,7 +69,9 @@ def figure2(place: Place) -> None:
         for call in calls:
             by_name.setdefault(call["name"], []).append(call)
             # 1396296304.23707 H5Dget_space (83886080) 67108867 0.00001
-            assert re.fullmatch(r"~?\d{10}\.\d+ {1,3}H5\w+ \(.*\) -?\d+ .*~?\d+\.\d+", call["line"]), call
+            assert re.fullmatch(
+                r"~?\d{10}\.\d+ {1,3}H5\w+ \(.*\) -?\d+ .*~?\d+\.\d+", call["line"]
+            ), call
         assert by_name["H5Pcreate"][0]["texts"] == ["file access"], by_name["H5Pcreate"]
         (create,) = by_name["H5Fcreate"]
         assert create["texts"] == ["ParaEg0.h5"] and create["arguments"]["flags"] == 2, create
@@ -212,7 +214,8 @@ def random_grids(place: Place) -> None:
             block = [draw.randint(1, 4) for _ in grid]
         size = [k * draw.randint(1, 5) if kind == "cyclic" else draw.randint(1, 9) for k in block]
         arguments: list[object] = ["--size", "x".join(map(str, size)), "--grid",
-                                   "x".join(map(str, grid)), "--datasets", draw.randint(1, 3)]  # fmt: skip
+                                   "x".join(map(str, grid)), "--datasets",
+                                   draw.randint(1, 3)]  # fmt: skip
         if kernel == "block-cyclic-io":
             arguments += ["--block", "x".join(map(str, block))]
         arguments.append(draw.choice(("--collective", "--independent")))

@@ -60,7 +60,8 @@ class Place:
     def environment(self, **more: object) -> dict[str, str]:
         """A user's environment without a user's iotune; None takes a name out."""
         env = {k: v for k, v in os.environ.items()
-               if not k.startswith("IOTUNE_") and k not in ("LD_PRELOAD", "ROMIO_HINTS")}  # fmt: skip
+               if not k.startswith("IOTUNE_")
+               and k not in ("LD_PRELOAD", "ROMIO_HINTS")}  # fmt: skip
         env.update(
             HOME=str(self.scratch / "home"), XDG_STATE_HOME=str(self.state),
             XDG_DATA_HOME=str(self.data), XDG_CONFIG_HOME=str(self.scratch / "config"),

@@ -17,7 +17,7 @@ exec 7> b.txt; echo seven >&7; exec 8>&7; echo eight >&8; exec 7>&-; echo still 
 cat b.txt; wc -c a.txt b.txt
 exec 9<> c.txt; echo abc >&9; exec 9>&-
 ( cd / && echo sub > "$OLDPWD/d.txt"; exit 3 ); echo "sub $?"
-for i in 1 2 3 4 5; do ( echo "child $i" >> e.txt ) & done; wait; sort e.txt
+for i in 1 2 3 4 5; do ( echo "child $i" >> e.txt ) & done; wait; sort -o e.txt e.txt; cat e.txt
 cat nothere; echo "cat $?"
 { bash -c 'kill -9 $$'; } 2> /dev/null; echo "killed $?"
 echo x > /dev/full; echo "full $?"
@@ -38,7 +38,8 @@ with open("x.bin", "r+b") as f:
     m = mmap.mmap(f.fileno(), 0); m[0:3] = b"map"; m.close()
 print(hashlib.sha1(open("x.bin", "rb").read()).hexdigest())
 base = sqlite3.connect("s.db")
-base.execute("create table t(a)"); base.executemany("insert into t values(?)", [(i,) for i in range(1000)])
+base.execute("create table t(a)")
+base.executemany("insert into t values(?)", [(i,) for i in range(1000)])
 base.commit(); print(base.execute("select sum(a) from t").fetchone()); base.close()
 shutil.copy("x.bin", "y.bin"); print(os.path.getsize("y.bin"))
 print(subprocess.run(["cat"], input=b"piped", capture_output=True).stdout)
