@@ -346,7 +346,8 @@ def static_hdf5(place: Place) -> None:
     compare(
         place,
         lambda preload, folder: place.mpi(
-            2, program, "a.h5", cwd=folder, preload=preload, IOTUNE_DB="none",
+            2, program, "a.h5", cwd=folder, preload=False, IOTUNE_DB="none",
+            LD_PRELOAD=frozen(place, preload), IOTUNE_TRACE=place.trace,
         ),
     )  # fmt: skip
     names = {call["name"] for call in place.calls()}
