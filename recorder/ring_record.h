@@ -53,7 +53,8 @@ class RingRecord {
     return value;
   }
 
-  const std::byte* at_ = nullptr;
+  static constexpr std::byte kNothing[kRecordHeadBytes] = {};
+  const std::byte* at_ = kNothing;
   std::uint32_t size_ = 0, text_bytes_ = 0;
   std::uint16_t function_ = 0, keys_ = 0, numbers_ = 0;
 };

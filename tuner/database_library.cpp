@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "patterndb/decision.h"
+#include "patterndb/filesystems.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/process_text.h"
@@ -69,16 +70,6 @@ const Library& library() noexcept {
 
 // By the superblock magic of the file's directory (the file may not exist yet).
 const char* file_system_of(const char* file) noexcept {
-  struct Known {
-    unsigned long magic;
-    const char* name;
-  };
-  static constexpr Known kKnown[] = {
-      {0x01021994, "tmpfs"},     {0xEF53, "ext4"},      {0x58465342, "xfs"},
-      {0x9123683E, "btrfs"},     {0x6969, "nfs"},       {0x0BD00BD0, "lustre"},
-      {0x65735546, "fuse"},      {0x47504653, "gpfs"},  {0x19830326, "beegfs"},
-      {0x794C7630, "overlayfs"}, {0x00C36400, "cephfs"}, {0x2FC12FC1, "zfs"},
-  };
   ShortText<4096> directory;
   const char* const slash = std::strrchr(file, '/');
   if (slash == nullptr) return "unknown";
@@ -93,10 +84,7 @@ const char* file_system_of(const char* file) noexcept {
   if (raw::call(SYS_statfs, raw::word(directory.c_str()), raw::word(&status)) != 0) {
     return "unknown";
   }
-  for (const Known& known : kKnown) {
-    if (static_cast<unsigned long>(status.f_type) == known.magic) return known.name;
-  }
-  return "unknown";
+  return filesystem_name(static_cast<std::uint32_t>(status.f_type));
 }
 
 bool database_is_off() noexcept {

@@ -1,13 +1,13 @@
 #include "tuner/program_settings.h"
 
 #include <fcntl.h>
-#include <sched.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/spin_lock.h"
 
 namespace iotune::tuner {
 namespace {
@@ -26,17 +26,7 @@ struct Entry {
 // Lists that live at one time: few. Searched in a line, newest first.
 constinit Entry* g_entries = nullptr;
 constinit std::size_t g_count = 0, g_capacity = 0;
-constinit bool g_locked = false;
-
-class TableLock {
- public:
-  TableLock() noexcept {
-    while (__atomic_exchange_n(&g_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
-  }
-  ~TableLock() { __atomic_store_n(&g_locked, false, __ATOMIC_RELEASE); }
-  TableLock(const TableLock&) = delete;
-  TableLock& operator=(const TableLock&) = delete;
-};
+constinit recorder::SpinLock g_lock;
 
 Entry* find(std::uint32_t provider, std::int64_t id) noexcept {
   for (std::size_t i = g_count; i > 0; --i) {
@@ -96,7 +86,7 @@ void free_info(Word info) noexcept {
 }
 
 void mark(const Provider& provider, std::int64_t id, ProgramSet bit) noexcept {
-  const TableLock lock;
+  const recorder::SpinGuard guard(g_lock);
   Entry* entry = find(provider.number, id);
   if (entry == nullptr) entry = add(provider.number, id);
   if (entry != nullptr) entry->settings.set_by_program |= bit;
@@ -148,7 +138,7 @@ void read_hints_variable(const char* text) noexcept {
 }  // namespace
 
 ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
-  const TableLock lock;
+  const recorder::SpinGuard guard(g_lock);
   const Entry* const entry = find(hdf5.number, id);
   return entry == nullptr ? ListSettings{} : entry->settings;
 }
@@ -156,7 +146,7 @@ ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
 void store_settings(const Provider& hdf5, std::int64_t id, const ListSettings& settings) noexcept {
   Word old = 0;
   {
-    const TableLock lock;
+    const recorder::SpinGuard guard(g_lock);
     Entry* entry = find(hdf5.number, id);
     if (entry != nullptr) old = entry->settings.info;
     if (entry == nullptr) entry = add(hdf5.number, id);
@@ -175,7 +165,7 @@ void inherit_settings(const Provider& hdf5, std::int64_t id,
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept {
   Word old = 0;
   {
-    const TableLock lock;
+    const recorder::SpinGuard guard(g_lock);
     Entry* const entry = find(hdf5.number, id);
     if (entry == nullptr) return;
     old = entry->settings.info;

@@ -1,10 +1,9 @@
 #include "recorder/preload/object_table.h"
 
-#include <sched.h>
-
 #include <cstddef>
 
 #include "recorder/preload/mapped_file.h"
+#include "recorder/preload/spin_lock.h"
 
 namespace iotune::recorder {
 namespace {
@@ -18,17 +17,7 @@ struct Slot {
 constinit Slot* g_slots = nullptr;
 constinit std::size_t g_capacity = 0, g_used = 0;
 constinit std::int64_t g_next_object = 1, g_next_file = 1;
-constinit bool g_locked = false;
-
-class TableLock {
- public:
-  TableLock() noexcept {
-    while (__atomic_exchange_n(&g_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
-  }
-  ~TableLock() { __atomic_store_n(&g_locked, false, __ATOMIC_RELEASE); }
-  TableLock(const TableLock&) = delete;
-  TableLock& operator=(const TableLock&) = delete;
-};
+constinit SpinLock g_lock;
 
 std::size_t start_of(std::uint16_t provider, std::int64_t id, std::size_t capacity) noexcept {
   const std::uint64_t mixed =
@@ -71,13 +60,13 @@ bool grow() noexcept {
 }  // namespace
 
 std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const TableLock lock;
+  const SpinGuard guard(g_lock);
   const Slot* const slot = find_slot(provider, id);
   return slot == nullptr ? 0 : slot->number;
 }
 
 std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const TableLock lock;
+  const SpinGuard guard(g_lock);
   if ((g_used + 1) * 2 > g_capacity && !grow()) return 0;
   const Slot entry{id, g_next_object++, provider};
   insert(g_slots, g_capacity, entry);
@@ -86,11 +75,11 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
 }
 
 void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const TableLock lock;
+  const SpinGuard guard(g_lock);
   if (Slot* const slot = find_slot(provider, id)) slot->number = -1;
 }
 
-void unlock_objects_after_fork() noexcept { g_locked = false; }
+void unlock_objects_after_fork() noexcept { g_lock.unlock(); }
 
 std::int64_t next_file_number() noexcept {
   return __atomic_fetch_add(&g_next_file, 1, __ATOMIC_RELAXED);

@@ -1,84 +1,32 @@
 #include "recorder/preload/process_buffer.h"
 
-#include <sched.h>
-
 #include <cstring>
 #include <initializer_list>
 
 #include "patterns/bytes.h"
-#include "patterns/crc32c.h"
-#include "recorder/call_table.h"
 #include "recorder/events_encoder.h"
-#include "recorder/format.h"
+#include "recorder/preload/buffer_file.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
-#include "recorder/preload/short_text.h"
+#include "recorder/preload/spin_lock.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 namespace {
 
-constexpr std::size_t kFirstBlockSegmentBytes = 64u << 10;
-constexpr std::size_t kLargestBlockSegmentBytes = 4u << 20;
 // Transfers of a process whose times are kept one by one before times are kept per pattern.
 constexpr std::uint32_t kExactTransfers = 256;
 
-enum class BufferState : std::uint32_t { kRunning = 0, kEnded = 1, kJoined = 2 };
-
-struct SegmentEntry {
-  std::uint32_t kind, thread;
-  std::uint64_t offset, bytes;
-};
-
-struct BufferHeader {
-  char magic[8];
-  std::uint32_t version, header_bytes, pid, state;
-  std::uint64_t first_ticks, first_realtime_ns, last_ticks, last_realtime_ns;
-  std::uint64_t dropped;
-  std::atomic<std::uint32_t> segments;
-  std::uint32_t zero;
-  std::uint8_t reserved[56];
-  SegmentEntry segment[kMaxBufferSegments];
-};
-static_assert(offsetof(BufferHeader, segment) == 128 && sizeof(BufferHeader) <= kBufferHeadBytes);
-
-struct BlockSegment {
-  std::byte* memory;  // its first 64 bytes hold the bytes in use
-  std::size_t bytes;
-  std::atomic<std::uint64_t>& used() const noexcept {
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
-  }
-};
-constexpr std::size_t kSegmentHead = kRingHeadBytes;
-
-// One process, one buffer. Taken by whoever encodes a ring or adds a segment; a signal handler
-// of the same thread cannot get here, because OwnCode lets its calls through.
-class BufferLock {
- public:
-  BufferLock() noexcept {
-    while (__atomic_exchange_n(&s_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
-  }
-  ~BufferLock() { __atomic_store_n(&s_locked, false, __ATOMIC_RELEASE); }
-  BufferLock(const BufferLock&) = delete;
-  BufferLock& operator=(const BufferLock&) = delete;
-  static constinit bool s_locked;
-};
-constinit bool BufferLock::s_locked = false;
-
 struct Buffer {
-  BufferHeader* header = nullptr;  // nullptr: no file yet
-  ShortText<640> path;
-  std::uint64_t file_bytes = 0;
-  BlockSegment blocks[kMaxBufferSegments] = {};
-  std::uint32_t block_segments = 0;
+  BufferFile file;
   Ring* rings[kMaxBufferSegments] = {};
   std::uint32_t ring_count = 0;
   std::uint16_t threads = 0;
-  void* scratch = nullptr;
+  std::byte* scratch = nullptr;  // for the encoder, then a copy of a ring
   std::size_t scratch_bytes = 0;
   ClockReading first = {};
   TickRate rate = {};
@@ -90,98 +38,16 @@ struct Buffer {
   bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
 constinit Buffer g_buffer;
-
-std::uint64_t block_bytes() noexcept {
-  std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < g_buffer.block_segments; ++i) {
-    sum += g_buffer.blocks[i].used().load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
-void give_up(MapFailure failure) noexcept {
-  static constinit bool said = false;
-  ShortText<800> text;
-  text << g_buffer.path.c_str() << ": " << describe(failure)
-       << ": calls from here on are counted, not recorded";
-  say_once(said, text.c_str());
-  g_buffer.failed = true;
-}
-
-// Adds a segment to the file. nullptr where there is no more room; said once.
-std::byte* add_segment(SegmentKind kind, std::uint16_t thread, std::size_t bytes) noexcept {
-  BufferHeader& header = *g_buffer.header;
-  const std::uint32_t count = header.segments.load(std::memory_order_relaxed);
-  if (g_buffer.failed || count == kMaxBufferSegments ||
-      g_buffer.file_bytes + bytes > configuration().buffer_limit_bytes) {
-    if (!g_buffer.failed) give_up(MapFailure::kNoSpace);
-    return nullptr;
-  }
-  MapFailure failure{};
-  void* const memory =
-      extend_mapped(g_buffer.path.c_str(), g_buffer.file_bytes, bytes, failure);
-  if (memory == nullptr) {
-    give_up(failure);
-    return nullptr;
-  }
-  header.segment[count] = {static_cast<std::uint32_t>(kind), thread, g_buffer.file_bytes, bytes};
-  header.segments.store(count + 1, std::memory_order_release);
-  g_buffer.file_bytes += bytes;
-  if (kind == SegmentKind::kBlocks) {
-    g_buffer.blocks[g_buffer.block_segments++] = {static_cast<std::byte*>(memory), bytes};
-  }
-  return static_cast<std::byte*>(memory);
-}
-
-// The last block segment with `bytes` free, or a new one of at least that size.
-BlockSegment* segment_with(std::size_t bytes) noexcept {
-  if (g_buffer.block_segments > 0) {
-    BlockSegment& last = g_buffer.blocks[g_buffer.block_segments - 1];
-    if (kSegmentHead + last.used().load(std::memory_order_relaxed) + bytes <= last.bytes) {
-      return &last;
-    }
-  }
-  std::size_t size = kFirstBlockSegmentBytes << (2 * (g_buffer.block_segments < 3
-                                                          ? g_buffer.block_segments
-                                                          : 3));
-  if (size > kLargestBlockSegmentBytes) size = kLargestBlockSegmentBytes;
-  while (size < kSegmentHead + bytes) size *= 2;
-  if (add_segment(SegmentKind::kBlocks, 0, size) == nullptr) return nullptr;
-  return &g_buffer.blocks[g_buffer.block_segments - 1];
-}
-
-
-// Completes and publishes the block whose payload stands already behind the head at `to`.
-void publish_block(BlockSegment& segment, BlockType type, std::size_t payload_bytes) noexcept {
-  const std::uint64_t used = segment.used().load(std::memory_order_relaxed);
-  std::byte* const block = segment.memory + kSegmentHead + used;
-  patterns::ByteWriter head({block, kBlockHeadBytes});
-  head.u32le(kBlockMagic);
-  head.u32le(static_cast<std::uint32_t>(type));
-  head.u32le(static_cast<std::uint32_t>(payload_bytes));
-  const std::uint32_t crc =
-      patterns::crc32c(block + kBlockHeadBytes, payload_bytes, patterns::crc32c(block + 4, 8));
-  head.u32le(crc);
-  const std::size_t whole = (kBlockHeadBytes + payload_bytes + 7) & ~std::size_t{7};
-  std::memset(block + kBlockHeadBytes + payload_bytes, 0, whole - kBlockHeadBytes - payload_bytes);
-  segment.used().store(used + whole, std::memory_order_release);
-}
-
-void add_text_block(BlockType type, const char* text, std::size_t bytes) noexcept {
-  BlockSegment* const segment = segment_with(kBlockHeadBytes + bytes + 8);
-  if (segment == nullptr) return;
-  std::memcpy(segment->memory + kSegmentHead + segment->used().load(std::memory_order_relaxed) +
-                  kBlockHeadBytes,
-              text, bytes);
-  publish_block(*segment, type, bytes);
-}
+// Taken by whoever encodes a ring or adds a segment.
+constinit SpinLock g_lock;
 
 void calibrate() noexcept {
   const ClockReading now = read_clocks();
   g_buffer.rate = rate_between(g_buffer.first, now, g_buffer.rate);
-  if (g_buffer.header == nullptr) return;
-  g_buffer.header->last_ticks = now.ticks;
-  g_buffer.header->last_realtime_ns =
+  if (!g_buffer.file.exists()) return;
+  BufferHeader& header = g_buffer.file.header();
+  header.last_ticks = now.ticks;
+  header.last_realtime_ns =
       g_buffer.first.realtime_ns + (now.monotonic_ns - g_buffer.first.monotonic_ns);
 }
 
@@ -193,58 +59,70 @@ void first_calibration() noexcept {
   calibrate();
 }
 
-bool encode_ring_locked(Ring& ring) noexcept {
-  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
-  const auto used = static_cast<std::uint32_t>(word);
-  const auto epoch = static_cast<std::uint32_t>(word >> 32);
-  bool stored = used == 0;
-  std::size_t calls = 0;
-  if (used > 0) {
-    calibrate();
-    const std::span<const std::byte> records(ring.records, used);
-    calls = count_records(records);
-    const std::size_t scratch = scratch_bytes_needed(ring.capacity_bytes);
-    if (g_buffer.scratch_bytes < scratch) {
-      if (g_buffer.scratch != nullptr) unmap(g_buffer.scratch, g_buffer.scratch_bytes);
-      g_buffer.scratch = private_memory(scratch);
-      g_buffer.scratch_bytes = g_buffer.scratch == nullptr ? 0 : scratch;
-    }
-    EventsRequest request;
-    request.records = records;
-    request.first_ticks = g_buffer.first.ticks;
-    request.rate_mult = g_buffer.rate.mult;
-    request.rate_shift = TickRate::kShift;
-    request.thread = ring.thread;
-    request.epoch = epoch;
-    request.every_time_exact = configuration().time_every_call;
-    request.exact_budget = &g_buffer.exact_budget;
-    request.scratch = {static_cast<std::byte*>(g_buffer.scratch), g_buffer.scratch_bytes};
-    // A small block first: most batches cost a few hundred bytes. Then room for the worst case.
-    const std::size_t worst = events_bytes_at_most(used);
-    for (const std::size_t room : {std::size_t{4096}, worst}) {
-      BlockSegment* const segment =
-          g_buffer.scratch == nullptr ? nullptr : segment_with(kBlockHeadBytes + room + 8);
-      if (segment == nullptr) break;
-      const std::uint64_t at = kSegmentHead + segment->used().load(std::memory_order_relaxed);
-      // All that is free, less the padding.
-      patterns::ByteWriter payload(
-          {segment->memory + at + kBlockHeadBytes, segment->bytes - at - kBlockHeadBytes - 8});
+std::uint32_t used_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+std::uint32_t epoch_of(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word >> 32);
+}
+std::uint64_t emptied(std::uint64_t word) noexcept {
+  return static_cast<std::uint64_t>(epoch_of(word) + 1) << 32;
+}
+
+// Scratch for one ring's records and, behind it, room for a copy of them.
+bool have_scratch() noexcept {
+  if (g_buffer.scratch != nullptr) return true;
+  g_buffer.scratch_bytes = scratch_bytes_needed(kRingBytes);
+  g_buffer.scratch =
+      static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
+  return g_buffer.scratch != nullptr;
+}
+
+// Writes the records as an EVENTS block. False: no room, they are counted as dropped.
+bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t thread) noexcept {
+  calibrate();
+  const std::uint32_t used = used_of(word);
+  EventsRequest request;
+  request.records = {records, used};
+  request.first_ticks = g_buffer.first.ticks;
+  request.rate_mult = g_buffer.rate.mult;
+  request.rate_shift = TickRate::kShift;
+  request.thread = thread;
+  request.epoch = epoch_of(word);
+  request.every_time_exact = configuration().time_every_call;
+  request.exact_budget = &g_buffer.exact_budget;
+  const std::size_t calls = count_records(request.records);
+  if (have_scratch()) {
+    request.scratch = {g_buffer.scratch, g_buffer.scratch_bytes};
+    // Most batches cost a few hundred bytes; only then room for the worst case.
+    for (const std::size_t wanted : {std::size_t{4096}, events_bytes_at_most(used)}) {
+      std::size_t capacity = 0;
+      std::byte* const room = g_buffer.file.room_for(wanted, capacity);
+      if (room == nullptr) break;
+      patterns::ByteWriter payload({room, capacity});
       if (encode_events(request, payload)) {
-        publish_block(*segment, BlockType::kEvents, payload.bytes_used());
-        stored = true;
-        break;
+        g_buffer.file.publish(BlockType::kEvents, payload.bytes_used());
+        g_buffer.calls += calls;
+        return true;
       }
     }
-    if (stored) {
-      g_buffer.calls += calls;
-    } else {
-      g_buffer.header->dropped += calls;
+  }
+  g_buffer.file.header().dropped += calls;
+  return false;
+}
+
+// Another thread's ring: its records are taken away as a copy, by one exchange of its word. A
+// record that is being written there meanwhile finds the word changed and moves (commit()).
+void take_records_of(Ring& ring) noexcept {
+  if (!have_scratch()) return;
+  std::byte* const copy = g_buffer.scratch + g_buffer.scratch_bytes;
+  for (;;) {
+    std::uint64_t word = ring.word->load(std::memory_order_acquire);
+    if (used_of(word) == 0) return;
+    std::memcpy(copy, ring.records, used_of(word));
+    if (ring.word->compare_exchange_strong(word, emptied(word))) {
+      store_records(copy, word, ring.thread);
+      return;
     }
   }
-  if (used > 0) {
-    ring.word->store(static_cast<std::uint64_t>(epoch + 1) << 32, std::memory_order_release);
-  }
-  return stored;
 }
 
 Ring* make_ring() noexcept {
@@ -263,13 +141,13 @@ Ring* make_ring() noexcept {
 }
 
 void move_into_file(Ring& ring) noexcept {
-  std::byte* const memory = add_segment(SegmentKind::kRing, ring.thread, kRingBytes);
+  std::byte* const memory = g_buffer.file.add_ring(ring.thread, kRingBytes);
   if (memory == nullptr) return;
   const std::uint64_t used = ring.word->load(std::memory_order_relaxed);
-  std::memcpy(memory + kSegmentHead, ring.records, used);
+  std::memcpy(memory + kRingHeadBytes, ring.records, used);
   ring.word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
-  ring.records = memory + kSegmentHead;
-  ring.capacity_bytes = kRingBytes - kSegmentHead;
+  ring.records = memory + kRingHeadBytes;
+  ring.capacity_bytes = kRingBytes - kRingHeadBytes;
   ring.word->store(used, std::memory_order_release);
   ring.in_file = true;
 }
@@ -282,49 +160,31 @@ const ClockReading& first_reading() noexcept {
 }
 
 bool start_buffer() noexcept {
-  if (g_buffer.header != nullptr) return true;
+  if (g_buffer.file.exists()) return true;
   if (g_buffer.failed) return false;
   const OwnCode own;
-  const BufferLock lock;
-  if (g_buffer.header != nullptr) return true;
+  const SpinGuard guard(g_lock);
+  if (g_buffer.file.exists()) return true;
   const char* const directory = run_directory();
   if (directory == nullptr) {
     g_buffer.failed = true;
     return false;
   }
   first_calibration();
-  ShortText<24> random;
-  std::uint64_t bits = 0;
-  raw::call(SYS_getrandom, raw::word(&bits), sizeof bits, 0);
-  random.add_hex(bits ^ g_buffer.first.ticks);
-  g_buffer.path.clear();
-  g_buffer.path << directory << '/' << host_name() << '.' << raw::getpid() << '.'
-                << process_start_time(raw::getpid()) << '.' << random.c_str() << ".iobuf";
-  MapFailure failure{};
-  void* const memory = create_mapped(g_buffer.path.c_str(), kBufferHeadBytes, failure);
-  if (memory == nullptr) {
-    give_up(failure);
+  if (!g_buffer.file.create(directory, g_buffer.first)) {
+    g_buffer.failed = true;
     return false;
   }
-  auto* const header = static_cast<BufferHeader*>(memory);
-  std::memcpy(header->magic, "IOTBUF", 6);
-  header->version = kFormatVersion;
-  header->header_bytes = kBufferHeadBytes;
-  header->pid = static_cast<std::uint32_t>(raw::getpid());
-  header->first_ticks = g_buffer.first.ticks;
-  header->first_realtime_ns = g_buffer.first.realtime_ns;
-  header->dropped = g_buffer.early_dropped;
-  g_buffer.file_bytes = kBufferHeadBytes;
-  g_buffer.header = header;
+  g_buffer.file.header().dropped = g_buffer.early_dropped;
   calibrate();
   ProcessText text;
   describe_process(text, g_buffer.first, g_buffer.rate);
-  add_text_block(BlockType::kProcess, text.c_str(), text.size());
-  return !g_buffer.failed;
+  g_buffer.file.add_text(BlockType::kProcess, text.c_str(), text.size());
+  return true;
 }
 
 Ring* ring_of_this_thread() noexcept {
-  if (t_thread.ring != nullptr && (t_thread.ring->in_file || g_buffer.header == nullptr)) {
+  if (t_thread.ring != nullptr && (t_thread.ring->in_file || !g_buffer.file.exists())) {
     return t_thread.ring;
   }
   if (g_buffer.inherited) {
@@ -335,107 +195,101 @@ Ring* ring_of_this_thread() noexcept {
       announce_descriptors();
     }
   }
-  const BufferLock lock;
+  const SpinGuard guard(g_lock);
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
   if (t_thread.ring == nullptr) t_thread.ring = make_ring();
-  if (t_thread.ring != nullptr && g_buffer.header != nullptr && !t_thread.ring->in_file) {
+  if (t_thread.ring != nullptr && g_buffer.file.exists() && !t_thread.ring->in_file) {
     move_into_file(*t_thread.ring);
   }
   return t_thread.ring;
 }
 
 bool encode_ring(Ring& ring) noexcept {
-  const BufferLock lock;
-  return ring.in_file && encode_ring_locked(ring);
+  const SpinGuard guard(g_lock);
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  if (!ring.in_file) return false;
+  if (used_of(word) == 0) return true;
+  const bool stored = store_records(ring.records, word, ring.thread);
+  ring.word->store(emptied(word), std::memory_order_release);
+  return stored;
 }
 
 void count_dropped(std::uint64_t calls) noexcept {
-  if (g_buffer.header != nullptr) {
-    __atomic_fetch_add(&g_buffer.header->dropped, calls, __ATOMIC_RELAXED);
+  if (g_buffer.file.exists()) {
+    __atomic_fetch_add(&g_buffer.file.header().dropped, calls, __ATOMIC_RELAXED);
   } else {
     __atomic_fetch_add(&g_buffer.early_dropped, calls, __ATOMIC_RELAXED);
   }
 }
 
 void add_process_text(const char* text, std::size_t bytes) noexcept {
-  if (g_buffer.header == nullptr) return;
+  if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const BufferLock lock;
-  add_text_block(BlockType::kProcess, text, bytes);
+  const SpinGuard guard(g_lock);
+  g_buffer.file.add_text(BlockType::kProcess, text, bytes);
 }
 
 void end_buffer(const char* how) noexcept {
-  if (g_buffer.header == nullptr) return;
+  if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const BufferLock lock;
+  const SpinGuard guard(g_lock);
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    if (g_buffer.rings[i]->in_file) encode_ring_locked(*g_buffer.rings[i]);
+    if (g_buffer.rings[i]->in_file) take_records_of(*g_buffer.rings[i]);
   }
   calibrate();
-  const bool nothing_new = g_buffer.joined_at != 0 && g_buffer.joined_at == block_bytes();
+  const bool nothing_new = g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();
   if (nothing_new) return;
   ProcessText text;
-  text << "end=" << how << "\ncalls=" << g_buffer.calls << "\ndropped=" << g_buffer.header->dropped
+  text << "end=" << how << "\ncalls=" << g_buffer.calls << "\ndropped=" << g_buffer.file.header().dropped
        << '\n';
-  add_text_block(BlockType::kEnd, text.c_str(), text.size());
-  g_buffer.header->state = static_cast<std::uint32_t>(BufferState::kEnded);
+  g_buffer.file.add_text(BlockType::kEnd, text.c_str(), text.size());
+  g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kEnded);
 }
 
-bool buffer_exists() noexcept { return g_buffer.header != nullptr; }
-const char* buffer_path() noexcept { return g_buffer.path.c_str(); }
+bool buffer_exists() noexcept { return g_buffer.file.exists(); }
+const char* buffer_path() noexcept { return g_buffer.file.path(); }
 
 void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void* context),
                   void* context) noexcept {
-  const BufferLock lock;
-  for (std::uint32_t i = 0; i < g_buffer.block_segments; ++i) {
-    const BlockSegment& segment = g_buffer.blocks[i];
-    visit(segment.memory + kSegmentHead, segment.used().load(std::memory_order_acquire), context);
-  }
+  const SpinGuard guard(g_lock);
+  g_buffer.file.visit(visit, context);
 }
 
 void mark_joined() noexcept {
-  if (g_buffer.header == nullptr) return;
-  g_buffer.joined_at = block_bytes();
-  g_buffer.header->state = static_cast<std::uint32_t>(BufferState::kJoined);
+  if (!g_buffer.file.exists()) return;
+  g_buffer.joined_at = g_buffer.file.block_bytes();
+  g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kJoined);
 }
 
 void remove_if_joined() noexcept {
-  if (g_buffer.header == nullptr || g_buffer.joined_at == 0) return;
-  bool pending = g_buffer.joined_at != block_bytes();
+  if (!g_buffer.file.exists() || g_buffer.joined_at == 0) return;
+  bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const std::uint64_t word = g_buffer.rings[i]->word->load(std::memory_order_relaxed);
     pending = pending || static_cast<std::uint32_t>(word) != 0;
   }
   if (pending) return;
-  raw::unlink(g_buffer.path.c_str());
+  raw::unlink(g_buffer.file.path());
   // Other processes of the run may still have theirs there; the last one removes it.
   const char* const directory = run_directory();
   if (directory != nullptr) raw::call(SYS_unlinkat, raw::kAtFdcwd, raw::word(directory), 0x200);
 }
 
 void forget_buffer_after_fork() noexcept {
-  // The mappings are the parent's file: give them back without a store.
-  if (g_buffer.header != nullptr) {
-    for (std::uint32_t i = 0; i < g_buffer.block_segments; ++i) {
-      unmap(g_buffer.blocks[i].memory, g_buffer.blocks[i].bytes);
-    }
-    unmap(g_buffer.header, kBufferHeadBytes);
-  }
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const Ring& ring = *g_buffer.rings[i];
-    if (ring.in_file) unmap(ring.records - kSegmentHead, kRingBytes);
+    if (ring.in_file) unmap(ring.records - kRingHeadBytes, kRingBytes);
   }
   const ClockReading first = read_clocks();
-  g_buffer.inherited = g_buffer.inherited || g_buffer.header != nullptr;
-  g_buffer.header = nullptr;
-  g_buffer.block_segments = g_buffer.ring_count = 0;
+  g_buffer.inherited = g_buffer.inherited || g_buffer.file.exists();
+  g_buffer.file.forget();
+  g_buffer.ring_count = 0;
   g_buffer.threads = 0;
-  g_buffer.file_bytes = 0;
   g_buffer.exact_budget = kExactTransfers;
   g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
   g_buffer.failed = false;
   g_buffer.first = first;
-  BufferLock::s_locked = false;
+  g_lock.unlock();  // a thread of the parent may have held it
   t_thread.ring = nullptr;
   t_thread.index = 0;
 }

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sched.h>
 
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/spin_lock.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -91,18 +91,8 @@ const struct link_map* own_map() noexcept {
 constexpr std::size_t kMaxProviders = 16;
 constinit Provider g_providers[kMaxProviders];
 constinit std::uint16_t g_provider_count = 0;
-constinit bool g_lookup_locked = false;
-
 // Look-ups are rare; dlsym takes the loader's lock in any case.
-class LookupLock {
- public:
-  LookupLock() noexcept {
-    while (__atomic_exchange_n(&g_lookup_locked, true, __ATOMIC_ACQUIRE)) sched_yield();
-  }
-  ~LookupLock() { __atomic_store_n(&g_lookup_locked, false, __ATOMIC_RELEASE); }
-  LookupLock(const LookupLock&) = delete;
-  LookupLock& operator=(const LookupLock&) = delete;
-};
+constinit SpinLock g_lookup_lock;
 
 Provider* provider_of(const void* function) noexcept {
   const struct link_map* const map = map_of(function);
@@ -136,7 +126,7 @@ RealFunction CallerSymbol::look_up(const void*, const void* caller_map) noexcept
   const OwnCode own;
   const auto* const map = static_cast<const struct link_map*>(caller_map);
   RealFunction real;
-  const LookupLock lock;
+  const SpinGuard guard(g_lookup_lock);
   if (map != nullptr && map != own_map()) {
     const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
     if (void* const handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD)) {
@@ -168,7 +158,7 @@ void* NextSymbol::look_up() noexcept {
   return real;
 }
 
-void unlock_lookups_after_fork() noexcept { g_lookup_locked = false; }
+void unlock_lookups_after_fork() noexcept { g_lookup_lock.unlock(); }
 
 const char* own_library_path() noexcept {
   const struct link_map* const map = own_map();

@@ -7,9 +7,6 @@ namespace {
 constexpr std::size_t kHeaderBytes = 32;
 
 std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
-std::size_t used_bytes(const Ring& ring) noexcept {
-  return static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
-}
 }  // namespace
 
 RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept {
@@ -24,7 +21,9 @@ void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control,
                          std::uint64_t start, std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
-  record_ = ring->records + used_bytes(*ring);
+  // Acquire: end_buffer, in another thread, has read what this record overwrites.
+  word_ = ring->word->load(std::memory_order_acquire);
+  record_ = ring->records + static_cast<std::uint32_t>(word_);
   position_ = record_;
   end_ = ring->records + ring->capacity_bytes;
   if (position_ + kHeaderBytes > end_ && !make_room(kHeaderBytes)) return;
@@ -49,6 +48,7 @@ bool RecordWriter::make_room(std::size_t bytes) noexcept {
       return false;
     }
     encode_ring(ring);
+    word_ = ring.word->load(std::memory_order_relaxed);
     std::memmove(ring.records, record_, begun);
     record_ = ring.records;
     position_ = record_ + begun;
@@ -108,8 +108,14 @@ void RecordWriter::commit() noexcept {
   std::memcpy(record_ + 24, &keys_, 2);
   std::memcpy(record_ + 26, &numbers_, 2);
   std::memcpy(record_ + 28, &text_field, 4);
-  std::atomic<std::uint64_t>& word = *t_thread.ring->word;
-  word.store(word.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+  // Published by an exchange and not a store: end_buffer, in another thread, may have emptied
+  // the ring meanwhile. The record then moves to the ring's start, where its place is now.
+  Ring& ring = *t_thread.ring;
+  while (!ring.word->compare_exchange_strong(word_, word_ + bytes, std::memory_order_acq_rel)) {
+    std::byte* const place = ring.records + static_cast<std::uint32_t>(word_);
+    std::memmove(place, record_, bytes);
+    record_ = place;
+  }
 }
 
 }  // namespace iotune::recorder

@@ -55,6 +55,7 @@ class RecordWriter {
   std::byte* record_ = nullptr;    // nullptr: nowhere to write
   std::byte* position_ = nullptr;
   std::byte* end_ = nullptr;
+  std::uint64_t word_ = 0;         // the ring's when the record was begun
   std::uint16_t keys_ = 0, numbers_ = 0;
   bool too_large_ = false;
   static constexpr int kMaxTexts = 6;

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "recorder/preload/process_buffer.h"
+
 namespace {
 
 constexpr long kUnit = 64;
@@ -71,6 +73,11 @@ int main(int argc, char** argv) {
   if (child == 0) {
     work(directory, threads, calls);
     _exit(0);
+  }
+  // The buffer may be ended while threads go on (MPI_Finalize, exit): nothing is lost.
+  for (int i = 0; i < 20; ++i) {
+    usleep(2000);
+    iotune::recorder::end_buffer("test");
   }
   for (std::thread& worker : workers) worker.join();
   int status = 1;

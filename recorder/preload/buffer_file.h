@@ -1,0 +1,80 @@
+// The file of a process buffer: its header, its segments, and the blocks in them (FORMAT.md).
+// Not locked: process_buffer.cpp, the only user, holds the lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/format.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/ticks.h"
+
+namespace iotune::recorder {
+
+struct BufferHeader {
+  struct Segment {
+    std::uint32_t kind, thread;
+    std::uint64_t offset, bytes;
+  };
+  char magic[8];
+  std::uint32_t version, header_bytes, pid, state;
+  std::uint64_t first_ticks, first_realtime_ns, last_ticks, last_realtime_ns;
+  std::uint64_t dropped;
+  std::atomic<std::uint32_t> segments;
+  std::uint32_t zero;
+  std::uint8_t reserved[56];
+  Segment segment[kMaxBufferSegments];
+};
+static_assert(offsetof(BufferHeader, segment) == kSegmentTableOffset &&
+              sizeof(BufferHeader) <= kBufferHeadBytes);
+
+enum class BufferState : std::uint32_t { kRunning = 0, kEnded = 1, kJoined = 2 };
+
+class BufferFile {
+ public:
+  constexpr BufferFile() noexcept = default;
+
+  // Makes the file in `directory`. False, after one line on stderr, where it cannot be had.
+  bool create(const char* directory, const ClockReading& first) noexcept;
+  bool exists() const noexcept { return header_ != nullptr; }
+  BufferHeader& header() noexcept { return *header_; }
+  const char* path() const noexcept { return path_.c_str(); }
+
+  // Memory of a new ring segment; its first kRingHeadBytes are the ring's word.
+  std::byte* add_ring(std::uint16_t thread, std::size_t bytes) noexcept;
+
+  // Room for a block's payload of at least `bytes`, behind the place of its head; nullptr where
+  // there is none. `capacity` is all that is free there.
+  std::byte* room_for(std::size_t bytes, std::size_t& capacity) noexcept;
+  // Completes the block whose payload now stands in that room, and publishes it.
+  void publish(BlockType type, std::size_t payload_bytes) noexcept;
+  void add_text(BlockType type, const char* text, std::size_t bytes) noexcept;
+
+  std::uint64_t block_bytes() const noexcept;
+  void visit(void (*visitor)(const std::byte*, std::size_t, void*),
+             void* context) const noexcept;
+
+  // In a forked child: the mappings are the parent's file, they are given back without a store.
+  void forget() noexcept;
+
+ private:
+  struct BlockSegment {
+    std::byte* memory;  // its first kRingHeadBytes hold the bytes in use
+    std::size_t bytes;
+    std::atomic<std::uint64_t>& used() const noexcept {
+      return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
+    }
+  };
+  std::byte* add_segment(SegmentKind kind, std::uint16_t thread, std::size_t bytes) noexcept;
+  bool last_has_room(std::size_t bytes) const noexcept;
+
+  BufferHeader* header_ = nullptr;
+  ShortText<640> path_;
+  std::uint64_t file_bytes_ = 0;
+  BlockSegment blocks_[kMaxBufferSegments] = {};
+  std::uint32_t count_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace iotune::recorder

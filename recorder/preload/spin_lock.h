@@ -1,0 +1,35 @@
+// A lock that needs no initialisation, no libpthread and no memory. Held for moments, by code
+// that OwnCode keeps signal handlers of the same thread out of.
+#pragma once
+
+#include <sched.h>
+
+namespace iotune::recorder {
+
+class SpinLock {
+ public:
+  constexpr SpinLock() noexcept = default;
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+  void lock() noexcept {
+    while (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) sched_yield();
+  }
+  void unlock() noexcept { __atomic_store_n(&held_, false, __ATOMIC_RELEASE); }
+
+ private:
+  bool held_ = false;
+};
+
+class SpinGuard {
+ public:
+  explicit SpinGuard(SpinLock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~SpinGuard() { lock_.unlock(); }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
+
+ private:
+  SpinLock& lock_;
+};
+
+}  // namespace iotune::recorder
