@@ -45,6 +45,11 @@ struct CallSignature {
 // function number of ring records.
 std::span<const CallSignature> call_table() noexcept;
 
+// The names alone, without the rest of the table: all that the preload needs of it, and free
+// of relocations. `number` is below call_count().
+std::string_view call_name(std::size_t number) noexcept;
+std::size_t call_count() noexcept;
+
 // nullptr where the table has no such call (a trace of a newer iotune).
 const CallSignature* find_call(std::string_view name) noexcept;
 

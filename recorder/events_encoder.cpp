@@ -95,7 +95,7 @@ class Batch {
 
   RingRecord record(std::uint32_t index) const noexcept {
     RingRecord record;
-    record.read(request_.records.subspan(offset_[index]), call_table().size());
+    record.read(request_.records.subspan(offset_[index]), call_count());
     return record;
   }
 
@@ -191,7 +191,7 @@ class Batch {
 
   bool write_stream(const Stream& stream, ByteWriter& payload) noexcept {
     const RingRecord first = record(stream.first);
-    const std::string_view name = call_table()[first.function()].name;
+    const std::string_view name = call_name(first.function());
     payload.varint(name.size());
     payload.raw(name.data(), name.size());
     payload.varint((first.layers() & kLayerMask) |
@@ -279,7 +279,7 @@ std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept {
 std::size_t count_records(std::span<const std::byte> records) noexcept {
   std::size_t count = 0;
   RingRecord record;
-  while (record.read(records, call_table().size())) {
+  while (record.read(records, call_count())) {
     records = records.subspan(record.size());
     ++count;
   }

@@ -107,8 +107,7 @@ void decline(const MpiApi& mpi, Word comm) noexcept {
     return;
   }
   mpi.MPI_Bcast(text, static_cast<int>(bytes), mpi.constants.byte, 0, comm);
-  Decision* const decision =
-      static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
+  Decision* const decision = static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
   // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
   // it is taken for good, as it came from our own library.
   const bool parsed = decision == nullptr || parse_decision(text, bytes, *decision);

@@ -61,8 +61,7 @@ const Library& library() noexcept {
     say_nothing_is_tuned(text.c_str());
     return g_library;
   }
-  g_library.decide =
-      reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
+  g_library.decide = reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
   g_library.observe =
       reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
   return g_library;
@@ -76,9 +75,8 @@ const char* file_system_of(const char* file) noexcept {
   directory.add(file, slash == file ? 1 : static_cast<std::size_t>(slash - file));
   char layout[8];
   // ceph-fuse reports itself as plain FUSE.
-  const long has_layout =
-      raw::call(SYS_getxattr, raw::word(directory.c_str()), raw::word("ceph.dir.entries"),
-                raw::word(layout), 0);
+  const long has_layout = raw::call(SYS_getxattr, raw::word(directory.c_str()),
+                                    raw::word("ceph.dir.entries"), raw::word(layout), 0);
   if (has_layout >= 0) return "cephfs";
   struct statfs status {};
   if (raw::call(SYS_statfs, raw::word(directory.c_str()), raw::word(&status)) != 0) {

@@ -11,13 +11,12 @@ struct FileQuestion {
   const char* layer;  // "hdf5" or "mpiio"
   bool creating;
   int ranks, nodes;
-  const char* mpi;    // nullptr without
+  const char* mpi;  // nullptr without
 };
 
 // The decision's text. Bytes written; 0, after one line on stderr, where there is none to be
 // had. Runs with OwnCode held.
-std::size_t ask_database(const FileQuestion& question, char* answer,
-                         std::size_t capacity) noexcept;
+std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t capacity) noexcept;
 
 // Leaves an observation of a finished trace in the user's spool; what fails is said once.
 void observe_trace(const char* trace) noexcept;

@@ -66,7 +66,8 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
   }
   if (is("row")) {
     const bool negative = rest_bytes > 0 && *rest == '-';
-    const auto value = static_cast<std::int64_t>(recorder::parse_decimal(rest + (negative ? 1 : 0)));
+    const auto value =
+        static_cast<std::int64_t>(recorder::parse_decimal(rest + (negative ? 1 : 0)));
     to.row = negative ? -value : value;
     return true;
   }

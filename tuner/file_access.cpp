@@ -167,9 +167,8 @@ std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,
   return hash;
 }
 
-void note_file_access(const Hdf5Api& api, Hid opened, const char* path,
-                      const ListSettings& program, const Decision& decision,
-                      bool creating) noexcept {
+void note_file_access(const Hdf5Api& api, Hid opened, const char* path, const ListSettings& program,
+                      const Decision& decision, bool creating) noexcept {
   each(program, decision, creating,
        [&](const FileParameter& parameter, const char* value, const char* reason) {
          Value wanted, got;
@@ -181,8 +180,8 @@ void note_file_access(const Hdf5Api& api, Hid opened, const char* path,
            note_setting(path, parameter.name, wanted.c_str(), "", Verdict::kUnverifiable,
                         "the open file's access list cannot be read");
          } else if (std::strcmp(wanted.c_str(), got.c_str()) != 0) {
-           note_setting(path, parameter.name, wanted.c_str(), got.c_str(),
-                        Verdict::kWithoutEffect, "HDF5 kept another value");
+           note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kWithoutEffect,
+                        "HDF5 kept another value");
          } else {
            const bool raised = std::strcmp(wanted.c_str(), value) != 0;
            note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kApplied,

@@ -9,8 +9,8 @@ namespace iotune::tuner {
 
 // Sets on `fapl`, a copy of the program's list, what the decision names and the program did
 // not set. Local. False where HDF5 refused one: the copy is then not to be used.
-bool set_file_access(const recorder::Hdf5Api& api, recorder::Hid fapl,
-                     const ListSettings& program, const Decision& decision, bool creating) noexcept;
+bool set_file_access(const recorder::Hdf5Api& api, recorder::Hid fapl, const ListSettings& program,
+                     const Decision& decision, bool creating) noexcept;
 
 // A text of all that set_file_access would do, for ranks to compare.
 std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,

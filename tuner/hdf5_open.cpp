@@ -174,8 +174,7 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
 void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
                       OpenState& state) noexcept {
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  auto* const open =
-      static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  auto* const open = static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
   if (open == nullptr || api == nullptr) {
     const ListSettings program = settings_of(hdf5, fapl);
     if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);

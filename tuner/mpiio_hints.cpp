@@ -91,8 +91,8 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
                 const HintPlan& plan) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     if (plan.refused[i] == nullptr) continue;
-    note_setting(path, decision.settings[i].name, decision.settings[i].value, "",
-                 Verdict::kRefused, plan.refused[i]);
+    note_setting(path, decision.settings[i].name, decision.settings[i].value, "", Verdict::kRefused,
+                 plan.refused[i]);
   }
   Word info = 0;
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;

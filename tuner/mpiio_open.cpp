@@ -31,8 +31,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   if (mpi == nullptr || recorder::world_provider() != &provider) return;
   const Word own = private_communicator(*mpi, comm);
   if (own == mpi->constants.comm_null) return;
-  auto* const open =
-      static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  auto* const open = static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
   if (open == nullptr) {
     decline(*mpi, own);
     return;

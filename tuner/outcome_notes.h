@@ -6,7 +6,12 @@
 
 namespace iotune::tuner {
 
-enum class Verdict : std::uint8_t { kApplied = 0, kWithoutEffect = 1, kRefused = 2, kUnverifiable = 3 };
+enum class Verdict : std::uint8_t {
+  kApplied = 0,
+  kWithoutEffect = 1,
+  kRefused = 2,
+  kUnverifiable = 3
+};
 
 void note_decision(const char* file, const Decision& decision) noexcept;
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,

@@ -45,8 +45,7 @@ Entry* add(std::uint32_t provider, std::int64_t id) noexcept {
   }
   if (g_count == g_capacity) {
     const std::size_t capacity = g_capacity == 0 ? 64 : g_capacity * 2;
-    auto* const entries =
-        static_cast<Entry*>(recorder::private_memory(capacity * sizeof(Entry)));
+    auto* const entries = static_cast<Entry*>(recorder::private_memory(capacity * sizeof(Entry)));
     if (entries == nullptr) return nullptr;
     if (g_entries != nullptr) {
       std::memcpy(entries, g_entries, g_count * sizeof(Entry));
@@ -91,7 +90,6 @@ void mark(const Provider& provider, std::int64_t id, ProgramSet bit) noexcept {
   if (entry == nullptr) entry = add(provider.number, id);
   if (entry != nullptr) entry->settings.set_by_program |= bit;
 }
-
 
 constexpr std::size_t kHintsBytes = 8192;
 constinit char g_hints[kHintsBytes] = {};  // "\nname\nname\n"

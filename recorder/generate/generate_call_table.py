@@ -171,7 +171,6 @@ def table_source(entries: list[Entry]) -> str:
         ]
         rows.append(f"    {{{', '.join(fields)}}},")
     by_name = sorted(range(len(entries)), key=lambda i: entries[i].name)
-    crc = crc32c(b"".join(entry.name.encode() + b"\0" for entry in entries))
     lines += ["", "constexpr CallSignature kTable[] = {", *rows, "};", ""]
     lines += [
         "constexpr std::uint16_t kByName[] = {",
@@ -197,12 +196,47 @@ def table_source(entries: list[Entry]) -> str:
         "  return nullptr;",
         "}",
         "",
-        f"std::uint32_t call_table_crc() noexcept {{ return 0x{crc:08x}U; }}",
-        "",
         "}  // namespace iotune::recorder",
         "",
     ]
     return "\n".join(lines)
+
+
+def names_source(entries: list[Entry]) -> str:
+    """The names alone, as one text and offsets: data without relocations, for the preload."""
+    offsets, at = [], 0
+    for entry in entries:
+        offsets.append(at)
+        at += len(entry.name) + 1
+    crc = crc32c(b"".join(entry.name.encode() + b"\0" for entry in entries))
+    return "\n".join([
+        "// Generated from recorder/calls.table: edit that.",
+        '#include "recorder/call_table.h"',
+        "",
+        "namespace iotune::recorder {",
+        "namespace {",
+        "",
+        "constexpr char kNames[] =",
+        *(f'    "{entry.name}\\0"' for entry in entries),
+        "    ;",
+        "constexpr std::uint16_t kOffsets[] = {",
+        "    " + ", ".join(str(offset) for offset in [*offsets, at]),
+        "};",
+        "",
+        "}  // namespace",
+        "",
+        "std::string_view call_name(std::size_t number) noexcept {",
+        "  return {kNames + kOffsets[number],",
+        "          static_cast<std::size_t>(kOffsets[number + 1] - kOffsets[number] - 1)};",
+        "}",
+        "",
+        f"std::size_t call_count() noexcept {{ return {len(entries)}; }}",
+        "",
+        f"std::uint32_t call_table_crc() noexcept {{ return 0x{crc:08x}U; }}",
+        "",
+        "}  // namespace iotune::recorder",
+        "",
+    ])
 
 
 def numbers_header(entries: list[Entry]) -> str:
@@ -236,6 +270,7 @@ def main(arguments: list[str]) -> int:
         entries = [entry_of(call) for call in read_table(Path(arguments[1]))] + pseudo_entries()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "call_table.cpp").write_text(table_source(entries))
+        (folder / "call_names.cpp").write_text(names_source(entries))
         (folder / "call_numbers.h").write_text(numbers_header(entries))
     except (OSError, TableError) as error:
         print(f"generate_call_table.py: {error}", file=sys.stderr)

@@ -69,8 +69,8 @@ def wrapper(call: Call, exported: str) -> str:
     hook_arguments = "".join(f", {parameter(a)}" for a in call.arguments)
     lines = [
         f"IOTUNE_EXPORT {result_type} {exported}({parameter_list(call)}) {{",
-        f'  static constinit CallerSymbol symbol("{exported}");',
-        "  const RealFunction found = symbol.find(__builtin_return_address(0));",
+        "  static constinit CallerSymbol symbol;",
+        f'  const RealFunction found = symbol.find("{exported}", __builtin_return_address(0));',
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
         f"  if (real == nullptr) return missing_function<{result_type}>"
         f'("{exported}", {FAILURES[call.result]});',

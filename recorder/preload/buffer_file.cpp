@@ -23,8 +23,7 @@ std::size_t padded(std::size_t bytes) noexcept {
 void say_not_recorded(const char* path, MapFailure failure) noexcept {
   static constinit bool said = false;
   ShortText<800> text;
-  text << path << ": " << describe(failure)
-       << ": calls from here on are counted, not recorded";
+  text << path << ": " << describe(failure) << ": calls from here on are counted, not recorded";
   say_once(said, text.c_str());
 }
 

@@ -52,8 +52,7 @@ class BufferFile {
   void add_text(BlockType type, const char* text, std::size_t bytes) noexcept;
 
   std::uint64_t block_bytes() const noexcept;
-  void visit(void (*visitor)(const std::byte*, std::size_t, void*),
-             void* context) const noexcept;
+  void visit(void (*visitor)(const std::byte*, std::size_t, void*), void* context) const noexcept;
 
   // In a forked child: the mappings are the parent's file, they are given back without a store.
   void forget() noexcept;

@@ -1,5 +1,7 @@
 #include "recorder/preload/configuration.h"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -35,10 +37,9 @@ const char* keep_variable(const char* name) noexcept {
 }
 
 bool is_launcher_name() noexcept {
-  char path[1024];
-  const long bytes = raw::readlink("/proc/self/exe", path, sizeof path - 1);
-  if (bytes <= 0) return false;
-  path[bytes] = '\0';
+  // The auxiliary vector has it without a system call.
+  const auto* const path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (path == nullptr) return false;
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash == nullptr ? path : slash + 1;
   for (const char* launcher : {"mpirun", "mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy",
@@ -71,7 +72,9 @@ void read_mode() noexcept {
 
 }  // namespace
 
-const Configuration& configuration() noexcept { return g_configuration; }
+const Configuration& configuration() noexcept {
+  return g_configuration;
+}
 
 void read_configuration() noexcept {
   const char* const timing = std::getenv("IOTUNE_TIMING");
@@ -99,8 +102,12 @@ void read_configuration() noexcept {
   read_mode();
 }
 
-void set_quiet_rank(bool quiet) noexcept { g_quiet_rank = quiet; }
-bool is_quiet_rank() noexcept { return g_quiet_rank; }
+void set_quiet_rank(bool quiet) noexcept {
+  g_quiet_rank = quiet;
+}
+bool is_quiet_rank() noexcept {
+  return g_quiet_rank;
+}
 
 void say(const char* text) noexcept {
   if (g_quiet_rank) return;

@@ -9,9 +9,9 @@ namespace iotune::recorder {
 enum class Mode : std::uint8_t { kOff, kRecord, kTune };
 
 struct Configuration {
-  Mode mode = Mode::kTune;       // IOTUNE_MODE
-  bool time_every_call = false;  // IOTUNE_TIMING=call
-  bool verbose = false;          // IOTUNE_VERBOSE
+  Mode mode = Mode::kTune;            // IOTUNE_MODE
+  bool time_every_call = false;       // IOTUNE_TIMING=call
+  bool verbose = false;               // IOTUNE_VERBOSE
   const char* trace_path = nullptr;   // IOTUNE_TRACE, nullptr: the default directory
   const char* buffer_root = nullptr;  // IOTUNE_BUFFER_DIR, nullptr: /dev/shm/iotune-<uid>
   const char* include = nullptr;      // IOTUNE_INCLUDE, globs separated by ':'

@@ -58,8 +58,8 @@ void after_H5Pset_meta_block_size(Provider&, int result, Hid fapl, std::uint64_t
 void after_H5Pset_sieve_buf_size(Provider&, int result, Hid fapl, std::size_t bytes) noexcept;
 void after_H5Pset_cache(Provider&, int result, Hid fapl, int metadata_elements, std::size_t slots,
                         std::size_t bytes, double w0) noexcept;
-void after_H5Pset_chunk_cache(Provider&, int result, Hid dapl, std::size_t slots,
-                              std::size_t bytes, double w0) noexcept;
+void after_H5Pset_chunk_cache(Provider&, int result, Hid dapl, std::size_t slots, std::size_t bytes,
+                              double w0) noexcept;
 void after_H5Pset_coll_metadata_write(Provider&, int result, Hid fapl, bool collective) noexcept;
 
 }  // namespace iotune::recorder

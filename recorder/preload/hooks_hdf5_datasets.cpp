@@ -19,21 +19,21 @@ void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
 
 }  // namespace
 
-void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&,
-                       Hid&, Hid& dcpl) noexcept {
+void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&, Hid&,
+                       Hid& dcpl) noexcept {
   Hid no_list = 0;
   before(provider, hook, loc, name, true, dcpl, no_list);
 }
-void after_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid,
-                      Hid, Hid) noexcept {
+void after_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
+                      Hid) noexcept {
   after(provider, hook, dataset);
 }
-void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&,
-                       Hid&, Hid&, Hid& dcpl, Hid& dapl) noexcept {
+void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&, Hid&,
+                       Hid&, Hid& dcpl, Hid& dapl) noexcept {
   before(provider, hook, loc, name, true, dcpl, dapl);
 }
-void after_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid,
-                      Hid, Hid, Hid, Hid) noexcept {
+void after_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
+                      Hid, Hid, Hid) noexcept {
   after(provider, hook, dataset);
 }
 void before_H5Dcreate_anon(Provider& provider, HookState& hook, Hid& loc, Hid&, Hid&, Hid& dcpl,

@@ -42,8 +42,8 @@ void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, un
                       Hid& fapl) noexcept {
   before_open(provider, hook, name, true, fapl);
 }
-void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* name, unsigned,
-                     Hid, Hid) noexcept {
+void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* name, unsigned, Hid,
+                     Hid) noexcept {
   after_open(provider, hook, name, file);
 }
 void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned&,

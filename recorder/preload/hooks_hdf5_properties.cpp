@@ -11,7 +11,8 @@ void tell(Provider& provider, CallNumber call, const std::int64_t (&words)[N]) n
 
 }  // namespace
 
-void extras_H5Pcreate(Provider& provider, RecordWriter& record, Hid plist, Hid list_class) noexcept {
+void extras_H5Pcreate(Provider& provider, RecordWriter& record, Hid plist,
+                      Hid list_class) noexcept {
   const Hdf5Api* const api = plist < 0 ? nullptr : hdf5_api(provider);
   static constexpr std::size_t kNameBytes = 64;
   // The text must live until the record is committed.
@@ -65,8 +66,7 @@ void after_H5Pset_chunk_cache(Provider& provider, int result, Hid dapl, std::siz
 }
 void after_H5Pset_coll_metadata_write(Provider& provider, int result, Hid fapl,
                                       bool collective) noexcept {
-  tell(provider, CallNumber::kH5Pset_coll_metadata_write,
-       {fapl, collective ? 1 : 0, result});
+  tell(provider, CallNumber::kH5Pset_coll_metadata_write, {fapl, collective ? 1 : 0, result});
 }
 
 }  // namespace iotune::recorder

@@ -11,8 +11,8 @@ void before_MPI_Init(Provider&, HookState&, void*& argc, void*& argv) noexcept;
 void after_MPI_Init(Provider&, HookState&, int result, void* argc, void* argv) noexcept;
 void before_MPI_Init_thread(Provider&, HookState&, void*& argc, void*& argv, int& required,
                             void*& provided) noexcept;
-void after_MPI_Init_thread(Provider&, HookState&, int result, void* argc, void* argv,
-                           int required, void* provided) noexcept;
+void after_MPI_Init_thread(Provider&, HookState&, int result, void* argc, void* argv, int required,
+                           void* provided) noexcept;
 void before_MPI_Finalize(Provider&, HookState&) noexcept;
 
 // --- files (hooks_mpi_files.cpp)
@@ -24,15 +24,15 @@ void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const cha
 // Bytes of one element of `type`, appended after the result.
 void append_type_bytes(Provider&, RecordWriter&, Word type) noexcept;
 
-#define IOTUNE_AT_EXTRAS(name)                                                              \
-  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, std::int64_t,   \
-                            void*, int, Word type, void*) noexcept {                        \
-    append_type_bytes(mpi, record, type);                                                   \
+#define IOTUNE_AT_EXTRAS(name)                                                                   \
+  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, std::int64_t, void*, \
+                            int, Word type, void*) noexcept {                                    \
+    append_type_bytes(mpi, record, type);                                                        \
   }
-#define IOTUNE_PLAIN_EXTRAS(name)                                                          \
-  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, void*, int,    \
-                            Word type, void*) noexcept {                                   \
-    append_type_bytes(mpi, record, type);                                                  \
+#define IOTUNE_PLAIN_EXTRAS(name)                                                                  \
+  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, void*, int, Word type, \
+                            void*) noexcept {                                                      \
+    append_type_bytes(mpi, record, type);                                                          \
   }
 IOTUNE_AT_EXTRAS(MPI_File_read_at)
 IOTUNE_AT_EXTRAS(MPI_File_read_at_all)

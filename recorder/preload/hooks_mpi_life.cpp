@@ -44,7 +44,9 @@ void after_init(Provider& provider, int result) noexcept {
 
 }  // namespace
 
-void before_MPI_Init(Provider&, HookState& hook, void*&, void*&) noexcept { before_init(hook); }
+void before_MPI_Init(Provider&, HookState& hook, void*&, void*&) noexcept {
+  before_init(hook);
+}
 void after_MPI_Init(Provider& provider, HookState&, int result, void*, void*) noexcept {
   after_init(provider, result);
 }

@@ -46,12 +46,18 @@ void* allocate_and_map(int fd, std::uint64_t offset, std::size_t bytes,
 
 const char* describe(MapFailure failure) noexcept {
   switch (failure) {
-    case MapFailure::kNone: return "nothing failed";
-    case MapFailure::kOpen: return "the file cannot be created";
-    case MapFailure::kFileSystem: return "the file system is not tmpfs, ext4 or xfs";
-    case MapFailure::kSizeLimit: return "the file size limit (ulimit -f) is too small";
-    case MapFailure::kNoSpace: return "no space can be allocated";
-    case MapFailure::kMap: return "the file cannot be mapped";
+    case MapFailure::kNone:
+      return "nothing failed";
+    case MapFailure::kOpen:
+      return "the file cannot be created";
+    case MapFailure::kFileSystem:
+      return "the file system is not tmpfs, ext4 or xfs";
+    case MapFailure::kSizeLimit:
+      return "the file size limit (ulimit -f) is too small";
+    case MapFailure::kNoSpace:
+      return "no space can be allocated";
+    case MapFailure::kMap:
+      return "the file cannot be mapped";
   }
   return "";
 }

@@ -13,8 +13,8 @@ using Word = std::uintptr_t;
 enum class MpiAbi : std::uint8_t { kMpich, kOpenMpi, kStandard };
 
 struct MpiConstants {
-  bool known;           // false: a row that is not filled yet; such an MPI is left alone
-  Word handle_mask;     // bits of a handle that mean something
+  bool known;        // false: a row that is not filled yet; such an MPI is left alone
+  Word handle_mask;  // bits of a handle that mean something
   Word comm_world, comm_self, comm_null;
   Word info_null;
   Word byte, int64;     // MPI_BYTE, MPI_INT64_T

@@ -110,7 +110,9 @@ Word split_quietly(const MpiApi& mpi, Word comm) noexcept {
   return made;
 }
 
-Provider* world_provider() noexcept { return g_world.load(std::memory_order_acquire); }
+Provider* world_provider() noexcept {
+  return g_world.load(std::memory_order_acquire);
+}
 void set_world_provider(Provider* mpi) noexcept {
   g_world.store(mpi, std::memory_order_release);
 }

@@ -79,7 +79,9 @@ void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
   if (Slot* const slot = find_slot(provider, id)) slot->number = -1;
 }
 
-void unlock_objects_after_fork() noexcept { g_lock.unlock(); }
+void unlock_objects_after_fork() noexcept {
+  g_lock.unlock();
+}
 
 std::int64_t next_file_number() noexcept {
   return __atomic_fetch_add(&g_next_file, 1, __ATOMIC_RELAXED);

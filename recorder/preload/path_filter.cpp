@@ -9,22 +9,31 @@ namespace iotune::recorder {
 namespace {
 
 constexpr const char* kExcludedPrefixes[] = {
-    "/proc/", "/sys/", "/dev/", "/usr/", "/lib/",  "/lib64/", "/etc/",
-    "/bin/",  "/sbin/", "/opt/", "/var/lib/", "/run/",
+    "/proc/", "/sys/", "/dev/",  "/usr/", "/lib/",     "/lib64/",
+    "/etc/",  "/bin/", "/sbin/", "/opt/", "/var/lib/", "/run/",
 };
 // Memory file systems below /dev and /run are ordinary storage to a program.
 constexpr const char* kIncludedPrefixes[] = {"/dev/shm/"};
 constexpr const char* kExcludedGlobs[] = {
-    "*.so", "*.so.*", "*.py", "*.pyc", "*/pyvenv.cfg", "*/site-packages/*", "*/lib/python*",
-    "/dev/shm/iotune-*", "*/iotune/spool/*", "*/iotune/traces/*", "*.iobuf", "*.iotrace",
+    "*.so",
+    "*.so.*",
+    "*.py",
+    "*.pyc",
+    "*/pyvenv.cfg",
+    "*/site-packages/*",
+    "*/lib/python*",
+    "/dev/shm/iotune-*",
+    "*/iotune/spool/*",
+    "*/iotune/traces/*",
+    "*.iobuf",
+    "*.iotrace",
 };
 
 bool any_of(const char* globs, const char* path) noexcept {
   while (globs != nullptr && *globs != '\0') {
     const char* const colon = std::strchr(globs, ':');
     ShortText<1024> one;
-    one.add(globs, colon == nullptr ? std::strlen(globs)
-                                    : static_cast<std::size_t>(colon - globs));
+    one.add(globs, colon == nullptr ? std::strlen(globs) : static_cast<std::size_t>(colon - globs));
     if (one.size() > 0 && !one.cut() && glob_matches(one.c_str(), path)) return true;
     globs = colon == nullptr ? nullptr : colon + 1;
   }

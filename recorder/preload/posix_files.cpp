@@ -52,7 +52,9 @@ void note_descriptor(int fd, const char* path) noexcept {
 }
 
 // Only files that can be read or written again: no directories, no O_PATH.
-bool flags_are_traced(int flags) noexcept { return (flags & (O_PATH | O_DIRECTORY)) == 0; }
+bool flags_are_traced(int flags) noexcept {
+  return (flags & (O_PATH | O_DIRECTORY)) == 0;
+}
 
 // One open in any form: `call` makes the real one.
 template <typename Call, typename Write>
@@ -82,8 +84,9 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
   return fd;
 }
 
-int do_open(NextSymbol& symbol, const char* path, int flags, unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find());
+int do_open(NextSymbol& symbol, const char* name, const char* path, int flags,
+            unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find(name));
   return traced_open(
       CallNumber::kopen, AT_FDCWD, path, flags, [=] { return real(path, flags, mode); },
       [=](RecordWriter& record, const char* absolute) {
@@ -93,9 +96,9 @@ int do_open(NextSymbol& symbol, const char* path, int flags, unsigned mode) noex
       });
 }
 
-int do_openat(NextSymbol& symbol, int directory, const char* path, int flags,
+int do_openat(NextSymbol& symbol, const char* name, int directory, const char* path, int flags,
               unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find());
+  auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find(name));
   return traced_open(
       CallNumber::kopenat, directory, path, flags,
       [=] { return real(directory, path, flags, mode); },
@@ -107,8 +110,8 @@ int do_openat(NextSymbol& symbol, int directory, const char* path, int flags,
       });
 }
 
-int do_creat(NextSymbol& symbol, const char* path, unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find());
+int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find(name));
   return traced_open(
       CallNumber::kcreat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
       [=] { return real(path, mode); },
@@ -160,69 +163,68 @@ using namespace iotune::recorder;
 extern "C" {
 
 // The mode is an argument only where a file may be made.
-#define IOTUNE_OPTIONAL_MODE(flags, last)                          \
-  unsigned mode = 0;                                               \
-  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) {                    \
-    va_list arguments;                                             \
-    va_start(arguments, last);                                     \
-    mode = va_arg(arguments, unsigned);                            \
-    va_end(arguments);                                             \
+#define IOTUNE_OPTIONAL_MODE(flags, last)       \
+  unsigned mode = 0;                            \
+  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
+    va_list arguments;                          \
+    va_start(arguments, last);                  \
+    mode = va_arg(arguments, unsigned);         \
+    va_end(arguments);                          \
   }
 
-#define IOTUNE_OPEN(name)                                          \
-  IOTUNE_EXPORT int name(const char* path, int flags, ...) {       \
-    static constinit NextSymbol symbol(#name);                     \
-    IOTUNE_OPTIONAL_MODE(flags, flags)                             \
-    return do_open(symbol, path, flags, mode);                     \
+#define IOTUNE_OPEN(name)                                    \
+  IOTUNE_EXPORT int name(const char* path, int flags, ...) { \
+    static constinit NextSymbol symbol;                      \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                       \
+    return do_open(symbol, #name, path, flags, mode);        \
   }
 IOTUNE_OPEN(open)
 IOTUNE_OPEN(open64)
 
-#define IOTUNE_OPEN_2(name)                                        \
-  IOTUNE_EXPORT int name(const char* path, int flags) {            \
-    static constinit NextSymbol symbol(#name);                     \
-    return do_open(symbol, path, flags, 0);                        \
+#define IOTUNE_OPEN_2(name)                             \
+  IOTUNE_EXPORT int name(const char* path, int flags) { \
+    static constinit NextSymbol symbol;                 \
+    return do_open(symbol, #name, path, flags, 0);      \
   }
 IOTUNE_OPEN_2(__open_2)
 IOTUNE_OPEN_2(__open64_2)
 
-#define IOTUNE_OPENAT(name)                                                      \
-  IOTUNE_EXPORT int name(int directory, const char* path, int flags, ...) {      \
-    static constinit NextSymbol symbol(#name);                                   \
-    IOTUNE_OPTIONAL_MODE(flags, flags)                                           \
-    return do_openat(symbol, directory, path, flags, mode);                      \
+#define IOTUNE_OPENAT(name)                                                 \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags, ...) { \
+    static constinit NextSymbol symbol;                                     \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                                      \
+    return do_openat(symbol, #name, directory, path, flags, mode);          \
   }
 IOTUNE_OPENAT(openat)
 IOTUNE_OPENAT(openat64)
 
-#define IOTUNE_OPENAT_2(name)                                                    \
-  IOTUNE_EXPORT int name(int directory, const char* path, int flags) {           \
-    static constinit NextSymbol symbol(#name);                                   \
-    return do_openat(symbol, directory, path, flags, 0);                         \
+#define IOTUNE_OPENAT_2(name)                                          \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags) { \
+    static constinit NextSymbol symbol;                                \
+    return do_openat(symbol, #name, directory, path, flags, 0);        \
   }
 IOTUNE_OPENAT_2(__openat_2)
 IOTUNE_OPENAT_2(__openat64_2)
 
-#define IOTUNE_CREAT(name)                                         \
-  IOTUNE_EXPORT int name(const char* path, unsigned mode) {        \
-    static constinit NextSymbol symbol(#name);                     \
-    return do_creat(symbol, path, mode);                           \
+#define IOTUNE_CREAT(name)                                  \
+  IOTUNE_EXPORT int name(const char* path, unsigned mode) { \
+    static constinit NextSymbol symbol;                     \
+    return do_creat(symbol, #name, path, mode);             \
   }
 IOTUNE_CREAT(creat)
 IOTUNE_CREAT(creat64)
 
 IOTUNE_EXPORT int close(int fd) {
-  static constinit NextSymbol symbol("close");
-  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
-  const int result =
-      traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("close"));
+  const int result = traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
   set_file_of_descriptor(fd, 0);
   return result;
 }
 
 IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
-  static constinit NextSymbol symbol("close_range");
-  auto* const real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(symbol.find());
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(symbol.find("close_range"));
   if (real == nullptr) {
     errno = ENOSYS;
     return -1;
@@ -238,63 +240,63 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
 }
 
 IOTUNE_EXPORT void closefrom(int first) {
-  static constinit NextSymbol symbol("closefrom");
-  auto* const real = reinterpret_cast<void (*)(int)>(symbol.find());
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<void (*)(int)>(symbol.find("closefrom"));
   if (real == nullptr) return;
   real(first);
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
-#define IOTUNE_LSEEK(name)                                                               \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {    \
-    static constinit NextSymbol symbol(#name);                                           \
-    auto* const real =                                                                   \
-        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find());       \
-    return traced_call<std::int64_t>(                                                    \
+#define IOTUNE_LSEEK(name)                                                                 \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {      \
+    static constinit NextSymbol symbol;                                                    \
+    auto* const real =                                                                     \
+        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find(#name));    \
+    return traced_call<std::int64_t>(                                                      \
         CallNumber::klseek, fd, [=] { return real(fd, offset, whence); }, offset, whence); \
   }
 IOTUNE_LSEEK(lseek)
 IOTUNE_LSEEK(lseek64)
 
-#define IOTUNE_SYNC(name)                                                                \
-  IOTUNE_EXPORT int name(int fd) {                                                       \
-    static constinit NextSymbol symbol(#name);                                           \
-    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());                    \
-    return traced_call<int>(CallNumber::k##name, fd, [=] { return real(fd); });          \
+#define IOTUNE_SYNC(name)                                                       \
+  IOTUNE_EXPORT int name(int fd) {                                              \
+    static constinit NextSymbol symbol;                                         \
+    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));      \
+    return traced_call<int>(CallNumber::k##name, fd, [=] { return real(fd); }); \
   }
 IOTUNE_SYNC(fsync)
 IOTUNE_SYNC(fdatasync)
 
 #define IOTUNE_FTRUNCATE(name)                                                           \
   IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                          \
-    static constinit NextSymbol symbol(#name);                                           \
-    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find());      \
-    return traced_call<int>(CallNumber::kftruncate, fd, [=] { return real(fd, bytes); }, \
-                            bytes);                                                      \
+    static constinit NextSymbol symbol;                                                  \
+    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find(#name)); \
+    return traced_call<int>(                                                             \
+        CallNumber::kftruncate, fd, [=] { return real(fd, bytes); }, bytes);             \
   }
 IOTUNE_FTRUNCATE(ftruncate)
 IOTUNE_FTRUNCATE(ftruncate64)
 
 IOTUNE_EXPORT int dup(int fd) noexcept {
-  static constinit NextSymbol symbol("dup");
-  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find());
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("dup"));
   const int result = traced_call<int>(CallNumber::kdup, fd, [=] { return real(fd); });
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
 
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
-  static constinit NextSymbol symbol("dup2");
-  auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find());
-  const int result =
-      traced_call<int>(CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find("dup2"));
+  const int result = traced_call<int>(
+      CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
 
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
-  static constinit NextSymbol symbol("dup3");
-  auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find());
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find("dup3"));
   const int result = traced_call<int>(
       CallNumber::kdup3, fd, [=] { return real(fd, newfd, flags); }, newfd, flags);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -302,20 +304,20 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
 }
 
 // Every command takes at most one argument, an integer or a pointer: a word holds both.
-#define IOTUNE_FCNTL(name)                                                                  \
-  IOTUNE_EXPORT int name(int fd, int command, ...) {                                        \
-    static constinit NextSymbol symbol(#name);                                              \
-    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find());             \
-    va_list arguments;                                                                      \
-    va_start(arguments, command);                                                           \
-    void* const argument = va_arg(arguments, void*);                                        \
-    va_end(arguments);                                                                      \
+#define IOTUNE_FCNTL(name)                                                                    \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {                                          \
+    static constinit NextSymbol symbol;                                                       \
+    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find(#name));          \
+    va_list arguments;                                                                        \
+    va_start(arguments, command);                                                             \
+    void* const argument = va_arg(arguments, void*);                                          \
+    va_end(arguments);                                                                        \
     if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
-    const int result = traced_call<int>(                                                    \
-        CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,       \
-        reinterpret_cast<std::intptr_t>(argument));                                         \
-    if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));                \
-    return result;                                                                          \
+    const int result = traced_call<int>(                                                      \
+        CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,         \
+        reinterpret_cast<std::intptr_t>(argument));                                           \
+    if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));                  \
+    return result;                                                                            \
   }
 IOTUNE_FCNTL(fcntl)
 IOTUNE_FCNTL(fcntl64)

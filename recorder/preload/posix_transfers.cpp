@@ -61,9 +61,9 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)                 \
-  static constinit NextSymbol symbol(#name);    \
-  auto* const real = reinterpret_cast<type>(symbol.find())
+#define IOTUNE_REAL(type, name)       \
+  static constinit NextSymbol symbol; \
+  auto* const real = reinterpret_cast<type>(symbol.find(#name))
 
 IOTUNE_EXPORT ssize_t read(int fd, void* buffer, std::size_t size) {
   IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t), read);
@@ -85,7 +85,7 @@ IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
 
 #define IOTUNE_PREAD(name)                                                                  \
   IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset) { \
-    IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t, std::int64_t), name);                   \
+    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t), name);                  \
     return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset,      \
                       [=] { return real(fd, buffer, size, offset); });                      \
   }
@@ -93,41 +93,39 @@ IOTUNE_PREAD(pread)
 IOTUNE_PREAD(pread64)
 IOTUNE_PREAD(__pread64)
 
-#define IOTUNE_PREAD_CHK(name)                                                             \
-  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset,  \
-                             std::size_t room) {                                           \
-    IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t, std::int64_t, std::size_t), name);     \
-    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset,     \
-                      [=] { return real(fd, buffer, size, offset, room); });               \
+#define IOTUNE_PREAD_CHK(name)                                                            \
+  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset, \
+                             std::size_t room) {                                          \
+    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t, std::size_t), name);   \
+    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset,    \
+                      [=] { return real(fd, buffer, size, offset, room); });              \
   }
 IOTUNE_PREAD_CHK(__pread_chk)
 IOTUNE_PREAD_CHK(__pread64_chk)
 
-#define IOTUNE_PWRITE(name)                                                              \
-  IOTUNE_EXPORT ssize_t name(int fd, const void* buffer, std::size_t size,               \
-                             std::int64_t offset) {                                      \
-    IOTUNE_REAL(ssize_t(*)(int, const void*, std::size_t, std::int64_t), name);          \
-    return positioned(CallNumber::kpwrite, fd, static_cast<std::int64_t>(size), offset,  \
-                      [=] { return real(fd, buffer, size, offset); });                   \
+#define IOTUNE_PWRITE(name)                                                                       \
+  IOTUNE_EXPORT ssize_t name(int fd, const void* buffer, std::size_t size, std::int64_t offset) { \
+    IOTUNE_REAL(ssize_t (*)(int, const void*, std::size_t, std::int64_t), name);                  \
+    return positioned(CallNumber::kpwrite, fd, static_cast<std::int64_t>(size), offset,           \
+                      [=] { return real(fd, buffer, size, offset); });                            \
   }
 IOTUNE_PWRITE(pwrite)
 IOTUNE_PWRITE(pwrite64)
 IOTUNE_PWRITE(__pwrite64)
 
-#define IOTUNE_VECTOR(name)                                                               \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) {              \
-    IOTUNE_REAL(ssize_t(*)(int, const struct iovec*, int), name);                         \
+#define IOTUNE_VECTOR(name)                                                                     \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) {                    \
+    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int), name);                              \
     return at_position(CallNumber::k##name, fd, count, [=] { return real(fd, parts, count); }); \
   }
 IOTUNE_VECTOR(readv)
 IOTUNE_VECTOR(writev)
 
-#define IOTUNE_VECTOR_AT(name, number)                                                    \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count,                \
-                             std::int64_t offset) {                                       \
-    IOTUNE_REAL(ssize_t(*)(int, const struct iovec*, int, std::int64_t), name);           \
-    return positioned(CallNumber::number, fd, count, offset,                              \
-                      [=] { return real(fd, parts, count, offset); });                    \
+#define IOTUNE_VECTOR_AT(name, number)                                                            \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset) { \
+    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int, std::int64_t), name);                  \
+    return positioned(CallNumber::number, fd, count, offset,                                      \
+                      [=] { return real(fd, parts, count, offset); });                            \
   }
 IOTUNE_VECTOR_AT(preadv, kpreadv)
 IOTUNE_VECTOR_AT(preadv64, kpreadv)

@@ -224,11 +224,17 @@ bool settle_presence(int world_size) noexcept {
   return g_all_loaded;
 }
 
-bool all_ranks_tune() noexcept { return g_all_tune; }
+bool all_ranks_tune() noexcept {
+  return g_all_tune;
+}
 
-int run_nodes() noexcept { return g_nodes < 1 ? 1 : g_nodes; }
+int run_nodes() noexcept {
+  return g_nodes < 1 ? 1 : g_nodes;
+}
 
-bool all_ranks_loaded() noexcept { return g_all_loaded; }
+bool all_ranks_loaded() noexcept {
+  return g_all_loaded;
+}
 
 void remove_presence_files() noexcept {
   if (!g_first_on_node) return;

@@ -59,7 +59,9 @@ void first_calibration() noexcept {
   calibrate();
 }
 
-std::uint32_t used_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+std::uint32_t used_of(std::uint64_t word) noexcept {
+  return static_cast<std::uint32_t>(word);
+}
 std::uint32_t epoch_of(std::uint64_t word) noexcept {
   return static_cast<std::uint32_t>(word >> 32);
 }
@@ -71,8 +73,7 @@ std::uint64_t emptied(std::uint64_t word) noexcept {
 bool have_scratch() noexcept {
   if (g_buffer.scratch != nullptr) return true;
   g_buffer.scratch_bytes = scratch_bytes_needed(kRingBytes);
-  g_buffer.scratch =
-      static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
+  g_buffer.scratch = static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
   return g_buffer.scratch != nullptr;
 }
 
@@ -237,17 +238,22 @@ void end_buffer(const char* how) noexcept {
     if (g_buffer.rings[i]->in_file) take_records_of(*g_buffer.rings[i]);
   }
   calibrate();
-  const bool nothing_new = g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();
+  const bool nothing_new =
+      g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();
   if (nothing_new) return;
   ProcessText text;
-  text << "end=" << how << "\ncalls=" << g_buffer.calls << "\ndropped=" << g_buffer.file.header().dropped
-       << '\n';
+  text << "end=" << how << "\ncalls=" << g_buffer.calls
+       << "\ndropped=" << g_buffer.file.header().dropped << '\n';
   g_buffer.file.add_text(BlockType::kEnd, text.c_str(), text.size());
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kEnded);
 }
 
-bool buffer_exists() noexcept { return g_buffer.file.exists(); }
-const char* buffer_path() noexcept { return g_buffer.file.path(); }
+bool buffer_exists() noexcept {
+  return g_buffer.file.exists();
+}
+const char* buffer_path() noexcept {
+  return g_buffer.file.path();
+}
 
 void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void* context),
                   void* context) noexcept {

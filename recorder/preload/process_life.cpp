@@ -18,7 +18,9 @@ namespace iotune::recorder {
 
 constinit bool g_recording = false;
 constinit long g_own_pid = 0;
-bool in_vfork_child() noexcept { return raw::getpid() != g_own_pid; }
+bool in_vfork_child() noexcept {
+  return raw::getpid() != g_own_pid;
+}
 __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 namespace {

@@ -77,8 +77,12 @@ void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept
   add_world();
 }
 
-const char* hdf5_version() noexcept { return g_hdf5.c_str(); }
-int world_rank() noexcept { return g_rank; }
+const char* hdf5_version() noexcept {
+  return g_hdf5.c_str();
+}
+int world_rank() noexcept {
+  return g_rank;
+}
 
 const char* program_path() noexcept {
   if (g_program.size() == 0) {
@@ -119,10 +123,10 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
     text << '\n';
   }
   const std::uint64_t per_second =
-      rate.mult == 0 ? 0
-                     : static_cast<std::uint64_t>(
-                           (static_cast<unsigned __int128>(1'000'000'000u) << TickRate::kShift) /
-                           rate.mult);
+      rate.mult == 0
+          ? 0
+          : static_cast<std::uint64_t>(
+                (static_cast<unsigned __int128>(1'000'000'000u) << TickRate::kShift) / rate.mult);
   text << "wall_ns=" << first.realtime_ns << "\nstart_ticks=" << first.ticks
        << "\nticks_per_second=" << per_second << "\ntable=" << call_table_crc() << '\n';
 }

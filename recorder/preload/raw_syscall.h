@@ -52,7 +52,9 @@ inline constexpr long kAtFdcwd = -100;
 inline int open(const char* path, int flags, unsigned mode) noexcept {
   return static_cast<int>(call(SYS_openat, kAtFdcwd, word(path), flags, word(mode)));
 }
-inline int close(int fd) noexcept { return static_cast<int>(call(SYS_close, fd)); }
+inline int close(int fd) noexcept {
+  return static_cast<int>(call(SYS_close, fd));
+}
 inline long read(int fd, void* to, std::size_t bytes) noexcept {
   return call(SYS_read, fd, word(to), word(bytes));
 }
@@ -62,9 +64,15 @@ inline long write(int fd, const void* from, std::size_t bytes) noexcept {
 inline long lseek(int fd, std::int64_t offset, int whence) noexcept {
   return call(SYS_lseek, fd, offset, whence);
 }
-inline long getpid() noexcept { return call(SYS_getpid); }
-inline long getppid() noexcept { return call(SYS_getppid); }
-inline long getuid() noexcept { return call(SYS_getuid); }
+inline long getpid() noexcept {
+  return call(SYS_getpid);
+}
+inline long getppid() noexcept {
+  return call(SYS_getppid);
+}
+inline long getuid() noexcept {
+  return call(SYS_getuid);
+}
 inline int mkdir(const char* path, unsigned mode) noexcept {
   return static_cast<int>(call(SYS_mkdirat, kAtFdcwd, word(path), word(mode)));
 }
@@ -72,8 +80,7 @@ inline int unlink(const char* path) noexcept {
   return static_cast<int>(call(SYS_unlinkat, kAtFdcwd, word(path), 0));
 }
 inline int rename(const char* from, const char* to) noexcept {
-  return static_cast<int>(
-      call(SYS_renameat2, kAtFdcwd, word(from), kAtFdcwd, word(to), 0));
+  return static_cast<int>(call(SYS_renameat2, kAtFdcwd, word(from), kAtFdcwd, word(to), 0));
 }
 inline int symlink(const char* content, const char* path) noexcept {
   return static_cast<int>(call(SYS_symlinkat, word(content), kAtFdcwd, word(path)));

@@ -112,17 +112,17 @@ Provider* provider_of(const void* function) noexcept {
 
 }  // namespace
 
-RealFunction CallerSymbol::find(const void* caller) noexcept {
+RealFunction CallerSymbol::find(const char* name, const void* caller) noexcept {
   const void* const map = map_of(caller);
   for (Entry& entry : entries_) {
     const void* const known = entry.caller_map.load(std::memory_order_acquire);
     if (known == map && known != nullptr) return entry.real;
     if (known == nullptr) break;
   }
-  return look_up(caller, map);
+  return look_up(name, map);
 }
 
-RealFunction CallerSymbol::look_up(const void*, const void* caller_map) noexcept {
+RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {
   const OwnCode own;
   const auto* const map = static_cast<const struct link_map*>(caller_map);
   RealFunction real;
@@ -130,12 +130,12 @@ RealFunction CallerSymbol::look_up(const void*, const void* caller_map) noexcept
   if (map != nullptr && map != own_map()) {
     const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
     if (void* const handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD)) {
-      real.function = dlsym(handle, name_);
+      real.function = dlsym(handle, name);
       dlclose(handle);
     }
   }
   if (real.function == nullptr || map_of(real.function) == own_map()) {
-    real.function = dlsym(RTLD_NEXT, name_);
+    real.function = dlsym(RTLD_NEXT, name);
   }
   if (real.function == nullptr) return {};
   real.provider = provider_of(real.function);
@@ -151,14 +151,16 @@ RealFunction CallerSymbol::look_up(const void*, const void* caller_map) noexcept
   return real;
 }
 
-void* NextSymbol::look_up() noexcept {
+void* NextSymbol::look_up(const char* name) noexcept {
   const OwnCode own;
-  void* const real = dlsym(RTLD_NEXT, name_);
+  void* const real = dlsym(RTLD_NEXT, name);
   real_.store(real, std::memory_order_release);
   return real;
 }
 
-void unlock_lookups_after_fork() noexcept { g_lookup_lock.unlock(); }
+void unlock_lookups_after_fork() noexcept {
+  g_lookup_lock.unlock();
+}
 
 const char* own_library_path() noexcept {
   const struct link_map* const map = own_map();

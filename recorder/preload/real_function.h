@@ -28,36 +28,34 @@ struct RealFunction {
   Provider* provider = nullptr;
 };
 
-// The cache of one symbol: which real function each calling library gets.
+// The cache of one symbol: which real function each calling library gets. All zero at start,
+// and the name is passed and not kept: hundreds of these cost no relocation and touch no page
+// before their first call.
 class CallerSymbol {
  public:
-  constexpr explicit CallerSymbol(const char* name) noexcept : name_(name) {}
   // `caller`: a return address in the calling library. {nullptr, nullptr} where there is none.
-  RealFunction find(const void* caller) noexcept;
+  RealFunction find(const char* name, const void* caller) noexcept;
 
  private:
   struct Entry {
     std::atomic<const void*> caller_map{nullptr};
     RealFunction real;
   };
-  RealFunction look_up(const void* caller, const void* caller_map) noexcept;
+  RealFunction look_up(const char* name, const void* caller_map) noexcept;
   static constexpr std::size_t kEntries = 12;
-  const char* name_;
   Entry entries_[kEntries];
 };
 
 // The next definition after this library; nullptr where there is none. Looked up once.
 class NextSymbol {
  public:
-  constexpr explicit NextSymbol(const char* name) noexcept : name_(name) {}
-  void* find() noexcept {
+  void* find(const char* name) noexcept {
     void* const known = real_.load(std::memory_order_acquire);
-    return known != nullptr ? known : look_up();
+    return known != nullptr ? known : look_up(name);
   }
 
  private:
-  void* look_up() noexcept;
-  const char* name_;
+  void* look_up(const char* name) noexcept;
   std::atomic<void*> real_{nullptr};
 };
 

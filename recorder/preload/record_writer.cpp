@@ -6,7 +6,9 @@ namespace iotune::recorder {
 namespace {
 constexpr std::size_t kHeaderBytes = 32;
 
-std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
+std::size_t padded(std::size_t bytes) noexcept {
+  return (bytes + 7) & ~std::size_t{7};
+}
 }  // namespace
 
 RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept {
@@ -17,8 +19,8 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
   begin(number, t_thread.layers, true, at_ticks, 0);
 }
 
-void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control,
-                         std::uint64_t start, std::uint64_t duration) noexcept {
+void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control, std::uint64_t start,
+                         std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
   // Acquire: end_buffer, in another thread, has read what this record overwrites.

@@ -52,10 +52,10 @@ class RecordWriter {
 
   // A signal handler's calls must not be recorded into a half-written record.
   const OwnCode own_;
-  std::byte* record_ = nullptr;    // nullptr: nowhere to write
+  std::byte* record_ = nullptr;  // nullptr: nowhere to write
   std::byte* position_ = nullptr;
   std::byte* end_ = nullptr;
-  std::uint64_t word_ = 0;         // the ring's when the record was begun
+  std::uint64_t word_ = 0;  // the ring's when the record was begun
   std::uint16_t keys_ = 0, numbers_ = 0;
   bool too_large_ = false;
   static constexpr int kMaxTexts = 6;

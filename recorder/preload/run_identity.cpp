@@ -145,7 +145,9 @@ bool run_has_owner() noexcept {
   return g_owned;
 }
 
-bool run_is_this_process() noexcept { return starts_with(run_id(), "pid-"); }
+bool run_is_this_process() noexcept {
+  return starts_with(run_id(), "pid-");
+}
 
 const char* run_directory() noexcept {
   if (g_directory_failed) return nullptr;
@@ -173,6 +175,8 @@ const char* run_directory() noexcept {
   return g_directory.c_str();
 }
 
-void forget_run_directory_after_fork() noexcept { g_directory_failed = false; }
+void forget_run_directory_after_fork() noexcept {
+  g_directory_failed = false;
+}
 
 }  // namespace iotune::recorder

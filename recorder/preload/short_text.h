@@ -33,8 +33,8 @@ class ShortText {
     return *this;
   }
   template <typename Integer>
-    requires(std::is_integral_v<Integer> && sizeof(Integer) > 1)
-  ShortText& operator<<(Integer value) noexcept {
+  requires(std::is_integral_v<Integer> && sizeof(Integer) > 1) ShortText& operator<<(
+      Integer value) noexcept {
     char digits[24];
     std::size_t count = 0;
     bool negative = false;
@@ -103,7 +103,8 @@ inline bool starts_with(const char* text, const char* prefix) noexcept {
 // The decimal number at `text`; 0 where there is none.
 inline std::uint64_t parse_decimal(const char* text) noexcept {
   std::uint64_t value = 0;
-  while (*text >= '0' && *text <= '9') value = value * 10 + static_cast<std::uint64_t>(*text++ - '0');
+  while (*text >= '0' && *text <= '9')
+    value = value * 10 + static_cast<std::uint64_t>(*text++ - '0');
   return value;
 }
 

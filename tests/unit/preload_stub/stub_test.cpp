@@ -38,8 +38,8 @@ class PreloadStub : public testing::Test {
     const std::string command = "IOTUNE_DB=none IOTUNE_TRACE='" + trace() +
                                 "' IOTUNE_BUFFER_DIR='" + buffers() + "' " + environment + " '" +
                                 STUB_PROGRAM + "' '" + (directory_ / "data").string() + "' " +
-                                std::to_string(kThreads) + " " + std::to_string(kCalls) +
-                                " > '" + (directory_ / "out").string() + "'";
+                                std::to_string(kThreads) + " " + std::to_string(kCalls) + " > '" +
+                                (directory_ / "out").string() + "'";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
