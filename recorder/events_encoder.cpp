@@ -15,6 +15,7 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 // Streams repeat in longer cycles than the values of one stream.
 constexpr patterns::EncodeOptions kOrderOptions{64};
 
+// Times are ticks until they are written: a batch has far fewer streams than calls.
 struct Stream {
   std::uint64_t hash;
   std::uint32_t first, last;  // records
@@ -69,6 +70,7 @@ class Batch {
   // False where the scratch or the payload is too small.
   bool write(ByteWriter& payload) noexcept {
     sort_into_streams();
+    base_ = nanoseconds(base_ticks_);
     payload.varint(request_.thread);
     payload.varint(request_.epoch);
     payload.varint(count_);
@@ -103,14 +105,14 @@ class Batch {
     return static_cast<std::uint64_t>(
         (static_cast<unsigned __int128>(ticks) * request_.rate_mult) >> request_.rate_shift);
   }
-  std::uint64_t start_of(const RingRecord& record) const noexcept {
+  std::uint64_t start_ticks_of(const RingRecord& record) const noexcept {
     const std::uint64_t ticks = record.start_ticks() - request_.first_ticks;
-    return ticks > UINT64_MAX / 2 ? 0 : nanoseconds(ticks);
+    return ticks > UINT64_MAX / 2 ? 0 : ticks;
   }
   // A counter that went back between two cores makes a duration of 2^64 - little.
-  std::uint64_t duration_of(const RingRecord& record) const noexcept {
+  static std::uint64_t duration_ticks_of(const RingRecord& record) noexcept {
     const std::uint64_t ticks = record.duration_ticks();
-    return ticks > UINT64_MAX / 2 ? 0 : nanoseconds(ticks);
+    return ticks > UINT64_MAX / 2 ? 0 : ticks;
   }
 
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) noexcept {
@@ -145,16 +147,26 @@ class Batch {
            std::memcmp(a.text().data(), b.text().data(), a.text().size()) == 0;
   }
 
+  Stream& join(std::uint32_t number, std::uint32_t index) noexcept {
+    Stream& stream = streams_[number];
+    next_[stream.last] = index;
+    stream.last = index;
+    order_[index] = number;
+    return stream;
+  }
+
   Stream& stream_of(const RingRecord& record, std::uint32_t index) noexcept {
+    // Calls of one kind come in runs: the stream before needs no hash to be found again.
+    if (index > 0) {
+      const auto number = static_cast<std::uint32_t>(order_[index - 1]);
+      if (same_stream(previous_, record)) return join(number, index);
+    }
     const std::uint64_t hash = hash_of(record);
     std::size_t slot = hash & (slots_ - 1);
     while (table_[slot] != kNone) {
       Stream& stream = streams_[table_[slot]];
       if (stream.hash == hash && same_stream(this->record(stream.first), record)) {
-        next_[stream.last] = index;
-        stream.last = index;
-        order_[index] = table_[slot];
-        return stream;
+        return join(table_[slot], index);
       }
       slot = (slot + 1) & (slots_ - 1);
     }
@@ -173,14 +185,16 @@ class Batch {
       const RingRecord record = this->record(i);
       offset += record.size();
       Stream& stream = stream_of(record, i);
+      previous_ = record;
       ++stream.calls;
       if (record.control() || request_.every_time_exact || budget_ > 0) {
         if (!record.control() && !request_.every_time_exact) --budget_;
         ++stream.exact;
         ++exact_;
       }
-      const std::uint64_t start = start_of(record), duration = duration_of(record);
-      if (start < base_) base_ = start;
+      const std::uint64_t start = start_ticks_of(record);
+      const std::uint64_t duration = duration_ticks_of(record);
+      if (start < base_ticks_) base_ticks_ = start;
       if (start < stream.first_start) stream.first_start = start;
       if (start + duration > stream.last_end) stream.last_end = start + duration;
       stream.sum += duration;
@@ -207,16 +221,21 @@ class Batch {
     payload.varint(first.numbers());
     payload.varint(stream.calls);
     payload.varint(stream.exact);
-    payload.varint(stream.first_start - base_);
-    payload.varint(stream.last_end - stream.first_start);
-    payload.varint(stream.sum);
-    payload.varint(stream.least);
-    payload.varint(stream.largest);
+    const std::uint64_t first_start = nanoseconds(stream.first_start);
+    payload.varint(first_start - base_);
+    payload.varint(nanoseconds(stream.last_end) - first_start);
+    payload.varint(nanoseconds(stream.sum));
+    payload.varint(nanoseconds(stream.least));
+    payload.varint(nanoseconds(stream.largest));
     if (first.numbers() == 0) return !payload.overflowed();
     std::int64_t* to = values_;
+    // Records of one stream have their numbers at one place.
+    const std::size_t place = kRecordHeadBytes + std::size_t{8} * first.keys();
+    const std::byte* const records = request_.records.data() + place;
     for (std::uint32_t i = stream.first; i != kNone; i = next_[i]) {
-      std::memcpy(to, record(i).number_bytes(), std::size_t{8} * first.numbers());
-      to += first.numbers();
+      for (unsigned d = 0; d < first.numbers(); ++d) {
+        std::memcpy(to++, records + offset_[i] + std::size_t{8} * d, 8);
+      }
     }
     const TupleShape shape = shape_of(stream.calls, first.numbers());
     return patterns::encode_tuples({values_, to}, shape.rows, shape.columns, rest_, payload);
@@ -227,21 +246,23 @@ class Batch {
   void write_exact_times(ByteWriter& payload) noexcept {
     payload.varint(exact_);
     std::uint64_t previous = base_;
-    for (std::uint32_t i = 0; i < count_; ++i) {
+    for (std::uint32_t i = 0; exact_ > 0; ++i) {
       Stream& stream = streams_[order_[i]];
       if (stream.exact == 0) continue;
       --stream.exact;
+      --exact_;
       const RingRecord record = this->record(i);
-      const std::uint64_t start = start_of(record);
+      const std::uint64_t start = nanoseconds(start_ticks_of(record));
       payload.svarint(static_cast<std::int64_t>(start - previous));
-      payload.varint(duration_of(record));
+      payload.varint(nanoseconds(duration_ticks_of(record)));
       previous = start;
     }
   }
 
   const EventsRequest& request_;
   std::uint32_t count_, stream_count_ = 0, budget_ = 0;
-  std::uint64_t base_ = UINT64_MAX, exact_ = 0;
+  std::uint64_t base_ticks_ = UINT64_MAX, base_ = 0, exact_ = 0;
+  RingRecord previous_;
   std::uint32_t* offset_;
   std::uint32_t* next_;
   std::int64_t* order_;
@@ -299,6 +320,7 @@ bool encode_events(const EventsRequest& request, ByteWriter& payload) noexcept {
     return false;
   }
   if (request.exact_budget != nullptr) *request.exact_budget = batch.budget_left();
+  if (request.calls != nullptr) *request.calls = records;
   return true;
 }
 

@@ -24,6 +24,8 @@ struct EventsRequest {
   // *exact_budget says, which is lowered by that many when the batch is written; nullptr is 0.
   bool every_time_exact = false;
   std::uint32_t* exact_budget = nullptr;
+  // Where not nullptr: receives the number of calls written.
+  std::size_t* calls = nullptr;
   // At least scratch_bytes_needed(records.size()), aligned to 8.
   std::span<std::byte> scratch;
 };

@@ -22,13 +22,7 @@ ssize_t positioned(CallNumber number, int fd, std::int64_t size, std::int64_t of
   scope.start();
   const ssize_t result = call();
   scope.stop();
-  RecordWriter record(scope, number, false);
-  record.key(fd);
-  record.key(file);
-  record.number(size);
-  record.number(offset);
-  record.number(std::int64_t{result});
-  record.commit();
+  record_transfer(scope, number, {fd, file}, {size, offset, result});
   return result;
 }
 
@@ -44,13 +38,8 @@ ssize_t at_position(CallNumber number, int fd, std::int64_t size, Call call) noe
   const ssize_t result = call();
   scope.stop();
   const long after = raw::lseek(fd, 0, SEEK_CUR);
-  RecordWriter record(scope, number, false);
-  record.key(fd);
-  record.key(file);
-  record.number(size);
-  record.number(std::int64_t{result});
-  record.number(std::int64_t{after < 0 ? -1 : after - (result > 0 ? result : 0)});
-  record.commit();
+  const std::int64_t offset = after < 0 ? -1 : after - (result > 0 ? result : 0);
+  record_transfer(scope, number, {fd, file}, {size, result, offset});
   return result;
 }
 

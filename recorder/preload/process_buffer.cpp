@@ -90,7 +90,8 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t t
   request.epoch = epoch_of(word);
   request.every_time_exact = configuration().time_every_call;
   request.exact_budget = &g_buffer.exact_budget;
-  const std::size_t calls = count_records(request.records);
+  std::size_t calls = 0;
+  request.calls = &calls;
   if (have_scratch()) {
     request.scratch = {g_buffer.scratch, g_buffer.scratch_bytes};
     // Most batches cost a few hundred bytes; only then room for the worst case.
@@ -106,7 +107,7 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t t
       }
     }
   }
-  g_buffer.file.header().dropped += calls;
+  g_buffer.file.header().dropped += count_records(request.records);
   return false;
 }
 

@@ -15,6 +15,44 @@ RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool contr
   begin(number, scope.outer_layers(), control, scope.start_ticks(), scope.duration_ticks());
 }
 
+void record_transfer(const CallScope& scope, CallNumber number, const std::int64_t (&keys)[2],
+                     const std::int64_t (&numbers)[3]) noexcept {
+  constexpr std::uint64_t kBytes = kHeaderBytes + 5 * 8;
+  const OwnCode own;
+  Ring* const ring = t_thread.ring;
+  if (ring != nullptr && ring->in_file) {
+    std::uint64_t word = ring->word->load(std::memory_order_acquire);
+    const std::size_t used = static_cast<std::uint32_t>(word);
+    if (used + kBytes <= ring->capacity_bytes) {
+      // FORMAT.md, "Record in a ring", as words.
+      const std::uint64_t head =
+          kBytes | static_cast<std::uint64_t>(static_cast<std::uint16_t>(number)) << 32 |
+          static_cast<std::uint64_t>(scope.outer_layers()) << 48;
+      constexpr std::uint64_t kCounts = 2 | 3 << 16;
+      const std::uint64_t words[9] = {
+          head,
+          scope.start_ticks(),
+          scope.duration_ticks(),
+          kCounts,
+          static_cast<std::uint64_t>(keys[0]),
+          static_cast<std::uint64_t>(keys[1]),
+          static_cast<std::uint64_t>(numbers[0]),
+          static_cast<std::uint64_t>(numbers[1]),
+          static_cast<std::uint64_t>(numbers[2]),
+      };
+      static_assert(sizeof words == kBytes);
+      std::memcpy(ring->records + used, words, sizeof words);
+      if (ring->word->compare_exchange_strong(word, word + kBytes, std::memory_order_acq_rel)) {
+        return;
+      }
+    }
+  }
+  RecordWriter record(scope, number, false);
+  for (const std::int64_t key : keys) record.key(key);
+  for (const std::int64_t value : numbers) record.number(value);
+  record.commit();
+}
+
 RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
   begin(number, t_thread.layers, true, at_ticks, 0);
 }

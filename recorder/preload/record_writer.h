@@ -63,4 +63,8 @@ class RecordWriter {
   const char* text_[kMaxTexts];
 };
 
+// The whole record of a POSIX transfer at once, for the hot path: two keys, three numbers.
+void record_transfer(const CallScope& scope, CallNumber number, const std::int64_t (&keys)[2],
+                     const std::int64_t (&numbers)[3]) noexcept;
+
 }  // namespace iotune::recorder
