@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build release install check demo bench soak lint format clean
+.PHONY: help setup build release install check kernels demo bench soak lint format clean
 
 # Debian's interpreter by path, see tools/setup.sh.
 CONFIGURE := -DPython3_EXECUTABLE=/usr/bin/python3
@@ -33,7 +33,11 @@ check: setup ## all set-up, build, install and every test: the one command befor
 soak: setup ## the heavy suites that check leaves out
 	@tools/check.sh soak
 
-demo: install build ## the whole loop on two kernels: record, train, run again, explain
+kernels: setup
+	@cmake --preset release $(CONFIGURE) -DIOTUNE_BUILD_TESTS=OFF --log-level=NOTICE
+	@cmake --build --preset release --target kernels/all
+
+demo: install kernels ## the whole loop on two kernels: record, train, run again, explain
 	@tools/demo.sh
 
 bench: release install ## measure: tests/bench/bench_*.py, or the one called NAME=
