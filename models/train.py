@@ -28,7 +28,6 @@ from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
 from iotune.preload import loadable, preload_path
 from iotune.replayer import find_yield_shim, run_plan, scratch_directory
-from iotune.storage import filesystem_of
 from iotune.trace import open_trace
 from iotune.tunings import tuning_json
 
@@ -183,7 +182,7 @@ def train_case(
     """Measure a case. Raises Error where it cannot be replayed here."""
     directory = _directory(case, options)
     plan = plan_of_case(case)
-    filesystem = filesystem_of(directory)
+    filesystem = core.filesystem_of(directory)
     tried = options.chosen or tuple(candidates(shape_of(case, plan, filesystem), options.budget))
     # The plan's own text, traces and XML are small beside its files.
     with scratch_directory(directory, plan_bytes(plan) + (64 << 20)) as scratch:

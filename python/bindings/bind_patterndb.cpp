@@ -260,6 +260,9 @@ void bind_patterndb(py::module_& module) {
   bind_class(module);
   module.def("default_db_path", &default_db_path);
   module.def("default_spool_dir", &default_spool_dir);
+  module.def("filesystem_of", &filesystem_of, "path"_a,
+             "The file system of the file's folder, by the database's names; \"unknown\" where "
+             "it cannot be told.");
   module.def("parameters", &parameters, "The table of parameters as JSON.");
   module.def("validate_setting", &validate_setting, "name"_a, "value"_a,
              "None, or what is wrong with the value.");

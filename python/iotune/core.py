@@ -36,6 +36,14 @@ def _as_error() -> Iterator[None]:
         raise Error(str(problem)) from None
 
 
+def filesystem_of(directory: str | os.PathLike[str]) -> str:
+    """The file system that a directory lies on: ext4, tmpfs, lustre …; "unknown" if unknowable.
+
+    The same words as the preload and the database use, because it is the same function.
+    """
+    return cast(str, _native().filesystem_of(os.path.join(os.fspath(directory), "file")))
+
+
 @dataclass(frozen=True)
 class Call:
     """One intercepted call of one thread."""

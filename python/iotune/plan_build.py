@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iotune.errors import Error
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, synthesise
@@ -58,6 +58,11 @@ class _Part:
                     1 if call.deflate and call.chunk else None,
                 )
             )
+        known = self.file.datasets[number]
+        # H5Dset_extent may have let it grow since it was created or opened.
+        reached = _reached(known.dims, call.selection)
+        if reached != tuple(known.dims):
+            self.file.datasets[number] = replace(known, dims=reached)
         # A rank's k-th transfer of a kind belongs to the others' k-th.
         counter = (call.rank, call.dataset, call.write, call.collective)
         k = self.counts[counter] = self.counts.get(counter, -1) + 1
@@ -67,6 +72,19 @@ class _Part:
             transfer = Transfer(call.write, number, call.collective, {})
             self.transfers[key] = transfer
         transfer.selections[call.rank] = call.selection
+
+
+def _reached(dims: Sequence[int], selection: Selection) -> tuple[int, ...]:
+    """The dimensions that hold the selection, `dims` at least."""
+    n = len(dims)
+    ends = list(dims)
+    for item in selection.items:
+        for d in range(n):
+            end = item[d] + 1
+            if selection.kind == "slab":
+                end = item[d] + (item[2 * n + d] - 1) * item[n + d] + item[3 * n + d]
+            ends[d] = max(ends[d], end)
+    return tuple(ends)
 
 
 def plan_of_calls(
