@@ -54,6 +54,11 @@ run_pytest() { # junit [arguments]
 }
 
 case $suite in
+  # Before the build, which compiles what is there of them.
+  check | soak) step "programs of others" tools/setup.sh companions ;;
+esac
+
+case $suite in
   check)
     step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
     step "install into .venv" tools/setup.sh package

@@ -7,6 +7,8 @@
 #   tools/setup.sh venv       the virtual environment .venv
 #   tools/setup.sh package    iotune itself, installed into .venv
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
+#   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
+#                             can be had; what is missing the tests say
 # Without an argument: packages venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -27,6 +29,7 @@ readonly PACKAGES=(
   libgtest-dev attr
 )
 readonly LINT_PACKAGES=(clang-format clang-tidy)
+readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -106,6 +109,76 @@ package() {
   printf '%s\n' "$wanted" >.venv/package.stamp
 }
 
+# Open MPI's packages would make themselves the machine's mpirun and mpicc.
+companion_packages() {
+  command -v update-alternatives >/dev/null || return 0
+  [ -n "$(missing_of "${COMPANION_PACKAGES[@]}")" ] || return 0
+  local before name value now as_root=()
+  before=$(update-alternatives --get-selections | awk '{ print $1, $3 }')
+  (debian_packages "${COMPANION_PACKAGES[@]}") || say "going on without ${COMPANION_PACKAGES[*]}"
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+  while read -r name value; do
+    now=$(update-alternatives --query "$name" 2>/dev/null | sed -n 's/^Value: //p' || true)
+    [ "$now" = "$value" ] || "${as_root[@]}" update-alternatives --set "$name" "$value" >/dev/null ||
+      say "the alternative $name was $value and is $now"
+  done <<<"$before"
+}
+
+# HDF5's own example, out of the package with its documentation.
+companion_example() { # directory
+  [ ! -s "$1/ph5example.c" ] || return 0
+  local scratch=$1/scratch
+  mkdir -p "$scratch"
+  # apt's user may not write here, and says so.
+  (cd "$scratch" && apt-get -qq -o APT::Sandbox::User=root download libhdf5-doc) >"$LOG" 2>&1 9>&- || return 1
+  dpkg -x "$scratch"/libhdf5-doc_*.deb "$scratch/doc" || return 1
+  local found
+  found=$(find "$scratch/doc" -name 'ph5example.c*' -print -quit)
+  [ -n "$found" ] || return 1
+  gzip -cdf "$found" >"$scratch/ph5example.c" && mv "$scratch/ph5example.c" "$1/ph5example.c"
+}
+
+# HDF5's own parallel tests: the source of the version that is installed. The machine's sources
+# of packages are read as sources of source, in a folder of our own.
+companion_source() { # directory
+  [ ! -s "$1/hdf5/testpar/testphdf5.c" ] || return 0
+  local scratch=$1/scratch version file
+  version=$(dpkg-query -W -f='${source:Version}' libhdf5-mpich-dev 2>/dev/null) || return 1
+  mkdir -p "$scratch"/{parts,lists/partial,cache/archives/partial,hdf5}
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ ! -r "$file" ] || sed -n 's/^deb\(-src\)\? /deb-src /p' "$file" | sort -u >"$scratch/parts/${file##*/}.list"
+  done
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ ! -r "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" >"$scratch/parts/${file##*/}"
+  done
+  local apt=(apt-get -qq -o APT::Sandbox::User=root -o Dir::Etc::sourcelist=/dev/null
+    -o "Dir::Etc::sourceparts=$PWD/$scratch/parts" -o "Dir::State::lists=$PWD/$scratch/lists"
+    -o "Dir::Cache=$PWD/$scratch/cache")
+  # One source of several may be out of reach: the next command judges.
+  "${apt[@]}" update >"$LOG" 2>&1 9>&- || true
+  (cd "$scratch" && "${apt[@]}" --download-only --only-source source "hdf5=$version") >>"$LOG" 2>&1 9>&- || return 1
+  tar -xf "$scratch"/hdf5_*.orig.tar.* -C "$scratch/hdf5" --strip-components=1 \
+    --wildcards '*/src/*.h' '*/test/*.h' '*/test/h5test.c' '*/test/testframe.c' '*/test/H5srcdir_str.h.in' \
+    '*/testpar/*' --exclude '*/fortran/*' || return 1
+  # The configuration is the installed one's.
+  rm -f "$scratch/hdf5/src/H5pubconf.h"
+  sed 's/@srcdir@/./' "$scratch/hdf5/test/H5srcdir_str.h.in" >"$scratch/hdf5/test/H5srcdir_str.h"
+  rm -rf "$1/hdf5"
+  mv "$scratch/hdf5" "$1/hdf5"
+}
+
+companions() {
+  local directory=build/companions
+  companion_packages
+  if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+    mkdir -p "$directory"
+    rm -rf "$directory/scratch"
+    companion_example "$directory" || say "going on without HDF5's example (package libhdf5-doc; output: $LOG)"
+    companion_source "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
+    rm -rf "$directory/scratch"
+  fi
+}
+
 mkdir -p build
 # Two set-ups in one checkout would write the same virtual environment.
 exec 9>build/.setup.lock
@@ -119,6 +192,7 @@ for part in "$@"; do
     lint) debian_packages "${LINT_PACKAGES[@]}" ;;
     venv) venv ;;
     package) package ;;
-    *) die "unknown part '$part' (packages, venv, package, lint)" ;;
+    companions) companions ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions)" ;;
   esac
 done

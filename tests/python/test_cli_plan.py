@@ -58,7 +58,8 @@ def test_two_ranks_calls_become_one_transfer() -> None:
 def test_a_dataset_that_grew_after_its_creation_holds_what_was_written() -> None:
     # given two ranks that write into a dataset that was created empty, or was smaller
     calls = [call(0, 1.0, 0, dims=(0, 8)), call(1, 1.1, 50, dims=(0, 8)),
-             call(0, 1.2, 0, dataset="/p", dims=(1, 1), selection=Selection("points", ((2, 9),)))]  # fmt: skip
+             call(0, 1.2, 0, dataset="/p", dims=(1, 1),
+                  selection=Selection("points", ((2, 9),)))]  # fmt: skip
     # when
     plan = plan_of_calls(calls, [FileOpen(0, 0.5, "/tmp/a.h5", True)], 2)
     # then
