@@ -60,8 +60,9 @@ esac
 
 case $suite in
   check)
-    step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
+    # First, because some ctests run the installed command.
     step "install into .venv" tools/setup.sh package
+    step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
     step "pytest: structure" run_pytest structure tests/structure
     step "pytest: python" run_pytest python tests/python
     # Only what lies below tests/unit, and what that links: sanitizers are not for the
@@ -70,8 +71,8 @@ case $suite in
       step "ctest under sanitizers" sanitized_ctest
     ;;
   soak)
-    step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
     step "install into .venv" tools/setup.sh package
+    step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
     step "pytest: soak" run_pytest python -m soak tests/python
     ;;
   *)

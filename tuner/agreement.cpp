@@ -5,6 +5,7 @@
 #include "patterndb/decision.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
+#include "tuner/program_settings.h"
 
 namespace iotune::tuner {
 namespace {
@@ -20,6 +21,8 @@ constinit const MpiApi* g_mpi = nullptr;
 // collective.
 int free_private(Word, int, void* value, void*) noexcept {
   Word comm = reinterpret_cast<Word>(value);
+  // HDF5 keeps a duplicate of its own: property lists may outlive the communicator.
+  forget_communicator(comm);
   return g_mpi->MPI_Comm_free(&comm);
 }
 
@@ -55,6 +58,8 @@ bool inside_world(const MpiApi& mpi, Word comm) noexcept {
   return outside == 0;
 }
 
+}  // namespace
+
 bool make_keyval(const MpiApi& mpi) noexcept {
   if (g_keyval_made) return true;
   g_mpi = &mpi;
@@ -62,8 +67,6 @@ bool make_keyval(const MpiApi& mpi) noexcept {
   g_keyval_made = mpi.MPI_Comm_create_keyval(nullptr, free_private, &g_keyval, nullptr) == 0;
   return g_keyval_made;
 }
-
-}  // namespace
 
 int rank_in(const MpiApi& mpi, Word comm) noexcept {
   int rank = -1;
@@ -73,7 +76,7 @@ int rank_in(const MpiApi& mpi, Word comm) noexcept {
 Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   const Word none = mpi.constants.comm_null;
   if (!mpi.constants.known || !recorder::all_ranks_tune() || same(mpi, comm, none)) return none;
-  if (!inside_world(mpi, comm) || !make_keyval(mpi)) return none;
+  if (!g_keyval_made || !inside_world(mpi, comm)) return none;
   void* value = nullptr;
   int found = 0;
   if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {

@@ -16,6 +16,9 @@ namespace iotune::tuner {
 // not all ranks loaded, an inter-communicator, members outside the world, an MPI without a row.
 recorder::Word private_communicator(const recorder::MpiApi& mpi, recorder::Word comm) noexcept;
 
+// Once, after MPI_Init, by the one thread that is there: the key of the attribute.
+bool make_keyval(const recorder::MpiApi& mpi) noexcept;
+
 // Before MPI_Finalize: the attributes of the world and of self, while MPI still works.
 void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
 

@@ -129,6 +129,11 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
   return true;
 }
 
+Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
+  const recorder::QuietProbes quiet(api);
+  return api.H5Fget_access_plist(file);
+}
+
 // Reads back what the open file really has.
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
@@ -160,6 +165,8 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
   if (mpi == nullptr) return;
   ListSettings settings = settings_of(hdf5, fapl);
   settings.mpio = true;
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  settings.driver = api == nullptr ? -1 : api->H5Pget_driver(fapl);
   settings.private_comm = private_communicator(*mpi, comm);
   // store_settings frees what the list held before.
   Word copy = mpi->constants.info_null;
@@ -186,6 +193,9 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
   open->tuned_fapl = -1;
   open->creating = creating;
   open->program = settings_of(hdf5, fapl);
+  // Another driver was set since: what was seen of the list is not true any more. (Only where
+  // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)
+  if (open->program.mpio && api->H5Pget_driver(fapl) != open->program.driver) open->program = {};
 
   bool decided = false;
   if (open->program.mpio) {
@@ -209,9 +219,11 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   OpenInProgress* const open = in_progress(state);
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
   if (open == nullptr || api == nullptr) return;
+  // What a failed open says belongs to the program: closing our list would empty the stack.
+  const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);
   // On every rank: reading the access list back duplicates the communicator.
-  const Hid opened = file >= 0 && open->tuned_fapl >= 0 ? api->H5Fget_access_plist(file) : -1;
+  const Hid opened = file >= 0 && open->tuned_fapl >= 0 ? access_list_of(*api, file) : -1;
   if (open->notes) {
     note_decision(path, open->decision);
     if (file < 0 || open->failed) {
@@ -228,6 +240,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   if (opened >= 0) api->H5Pclose(opened);
   if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
   forget(state);
+  if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
 }
 
 }  // namespace iotune::tuner

@@ -19,6 +19,11 @@ void before_finalize(recorder::Provider& provider, const char* trace) noexcept {
   if (trace != nullptr) observe_trace(trace);
 }
 
+void after_init(recorder::Provider& provider) noexcept {
+  const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
+  if (mpi != nullptr && mpi->constants.known) make_keyval(*mpi);
+}
+
 // Small serial programs that merely touched a file teach nothing.
 void trace_written(const char* trace) noexcept {
   if (recorder::hdf5_version()[0] != '\0') observe_trace(trace);
@@ -31,7 +36,9 @@ __attribute__((constructor(65500))) void install() noexcept {
   if (mode == Mode::kOff) return;
   advice.before_mpi_finalize = before_finalize;
   advice.trace_written = trace_written;
+  advice.after_fork = unlock_settings_after_fork;
   if (mode != Mode::kTune) return;
+  advice.after_mpi_init = after_init;
   advice.hdf5_fapl_mpio = follow_fapl_mpio;
   advice.hdf5_property = follow_property_call;
   advice.before_hdf5_open = before_hdf5_open;

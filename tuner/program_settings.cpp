@@ -157,7 +157,24 @@ void inherit_settings(const Provider& hdf5, std::int64_t id,
                       const ListSettings& settings) noexcept {
   ListSettings own = settings;
   own.info = settings.mpio ? copy_info(settings.info) : 0;
-  if (own.mpio || own.set_by_program != 0) store_settings(hdf5, id, own);
+  if (own.mpio || own.set_by_program != 0) {
+    store_settings(hdf5, id, own);
+  } else {
+    forget_settings(hdf5, id);  // an id may have been used before
+  }
+}
+
+void forget_communicator(Word comm) noexcept {
+  const recorder::SpinGuard guard(g_lock);
+  for (std::size_t i = 0; i < g_count; ++i) {
+    if (g_entries[i].used != 0 && g_entries[i].settings.private_comm == comm) {
+      g_entries[i].settings.private_comm = 0;
+    }
+  }
+}
+
+void unlock_settings_after_fork() noexcept {
+  g_lock.unlock();
 }
 
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept {
@@ -178,6 +195,9 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
     case CallNumber::kH5Pcopy:
     case CallNumber::kH5Fget_access_plist:
       inherit_settings(hdf5, words[1], settings_of(hdf5, words[0]));
+      break;
+    case CallNumber::kH5Pcreate:
+      forget_settings(hdf5, words[1]);
       break;
     case CallNumber::kH5Pclose:
     case CallNumber::kH5Fclose:

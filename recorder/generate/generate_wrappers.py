@@ -47,7 +47,11 @@ def record_argument(call: Call, argument: Argument) -> str | None:
             length = f"dataset_dimensions(provider, {parameter(call.arguments[0])})"
         else:
             length = f"arg_{argument.length}"
-        return f"record.array({name}, {length});"
+        # After a failed call nothing is asked (the error stack is the program's), nor are
+        # arrays read whose length may have been the fault.
+        return (
+            f"record.array({name}, result < 0 ? -1 : static_cast<std::int64_t>({length}));"
+        )
     if argument.kind == "double":
         return f"record.number({name});"
     return f"record.number(static_cast<std::int64_t>({name}));"

@@ -6,6 +6,7 @@ constinit Advice g_advice = {
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},
     .before_mpi_finalize = [](Provider&, const char*) {},
+    .after_fork = [] {},
     .trace_written = [](const char*) {},
     .before_hdf5_open = [](Provider&, const char*, bool, std::int64_t&, OpenState&) {},
     .after_hdf5_open = [](Provider&, const char*, std::int64_t, OpenState&) {},

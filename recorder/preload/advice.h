@@ -25,6 +25,9 @@ struct Advice {
   // rank that wrote it, nullptr on others.
   void (*before_mpi_finalize)(Provider& mpi, const char* trace);
 
+  // In the child of a fork, before it does anything.
+  void (*after_fork)();
+
   // A process without MPI has written its trace at exit.
   void (*trace_written)(const char* trace);
 

@@ -1,6 +1,11 @@
 #include "recorder/preload/configuration.h"
 
+#include <poll.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +39,42 @@ const char* keep(const char* a, const char* b = "") noexcept {
 const char* keep_variable(const char* name) noexcept {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? nullptr : keep(value);
+}
+
+struct Identity {
+  bool open;
+  dev_t device;
+  ino_t inode;
+};
+constinit Identity g_stderr = {};
+
+Identity identity_of_stderr() noexcept {
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  if (raw::call(SYS_newfstatat, 2, raw::word(""), raw::word(&status), kEmptyPath) != 0) return {};
+  return {true, status.st_dev, status.st_ino};
+}
+
+// False where a line would go into the program's own data, or kill it: a pipe without a reader
+// is a SIGPIPE, a file past its size limit a SIGXFSZ.
+bool stderr_is_what_it_was() noexcept {
+  const Identity now = identity_of_stderr();
+  if (!g_stderr.open || !now.open || now.device != g_stderr.device || now.inode != g_stderr.inode) {
+    return false;
+  }
+  struct rlimit limit {};
+  const long at = raw::lseek(2, 0, SEEK_CUR);
+  raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit));
+  if (at >= 0 && limit.rlim_cur != RLIM_INFINITY &&
+      static_cast<std::uint64_t>(at) + 1024 > limit.rlim_cur) {
+    return false;
+  }
+  struct pollfd ready {
+    2, POLLOUT, 0
+  };
+  struct timespec at_once {};
+  const long polled = raw::call(SYS_ppoll, raw::word(&ready), 1, raw::word(&at_once), 0, 8);
+  return polled >= 0 && (ready.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
 bool is_launcher_name() noexcept {
@@ -77,6 +118,7 @@ const Configuration& configuration() noexcept {
 }
 
 void read_configuration() noexcept {
+  g_stderr = identity_of_stderr();
   const char* const timing = std::getenv("IOTUNE_TIMING");
   g_configuration.time_every_call = timing != nullptr && std::strcmp(timing, "call") == 0;
   g_configuration.verbose = std::getenv("IOTUNE_VERBOSE") != nullptr;
@@ -110,7 +152,7 @@ bool is_quiet_rank() noexcept {
 }
 
 void say(const char* text) noexcept {
-  if (g_quiet_rank) return;
+  if (g_quiet_rank || !stderr_is_what_it_was()) return;
   ShortText<1024> line;
   line << "iotune: " << text;
   char out[1026];

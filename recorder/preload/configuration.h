@@ -23,7 +23,8 @@ struct Configuration {
 
 const Configuration& configuration() noexcept;
 
-// Once, by the constructor. An unknown IOTUNE_MODE counts as off, and is said.
+// Once, by the constructor. Remembers what stderr is: a program may close it and get the number
+// back for a file of its data. An unknown IOTUNE_MODE counts as off, and is said.
 void read_configuration() noexcept;
 
 // One line on stderr, "iotune: …", at most once for each `once` flag, and only on the lowest

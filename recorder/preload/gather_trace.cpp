@@ -1,5 +1,6 @@
 #include "recorder/preload/gather_trace.h"
 
+#include <climits>
 #include <cstdint>
 
 #include "recorder/preload/configuration.h"
@@ -57,8 +58,8 @@ bool receive_all(const MpiApi& mpi, Word comm, int size, const std::uint64_t* by
     StatusSpace status{};
     if (mpi.MPI_Recv(memory, static_cast<int>(bytes[rank]), mpi.constants.byte, rank, kTag, comm,
                      &status) != 0) {
-      whole = false;
-      break;
+      whole = false;  // the other ranks still wait to be heard
+      continue;
     }
     trace.append(memory, bytes[rank]);
   }
@@ -80,7 +81,8 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   if (comm == mpi.constants.comm_null) return nullptr;
 
   const Bytes mine = own_blocks();
-  std::uint64_t bytes = mine.used;
+  // MPI counts in int: a rank with more keeps its buffer for the next iotune command.
+  std::uint64_t bytes = mine.used > INT_MAX ? 0 : mine.used;
   // Rank 0 says by a size of its own whether it can take the others' blocks.
   const std::size_t table_bytes = static_cast<std::size_t>(size) * 8;
   auto* const sizes =

@@ -24,6 +24,8 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Eget_auto2);
   IOTUNE_NEEDED(H5Eset_auto2);
   IOTUNE_NEEDED(H5Eclear2);
+  IOTUNE_NEEDED(H5Eget_current_stack);
+  IOTUNE_NEEDED(H5Eset_current_stack);
   IOTUNE_NEEDED(H5Iget_name);
   IOTUNE_NEEDED(H5Iget_type);
   IOTUNE_NEEDED(H5Fget_name);
@@ -68,6 +70,9 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Pset_cache);
   IOTUNE_NEEDED(H5Pget_chunk_cache);
   IOTUNE_NEEDED(H5Pset_chunk_cache);
+  IOTUNE_OPTIONAL(H5Eauto_is_v2);
+  IOTUNE_OPTIONAL(H5Eget_auto1);
+  IOTUNE_OPTIONAL(H5Eset_auto1);
   IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);
   IOTUNE_OPTIONAL(H5Pset_fapl_mpio);
   IOTUNE_OPTIONAL(H5Pset_coll_metadata_write);

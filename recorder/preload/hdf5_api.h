@@ -19,6 +19,8 @@ struct Hdf5Api {
   int (*H5Eget_auto2)(Hid, void**, void**);
   int (*H5Eset_auto2)(Hid, void*, void*);
   int (*H5Eclear2)(Hid);
+  Hid (*H5Eget_current_stack)();
+  int (*H5Eset_current_stack)(Hid);
   ssize_t (*H5Iget_name)(Hid, char*, std::size_t);
   int (*H5Iget_type)(Hid);
   ssize_t (*H5Fget_name)(Hid, char*, std::size_t);
@@ -64,6 +66,10 @@ struct Hdf5Api {
   int (*H5Pset_cache)(Hid, int, std::size_t, std::size_t, double);
   int (*H5Pget_chunk_cache)(Hid, std::size_t*, std::size_t*, double*);
   int (*H5Pset_chunk_cache)(Hid, std::size_t, std::size_t, double);
+  // Not in every build: nullptr where missing.
+  int (*H5Eauto_is_v2)(Hid, unsigned*);
+  int (*H5Eget_auto1)(void**, void**);
+  int (*H5Eset_auto1)(void*, void*);
   // Only in parallel builds: nullptr in others.
   int (*H5Pget_dxpl_mpio)(Hid, int*);
   int (*H5Pset_fapl_mpio)(Hid, std::uintptr_t, std::uintptr_t);
@@ -82,12 +88,27 @@ Hid file_access_class(Provider& provider) noexcept;
 class QuietProbes {
  public:
   explicit QuietProbes(const Hdf5Api& api) noexcept : api_(api) {
-    silenced_ = api_.H5Eget_auto2(0, &function_, &data_) >= 0 &&
-                api_.H5Eset_auto2(0, nullptr, nullptr) >= 0;
+    // A handler of HDF5 1.6's form cannot be asked for by the new call, which would fail and
+    // so call it.
+    unsigned is_new = 1;
+    if (api_.H5Eauto_is_v2 != nullptr) api_.H5Eauto_is_v2(0, &is_new);
+    old_form_ = is_new == 0 && api_.H5Eget_auto1 != nullptr && api_.H5Eset_auto1 != nullptr;
+    if (old_form_) {
+      silenced_ =
+          api_.H5Eget_auto1(&function_, &data_) >= 0 && api_.H5Eset_auto1(nullptr, nullptr) >= 0;
+    } else if (is_new != 0) {
+      silenced_ = api_.H5Eget_auto2(0, &function_, &data_) >= 0 &&
+                  api_.H5Eset_auto2(0, nullptr, nullptr) >= 0;
+    }
   }
   ~QuietProbes() {
     api_.H5Eclear2(0);
-    if (silenced_) api_.H5Eset_auto2(0, function_, data_);
+    if (!silenced_) return;
+    if (old_form_) {
+      api_.H5Eset_auto1(function_, data_);
+    } else {
+      api_.H5Eset_auto2(0, function_, data_);
+    }
   }
   QuietProbes(const QuietProbes&) = delete;
   QuietProbes& operator=(const QuietProbes&) = delete;
@@ -96,7 +117,7 @@ class QuietProbes {
   const Hdf5Api& api_;
   void* function_ = nullptr;
   void* data_ = nullptr;
-  bool silenced_ = false;
+  bool silenced_ = false, old_form_ = false;
 };
 
 }  // namespace iotune::recorder

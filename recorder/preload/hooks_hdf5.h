@@ -49,6 +49,7 @@ void extras_H5Dwrite(Provider&, HookState&, RecordWriter&, int result, Hid datas
 
 // --- property lists (hooks_hdf5_properties.cpp)
 void extras_H5Pcreate(Provider&, RecordWriter&, Hid plist, Hid list_class) noexcept;
+void after_H5Pcreate(Provider&, Hid plist, Hid list_class) noexcept;
 void after_H5Pcopy(Provider&, Hid copy, Hid plist) noexcept;
 void after_H5Pclose(Provider&, int result, Hid plist) noexcept;
 void after_H5Pset_fapl_mpio(Provider&, int result, Hid fapl, Word comm, Word info) noexcept;

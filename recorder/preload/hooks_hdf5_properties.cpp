@@ -28,6 +28,9 @@ void extras_H5Pcreate(Provider& provider, RecordWriter& record, Hid plist,
   record.text(name);
 }
 
+void after_H5Pcreate(Provider& provider, Hid plist, Hid list_class) noexcept {
+  tell(provider, CallNumber::kH5Pcreate, {list_class, plist});
+}
 void after_H5Pcopy(Provider& provider, Hid copy, Hid plist) noexcept {
   tell(provider, CallNumber::kH5Pcopy, {plist, copy});
 }

@@ -21,18 +21,19 @@ void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, 
 void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
                          Word info, Word* file) noexcept;
 
-// Bytes of one element of `type`, appended after the result.
-void append_type_bytes(Provider&, RecordWriter&, Word type) noexcept;
+// Bytes of one element of `type`, appended after the result; -1 after a failed call: asking of
+// a type that is none would abort the program.
+void append_type_bytes(Provider&, RecordWriter&, int result, Word type) noexcept;
 
 #define IOTUNE_AT_EXTRAS(name)                                                                   \
-  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, std::int64_t, void*, \
-                            int, Word type, void*) noexcept {                                    \
-    append_type_bytes(mpi, record, type);                                                        \
+  inline void extras_##name(Provider& mpi, RecordWriter& record, int result, Word, std::int64_t, \
+                            void*, int, Word type, void*) noexcept {                             \
+    append_type_bytes(mpi, record, result, type);                                                \
   }
-#define IOTUNE_PLAIN_EXTRAS(name)                                                                  \
-  inline void extras_##name(Provider& mpi, RecordWriter& record, int, Word, void*, int, Word type, \
-                            void*) noexcept {                                                      \
-    append_type_bytes(mpi, record, type);                                                          \
+#define IOTUNE_PLAIN_EXTRAS(name)                                                              \
+  inline void extras_##name(Provider& mpi, RecordWriter& record, int result, Word, void*, int, \
+                            Word type, void*) noexcept {                                       \
+    append_type_bytes(mpi, record, result, type);                                              \
   }
 IOTUNE_AT_EXTRAS(MPI_File_read_at)
 IOTUNE_AT_EXTRAS(MPI_File_read_at_all)

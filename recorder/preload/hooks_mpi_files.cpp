@@ -38,11 +38,11 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
   g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
 }
 
-void append_type_bytes(Provider& provider, RecordWriter& record, Word type) noexcept {
+void append_type_bytes(Provider& provider, RecordWriter& record, int result, Word type) noexcept {
   const OwnCode own;
   const MpiApi* const mpi = mpi_api(provider);
   int bytes = -1;
-  if (mpi != nullptr) mpi->MPI_Type_size(type, &bytes);
+  if (mpi != nullptr && result == 0) mpi->MPI_Type_size(type, &bytes);
   record.number(std::int64_t{bytes});
 }
 

@@ -29,27 +29,14 @@ constexpr const char* kExcludedGlobs[] = {
     "*.iotrace",
 };
 
-bool any_of(const char* globs, const char* path) noexcept {
-  while (globs != nullptr && *globs != '\0') {
-    const char* const colon = std::strchr(globs, ':');
-    ShortText<1024> one;
-    one.add(globs, colon == nullptr ? std::strlen(globs) : static_cast<std::size_t>(colon - globs));
-    if (one.size() > 0 && !one.cut() && glob_matches(one.c_str(), path)) return true;
-    globs = colon == nullptr ? nullptr : colon + 1;
-  }
-  return false;
-}
-
-}  // namespace
-
-bool glob_matches(const char* pattern, const char* text) noexcept {
+bool matches(const char* pattern, const char* end, const char* text) noexcept {
   const char* star = nullptr;
   const char* star_text = nullptr;
   while (*text != '\0') {
-    if (*pattern == '*') {
+    if (pattern != end && *pattern == '*') {
       star = pattern++;
       star_text = text;
-    } else if (*pattern == '?' || *pattern == *text) {
+    } else if (pattern != end && (*pattern == '?' || *pattern == *text)) {
       ++pattern;
       ++text;
     } else if (star != nullptr) {
@@ -59,8 +46,24 @@ bool glob_matches(const char* pattern, const char* text) noexcept {
       return false;
     }
   }
-  while (*pattern == '*') ++pattern;
-  return *pattern == '\0';
+  while (pattern != end && *pattern == '*') ++pattern;
+  return pattern == end;
+}
+
+bool any_of(const char* globs, const char* path) noexcept {
+  while (globs != nullptr && *globs != '\0') {
+    const char* const colon = std::strchr(globs, ':');
+    const char* const end = colon == nullptr ? globs + std::strlen(globs) : colon;
+    if (end != globs && matches(globs, end, path)) return true;
+    globs = colon == nullptr ? nullptr : colon + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool glob_matches(const char* pattern, const char* text) noexcept {
+  return matches(pattern, pattern + std::strlen(pattern), text);
 }
 
 bool path_is_traced(const char* absolute) noexcept {

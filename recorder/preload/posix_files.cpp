@@ -6,6 +6,7 @@
 #include <cstdarg>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
@@ -28,10 +29,9 @@ void path_at(int directory, const char* path, ShortText<4096>& to) noexcept {
   }
   ShortText<64> link;
   link << "/proc/self/fd/" << directory;
-  char target[4096];
-  const long bytes = raw::readlink(link.c_str(), target, sizeof target);
   to.clear();
-  if (bytes > 0) to.add(target, static_cast<std::size_t>(bytes));
+  const long bytes = raw::readlink(link.c_str(), to.tail(), to.room() - 1);
+  if (bytes > 0) to.grew(static_cast<std::size_t>(bytes));
   to << '/' << path;
 }
 
@@ -53,8 +53,26 @@ void note_descriptor(int fd, const char* path) noexcept {
 
 // Only files that can be read or written again: no directories, no O_PATH.
 bool flags_are_traced(int flags) noexcept {
+  if ((flags & O_TMPFILE) == O_TMPFILE) return true;  // it contains O_DIRECTORY
   return (flags & (O_PATH | O_DIRECTORY)) == 0;
 }
+
+// A path in memory of its own: an open may happen on a small stack.
+class PrivatePath {
+ public:
+  PrivatePath() noexcept
+      : path_(static_cast<ShortText<4096>*>(private_memory(sizeof(ShortText<4096>)))) {}
+  ~PrivatePath() {
+    if (path_ != nullptr) unmap(path_, sizeof(ShortText<4096>));
+  }
+  PrivatePath(const PrivatePath&) = delete;
+  PrivatePath& operator=(const PrivatePath&) = delete;
+  // Zeroed memory is an empty text.
+  ShortText<4096>* get() noexcept { return path_; }
+
+ private:
+  ShortText<4096>* path_;
+};
 
 // One open in any form: `call` makes the real one.
 template <typename Call, typename Write>
@@ -62,13 +80,20 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
                 Write write) noexcept {
   CallScope scope(Layer::kPosix);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call();
-  ShortText<4096> absolute;
-  {
-    const OwnCode own;
-    path_at(directory, path, absolute);
+  // Most opens are of absolute paths that are not traced: no memory is needed to say so.
+  if (!flags_are_traced(flags) || (path[0] == '/' && !path_is_traced(path))) {
+    const int untraced = call();
+    scope.keep_errno();
+    if (untraced >= 0) set_file_of_descriptor(untraced, 0);
+    return untraced;
   }
-  const bool traced = flags_are_traced(flags) && !absolute.cut() &&
-                      path_is_traced(absolute.c_str()) && start_buffer();
+  PrivatePath memory;
+  bool traced = memory.get() != nullptr;
+  if (traced) {
+    const OwnCode own;
+    path_at(directory, path, *memory.get());
+    traced = !memory.get()->cut() && path_is_traced(memory.get()->c_str()) && start_buffer();
+  }
   scope.start();
   const int fd = call();
   scope.stop();
@@ -76,11 +101,11 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
   if (!traced) return fd;
   {
     RecordWriter record(scope, number, true);
-    write(record, absolute.c_str());
+    write(record, memory.get()->c_str());
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, absolute.c_str());
+  if (fd >= 0) note_descriptor(fd, memory.get()->c_str());
   return fd;
 }
 
@@ -123,8 +148,8 @@ int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mo
 
 // A call on one descriptor whose recorded numbers are `numbers` and the result.
 template <typename Result, typename Call, typename... Numbers>
-Result traced_call(CallNumber number, int fd, Call call, Numbers... numbers) noexcept {
-  const std::uint32_t file = file_of_descriptor(fd);
+Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
+                   Numbers... numbers) noexcept {
   if (file == 0 || in_vfork_child()) return call();
   CallScope scope(Layer::kPosix);
   if (!scope.active()) return call();
@@ -217,9 +242,10 @@ IOTUNE_CREAT(creat64)
 IOTUNE_EXPORT int close(int fd) {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("close"));
-  const int result = traced_call<int>(CallNumber::kclose, fd, [=] { return real(fd); });
+  // Taken out before the call: another thread's open may get the number at once.
+  const std::uint32_t file = file_of_descriptor(fd);
   set_file_of_descriptor(fd, 0);
-  return result;
+  return traced_call<int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
 }
 
 IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
@@ -247,32 +273,35 @@ IOTUNE_EXPORT void closefrom(int first) {
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
-#define IOTUNE_LSEEK(name)                                                                 \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {      \
-    static constinit NextSymbol symbol;                                                    \
-    auto* const real =                                                                     \
-        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find(#name));    \
-    return traced_call<std::int64_t>(                                                      \
-        CallNumber::klseek, fd, [=] { return real(fd, offset, whence); }, offset, whence); \
+#define IOTUNE_LSEEK(name)                                                                        \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {             \
+    static constinit NextSymbol symbol;                                                           \
+    auto* const real =                                                                            \
+        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find(#name));           \
+    return traced_call<std::int64_t>(                                                             \
+        CallNumber::klseek, fd, file_of_descriptor(fd), [=] { return real(fd, offset, whence); }, \
+        offset, whence);                                                                          \
   }
 IOTUNE_LSEEK(lseek)
 IOTUNE_LSEEK(lseek64)
 
-#define IOTUNE_SYNC(name)                                                       \
-  IOTUNE_EXPORT int name(int fd) {                                              \
-    static constinit NextSymbol symbol;                                         \
-    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));      \
-    return traced_call<int>(CallNumber::k##name, fd, [=] { return real(fd); }); \
+#define IOTUNE_SYNC(name)                                                    \
+  IOTUNE_EXPORT int name(int fd) {                                           \
+    static constinit NextSymbol symbol;                                      \
+    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));   \
+    return traced_call<int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
+                            [=] { return real(fd); });                       \
   }
 IOTUNE_SYNC(fsync)
 IOTUNE_SYNC(fdatasync)
 
-#define IOTUNE_FTRUNCATE(name)                                                           \
-  IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                          \
-    static constinit NextSymbol symbol;                                                  \
-    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find(#name)); \
-    return traced_call<int>(                                                             \
-        CallNumber::kftruncate, fd, [=] { return real(fd, bytes); }, bytes);             \
+#define IOTUNE_FTRUNCATE(name)                                                               \
+  IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                              \
+    static constinit NextSymbol symbol;                                                      \
+    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find(#name));     \
+    return traced_call<int>(                                                                 \
+        CallNumber::kftruncate, fd, file_of_descriptor(fd), [=] { return real(fd, bytes); }, \
+        bytes);                                                                              \
   }
 IOTUNE_FTRUNCATE(ftruncate)
 IOTUNE_FTRUNCATE(ftruncate64)
@@ -280,7 +309,8 @@ IOTUNE_FTRUNCATE(ftruncate64)
 IOTUNE_EXPORT int dup(int fd) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("dup"));
-  const int result = traced_call<int>(CallNumber::kdup, fd, [=] { return real(fd); });
+  const int result =
+      traced_call<int>(CallNumber::kdup, fd, file_of_descriptor(fd), [=] { return real(fd); });
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
@@ -289,7 +319,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find("dup2"));
   const int result = traced_call<int>(
-      CallNumber::kdup2, fd, [=] { return real(fd, newfd); }, newfd);
+      CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
@@ -298,7 +328,8 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find("dup3"));
   const int result = traced_call<int>(
-      CallNumber::kdup3, fd, [=] { return real(fd, newfd, flags); }, newfd, flags);
+      CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
+      flags);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
@@ -314,7 +345,8 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
     va_end(arguments);                                                                        \
     if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
     const int result = traced_call<int>(                                                      \
-        CallNumber::kfcntl, fd, [=] { return real(fd, command, argument); }, command,         \
+        CallNumber::kfcntl, fd, file_of_descriptor(fd),                                       \
+        [=] { return real(fd, command, argument); }, command,                                 \
         reinterpret_cast<std::intptr_t>(argument));                                           \
     if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));                  \
     return result;                                                                            \

@@ -38,6 +38,12 @@ ssize_t at_position(CallNumber number, int fd, std::int64_t size, Call call) noe
   const ssize_t result = call();
   scope.stop();
   const long after = raw::lseek(fd, 0, SEEK_CUR);
+  constexpr long kIsPipe = -29;  // ESPIPE
+  if (after == kIsPipe) {
+    // The file was closed behind our back (fclose of an fdopen) and its number reused.
+    set_file_of_descriptor(fd, 0);
+    return result;
+  }
   const std::int64_t offset = after < 0 ? -1 : after - (result > 0 ? result : 0);
   record_transfer(scope, number, {fd, file}, {size, result, offset});
   return result;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@ using Path = ShortText<768>;
 
 constinit bool g_registered = false;
 constinit bool g_first_on_node = false;
+constinit std::uint64_t g_ordinal = 0;  // of this rank's registration on its node, from 1
 constinit bool g_all_loaded = false;
 constinit bool g_all_tune = false;
 
@@ -138,12 +140,15 @@ Counts shared_counts() noexcept {
   return sum;
 }
 
-// Publishes `answer` if nobody has published yet; returns what holds. `first`: it was us.
-bool publish(const Path& path, bool answer, bool& first) noexcept {
-  first = raw::symlink(answer ? "yes" : "no", path.c_str()) == 0;
-  char content[8] = "";
-  const long bytes = raw::readlink(path.c_str(), content, sizeof content);
-  return bytes == 3 && std::memcmp(content, "yes", 3) == 0;
+bool publish(const Path& path, bool answer, std::uint64_t size, bool& first) noexcept {
+  // A run id may serve more than one world (a requeued job, several launches in one step): a
+  // "yes" holds only for a world of its size, and only for the ranks that were counted for it.
+  ShortText<32> yes;
+  yes << "yes-" << size;
+  first = raw::symlink(answer ? yes.c_str() : "no", path.c_str()) == 0;
+  char content[32] = "";
+  const long bytes = raw::readlink(path.c_str(), content, sizeof content - 1);
+  return bytes > 0 && std::strcmp(content, yes.c_str()) == 0 && g_ordinal <= size;
 }
 
 }  // namespace
@@ -159,8 +164,14 @@ void register_presence() noexcept {
     const long had = raw::read(fd, &counts, sizeof counts);
     if (had != sizeof counts) counts = {};
     g_first_on_node = counts.loaded == 0;
-    ++counts.loaded;
+    g_ordinal = ++counts.loaded;
     if (configuration().mode == Mode::kTune) ++counts.tuning;
+    struct rlimit limit {};
+    raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit));
+    if (limit.rlim_cur < sizeof counts) {  // a write past it is a SIGXFSZ
+      raw::close(fd);
+      return;
+    }
     raw::lseek(fd, 0, SEEK_SET);
     g_registered = raw::write(fd, &counts, sizeof counts) == sizeof counts;
     if (g_registered && !launcher_says_one_node()) publish_node_counts(counts);
@@ -205,8 +216,8 @@ bool settle_presence(int world_size) noexcept {
     return false;
   }
   const Counts local = local_counts();
-  if (publish(here, g_registered && local.loaded == size, first)) {
-    g_all_tune = publish(tune_here, local.tuning == size, first);
+  if (publish(here, g_registered && local.loaded == size, size, first)) {
+    g_all_tune = publish(tune_here, local.tuning == size, size, first);
     if (!g_all_tune && first) say_modes_differ(local.tuning, world_size);
     return g_all_loaded = true;
   }
@@ -217,9 +228,9 @@ bool settle_presence(int world_size) noexcept {
     return false;
   }
   const Counts all = shared_counts();
-  g_all_loaded = publish(loaded, g_registered && all.loaded == size, first);
+  g_all_loaded = publish(loaded, g_registered && all.loaded == size, size, first);
   if (!g_all_loaded && first) say_who_is_missing(all.loaded, world_size);
-  g_all_tune = publish(tune, g_registered && all.tuning == size, first) && g_all_loaded;
+  g_all_tune = publish(tune, g_registered && all.tuning == size, size, first) && g_all_loaded;
   if (g_all_loaded && !g_all_tune && first) say_modes_differ(all.tuning, world_size);
   return g_all_loaded;
 }

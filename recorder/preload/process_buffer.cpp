@@ -128,9 +128,10 @@ void take_records_of(Ring& ring) noexcept {
 }
 
 Ring* make_ring() noexcept {
+  if (g_buffer.ring_count == kMaxBufferSegments) return nullptr;
   // The ring's description lives in front of the early ring's memory.
   auto* const memory = static_cast<std::byte*>(private_memory(kEarlyRingBytes + 4096));
-  if (memory == nullptr || g_buffer.ring_count == kMaxBufferSegments) return nullptr;
+  if (memory == nullptr) return nullptr;
   auto* const ring = reinterpret_cast<Ring*>(memory);
   ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + 512);
   ring->records = memory + 4096;
@@ -179,7 +180,8 @@ bool start_buffer() noexcept {
   }
   g_buffer.file.header().dropped = g_buffer.early_dropped;
   calibrate();
-  ProcessText text;
+  static constinit ProcessText text;
+  text.clear();
   describe_process(text, g_buffer.first, g_buffer.rate);
   g_buffer.file.add_text(BlockType::kProcess, text.c_str(), text.size());
   return true;
@@ -242,7 +244,8 @@ void end_buffer(const char* how) noexcept {
   const bool nothing_new =
       g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();
   if (nothing_new) return;
-  ProcessText text;
+  static constinit ProcessText text;
+  text.clear();
   text << "end=" << how << "\ncalls=" << g_buffer.calls
        << "\ndropped=" << g_buffer.file.header().dropped << '\n';
   g_buffer.file.add_text(BlockType::kEnd, text.c_str(), text.size());

@@ -33,6 +33,7 @@ void in_forked_child() noexcept {
   // Another thread of the parent may have held a lock; it does not exist here.
   unlock_objects_after_fork();
   unlock_lookups_after_fork();
+  g_advice.after_fork();
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
   g_forked = true;
@@ -56,7 +57,8 @@ __attribute__((constructor(65400))) void start() noexcept {
 // Not to be relied on: exit_group, signals and abort never come here. What it does is only
 // sooner what the next iotune command would do.
 __attribute__((destructor)) void stop() noexcept {
-  if (!g_recording || !buffer_exists()) return;
+  // exit() called by a signal handler that interrupted our own code: its locks may be held.
+  if (!g_recording || t_thread.ours != 0 || !buffer_exists()) return;
   const int kept = errno;
   const OwnCode own;
   end_buffer("exit");

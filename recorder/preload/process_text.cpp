@@ -36,7 +36,7 @@ void add_world() noexcept {
 }
 
 void add_command_line(ProcessText& text) noexcept {
-  char arguments[2048];
+  static char arguments[2048];
   const int fd = raw::open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
   const long bytes = raw::read(fd, arguments, sizeof arguments);
@@ -97,9 +97,8 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to.clear();
   if (path == nullptr) return;
   if (path[0] != '/') {
-    char directory[4096];
-    const long bytes = raw::getcwd(directory, sizeof directory);
-    if (bytes > 1) to.add(directory, static_cast<std::size_t>(bytes - 1));
+    const long bytes = raw::getcwd(to.tail(), to.room());
+    if (bytes > 1) to.grew(static_cast<std::size_t>(bytes - 1));
     if (to.size() != 1) to << '/';
     while (path[0] == '.' && path[1] == '/') path += 2;
   }
@@ -115,13 +114,11 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text.add_escaped(program, std::strlen(program));
   text << '\n';
   add_command_line(text);
-  char directory[4096];
-  const long bytes = raw::getcwd(directory, sizeof directory);
-  if (bytes > 1) {
-    text << "cwd=";
-    text.add_escaped(directory, static_cast<std::size_t>(bytes - 1));
-    text << '\n';
-  }
+  static constinit ShortText<4096> directory;
+  absolute_path("", directory);
+  text << "cwd=";
+  text.add_escaped(directory.c_str(), directory.size());
+  text << '\n';
   const std::uint64_t per_second =
       rate.mult == 0
           ? 0

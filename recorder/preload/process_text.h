@@ -8,6 +8,8 @@ namespace iotune::recorder {
 
 using ProcessText = ShortText<12288>;
 
+// One at a time: it uses memory of its own and little of the stack, because the first traced
+// open may happen on a signal's or a user-level thread's small one.
 void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept;
 
 // What MPI_Init told; also added to a buffer that exists already.

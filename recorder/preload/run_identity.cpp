@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/ticks.h"
@@ -114,8 +115,11 @@ void set_run_id_if_launcher() noexcept {
   // id belongs to another run.
   const char* const owner = std::getenv("IOTUNE_RUN_OWNER");
   if (owner != nullptr && static_cast<long>(parse_decimal(owner)) == raw::getppid()) return;
-  // srun and slurmstepd have the job's own ids.
-  if (std::getenv("SLURM_PROCID") != nullptr) return;
+  // srun and slurmstepd have the job's own ids; an mpirun inside a step needs one of its own.
+  if (std::strstr(program_path(), "/srun") != nullptr ||
+      std::strstr(program_path(), "/slurmstepd") != nullptr) {
+    return;
+  }
   // Proxies are the launcher's children and keep its id.
   const char* const launcher = std::getenv("IOTUNE_LAUNCHER");
   if (launcher != nullptr && std::getenv("IOTUNE_RUN_ID") != nullptr) {

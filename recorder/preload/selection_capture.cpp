@@ -45,10 +45,10 @@ void offset_from_bounds(const Hdf5Api& api, Hid space, std::size_t n, const std:
 template <typename Get>
 void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
                  std::int64_t entries, std::size_t words_each, Get get) noexcept {
-  std::uint64_t piece[1024];
+  std::uint64_t piece[256];
   std::uint64_t low[kMaxDimensions], offset[kMaxDimensions];
   for (std::uint64_t& d : low) d = ~std::uint64_t{0};
-  const auto step = static_cast<std::int64_t>(1024 / words_each);
+  const auto step = static_cast<std::int64_t>(256 / words_each);
   for (const bool recording : {false, true}) {
     for (std::int64_t at = 0; at < entries; at += step) {
       const std::int64_t count = entries - at < step ? entries - at : step;

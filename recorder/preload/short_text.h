@@ -77,6 +77,14 @@ class ShortText {
     text_[0] = '\0';
   }
 
+  // Room for a system call to write into; grew() says how much it wrote.
+  char* tail() noexcept { return text_ + used_; }
+  std::size_t room() const noexcept { return N - used_; }
+  void grew(std::size_t bytes) noexcept {
+    used_ += bytes;
+    text_[used_] = '\0';
+  }
+
   const char* c_str() const noexcept { return text_; }
   std::size_t size() const noexcept { return used_; }
   bool cut() const noexcept { return cut_; }
