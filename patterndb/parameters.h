@@ -32,6 +32,7 @@ enum class DiskEffect : uint8_t {
   kPlacement,   // where the file system puts the bytes of a new file
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which a row is read
 struct Parameter {
   const char* name;
   ParameterLayer layer;

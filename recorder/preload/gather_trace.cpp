@@ -92,7 +92,7 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   bool written = false;
   if (go != 0) {
     mpi.MPI_Gather(&bytes, 8, mpi.constants.byte, sizes, 8, mpi.constants.byte, 0, comm);
-    if (rank == 0) {
+    if (rank == 0 && sizes != nullptr) {
       std::uint64_t sum = 0;
       for (int i = 0; i < size; ++i) sum += sizes[i];
       // Ranks that traced nothing leave no trace behind.

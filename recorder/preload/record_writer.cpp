@@ -17,7 +17,7 @@ RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool contr
 
 void record_transfer(const CallScope& scope, CallNumber number, const std::int64_t (&keys)[2],
                      const std::int64_t (&numbers)[3]) noexcept {
-  constexpr std::uint64_t kBytes = kHeaderBytes + 5 * 8;
+  constexpr std::uint64_t kBytes = kHeaderBytes + std::size_t{5} * 8;
   const OwnCode own;
   Ring* const ring = t_thread.ring;
   if (ring != nullptr && ring->in_file) {
