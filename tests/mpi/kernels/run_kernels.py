@@ -100,5 +100,11 @@ def main(cases: dict[str, Callable[[Programs], None]]) -> None:
     parser.add_argument("--shim", type=Path, required=True)
     parser.add_argument("case", choices=cases)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kernels ") as scratch:
-        cases[options.case](Programs(options.bin_dir, options.mpirun, options.shim, Path(scratch)))
+    with (
+        tempfile.TemporaryDirectory(prefix="kernels ") as scratch,
+        tempfile.TemporaryDirectory(prefix="iotune-shim-") as links,
+    ):
+        # LD_PRELOAD splits at spaces and colons.
+        shim = Path(links) / options.shim.name
+        shim.symlink_to(options.shim.resolve())
+        cases[options.case](Programs(options.bin_dir, options.mpirun, shim, Path(scratch)))
