@@ -107,9 +107,12 @@ def _collective(shape: Shape) -> list[Candidate]:
         Candidate({two_phase: "enable", **one.settings}, "two-phase with several aggregators")
         for one in several[:1]
     ]
+    individual = Candidate(
+        {"dxpl_mpio_collective_opt": "individual"}, "collective for HDF5, independent below"
+    )
     if shape.interleaved:
-        return [alone, *several, sieve, plain, large, small, *forced_several, forced]
-    return [plain, alone, forced, *several, *forced_several, large, small]
+        return [alone, *several, individual, sieve, plain, large, small, *forced_several, forced]
+    return [plain, individual, alone, forced, *several, *forced_several, large, small]
 
 
 def _independent(shape: Shape) -> list[Candidate]:

@@ -20,6 +20,7 @@ namespace iotune::patterndb {
 namespace {
 
 constexpr off_t kLargestConfig = 1 << 20;
+constexpr std::size_t kLongestVariable = 128;  // with its end, as the preload keeps it
 constexpr const char* kSections[] = {"High_Level_IO_Library", "Middleware_Layer",
                                      "Parallel_File_System"};
 // Blue Gene and GPFS knobs of H5Tuner that no parameter stands for.
@@ -109,6 +110,10 @@ class ConfigReader {
     }
     for (const auto& [name, found] : for_all_files_) for_this_file_.emplace(name, found);
     for (const auto& [name, value] : for_this_file_) config_.settings.add(name, value);
+    variables_of_this_file_.insert(variables_of_all_files_.begin(), variables_of_all_files_.end());
+    for (const auto& [key, value] : variables_of_this_file_) {
+      config_.of_variables.push_back({key.first, key.second, value});
+    }
     return std::move(config_);
   }
 
@@ -156,17 +161,20 @@ class ConfigReader {
       std::string value = text == nullptr ? std::string() : to_string(text->content);
       if (key == "FileName") {
         file_name = value;
-      } else if (key == "VariableName" && name == "chunk") {
+      } else if (key == "VariableName" && (name == "chunk" || name == "chunk_cache")) {
+        if (value.empty() || value.size() >= kLongestVariable ||
+            value.find_first_of("\n\r") != std::string::npos) {
+          fail(leaf, "VariableName must have 1 to 127 bytes on one line");
+        }
         variable = value;
       } else {
         fail(leaf, "<" + name + "> has no attribute '" + key + "'");
       }
     }
     bool here = !file_name || names_data_file(*file_name);
-    if (contains(kLeftOut, name) || (variable && find_parameter(name.c_str()) != nullptr)) {
+    if (contains(kLeftOut, name)) {
       if (here) {
-        config_.notes.push_back(name + (variable ? " of one variable" : "") + " (line " +
-                                std::to_string(xmlGetLineNo(leaf)) +
+        config_.notes.push_back(name + " (line " + std::to_string(xmlGetLineNo(leaf)) +
                                 ") is not supported and left out");
       }
       return;
@@ -178,12 +186,22 @@ class ConfigReader {
       fail(leaf, name + " = '" + value + "': the value " + fault);
     }
     if (!here) return;
+    if (variable) {
+      auto& named = file_name ? variables_of_this_file_ : variables_of_all_files_;
+      if (!named.emplace(std::pair(*variable, name), value).second) {
+        fail(leaf, name + " of '" + *variable + "' is given twice");
+      }
+      return;
+    }
     auto& settings = file_name ? for_this_file_ : for_all_files_;
     if (!settings.emplace(name, value).second) fail(leaf, name + " is given twice");
   }
 
   std::string xml_path_, data_file_;
   std::map<std::string, std::string> for_this_file_, for_all_files_;
+  // (variable, parameter) to value.
+  using OfVariables = std::map<std::pair<std::string, std::string>, std::string>;
+  OfVariables variables_of_this_file_, variables_of_all_files_;
   Config config_;
 };
 

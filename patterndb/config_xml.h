@@ -10,8 +10,14 @@
 
 namespace iotune::patterndb {
 
+// A setting for the datasets of one name, or of one path where it begins with a slash.
+struct VariableSetting {
+  std::string variable, name, value;
+};
+
 struct Config {
   Settings settings;               // that hold for the file asked about
+  std::vector<VariableSetting> of_variables;
   std::vector<std::string> notes;  // leaves that H5Tuner knew and iotune leaves out
 };
 

@@ -38,7 +38,9 @@ Decision from_config(const Question& question, const std::string& path) {
   Decision decision;
   decision.source = "config";
   decision.settings = config->settings;
-  decision.message = decision.settings.empty() ? "no setting of " + path + " is for this file"
+  decision.of_variables = config->of_variables;
+  const bool empty = decision.settings.empty() && decision.of_variables.empty();
+  decision.message = empty ? "no setting of " + path + " is for this file"
                                                : "settings of " + path;
   for (const std::string& note : config->notes) decision.message += "; " + note;
   return decision;
@@ -170,6 +172,9 @@ std::string decision_text(const Decision& decision) {
   text += "message " + one_line(decision.message) + "\n";
   for (const auto& [name, value] : decision.settings.values()) {
     text += "set " + name + " " + value + "\n";
+  }
+  for (const VariableSetting& one : decision.of_variables) {
+    text += "set " + one.name + " " + one.value + " " + one.variable + "\n";
   }
   return text + "end\n";
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "patterndb/config_xml.h"
 #include "patterndb/decision.h"
 #include "patterndb/records.h"
 
@@ -30,6 +31,7 @@ struct Decision {
   double distance = 0;
   std::string pattern, message;
   Settings settings;
+  std::vector<VariableSetting> of_variables;
 };
 
 // Folds the spool first where the database is writable and unlocked. An error means that there

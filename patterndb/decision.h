@@ -37,7 +37,8 @@ struct iotune_question {
  *   distance D                  (0 for an exact match)
  *   pattern <1D,(BLOCK),(8388608)>
  *   message one line of plain words for `iotune explain`
- *   set NAME VALUE              (any number; names of patterndb/parameters.h)
+ *   set NAME VALUE [DATASET]    (any number; names of patterndb/parameters.h; DATASET, to
+ *                               the end of the line: for datasets of that name or path)
  *   end
  *
  * Returns the length, or -1 with a one-line message in answer when there is

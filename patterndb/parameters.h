@@ -11,6 +11,7 @@ enum class ParameterLayer : uint8_t {
   kFileAccess,       // HDF5 file access property list
   kDatasetAccess,    // HDF5 dataset access property list
   kDatasetCreation,  // HDF5 dataset creation property list
+  kDatasetTransfer,  // HDF5 dataset transfer property list
   kMpiioHint,        // MPI_Info of MPI_File_open
   kFileSystem,       // placement, passed as MPI_Info too
 };
@@ -20,6 +21,7 @@ enum class ParameterKind : uint8_t {
   kCount,   // one integer
   kChoice,  // enable | disable | automatic
   kSwitch,  // enable | disable
+  kCollectiveIo,  // collective | individual
   kText,
   kPair,  // two integers: threshold,alignment
   kList,  // integers separated by commas
@@ -69,6 +71,10 @@ inline constexpr Parameter kParameters[] = {
     {"chunk", ParameterLayer::kDatasetCreation, ParameterKind::kList, "elements", 1,
      INT64_C(4294967295), 1, DiskEffect::kLayout, false,
      "only when asked for; never where the program set a layout"},
+    {"dxpl_mpio_collective_opt", ParameterLayer::kDatasetTransfer, ParameterKind::kCollectiveIo, "",
+     0, 0, 1, DiskEffect::kNone, true,
+     "agreed by all ranks; collective calls of the program stay collective for HDF5, only their "
+     "bytes go out independently"},
     {"cb_nodes", ParameterLayer::kMpiioHint, ParameterKind::kCount, "aggregators", 1, 1000000, 1,
      DiskEffect::kNone, true,
      "agreed by all ranks; without cb_config_list ROMIO keeps one aggregator a host"},
@@ -179,6 +185,9 @@ constexpr const char* fault_of(const Parameter& parameter, const char* value) {
       if (equal(value, "enable") || equal(value, "disable")) return nullptr;
       return parameter.kind == ParameterKind::kSwitch ? "is neither enable nor disable"
                                                       : "is not enable, disable or automatic";
+    case ParameterKind::kCollectiveIo:
+      if (equal(value, "collective") || equal(value, "individual")) return nullptr;
+      return "is neither collective nor individual";
     case ParameterKind::kText:
       return parameter_detail::fault_of_text(value);
     default:

@@ -1,4 +1,5 @@
 #include "tuner/agreement.h"
+#include "tuner/file_plan.h"
 
 #include <initializer_list>
 
@@ -23,6 +24,7 @@ int free_private(Word, int, void* value, void*) noexcept {
   Word comm = reinterpret_cast<Word>(value);
   // HDF5 keeps a duplicate of its own: property lists may outlive the communicator.
   forget_communicator(comm);
+  forget_plan_communicator(comm);
   return g_mpi->MPI_Comm_free(&comm);
 }
 

@@ -37,8 +37,15 @@ bool add_setting(Decision& to, const char* text, std::size_t bytes) noexcept {
   if (space == nullptr || to.count == Decision::kMaxSettings) return false;
   Setting& setting = to.settings[to.count];
   const auto name_bytes = static_cast<std::size_t>(space - text);
-  if (!copy(setting.name, text, name_bytes) ||
-      !copy(setting.value, space + 1, bytes - name_bytes - 1)) {
+  const char* const value = space + 1;
+  const std::size_t rest_bytes = bytes - name_bytes - 1;
+  const auto* const behind = static_cast<const char*>(std::memchr(value, ' ', rest_bytes));
+  const std::size_t value_bytes =
+      behind == nullptr ? rest_bytes : static_cast<std::size_t>(behind - value);
+  if (!copy(setting.name, text, name_bytes) || !copy(setting.value, value, value_bytes)) {
+    return false;
+  }
+  if (behind != nullptr && !copy(setting.dataset, behind + 1, rest_bytes - value_bytes - 1)) {
     return false;
   }
   // Nothing that the table does not know, and no value outside its range, is applied.
@@ -99,7 +106,8 @@ bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept 
 
 const char* find_setting(const Decision& decision, const char* name) noexcept {
   for (int i = 0; i < decision.count; ++i) {
-    if (std::strcmp(decision.settings[i].name, name) == 0) return decision.settings[i].value;
+    const Setting& setting = decision.settings[i];
+    if (setting.dataset[0] == '\0' && std::strcmp(setting.name, name) == 0) return setting.value;
   }
   return nullptr;
 }

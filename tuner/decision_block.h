@@ -10,10 +10,11 @@ namespace iotune::tuner {
 struct Setting {
   char name[32];
   char value[256];
+  char dataset[128];  // of which it is a setting; empty: of all
 };
 
 struct Decision {
-  static constexpr int kMaxSettings = 24;
+  static constexpr int kMaxSettings = 64;
   char source[16];
   char state[24];
   std::int64_t row;
@@ -27,7 +28,7 @@ struct Decision {
 // False where the text is not a whole decision: then nothing is applied.
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;
 
-// The value of a setting, nullptr where the decision has none.
+// The value of a setting for all datasets, nullptr where the decision has none.
 const char* find_setting(const Decision& decision, const char* name) noexcept;
 
 // FNV-1a, for ranks to compare what each would apply.

@@ -174,6 +174,8 @@ void note_file_access(const Hdf5Api& api, Hid opened, const char* path, const Li
          Value wanted, got;
          parameter.wanted(value, wanted);
          const bool readable = parameter.get(api, opened, got);
+         // The file's default only: what became of it is noted by dataset.
+         if (reason == nullptr && parameter.program_bit == kSetCache) return;
          if (reason != nullptr) {
            note_setting(path, parameter.name, value, got.c_str(), Verdict::kRefused, reason);
          } else if (!readable) {

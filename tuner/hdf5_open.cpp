@@ -1,6 +1,6 @@
 #include "tuner/hdf5_open.h"
 
-#include <cerrno>
+#include <cstring>
 
 #include "patterndb/decision.h"
 #include "recorder/preload/hdf5_api.h"
@@ -8,6 +8,7 @@
 #include "recorder/preload/presence.h"
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
+#include "tuner/file_plan.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/program_settings.h"
@@ -29,6 +30,7 @@ struct OpenInProgress {
   HintPlan hints;
   ListSettings program;
   Hid given_fapl, tuned_fapl;
+  FilePlan* plan;  // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
   bool failed;  // a list could not be built: nothing was applied
@@ -38,6 +40,7 @@ OpenInProgress* in_progress(const OpenState& state) noexcept {
   return reinterpret_cast<OpenInProgress*>(state.words[0]);
 }
 void forget(OpenState& state) noexcept {
+  discard_file_plan(in_progress(state)->plan);
   recorder::unmap(in_progress(state), sizeof(OpenInProgress));
   state.words[0] = 0;
 }
@@ -46,7 +49,7 @@ void forget(OpenState& state) noexcept {
 // of its list, or a fresh one for H5P_DEFAULT. -1 for any other driver: it is left alone.
 Hid serial_list(Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
   const recorder::QuietProbes quiet(api);
-  const Hid list_class = recorder::file_access_class(hdf5);
+  const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kFileAccess);
   const Hid fresh = list_class < 0 ? -1 : api.H5Pcreate(list_class);
   if (fresh < 0 || fapl == 0) return fresh;
   const bool same_driver = api.H5Pget_driver(fapl) == api.H5Pget_driver(fresh);
@@ -82,6 +85,13 @@ const MpiApi* mpi_of(const ListSettings& program) noexcept {
   return together ? mpi : nullptr;
 }
 
+// False where memory for the plan is wanting.
+bool plan_datasets(OpenInProgress& open) noexcept {
+  if (!concerns_datasets(open.decision)) return true;
+  open.plan = make_file_plan(open.decision);
+  return open.plan != nullptr;
+}
+
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
@@ -91,12 +101,9 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   open.mpi = &mpi;
   open.notes = rank_in(mpi, comm) == 0;
   plan_hints(mpi, open.program.info, open.decision, recorder::run_nodes(), open.hints);
-  std::uint64_t hash = hash_file_access(kHashStart, open.program, open.decision, open.creating);
-  for (int i = 0; i < open.hints.wanted.count; ++i) {
-    hash = hash_text(hash_text(hash, open.hints.wanted.settings[i].name),
-                     open.hints.wanted.settings[i].value);
-  }
-  if (!all_agree(mpi, comm, true, hash)) {
+  const std::uint64_t hash = hash_hints(
+      hash_file_access(kHashStart, open.program, open.decision, open.creating), open.hints);
+  if (!all_agree(mpi, comm, plan_datasets(open), hash)) {
     open.hints.wanted.count = 0;
     if (open.notes) {
       note_decision(path, open.decision);
@@ -124,6 +131,7 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
   if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
   open.notes = true;
   if (open.decision.count == 0) return true;
+  plan_datasets(open);
   open.tuned_fapl = tuned_list(api, open);
   open.failed = open.tuned_fapl < 0;
   return true;
@@ -142,7 +150,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
   if (open.mpi == nullptr) {
     for (int i = 0; i < open.decision.count; ++i) {
       const Setting& setting = open.decision.settings[i];
-      if (is_hint(setting.name)) {
+      if (is_hint(setting.name) || std::strcmp(setting.name, "dxpl_mpio_collective_opt") == 0) {
         note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
                      "the file is not opened through MPI-IO");
       }
@@ -155,6 +163,19 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
     mpi_file = *static_cast<Word*>(handle);
   }
   note_hints(*open.mpi, mpi_file, path, open.decision, open.hints);
+}
+
+void keep_datasets_plan(const Provider& hdf5, const char* path, Hid file,
+                        OpenInProgress& open) noexcept {
+  FilePlan& plan = *open.plan;
+  std::strncpy(plan.path, path, sizeof plan.path - 1);
+  plan.mpio = open.mpi != nullptr;
+  plan.comm = plan.mpio ? open.program.private_comm : 0;
+  plan.individual_io = plan.individual_io && plan.mpio;
+  plan.cache_set_by_program = (open.program.set_by_program & kSetCache) != 0;
+  plan.notes = open.notes;
+  keep_file_plan(hdf5, file, &plan);
+  open.plan = nullptr;
 }
 
 }  // namespace
@@ -237,6 +258,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
       note_outcome(*api, path, file, opened, *open);
     }
   }
+  if (file >= 0 && open->plan != nullptr) keep_datasets_plan(hdf5, path, file, *open);
   if (opened >= 0) api->H5Pclose(opened);
   if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
   forget(state);

@@ -4,6 +4,8 @@
 #include "recorder/preload/process_text.h"
 #include "tuner/agreement.h"
 #include "tuner/database_library.h"
+#include "tuner/file_plan.h"
+#include "tuner/hdf5_dataset.h"
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
 #include "tuner/program_settings.h"
@@ -29,6 +31,12 @@ void trace_written(const char* trace) noexcept {
   if (recorder::hdf5_version()[0] != '\0') observe_trace(trace);
 }
 
+void follow_property(recorder::Provider& hdf5, recorder::CallNumber call,
+                     const std::int64_t* words, int count) noexcept {
+  if (call == recorder::CallNumber::kH5Fclose) forget_file_plan(hdf5, words[0]);
+  follow_property_call(hdf5, call, words, count);
+}
+
 // After recorder's constructor, which reads the configuration.
 __attribute__((constructor(65500))) void install() noexcept {
   recorder::Advice& advice = recorder::g_advice;
@@ -36,11 +44,18 @@ __attribute__((constructor(65500))) void install() noexcept {
   if (mode == Mode::kOff) return;
   advice.before_mpi_finalize = before_finalize;
   advice.trace_written = trace_written;
-  advice.after_fork = unlock_settings_after_fork;
+  advice.after_fork = [] {
+    unlock_settings_after_fork();
+    unlock_file_plans_after_fork();
+  };
   if (mode != Mode::kTune) return;
   advice.after_mpi_init = after_init;
+  advice.before_hdf5_dataset = before_hdf5_dataset;
+  advice.after_hdf5_dataset = after_hdf5_dataset;
+  advice.before_hdf5_transfer = before_hdf5_transfer;
+  advice.after_hdf5_transfer = after_hdf5_transfer;
   advice.hdf5_fapl_mpio = follow_fapl_mpio;
-  advice.hdf5_property = follow_property_call;
+  advice.hdf5_property = follow_property;
   advice.before_hdf5_open = before_hdf5_open;
   advice.after_hdf5_open = after_hdf5_open;
   advice.before_mpiio_open = before_mpiio_open;

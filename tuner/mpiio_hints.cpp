@@ -87,6 +87,20 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
   return made;
 }
 
+std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept {
+  for (int i = 0; i < plan.wanted.count; ++i) {
+    hash = hash_text(hash_text(hash, plan.wanted.settings[i].name), plan.wanted.settings[i].value);
+  }
+  return hash;
+}
+
+void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (plan.refused[i] == nullptr && is_hint(decision.settings[i].name)) plan.refused[i] = reason;
+  }
+  plan.wanted.count = 0;
+}
+
 void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
                 const HintPlan& plan) noexcept {
   for (int i = 0; i < decision.count; ++i) {

@@ -25,6 +25,12 @@ void plan_hints(const recorder::MpiApi& mpi, recorder::Word info, const Decision
 recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info,
                          const HintPlan& plan) noexcept;
 
+// A text of all hints that the plan adds, for ranks to compare.
+std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
+
+// Leaves all of them out, for `reason` where none stands yet.
+void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept;
+
 // Reads the hints of an open file back and notes each as applied or without effect.
 void note_hints(const recorder::MpiApi& mpi, recorder::Word file, const char* path,
                 const Decision& decision, const HintPlan& plan) noexcept;

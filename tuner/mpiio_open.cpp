@@ -44,25 +44,15 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
   plan_hints(*mpi, info, open->decision, recorder::run_nodes(), open->hints);
-  std::uint64_t hash = kHashStart;
-  for (int i = 0; i < open->hints.wanted.count; ++i) {
-    hash = hash_text(hash_text(hash, open->hints.wanted.settings[i].name),
-                     open->hints.wanted.settings[i].value);
-  }
   if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
   const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
-  if (all_agree(*mpi, own, willing, hash)) {
+  if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info != 0) info = open->tuned_info;
     return;
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   open->tuned_info = 0;
-  for (int i = 0; i < open->decision.count; ++i) {
-    if (open->hints.refused[i] == nullptr && is_hint(open->decision.settings[i].name)) {
-      open->hints.refused[i] = "the ranks would not all apply the same settings";
-    }
-  }
-  open->hints.wanted.count = 0;
+  drop_hints(open->decision, "the ranks would not all apply the same settings", open->hints);
 }
 
 void after_mpiio_open(Provider& provider, const char* path, Word file, int result,

@@ -19,6 +19,8 @@ enum ProgramSet : std::uint32_t {
   kSetCache = 8,
   kSetCollMetadataWrite = 16,
   kSetChunkCache = 32,
+  kSetLayout = 64,
+  kSetCollectiveOpt = 128,
 };
 
 // Of one property list (or open file, whose access list can be asked for).

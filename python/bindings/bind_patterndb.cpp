@@ -48,6 +48,8 @@ const char* layer_name(iotune::ParameterLayer layer) {
       return "hdf5 dataset access";
     case iotune::ParameterLayer::kDatasetCreation:
       return "hdf5 dataset creation";
+    case iotune::ParameterLayer::kDatasetTransfer:
+      return "hdf5 dataset transfer";
     case iotune::ParameterLayer::kMpiioHint:
       return "mpi-io hint";
     case iotune::ParameterLayer::kFileSystem:
@@ -66,6 +68,8 @@ const char* kind_name(iotune::ParameterKind kind) {
       return "choice";
     case iotune::ParameterKind::kSwitch:
       return "switch";
+    case iotune::ParameterKind::kCollectiveIo:
+      return "collective or individual";
     case iotune::ParameterKind::kText:
       return "text";
     case iotune::ParameterKind::kPair:

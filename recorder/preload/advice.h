@@ -18,6 +18,14 @@ struct OpenState {
   std::uint64_t words[16];
 };
 
+// One H5Dcreate* or H5Dopen*. `type`, `space` and `dcpl` are 0 where the call has none.
+struct DatasetCall {
+  std::int64_t location, type, space;
+  const char* name;  // as the program gave it, "" for an anonymous one
+  bool creating, takes_dapl;
+  std::int64_t dcpl, dapl;  // may be replaced by lists that after_hdf5_dataset closes
+};
+
 struct Advice {
   void (*before_mpi_init)();
   void (*after_mpi_init)(Provider& mpi);
@@ -35,11 +43,12 @@ struct Advice {
   void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,
                            OpenState& state);
   void (*after_hdf5_open)(Provider& hdf5, const char* name, std::int64_t file, OpenState& state);
-  // `dapl` and `dcpl` may be replaced; `dcpl` is 0 where the call has none.
-  void (*before_hdf5_dataset)(Provider& hdf5, std::int64_t location, const char* name,
-                              bool creating, std::int64_t& dcpl, std::int64_t& dapl,
-                              OpenState& state);
+  void (*before_hdf5_dataset)(Provider& hdf5, DatasetCall& call, OpenState& state);
   void (*after_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, OpenState& state);
+  // Around H5Dread and H5Dwrite, so cheap where there is nothing to do.
+  void (*before_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
+                               OpenState& state);
+  void (*after_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, int result, OpenState& state);
   // The program set a property itself, copied or closed a list: words are the recorded
   // numbers, the call's result last.
   void (*hdf5_property)(Provider& hdf5, CallNumber call, const std::int64_t* words, int count);

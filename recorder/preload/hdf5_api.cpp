@@ -28,8 +28,11 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Eset_current_stack);
   IOTUNE_NEEDED(H5Iget_name);
   IOTUNE_NEEDED(H5Iget_type);
+  IOTUNE_NEEDED(H5Iget_file_id);
+  IOTUNE_NEEDED(H5Idec_ref);
   IOTUNE_NEEDED(H5Fget_name);
   IOTUNE_NEEDED(H5Fget_access_plist);
+  IOTUNE_NEEDED(H5Fget_intent);
   IOTUNE_NEEDED(H5Fget_vfd_handle);
   IOTUNE_NEEDED(H5Dget_space);
   IOTUNE_NEEDED(H5Dget_type);
@@ -53,11 +56,14 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Pcopy);
   IOTUNE_NEEDED(H5Pcreate);
   IOTUNE_NEEDED(H5Pclose);
+  IOTUNE_NEEDED(H5Pget);
   IOTUNE_NEEDED(H5Pget_class);
   IOTUNE_NEEDED(H5Pclose_class);
   IOTUNE_NEEDED(H5Pget_class_name);
   IOTUNE_NEEDED(H5Pget_layout);
   IOTUNE_NEEDED(H5Pget_chunk);
+  IOTUNE_NEEDED(H5Pset_chunk);
+  IOTUNE_NEEDED(H5Pget_external_count);
   IOTUNE_NEEDED(H5Pget_nfilters);
   IOTUNE_NEEDED(H5Pget_driver);
   IOTUNE_NEEDED(H5Pget_alignment);
@@ -74,6 +80,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);
   IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);
+  IOTUNE_OPTIONAL(H5Pset_dxpl_mpio_collective_opt);
   IOTUNE_OPTIONAL(H5Pset_fapl_mpio);
   IOTUNE_OPTIONAL(H5Pset_coll_metadata_write);
   IOTUNE_OPTIONAL(H5Pget_coll_metadata_write);
@@ -100,25 +107,42 @@ const Hdf5Api* hdf5_api(Provider& provider) noexcept {
 }
 
 namespace {
-bool is_file_access(const Hdf5Api& api, Hid list_class) noexcept {
+
+struct ClassNames {
+  const char* symbol;
+  const char* name;  // as H5Pget_class_name has it
+};
+constexpr ClassNames names_of(ListClass of) noexcept {
+  switch (of) {
+    case ListClass::kFileAccess:
+      return {"H5P_CLS_FILE_ACCESS_ID_g", "file access"};
+    case ListClass::kDatasetCreate:
+      return {"H5P_CLS_DATASET_CREATE_ID_g", "dataset create"};
+    default:
+      return {"H5P_CLS_DATASET_ACCESS_ID_g", "dataset access"};
+  }
+}
+
+bool has_name(const Hdf5Api& api, Hid list_class, const char* wanted) noexcept {
   char* const name = api.H5Pget_class_name(list_class);
   if (name == nullptr) return false;
-  const bool same = std::strcmp(name, "file access") == 0;
+  const bool same = std::strcmp(name, wanted) == 0;
   api.H5free_memory(name);
   return same;
 }
+
 }  // namespace
 
-Hid file_access_class(Provider& provider) noexcept {
+Hid list_class(Provider& provider, ListClass of) noexcept {
   const Hdf5Api* const api = hdf5_api(provider);
   if (api == nullptr) return -1;
+  const ClassNames names = names_of(of);
   // A program that is linked to HDF5 has its own copy of the variable (copy relocation), which
   // only the global scope names; a wheel's library is in no global scope.
-  for (void* symbol : {default_symbol("H5P_CLS_FILE_ACCESS_ID_g"),
-                       provider_symbol(provider, "H5P_CLS_FILE_ACCESS_ID_g")}) {
+  for (void* symbol : {default_symbol(names.symbol), provider_symbol(provider, names.symbol)}) {
     if (symbol == nullptr) continue;
-    const Hid list_class = *static_cast<const Hid*>(symbol);
-    if (list_class > 0 && is_file_access(*api, list_class)) return list_class;
+    const Hid found = *static_cast<const Hid*>(symbol);
+    if (found > 0 && has_name(*api, found, names.name)) return found;
   }
   return -1;
 }

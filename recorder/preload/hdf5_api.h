@@ -23,8 +23,11 @@ struct Hdf5Api {
   int (*H5Eset_current_stack)(Hid);
   ssize_t (*H5Iget_name)(Hid, char*, std::size_t);
   int (*H5Iget_type)(Hid);
+  Hid (*H5Iget_file_id)(Hid);
+  int (*H5Idec_ref)(Hid);
   ssize_t (*H5Fget_name)(Hid, char*, std::size_t);
   Hid (*H5Fget_access_plist)(Hid);
+  int (*H5Fget_intent)(Hid, unsigned*);
   int (*H5Fget_vfd_handle)(Hid, Hid, void**);
   Hid (*H5Dget_space)(Hid);
   Hid (*H5Dget_type)(Hid);
@@ -49,11 +52,14 @@ struct Hdf5Api {
   Hid (*H5Pcopy)(Hid);
   Hid (*H5Pcreate)(Hid);
   int (*H5Pclose)(Hid);
+  int (*H5Pget)(Hid, const char*, void*);
   Hid (*H5Pget_class)(Hid);
   int (*H5Pclose_class)(Hid);
   char* (*H5Pget_class_name)(Hid);
   int (*H5Pget_layout)(Hid);
   int (*H5Pget_chunk)(Hid, int, std::uint64_t*);
+  int (*H5Pset_chunk)(Hid, int, const std::uint64_t*);
+  int (*H5Pget_external_count)(Hid);
   int (*H5Pget_nfilters)(Hid);
   Hid (*H5Pget_driver)(Hid);
   int (*H5Pget_alignment)(Hid, std::uint64_t*, std::uint64_t*);
@@ -72,6 +78,7 @@ struct Hdf5Api {
   int (*H5Eset_auto1)(void*, void*);
   // Only in parallel builds: nullptr in others.
   int (*H5Pget_dxpl_mpio)(Hid, int*);
+  int (*H5Pset_dxpl_mpio_collective_opt)(Hid, int);
   int (*H5Pset_fapl_mpio)(Hid, std::uintptr_t, std::uintptr_t);
   int (*H5Pset_coll_metadata_write)(Hid, bool);
   int (*H5Pget_coll_metadata_write)(Hid, bool*);
@@ -80,8 +87,9 @@ struct Hdf5Api {
 // nullptr where the provider lacks one of the functions that every HDF5 has.
 const Hdf5Api* hdf5_api(Provider& provider) noexcept;
 
-// The id of HDF5's file access class in this provider, -1 where it cannot be found.
-Hid file_access_class(Provider& provider) noexcept;
+// The id of a class of property lists in this provider, -1 where it cannot be found.
+enum class ListClass : std::uint8_t { kFileAccess, kDatasetCreate, kDatasetAccess };
+Hid list_class(Provider& provider, ListClass of) noexcept;
 
 // Runs probes that may fail without a trace in HDF5's error stack. Only after the program's
 // own call has succeeded: every HDF5 call clears the stack that a failed one left.

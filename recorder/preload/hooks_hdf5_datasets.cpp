@@ -4,10 +4,9 @@
 namespace iotune::recorder {
 namespace {
 
-void before(Provider& provider, HookState& hook, Hid location, const char* name, bool creating,
-            Hid& dcpl, Hid& dapl) noexcept {
+void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
   const OwnCode own;
-  g_advice.before_hdf5_dataset(provider, location, name, creating, dcpl, dapl, hook.open);
+  g_advice.before_hdf5_dataset(provider, call, hook.open);
 }
 
 void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
@@ -19,42 +18,50 @@ void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
 
 }  // namespace
 
-void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&, Hid&,
-                       Hid& dcpl) noexcept {
-  Hid no_list = 0;
-  before(provider, hook, loc, name, true, dcpl, no_list);
+void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid& type,
+                       Hid& space, Hid& dcpl) noexcept {
+  DatasetCall call{loc, type, space, name, true, false, dcpl, 0};
+  before(provider, hook, call);
+  dcpl = call.dcpl;
 }
 void after_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid) noexcept {
   after(provider, hook, dataset);
 }
-void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid&, Hid&,
-                       Hid&, Hid& dcpl, Hid& dapl) noexcept {
-  before(provider, hook, loc, name, true, dcpl, dapl);
+void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char*& name, Hid& type,
+                       Hid& space, Hid&, Hid& dcpl, Hid& dapl) noexcept {
+  DatasetCall call{loc, type, space, name, true, true, dcpl, dapl};
+  before(provider, hook, call);
+  dcpl = call.dcpl;
+  dapl = call.dapl;
 }
 void after_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid, Hid, Hid) noexcept {
   after(provider, hook, dataset);
 }
-void before_H5Dcreate_anon(Provider& provider, HookState& hook, Hid& loc, Hid&, Hid&, Hid& dcpl,
-                           Hid& dapl) noexcept {
-  before(provider, hook, loc, "", true, dcpl, dapl);
+void before_H5Dcreate_anon(Provider& provider, HookState& hook, Hid& loc, Hid& type, Hid& space,
+                           Hid& dcpl, Hid& dapl) noexcept {
+  DatasetCall call{loc, type, space, "", true, true, dcpl, dapl};
+  before(provider, hook, call);
+  dcpl = call.dcpl;
+  dapl = call.dapl;
 }
 void after_H5Dcreate_anon(Provider& provider, HookState& hook, Hid dataset, Hid, Hid, Hid, Hid,
                           Hid) noexcept {
   after(provider, hook, dataset);
 }
 void before_H5Dopen1(Provider& provider, HookState& hook, Hid& loc, const char*& name) noexcept {
-  Hid no_list = 0, no_other = 0;
-  before(provider, hook, loc, name, false, no_other, no_list);
+  DatasetCall call{loc, 0, 0, name, false, false, 0, 0};
+  before(provider, hook, call);
 }
 void after_H5Dopen1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*) noexcept {
   after(provider, hook, dataset);
 }
 void before_H5Dopen2(Provider& provider, HookState& hook, Hid& loc, const char*& name,
                      Hid& dapl) noexcept {
-  Hid no_list = 0;
-  before(provider, hook, loc, name, false, no_list, dapl);
+  DatasetCall call{loc, 0, 0, name, false, true, 0, dapl};
+  before(provider, hook, call);
+  dapl = call.dapl;
 }
 void after_H5Dopen2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*,
                     Hid) noexcept {

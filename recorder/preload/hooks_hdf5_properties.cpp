@@ -62,6 +62,17 @@ void after_H5Pset_cache(Provider& provider, int result, Hid fapl, int, std::size
   tell(provider, CallNumber::kH5Pset_cache,
        {fapl, static_cast<std::int64_t>(slots), static_cast<std::int64_t>(bytes), result});
 }
+void after_H5Pset_layout(Provider& provider, int result, Hid dcpl, int layout) noexcept {
+  tell(provider, CallNumber::kH5Pset_layout, {dcpl, layout, result});
+}
+void after_H5Pset_chunk(Provider& provider, int result, Hid dcpl, int rank,
+                        const std::uint64_t*) noexcept {
+  tell(provider, CallNumber::kH5Pset_chunk, {dcpl, rank, result});
+}
+void after_H5Pset_dxpl_mpio_collective_opt(Provider& provider, int result, Hid dxpl,
+                                           int option) noexcept {
+  tell(provider, CallNumber::kH5Pset_dxpl_mpio_collective_opt, {dxpl, option, result});
+}
 void after_H5Pset_chunk_cache(Provider& provider, int result, Hid dapl, std::size_t slots,
                               std::size_t bytes, double) noexcept {
   tell(provider, CallNumber::kH5Pset_chunk_cache,

@@ -76,9 +76,16 @@ std::int64_t transfer_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   return api.H5Pget_dxpl_mpio(dxpl, &mode) < 0 ? -1 : mode;
 }
 
-void extras(Provider& provider, const HookState& hook, RecordWriter& record, int result,
+void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {
+  const OwnCode own;
+  hook.object = object_of(provider, dataset);
+  g_advice.before_hdf5_transfer(provider, dataset, dxpl, hook.open);
+}
+
+void extras(Provider& provider, HookState& hook, RecordWriter& record, int result,
             Hid dataset, Hid mem_type, Hid file_space, Hid dxpl) noexcept {
   const OwnCode own;
+  g_advice.after_hdf5_transfer(provider, dataset, result, hook.open);
   const Hdf5Api* const api = hdf5_api(provider);
   record.number(hook.object);
   if (api == nullptr || result < 0) {
@@ -94,15 +101,13 @@ void extras(Provider& provider, const HookState& hook, RecordWriter& record, int
 
 }  // namespace
 
-void before_H5Dread(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid&,
+void before_H5Dread(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid& dxpl,
                     void*&) noexcept {
-  const OwnCode own;
-  hook.object = object_of(provider, dataset);
+  before(provider, hook, dataset, dxpl);
 }
-void before_H5Dwrite(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid&,
+void before_H5Dwrite(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid& dxpl,
                      void*&) noexcept {
-  const OwnCode own;
-  hook.object = object_of(provider, dataset);
+  before(provider, hook, dataset, dxpl);
 }
 void extras_H5Dread(Provider& provider, HookState& hook, RecordWriter& record, int result,
                     Hid dataset, Hid mem_type, Hid, Hid file_space, Hid dxpl, void*) noexcept {

@@ -68,10 +68,12 @@ def answer(path: Path, settings: str) -> int:
 class Seen:
     """What the program printed of its own file, and what the trace says of it."""
 
+    program = "ask_settings"
+
     def __init__(self, place: Place, *arguments: object, expect_trace: bool = True, **env: Any):
         place.trace.unlink(missing_ok=True)
-        done = place.mpi(2, place.bin / "ask_settings", *arguments, **env)
-        place.right(done, "ask_settings")
+        done = place.mpi(2, place.bin / self.program, *arguments, **env)
+        place.right(done, self.program)
         self.said = done.said()
         self.opens: list[dict[str, str]] = [{}]
         for line in done.out.decode().splitlines():
@@ -226,7 +228,86 @@ def database(place: Place) -> None:
     assert without.values == first.values and without.said == [], without.said
 
 
+DATASETS = """<Parameters><High_Level_IO_Library>
+  <chunk>128</chunk> <chunk VariableName="b">64</chunk> <chunk_cache>8388608</chunk_cache>
+  <dxpl_mpio_collective_opt>individual</dxpl_mpio_collective_opt>
+</High_Level_IO_Library></Parameters>"""
+
+
+class SeenDatasets(Seen):
+    program = "ask_datasets"
+
+    def verdicts(self, parameter: str) -> list[tuple[str, str]]:
+        """(verdict, reason) of each note."""
+        return [(v, reason) for p, v, _, reason in self.outcomes if p == parameter]
+
+
+def transfers(place: Place) -> tuple[int, int]:
+    """MPI-IO calls that HDF5 made for data: independent, collective."""
+    names = [c["name"] for c in place.calls() if c["name"].startswith("MPI_File_")]
+    independent = sum(names.count(f"MPI_File_{way}_at") for way in ("write", "read"))
+    return independent, sum(names.count(f"MPI_File_{way}_at_all") for way in ("write", "read"))
+
+
+def datasets(place: Place) -> None:
+    """Chunks, chunk caches and low-level transfers are set where they live, and only there."""
+    bare = SeenDatasets(place, "a.h5", preload=False)
+    recorded = SeenDatasets(place, "a.h5", IOTUNE_MODE="record")
+    assert recorded.opens == bare.opens, recorded.opens
+    _, collective = transfers(place)
+    assert collective >= 8, "HDF5 does not write collectively here: this proves nothing"
+    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, DATASETS))
+    created, opened = tuned.opens
+    assert (created["a.chunk"], created["b.chunk"]) == ("128", "64"), created
+    assert (opened["a.chunk"], opened["b.chunk"]) == ("128", "64"), opened
+    assert opened["a.chunk_cache"] == opened["b.chunk_cache"] == "8388608", opened
+    assert bare.opens[1]["a.chunk"] == "0" and bare.opens[1]["a.chunk_cache"] == "1048576"
+    # The data go out independently; what HDF5 tells the program stays "collective".
+    independent_now, collective_now = transfers(place)
+    assert collective_now < collective and independent_now >= 4, (independent_now, collective_now)
+    assert created["write.actual"] != "0" and opened["read.actual"] != "0", tuned.opens
+    assert [v for v, _ in tuned.verdicts("chunk")] == ["applied", "applied"], tuned.outcomes
+    # While ranks may write, HDF5 caches no chunks; read-only it does.
+    caches = tuned.verdicts("chunk_cache")
+    assert [v for v, _ in caches] == ["without effect"] * 2 + ["applied"] * 2, caches
+    assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
+    assert tuned.said == [], tuned.said
+    # Without chunks a cache has no effect, and that is what is said.
+    cache_only = DATASETS.replace("<chunk>128</chunk>", "").replace(
+        '<chunk VariableName="b">64</chunk>', "")  # fmt: skip
+    plain = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, cache_only))
+    reasons = plain.verdicts("chunk_cache")
+    assert {v for v, _ in reasons} == {"without effect"}, reasons
+    assert all("not chunked" in reason for _, reason in reasons), reasons
+
+
+def datasets_of_program(place: Place) -> None:
+    bare = SeenDatasets(place, "a.h5", "--own", "--own-opt", preload=False)
+    tuned = SeenDatasets(
+        place, "a.h5", "--own", "--own-opt", IOTUNE_CONFIG=config(place, DATASETS)
+    )
+    assert tuned.opens[0] == bare.opens[0], tuned.opens
+    assert tuned.opens[1]["b.chunk_cache"] == "4000", tuned.opens
+    refused = {v for v, _ in tuned.verdicts("chunk")}
+    assert refused == {"refused"}, tuned.outcomes
+    assert ("refused", "/group/b: the program set it itself") in tuned.verdicts("chunk_cache")
+    assert {v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")} == {"without effect"}
+
+
+def datasets_misfit(place: Place) -> None:
+    """A chunk that cannot be is refused with the reason, and the program runs as ever."""
+    bare = SeenDatasets(place, "a.h5", "--three", preload=False)
+    tuned = SeenDatasets(place, "a.h5", "--three", IOTUNE_CONFIG=config(place, DATASETS))
+    assert tuned.opens[0]["a.chunk"] == bare.opens[0]["a.chunk"] == "0", tuned.opens
+    assert all("number of dimensions" in why for _, why in tuned.verdicts("chunk"))
+    large = DATASETS.replace("128", "100000")
+    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, large))
+    assert (tuned.opens[0]["a.chunk"], tuned.opens[0]["b.chunk"]) == ("0", "64"), tuned.opens
+    assert ("refused", "/a: the chunk is larger than the dataset") in tuned.verdicts("chunk")
+
+
 if __name__ == "__main__":
     main({"hdf5": hdf5, "aligned": aligned, "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
-          "database": database})  # fmt: skip
+          "database": database, "datasets": datasets,
+          "datasets-of-program": datasets_of_program, "datasets-misfit": datasets_misfit})  # fmt: skip

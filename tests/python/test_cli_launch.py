@@ -155,6 +155,8 @@ def test_a_signal_is_passed_on(number: signal.Signals) -> None:
         ],
         stdout=subprocess.PIPE,
         start_new_session=True,
+        # A shell starts what it puts in the background with SIGINT ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     assert runner.stdout is not None
     assert runner.stdout.readline() == b"up\n"

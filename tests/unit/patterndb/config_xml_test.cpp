@@ -127,13 +127,38 @@ TEST_F(Xml, EntitiesAreNeverExpanded) {
 TEST_F(Xml, KnobsOfOtherMachinesAreNamed) {
   write_file(path_,
              "<Parameters><Parallel_File_System><IBM_lockless_io>1</IBM_lockless_io>"
-             "</Parallel_File_System><High_Level_IO_Library>"
-             "<chunk VariableName=\"x\">5</chunk></High_Level_IO_Library></Parameters>");
+             "</Parallel_File_System></Parameters>");
   Config config = must(read_config(path_, "/x.h5"));
   EXPECT_TRUE(config.settings.empty());
   EXPECT_EQ(config.notes, (std::vector<std::string>{
-                              "IBM_lockless_io (line 1) is not supported and left out",
-                              "chunk of one variable (line 1) is not supported and left out"}));
+                              "IBM_lockless_io (line 1) is not supported and left out"}));
+}
+
+TEST_F(Xml, SettingsOfOneVariable) {
+  write_file(path_,
+             "<Parameters><High_Level_IO_Library><chunk>7</chunk>"
+             "<chunk VariableName=\"/g/x y\">5</chunk>"
+             "<chunk VariableName=\"/g/x y\" FileName=\"x.h5\">6</chunk>"
+             "<chunk_cache VariableName=\"z\">4096</chunk_cache>"
+             "</High_Level_IO_Library></Parameters>");
+  Config config = must(read_config(path_, "/x.h5"));
+  EXPECT_EQ(config.settings.text(), "chunk=7");
+  ASSERT_EQ(config.of_variables.size(), 2u);
+  EXPECT_EQ(config.of_variables[0].variable, "/g/x y");
+  EXPECT_EQ(config.of_variables[0].value, "6");  // the file's own beats that of all files
+  EXPECT_EQ(config.of_variables[1].name, "chunk_cache");
+  EXPECT_EQ(must(read_config(path_, "/y.h5")).of_variables[0].value, "5");
+  const auto middle = [&](const std::string& leaves) {
+    write_file(path_, "<Parameters><High_Level_IO_Library>" + leaves +
+                          "</High_Level_IO_Library></Parameters>");
+    return read_config(path_, "/x.h5").error().text();
+  };
+  EXPECT_EQ(middle("<chunk VariableName=\"x\">5</chunk><chunk VariableName=\"x\">6</chunk>"),
+            path_ + ":1: chunk of 'x' is given twice");
+  EXPECT_EQ(middle("<chunk VariableName=\"\">5</chunk>"),
+            path_ + ":1: VariableName must have 1 to 127 bytes on one line");
+  EXPECT_EQ(middle("<alignment VariableName=\"x\">1,2</alignment>"),
+            path_ + ":1: <alignment> has no attribute 'VariableName'");
 }
 
 TEST_F(Xml, MissingLargeAndOddFiles) {

@@ -1,0 +1,142 @@
+#include "tuner/file_plan.h"
+
+#include <cstring>
+
+#include "patterndb/parameters.h"
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/spin_lock.h"
+#include "tuner/outcome_notes.h"
+
+namespace iotune::tuner {
+namespace {
+
+// Datasets of one file whose settings are written down: a file may have thousands.
+constexpr int kMostNotes = 32;
+
+constinit FilePlan* g_plans = nullptr;
+constinit int g_individual = 0;  // plans in the list that want it
+constinit recorder::SpinLock g_lock;
+
+bool is_for_datasets(const char* name) noexcept {
+  const Parameter* const parameter = find_parameter(name);
+  return parameter != nullptr && (parameter->layer == ParameterLayer::kDatasetAccess ||
+                                  parameter->layer == ParameterLayer::kDatasetCreation ||
+                                  parameter->layer == ParameterLayer::kDatasetTransfer);
+}
+
+// The lock is held.
+void take_out(std::uint32_t provider, std::int64_t file, FilePlan*& freed) noexcept {
+  for (FilePlan** link = &g_plans; *link != nullptr; link = &(*link)->next) {
+    FilePlan* const plan = *link;
+    if (plan->file != file || plan->provider != provider) continue;
+    __atomic_store_n(link, plan->next, __ATOMIC_RELAXED);
+    if (plan->individual_io) __atomic_fetch_sub(&g_individual, 1, __ATOMIC_RELAXED);
+    if (--plan->users == 0) freed = plan;
+    return;
+  }
+}
+
+}  // namespace
+
+bool concerns_datasets(const Decision& decision) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (is_for_datasets(decision.settings[i].name)) return true;
+  }
+  return false;
+}
+
+FilePlan* make_file_plan(const Decision& decision) noexcept {
+  auto* const plan = static_cast<FilePlan*>(recorder::private_memory(sizeof(FilePlan)));
+  if (plan == nullptr) return nullptr;
+  for (int i = 0; i < decision.count; ++i) {
+    if (is_for_datasets(decision.settings[i].name)) {
+      plan->decision.settings[plan->decision.count++] = decision.settings[i];
+    }
+  }
+  const char* const collective_opt = find_setting(decision, "dxpl_mpio_collective_opt");
+  plan->individual_io =
+      collective_opt != nullptr && std::strcmp(collective_opt, "individual") == 0;
+  plan->notes_left = kMostNotes;
+  plan->users = 1;
+  return plan;
+}
+
+void discard_file_plan(FilePlan* plan) noexcept {
+  if (plan != nullptr) recorder::unmap(plan, sizeof(FilePlan));
+}
+
+void keep_file_plan(const recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept {
+  FilePlan* replaced = nullptr;
+  {
+    const recorder::SpinGuard guard(g_lock);
+    take_out(hdf5.number, file, replaced);  // an id that was closed in a way that is not wrapped
+    plan->provider = hdf5.number;
+    plan->file = file;
+    plan->next = g_plans;
+    __atomic_store_n(&g_plans, plan, __ATOMIC_RELAXED);
+    if (plan->individual_io) __atomic_fetch_add(&g_individual, 1, __ATOMIC_RELAXED);
+  }
+  discard_file_plan(replaced);
+}
+
+void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept {
+  if (__atomic_load_n(&g_plans, __ATOMIC_RELAXED) == nullptr) return;
+  FilePlan* freed = nullptr;
+  {
+    const recorder::SpinGuard guard(g_lock);
+    take_out(hdf5.number, file, freed);
+  }
+  if (freed != nullptr && freed->notes && freed->individual_io &&
+      freed->individual_transfers == 0) {
+    note_setting(freed->path, "dxpl_mpio_collective_opt", "individual", "",
+                 Verdict::kWithoutEffect, "the file saw no collective transfer");
+  }
+  discard_file_plan(freed);
+}
+
+FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
+                         std::int64_t object) noexcept {
+  if (__atomic_load_n(&g_plans, __ATOMIC_RELAXED) == nullptr || api.H5Iget_file_id == nullptr) {
+    return nullptr;
+  }
+  std::int64_t file = -1;
+  {
+    const recorder::QuietProbes quiet(api);
+    file = api.H5Iget_file_id(object);
+    if (file >= 0) api.H5Idec_ref(file);
+  }
+  const recorder::SpinGuard guard(g_lock);
+  for (FilePlan* plan = g_plans; plan != nullptr && file >= 0; plan = plan->next) {
+    if (plan->file == file && plan->provider == hdf5.number) {
+      ++plan->users;
+      return plan;
+    }
+  }
+  return nullptr;
+}
+
+void release(FilePlan* plan) noexcept {
+  bool last = false;
+  {
+    const recorder::SpinGuard guard(g_lock);
+    last = --plan->users == 0;
+  }
+  if (last) discard_file_plan(plan);
+}
+
+void forget_plan_communicator(recorder::Word comm) noexcept {
+  const recorder::SpinGuard guard(g_lock);
+  for (FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
+    if (plan->comm == comm) __atomic_store_n(&plan->comm, 0, __ATOMIC_RELAXED);
+  }
+}
+
+bool any_individual_io() noexcept {
+  return __atomic_load_n(&g_individual, __ATOMIC_RELAXED) > 0;
+}
+
+void unlock_file_plans_after_fork() noexcept {
+  g_lock.unlock();
+}
+
+}  // namespace iotune::tuner

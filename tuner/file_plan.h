@@ -1,0 +1,52 @@
+// What a file's decision says of its datasets and transfers, kept while the file is open.
+#pragma once
+
+#include "recorder/preload/hdf5_api.h"
+#include "recorder/preload/mpi_api.h"
+#include "tuner/decision_block.h"
+
+namespace iotune::tuner {
+
+struct FilePlan {
+  FilePlan* next;
+  std::uint32_t provider;
+  std::int64_t file;
+  int users;  // the list and the calls that look at it
+  char path[4096];
+  bool mpio;
+  recorder::Word comm;  // of the ranks that opened the file; 0 once the program freed it
+  bool individual_io;   // collective transfers send their bytes independently
+  bool cache_set_by_program;  // H5Pset_cache on the file's list
+  bool notes;                 // this process writes down what became of each setting
+  int notes_left;
+  int individual_transfers;  // for which individual I/O was set
+  Decision decision;
+};
+
+// A plan for the settings of `decision` that concern datasets and transfers; nullptr without
+// memory. Made before the ranks vote, so that no rank is without one afterwards.
+FilePlan* make_file_plan(const Decision& decision) noexcept;
+void discard_file_plan(FilePlan* plan) noexcept;
+
+// True where one of the settings concerns datasets or transfers.
+bool concerns_datasets(const Decision& decision) noexcept;
+
+void keep_file_plan(const recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
+// At H5Fclose: also notes what no transfer came for.
+void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept;
+
+// The plan of the file that `object` (a file, group or dataset) belongs to, nullptr where it has
+// none. Given back with release. Calls HDF5 only where some open file has a plan.
+FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
+                         std::int64_t object) noexcept;
+void release(FilePlan* plan) noexcept;
+
+// The program has freed the communicator that `comm` was made of.
+void forget_plan_communicator(recorder::Word comm) noexcept;
+
+// True while some open file has `individual_io`.
+bool any_individual_io() noexcept;
+
+void unlock_file_plans_after_fork() noexcept;
+
+}  // namespace iotune::tuner

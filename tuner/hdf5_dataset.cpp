@@ -1,0 +1,333 @@
+#include "tuner/hdf5_dataset.h"
+
+#include "recorder/preload/short_text.h"
+#include "tuner/agreement.h"
+#include "tuner/file_plan.h"
+#include "tuner/outcome_notes.h"
+#include "tuner/program_settings.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::DatasetCall;
+using recorder::Hdf5Api;
+using recorder::Hid;
+using recorder::OpenState;
+using recorder::parse_decimal;
+using recorder::Provider;
+
+constexpr int kContiguousLayout = 1, kChunkedLayout = 2;  // H5D_CONTIGUOUS, H5D_CHUNKED
+constexpr unsigned kReadWrite = 1;                        // H5F_ACC_RDWR
+constexpr int kMaxDimensions = 32;
+// HDF5 advises a prime of about a hundred times the chunks that fit; this one serves caches up
+// to some hundred chunks.
+constexpr std::size_t kChunkSlots = 12421;
+constexpr double kOwnW0 = -1;  // H5D_CHUNK_CACHE_W0_DEFAULT: the file's
+constexpr std::uint64_t kLargestChunkBytes = 4294967295;
+
+// What one H5Dcreate or H5Dopen keeps from before to after, in OpenState.
+struct DatasetInProgress {
+  FilePlan* plan;
+  Hid tuned_dcpl, tuned_dapl;  // 0: none
+  const Setting* chunk;
+  const char* chunk_refused;
+  const Setting* cache;
+  const char* cache_refused;
+};
+static_assert(sizeof(DatasetInProgress) <= sizeof(OpenState));
+DatasetInProgress& in_progress(OpenState& state) noexcept {
+  return *reinterpret_cast<DatasetInProgress*>(state.words);
+}
+
+// What a transfer keeps: the plan, so that after knows there is something to take back.
+struct TransferInProgress {
+  FilePlan* plan;
+  Hid dxpl;
+};
+TransferInProgress& transfer_of(OpenState& state) noexcept {
+  return *reinterpret_cast<TransferInProgress*>(state.words);
+}
+
+bool ends_with_name(const char* path, const char* name) noexcept {
+  if (std::strcmp(path, name) == 0) return true;
+  const char* const slash = std::strrchr(path, '/');
+  return slash != nullptr && std::strcmp(slash + 1, name) == 0;
+}
+
+// The setting that holds for that dataset: one that names it beats one for all.
+const Setting* find_for(const Decision& decision, const char* parameter,
+                        const char* dataset) noexcept {
+  const Setting* found = nullptr;
+  for (int i = 0; i < decision.count; ++i) {
+    const Setting& setting = decision.settings[i];
+    if (std::strcmp(setting.name, parameter) != 0) continue;
+    if (setting.dataset[0] == '\0') {
+      if (found == nullptr) found = &setting;
+    } else if (dataset[0] != '\0' && ends_with_name(dataset, setting.dataset)) {
+      found = &setting;
+    }
+  }
+  return found;
+}
+
+int parse_list(const char* text, std::uint64_t (&numbers)[kMaxDimensions]) noexcept {
+  int n = 0;
+  while (n < kMaxDimensions) {
+    numbers[n++] = parse_decimal(text);
+    text = std::strchr(text, ',');
+    if (text == nullptr) break;
+    ++text;
+  }
+  return n;
+}
+
+const char* why_no_chunk(const Provider& hdf5, const Hdf5Api& api, const DatasetCall& call,
+                         const Setting& setting) noexcept {
+  if (!call.creating) return "the dataset exists: its layout is fixed";
+  if (call.dcpl != 0) {
+    const bool own = (settings_of(hdf5, call.dcpl).set_by_program & kSetLayout) != 0;
+    if (own || api.H5Pget_layout(call.dcpl) != kContiguousLayout ||
+        api.H5Pget_external_count(call.dcpl) != 0) {
+      return "the program set a layout itself";
+    }
+  }
+  std::uint64_t chunk[kMaxDimensions], dims[kMaxDimensions], most[kMaxDimensions];
+  const int n = parse_list(setting.value, chunk);
+  if (api.H5Sget_simple_extent_ndims(call.space) != n) {
+    return "the dataset has another number of dimensions";
+  }
+  api.H5Sget_simple_extent_dims(call.space, dims, most);
+  std::uint64_t bytes = api.H5Tget_size(call.type);
+  for (int i = 0; i < n; ++i) {
+    if (chunk[i] > most[i]) return "the chunk is larger than the dataset";
+    if (bytes == 0 || chunk[i] > kLargestChunkBytes / bytes) return "the chunk has 4 GiB or more";
+    bytes *= chunk[i];
+  }
+  return nullptr;
+}
+
+// A list to set properties on: a copy of the program's, or a fresh one for H5P_DEFAULT.
+Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given, recorder::ListClass of) noexcept {
+  if (given != 0) return api.H5Pcopy(given);
+  const Hid list_class = recorder::list_class(hdf5, of);
+  return list_class < 0 ? -1 : api.H5Pcreate(list_class);
+}
+
+// Every rank of the file comes here, because H5Dcreate is collective: a rank that cannot set
+// what the others set would give the dataset another layout there.
+void set_chunk(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
+               DatasetInProgress& at) noexcept {
+  at.chunk_refused = why_no_chunk(hdf5, api, call, *at.chunk);
+  std::uint64_t chunk[kMaxDimensions];
+  const int n = parse_list(at.chunk->value, chunk);
+  Hid list = -1;
+  if (at.chunk_refused == nullptr) {
+    list = own_list(hdf5, api, call.dcpl, recorder::ListClass::kDatasetCreate);
+    if (list >= 0 && api.H5Pset_chunk(list, n, chunk) < 0) {
+      api.H5Pclose(list);
+      list = -1;
+    }
+  }
+  if (at.plan->mpio) {
+    const recorder::Word comm = __atomic_load_n(&at.plan->comm, __ATOMIC_RELAXED);
+    Provider* const world = recorder::world_provider();
+    const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+    // The same on all ranks: a communicator is freed by all or by none.
+    const bool together = mpi != nullptr && comm != 0;
+    const std::uint64_t hash =
+        hash_text(kHashStart, at.chunk_refused == nullptr ? at.chunk->value : "");
+    if (!together || !all_agree(*mpi, comm, list >= 0 || at.chunk_refused != nullptr, hash)) {
+      if (list >= 0) api.H5Pclose(list);
+      list = -1;
+      if (at.chunk_refused == nullptr) at.chunk_refused = "the ranks could not agree on it";
+    }
+  }
+  if (list < 0) {
+    if (at.chunk_refused == nullptr) at.chunk_refused = "the property list could not be built";
+    return;
+  }
+  at.tuned_dcpl = list;
+  call.dcpl = list;
+}
+
+void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
+                     DatasetInProgress& at) noexcept {
+  const bool own =
+      call.dapl != 0 && (settings_of(hdf5, call.dapl).set_by_program & kSetChunkCache) != 0;
+  if (own || at.plan->cache_set_by_program) {
+    at.cache_refused = "the program set it itself";
+    return;
+  }
+  if (!call.takes_dapl) return;  // it has the file's
+  const Hid list = own_list(hdf5, api, call.dapl, recorder::ListClass::kDatasetAccess);
+  if (list >= 0 &&
+      api.H5Pset_chunk_cache(list, kChunkSlots, parse_decimal(at.cache->value), kOwnW0) >= 0) {
+    at.tuned_dapl = list;
+    call.dapl = list;
+    return;
+  }
+  if (list >= 0) api.H5Pclose(list);
+  at.cache_refused = "the property list could not be built";
+}
+
+struct DatasetFacts {
+  char name[512];
+  int layout, filters, chunk_dimensions;
+  std::uint64_t chunk[kMaxDimensions];
+  bool cache_known;
+  std::size_t cache_bytes;
+  unsigned intent;
+};
+
+void ask_dataset(const Hdf5Api& api, Hid dataset, Hid file, DatasetFacts& facts) noexcept {
+  facts = {};
+  const recorder::QuietProbes quiet(api);
+  api.H5Iget_name(dataset, facts.name, sizeof facts.name);
+  if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
+    facts.layout = api.H5Pget_layout(dcpl);
+    facts.filters = api.H5Pget_nfilters(dcpl);
+    if (facts.layout == kChunkedLayout) {
+      facts.chunk_dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, facts.chunk);
+    }
+    api.H5Pclose(dcpl);
+  }
+  if (const Hid dapl = api.H5Dget_access_plist(dataset); dapl >= 0) {
+    std::size_t slots = 0;
+    double w0 = 0;
+    facts.cache_known = api.H5Pget_chunk_cache(dapl, &slots, &facts.cache_bytes, &w0) >= 0;
+    api.H5Pclose(dapl);
+  }
+  if (api.H5Fget_intent != nullptr) api.H5Fget_intent(file, &facts.intent);
+}
+
+void note(FilePlan& plan, const DatasetFacts& facts, const Setting& setting, const char* got,
+          Verdict verdict, const char* reason) noexcept {
+  recorder::ShortText<640> text;
+  text << facts.name;
+  if (reason[0] != '\0') text << ": " << reason;
+  note_setting(plan.path, setting.name, setting.value, got, verdict, text.c_str());
+}
+
+void note_chunk(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
+  recorder::ShortText<256> got;
+  for (int i = 0; i < facts.chunk_dimensions; ++i) got << (i == 0 ? "" : ",") << facts.chunk[i];
+  if (at.chunk_refused != nullptr) {
+    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kRefused, at.chunk_refused);
+  } else if (std::strcmp(got.c_str(), at.chunk->value) != 0) {
+    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kWithoutEffect, "HDF5 kept another");
+  } else {
+    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kApplied, "");
+  }
+}
+
+void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
+  recorder::ShortText<32> got;
+  if (facts.cache_known) got << facts.cache_bytes;
+  Verdict verdict = Verdict::kApplied;
+  const char* reason = "";
+  if (at.cache_refused != nullptr) {
+    verdict = Verdict::kRefused;
+    reason = at.cache_refused;
+  } else if (facts.layout != kChunkedLayout) {
+    verdict = Verdict::kWithoutEffect;
+    reason = "the dataset is not chunked";
+  } else if (at.plan->mpio && (facts.intent & kReadWrite) != 0 && facts.filters == 0) {
+    verdict = Verdict::kWithoutEffect;
+    reason = "HDF5 caches no chunks that several ranks may write";
+  } else if (!facts.cache_known) {
+    verdict = Verdict::kUnverifiable;
+    reason = "the dataset's access list cannot be read";
+  } else if (std::strcmp(got.c_str(), at.cache->value) != 0) {
+    verdict = Verdict::kWithoutEffect;
+    reason = "HDF5 kept another value";
+  }
+  note(*at.plan, facts, *at.cache, got.c_str(), verdict, reason);
+}
+
+void note_individual_io(const Hdf5Api& api, const FilePlan& plan, Hid dxpl) noexcept {
+  static constexpr char kProperty[] = "mpio_collective_opt";  // HDF5 has no call that reads it
+  int value = -1;
+  const recorder::QuietProbes quiet(api);
+  const bool known = api.H5Pget(dxpl, kProperty, &value) >= 0;
+  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual",
+               value == 1 ? "individual" : "", !known       ? Verdict::kUnverifiable
+                                           : value == 1 ? Verdict::kApplied
+                                                        : Verdict::kWithoutEffect,
+               known ? "" : "the list cannot be read");
+}
+
+}  // namespace
+
+void before_hdf5_dataset(Provider& hdf5, DatasetCall& call, OpenState& state) noexcept {
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  DatasetInProgress& at = in_progress(state);
+  if (api == nullptr) return;
+  at.plan = find_file_plan(hdf5, *api, call.location);
+  if (at.plan == nullptr) return;
+  const char* const name = call.name == nullptr ? "" : call.name;
+  at.chunk = find_for(at.plan->decision, "chunk", name);
+  at.cache = find_for(at.plan->decision, "chunk_cache", name);
+  // The first of a dataset's two calls would else say of each open what creating said.
+  if (at.chunk != nullptr && !call.creating) at.chunk = nullptr;
+  const recorder::QuietProbes quiet(*api);
+  if (at.chunk != nullptr) set_chunk(hdf5, *api, call, at);
+  if (at.cache != nullptr) set_chunk_cache(hdf5, *api, call, at);
+}
+
+void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) noexcept {
+  DatasetInProgress& at = in_progress(state);
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (at.plan == nullptr || api == nullptr) return;
+  // What a failed call says belongs to the program: closing our lists would empty the stack.
+  const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
+  if (dataset >= 0 && at.plan->notes && (at.chunk != nullptr || at.cache != nullptr) &&
+      __atomic_fetch_sub(&at.plan->notes_left, 1, __ATOMIC_RELAXED) > 0) {
+    DatasetFacts facts;
+    ask_dataset(*api, dataset, at.plan->file, facts);
+    if (at.chunk != nullptr) note_chunk(at, facts);
+    if (at.cache != nullptr) note_chunk_cache(at, facts);
+  }
+  if (at.tuned_dcpl > 0) api->H5Pclose(at.tuned_dcpl);
+  if (at.tuned_dapl > 0) api->H5Pclose(at.tuned_dapl);
+  if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
+  release(at.plan);
+}
+
+// The program's own list is set for the time of its call, because HDF5 leaves in it what it
+// really did (H5Pget_mpio_actual_io_mode), which a copy would keep from the program.
+void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
+                          OpenState& state) noexcept {
+  constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
+  constexpr int kIndividual = 1;  // H5FD_MPIO_INDIVIDUAL_IO
+  if (dxpl == 0 || !any_individual_io()) return;
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr) return;
+  FilePlan* const plan = find_file_plan(hdf5, *api, dataset);
+  if (plan == nullptr) return;
+  int mode = 0;
+  const bool wanted =
+      plan->individual_io &&
+      (settings_of(hdf5, dxpl).set_by_program & kSetCollectiveOpt) == 0 &&
+      api->H5Pget_dxpl_mpio(dxpl, &mode) >= 0 && mode == kCollective;
+  if (wanted && api->H5Pset_dxpl_mpio_collective_opt(dxpl, kIndividual) >= 0) {
+    transfer_of(state) = {plan, dxpl};
+    if (__atomic_fetch_add(&plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0 && plan->notes) {
+      note_individual_io(*api, *plan, dxpl);
+    }
+  } else {
+    release(plan);
+  }
+}
+
+void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result, OpenState& state) noexcept {
+  constexpr int kCollectiveIo = 0;  // H5FD_MPIO_COLLECTIVE_IO, HDF5's default
+  const TransferInProgress at = transfer_of(state);
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (at.plan == nullptr || api == nullptr) return;
+  const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
+  api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, kCollectiveIo);
+  if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
+  release(at.plan);
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,18 @@
+// Settings at H5Dcreate and H5Dopen (chunk cache, chunk shape), and at H5Dread and H5Dwrite.
+#pragma once
+
+#include "recorder/preload/advice.h"
+
+namespace iotune::tuner {
+
+void before_hdf5_dataset(recorder::Provider& hdf5, recorder::DatasetCall& call,
+                         recorder::OpenState& state) noexcept;
+void after_hdf5_dataset(recorder::Provider& hdf5, std::int64_t dataset,
+                        recorder::OpenState& state) noexcept;
+
+void before_hdf5_transfer(recorder::Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
+                          recorder::OpenState& state) noexcept;
+void after_hdf5_transfer(recorder::Provider& hdf5, std::int64_t dataset, int result,
+                         recorder::OpenState& state) noexcept;
+
+}  // namespace iotune::tuner
