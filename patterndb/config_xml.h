@@ -16,7 +16,7 @@ struct VariableSetting {
 };
 
 struct Config {
-  Settings settings;               // that hold for the file asked about
+  Settings settings;  // that hold for the file asked about
   std::vector<VariableSetting> of_variables;
   std::vector<std::string> notes;  // leaves that H5Tuner knew and iotune leaves out
 };

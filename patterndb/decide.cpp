@@ -40,8 +40,7 @@ Decision from_config(const Question& question, const std::string& path) {
   decision.settings = config->settings;
   decision.of_variables = config->of_variables;
   const bool empty = decision.settings.empty() && decision.of_variables.empty();
-  decision.message = empty ? "no setting of " + path + " is for this file"
-                                               : "settings of " + path;
+  decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
   for (const std::string& note : config->notes) decision.message += "; " + note;
   return decision;
 }

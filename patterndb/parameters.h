@@ -17,10 +17,10 @@ enum class ParameterLayer : uint8_t {
 };
 
 enum class ParameterKind : uint8_t {
-  kBytes,   // one integer
-  kCount,   // one integer
-  kChoice,  // enable | disable | automatic
-  kSwitch,  // enable | disable
+  kBytes,         // one integer
+  kCount,         // one integer
+  kChoice,        // enable | disable | automatic
+  kSwitch,        // enable | disable
   kCollectiveIo,  // collective | individual
   kText,
   kPair,  // two integers: threshold,alignment

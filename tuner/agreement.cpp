@@ -1,11 +1,11 @@
 #include "tuner/agreement.h"
-#include "tuner/file_plan.h"
 
 #include <initializer_list>
 
 #include "patterndb/decision.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
+#include "tuner/file_plan.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {

@@ -54,8 +54,7 @@ FilePlan* make_file_plan(const Decision& decision) noexcept {
     }
   }
   const char* const collective_opt = find_setting(decision, "dxpl_mpio_collective_opt");
-  plan->individual_io =
-      collective_opt != nullptr && std::strcmp(collective_opt, "individual") == 0;
+  plan->individual_io = collective_opt != nullptr && std::strcmp(collective_opt, "individual") == 0;
   plan->notes_left = kMostNotes;
   plan->users = 1;
   return plan;
@@ -88,8 +87,8 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
   }
   if (freed != nullptr && freed->notes && freed->individual_io &&
       freed->individual_transfers == 0) {
-    note_setting(freed->path, "dxpl_mpio_collective_opt", "individual", "",
-                 Verdict::kWithoutEffect, "the file saw no collective transfer");
+    note_setting(freed->path, "dxpl_mpio_collective_opt", "individual", "", Verdict::kWithoutEffect,
+                 "the file saw no collective transfer");
   }
   discard_file_plan(freed);
 }

@@ -14,8 +14,8 @@ struct FilePlan {
   int users;  // the list and the calls that look at it
   char path[4096];
   bool mpio;
-  recorder::Word comm;  // of the ranks that opened the file; 0 once the program freed it
-  bool individual_io;   // collective transfers send their bytes independently
+  recorder::Word comm;        // of the ranks that opened the file; 0 once the program freed it
+  bool individual_io;         // collective transfers send their bytes independently
   bool cache_set_by_program;  // H5Pset_cache on the file's list
   bool notes;                 // this process writes down what became of each setting
   int notes_left;

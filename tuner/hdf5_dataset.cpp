@@ -249,10 +249,10 @@ void note_individual_io(const Hdf5Api& api, const FilePlan& plan, Hid dxpl) noex
   int value = -1;
   const recorder::QuietProbes quiet(api);
   const bool known = api.H5Pget(dxpl, kProperty, &value) >= 0;
-  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual",
-               value == 1 ? "individual" : "", !known       ? Verdict::kUnverifiable
-                                           : value == 1 ? Verdict::kApplied
-                                                        : Verdict::kWithoutEffect,
+  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual", value == 1 ? "individual" : "",
+               !known       ? Verdict::kUnverifiable
+               : value == 1 ? Verdict::kApplied
+                            : Verdict::kWithoutEffect,
                known ? "" : "the list cannot be read");
 }
 
@@ -305,10 +305,9 @@ void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxp
   FilePlan* const plan = find_file_plan(hdf5, *api, dataset);
   if (plan == nullptr) return;
   int mode = 0;
-  const bool wanted =
-      plan->individual_io &&
-      (settings_of(hdf5, dxpl).set_by_program & kSetCollectiveOpt) == 0 &&
-      api->H5Pget_dxpl_mpio(dxpl, &mode) >= 0 && mode == kCollective;
+  const bool wanted = plan->individual_io &&
+                      (settings_of(hdf5, dxpl).set_by_program & kSetCollectiveOpt) == 0 &&
+                      api->H5Pget_dxpl_mpio(dxpl, &mode) >= 0 && mode == kCollective;
   if (wanted && api->H5Pset_dxpl_mpio_collective_opt(dxpl, kIndividual) >= 0) {
     transfer_of(state) = {plan, dxpl};
     if (__atomic_fetch_add(&plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0 && plan->notes) {

@@ -30,7 +30,7 @@ struct OpenInProgress {
   HintPlan hints;
   ListSettings program;
   Hid given_fapl, tuned_fapl;
-  FilePlan* plan;  // nullptr: nothing concerns datasets
+  FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
   bool failed;  // a list could not be built: nothing was applied

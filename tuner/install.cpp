@@ -1,5 +1,6 @@
 // Fills recorder's slots: the one place where recorder and tuner are put together.
 #include "recorder/preload/advice.h"
+#include "recorder/preload/at_start.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/process_text.h"
 #include "tuner/agreement.h"
@@ -31,14 +32,14 @@ void trace_written(const char* trace) noexcept {
   if (recorder::hdf5_version()[0] != '\0') observe_trace(trace);
 }
 
-void follow_property(recorder::Provider& hdf5, recorder::CallNumber call,
-                     const std::int64_t* words, int count) noexcept {
+void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
+                     int count) noexcept {
   if (call == recorder::CallNumber::kH5Fclose) forget_file_plan(hdf5, words[0]);
   follow_property_call(hdf5, call, words, count);
 }
 
 // After recorder's constructor, which reads the configuration.
-__attribute__((constructor(65500))) void install() noexcept {
+IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   recorder::Advice& advice = recorder::g_advice;
   const Mode mode = recorder::configuration().mode;
   if (mode == Mode::kOff) return;

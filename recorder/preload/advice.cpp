@@ -1,8 +1,10 @@
 #include "recorder/preload/advice.h"
 
+#include "recorder/preload/at_start.h"
+
 namespace iotune::recorder {
 
-constinit Advice g_advice = {
+IOTUNE_START_DATA constinit Advice g_advice = {
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},
     .before_mpi_finalize = [](Provider&, const char*) {},

@@ -11,17 +11,20 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "recorder/preload/at_start.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 
 namespace iotune::recorder {
 namespace {
 
-constinit Configuration g_configuration;
-constinit bool g_quiet_rank = false;
+IOTUNE_START_DATA constinit Configuration g_configuration;
+IOTUNE_START_DATA constinit bool g_quiet_rank = false;
 
-// Programs may change their environment while we run: every value is copied once.
-constexpr std::size_t kTextBytes = 16384;
+// Programs may change their environment while we run: every value is copied once. What every
+// user's environment has goes into the small buffer, beside the other data of the start.
+constexpr std::size_t kHomeBytes = 192, kTextBytes = 16384;
+IOTUNE_START_DATA constinit char g_home[kHomeBytes] = {};
 constinit char g_texts[kTextBytes] = {};
 constinit std::size_t g_texts_used = 0;
 
@@ -36,8 +39,72 @@ const char* keep(const char* a, const char* b = "") noexcept {
   return to;
 }
 
-const char* keep_variable(const char* name) noexcept {
-  const char* const value = std::getenv(name);
+IOTUNE_START_CODE const char* keep_home(const char* home) noexcept {
+  static constexpr char kBelow[] = "/.local/state";
+  const std::size_t bytes = std::strlen(home);
+  if (bytes + sizeof kBelow > kHomeBytes) return keep(home, kBelow);
+  std::memcpy(g_home, home, bytes);
+  std::memcpy(g_home + bytes, kBelow, sizeof kBelow);
+  return g_home;
+}
+
+// The value where `entry` is "NAME=value".
+template <std::size_t N>
+const char* value_of(const char* entry, const char (&name)[N]) noexcept {
+  return std::strncmp(entry, name, N - 1) == 0 && entry[N - 1] == '=' ? entry + N : nullptr;
+}
+
+// What the environment says, gathered in one pass: most programs have a hundred variables.
+struct Variables {
+  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *include, *exclude, *state, *home;
+  bool other_rank;  // the launcher's variables name a rank that is not 0
+};
+
+IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) noexcept {
+  const auto take = [entry](const char*& to, const char* value) {
+    if (value != nullptr && to == nullptr) to = value;
+    return value != nullptr;
+  };
+  take(found.mode, value_of(entry, "IOTUNE_MODE")) ||
+      take(found.timing, value_of(entry, "IOTUNE_TIMING")) ||
+      take(found.verbose, value_of(entry, "IOTUNE_VERBOSE")) ||
+      take(found.trace, value_of(entry, "IOTUNE_TRACE")) ||
+      take(found.buffers, value_of(entry, "IOTUNE_BUFFER_DIR")) ||
+      take(found.limit, value_of(entry, "IOTUNE_BUFFER_LIMIT_MIB")) ||
+      take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
+      take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE"));
+}
+
+IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
+  const char* rank = nullptr;
+  switch (entry[0]) {
+    case 'I':
+      read_own_variable(entry, found);
+      return;
+    case 'H':
+      if (found.home == nullptr) found.home = value_of(entry, "HOME");
+      return;
+    case 'X':
+      if (found.state == nullptr) found.state = value_of(entry, "XDG_STATE_HOME");
+      return;
+    // Before MPI_Init only these tell the ranks apart.
+    case 'P':
+      rank = value_of(entry, "PMI_RANK");
+      if (rank == nullptr) rank = value_of(entry, "PMIX_RANK");
+      break;
+    case 'O':
+      rank = value_of(entry, "OMPI_COMM_WORLD_RANK");
+      break;
+    case 'S':
+      rank = value_of(entry, "SLURM_PROCID");
+      break;
+    default:
+      return;
+  }
+  if (rank != nullptr && *rank != '0' && *rank != '\0') found.other_rank = true;
+}
+
+const char* keep_if_any(const char* value) noexcept {
   return value == nullptr || *value == '\0' ? nullptr : keep(value);
 }
 
@@ -46,9 +113,9 @@ struct Identity {
   dev_t device;
   ino_t inode;
 };
-constinit Identity g_stderr = {};
+IOTUNE_START_DATA constinit Identity g_stderr = {};
 
-Identity identity_of_stderr() noexcept {
+IOTUNE_START_CODE Identity identity_of_stderr() noexcept {
   struct stat status {};
   constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
   if (raw::call(SYS_newfstatat, 2, raw::word(""), raw::word(&status), kEmptyPath) != 0) return {};
@@ -77,7 +144,7 @@ bool stderr_is_what_it_was() noexcept {
   return polled >= 0 && (ready.revents & (POLLERR | POLLNVAL)) == 0;
 }
 
-bool is_launcher_name() noexcept {
+IOTUNE_START_CODE bool is_launcher_name() noexcept {
   // The auxiliary vector has it without a system call.
   const auto* const path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (path == nullptr) return false;
@@ -95,8 +162,7 @@ bool is_launcher_name() noexcept {
   return false;
 }
 
-void read_mode() noexcept {
-  const char* const mode = std::getenv("IOTUNE_MODE");
+IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
   if (mode == nullptr || *mode == '\0' || std::strcmp(mode, "tune") == 0) {
     g_configuration.mode = Mode::kTune;
   } else if (std::strcmp(mode, "record") == 0) {
@@ -117,31 +183,32 @@ const Configuration& configuration() noexcept {
   return g_configuration;
 }
 
-void read_configuration() noexcept {
+IOTUNE_START_CODE void read_configuration() noexcept {
   g_stderr = identity_of_stderr();
-  const char* const timing = std::getenv("IOTUNE_TIMING");
-  g_configuration.time_every_call = timing != nullptr && std::strcmp(timing, "call") == 0;
-  g_configuration.verbose = std::getenv("IOTUNE_VERBOSE") != nullptr;
-  g_configuration.trace_path = keep_variable("IOTUNE_TRACE");
-  g_configuration.buffer_root = keep_variable("IOTUNE_BUFFER_DIR");
-  g_configuration.include = keep_variable("IOTUNE_INCLUDE");
-  g_configuration.exclude = keep_variable("IOTUNE_EXCLUDE");
-  g_configuration.state_home = keep_variable("XDG_STATE_HOME");
-  if (g_configuration.state_home == nullptr) {
-    const char* const home = std::getenv("HOME");
-    if (home != nullptr && *home == '/') g_configuration.state_home = keep(home, "/.local/state");
+  Variables found{};
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    read_variable(*entry, found);
   }
-  const char* const limit = std::getenv("IOTUNE_BUFFER_LIMIT_MIB");
-  if (limit != nullptr && parse_decimal(limit) > 0 && parse_decimal(limit) < (1u << 20)) {
-    g_configuration.buffer_limit_bytes = parse_decimal(limit) << 20;
+  g_configuration.time_every_call =
+      found.timing != nullptr && std::strcmp(found.timing, "call") == 0;
+  g_configuration.verbose = found.verbose != nullptr;
+  g_configuration.trace_path = keep_if_any(found.trace);
+  g_configuration.buffer_root = keep_if_any(found.buffers);
+  g_configuration.include = keep_if_any(found.include);
+  g_configuration.exclude = keep_if_any(found.exclude);
+  g_configuration.state_home = keep_if_any(found.state);
+  if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
+    g_configuration.state_home = keep_home(found.home);
+  }
+  if (found.limit != nullptr) {
+    const std::uint64_t limit_mib = parse_decimal(found.limit);
+    if (limit_mib > 0 && limit_mib < (1u << 20)) {
+      g_configuration.buffer_limit_bytes = limit_mib << 20;
+    }
   }
   g_configuration.is_launcher = is_launcher_name();
-  // Before MPI_Init only the launcher's variables tell the ranks apart.
-  for (const char* name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    const char* const rank = std::getenv(name);
-    if (rank != nullptr && *rank != '0' && *rank != '\0') g_quiet_rank = true;
-  }
-  read_mode();
+  g_quiet_rank = found.other_rank;
+  read_mode(found.mode);
 }
 
 void set_quiet_rank(bool quiet) noexcept {

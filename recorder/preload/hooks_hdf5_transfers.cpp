@@ -82,8 +82,8 @@ void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept
   g_advice.before_hdf5_transfer(provider, dataset, dxpl, hook.open);
 }
 
-void extras(Provider& provider, HookState& hook, RecordWriter& record, int result,
-            Hid dataset, Hid mem_type, Hid file_space, Hid dxpl) noexcept {
+void extras(Provider& provider, HookState& hook, RecordWriter& record, int result, Hid dataset,
+            Hid mem_type, Hid file_space, Hid dxpl) noexcept {
   const OwnCode own;
   g_advice.after_hdf5_transfer(provider, dataset, result, hook.open);
   const Hdf5Api* const api = hdf5_api(provider);

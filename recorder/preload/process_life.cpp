@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "recorder/preload/advice.h"
+#include "recorder/preload/at_start.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/mpi_api.h"
@@ -16,8 +17,8 @@
 
 namespace iotune::recorder {
 
-constinit bool g_recording = false;
-constinit long g_own_pid = 0;
+IOTUNE_START_DATA constinit bool g_recording = false;
+IOTUNE_START_DATA constinit long g_own_pid = 0;
 bool in_vfork_child() noexcept {
   return raw::getpid() != g_own_pid;
 }
@@ -41,13 +42,12 @@ void in_forked_child() noexcept {
 }
 
 // Before the tuner's constructor, which asks for the mode.
-__attribute__((constructor(65400))) void start() noexcept {
+IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
-  choose_tick_source();
   read_configuration();
   if (configuration().mode != Mode::kOff) {
-    set_run_id_if_launcher();
+    if (configuration().is_launcher) set_run_id_of_launcher();
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = !configuration().is_launcher;
   }
@@ -56,7 +56,7 @@ __attribute__((constructor(65400))) void start() noexcept {
 
 // Not to be relied on: exit_group, signals and abort never come here. What it does is only
 // sooner what the next iotune command would do.
-__attribute__((destructor)) void stop() noexcept {
+IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   // exit() called by a signal handler that interrupted our own code: its locks may be held.
   if (!g_recording || t_thread.ours != 0 || !buffer_exists()) return;
   const int kept = errno;

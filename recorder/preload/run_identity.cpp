@@ -109,8 +109,7 @@ std::uint64_t process_start_time(long pid) noexcept {
   return parse_decimal(at + 1);
 }
 
-void set_run_id_if_launcher() noexcept {
-  if (!configuration().is_launcher) return;
+void set_run_id_of_launcher() noexcept {
   // `iotune run` is the launcher's parent and has named the run already; any other inherited
   // id belongs to another run.
   const char* const owner = std::getenv("IOTUNE_RUN_OWNER");

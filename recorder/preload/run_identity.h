@@ -9,8 +9,8 @@ namespace iotune::recorder {
 // Start time of a process in clock ticks since boot (/proc/PID/stat, field 22); 0 if unknown.
 std::uint64_t process_start_time(long pid) noexcept;
 
-// In a recognised launcher: gives the run a new id for all ranks to inherit.
-void set_run_id_if_launcher() noexcept;
+// Only in a recognised launcher: gives the run a new id for all ranks to inherit.
+void set_run_id_of_launcher() noexcept;
 
 // The run's id: IOTUNE_RUN_ID, the batch system's job and step, a launcher's proxy as parent,
 // or this process alone. A child of fork keeps its parent's. Never empty; letters, digits, '.'

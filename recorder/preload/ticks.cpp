@@ -6,15 +6,29 @@
 
 namespace iotune::recorder {
 
-bool g_counter_is_steady = false;
+TickSource g_tick_source = TickSource::kUnknown;
 
-void choose_tick_source() noexcept {
+namespace {
+
+bool counter_is_steady() noexcept {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
-  g_counter_is_steady = __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+  return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
 #elif defined(__aarch64__)
-  g_counter_is_steady = true;  // the generic timer is constant by architecture
+  return true;  // the generic timer is constant by architecture
+#else
+  return false;
 #endif
+}
+
+}  // namespace
+
+std::uint64_t first_or_clock_ticks() noexcept {
+  if (g_tick_source == TickSource::kUnknown) {
+    // Threads that come here at once all find the same.
+    g_tick_source = counter_is_steady() ? TickSource::kCounter : TickSource::kClock;
+  }
+  return g_tick_source == TickSource::kCounter ? counter_now() : clock_ns(CLOCK_MONOTONIC);
 }
 
 ClockReading read_clocks() noexcept {

@@ -15,22 +15,30 @@ inline std::uint64_t clock_ns(clockid_t clock) noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Set once before the first stamp: false where the counter is not constant over frequency
-// changes and sleep states; stamps are then CLOCK_MONOTONIC nanoseconds.
-extern bool g_counter_is_steady;
-void choose_tick_source() noexcept;
+// Where the counter is not constant over frequency changes and sleep states, stamps are
+// CLOCK_MONOTONIC nanoseconds.
+enum class TickSource : std::uint8_t { kUnknown, kCounter, kClock };
+extern TickSource g_tick_source;
+
+inline std::uint64_t counter_now() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+  return 0;
+#endif
+}
+
+// The first stamp of the process chooses the source: asking the processor at the start of
+// every process would cost a virtual machine 2 µs.
+std::uint64_t first_or_clock_ticks() noexcept;
 
 inline std::uint64_t ticks_now() noexcept {
-#if defined(__x86_64__)
-  if (__builtin_expect(g_counter_is_steady, 1)) return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  if (__builtin_expect(g_counter_is_steady, 1)) {
-    std::uint64_t value;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-    return value;
-  }
-#endif
-  return clock_ns(CLOCK_MONOTONIC);
+  if (__builtin_expect(g_tick_source == TickSource::kCounter, 1)) return counter_now();
+  return first_or_clock_ticks();
 }
 
 // Nanoseconds = ticks * mult >> kTickShift, for spans up to about an hour at once per call of
