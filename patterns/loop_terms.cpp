@@ -1,5 +1,6 @@
 #include "patterns/loop_terms.h"
 
+#include "patterns/packed_columns.h"
 #include "patterns/tuple_bytes.h"
 
 namespace iotune::patterns {
@@ -19,6 +20,7 @@ class TreeReader {
     const std::uint8_t mode = in_.u8();
     if (in_.failed()) return false;
     if (mode == kModePlain) return plain(n);
+    if (mode == kModePacked) return packed(n);
     std::uint64_t first[kMaxDims];
     std::uint32_t rows = 0;
     std::uint32_t head = 0;
@@ -45,11 +47,22 @@ class TreeReader {
       for (unsigned j = 0; j < dims_; ++j) last[j] += static_cast<std::uint64_t>(in_.svarint());
       put(last, to);
     }
+    return !in_.failed() && add_all_atoms(n);
+  }
+
+  bool packed(std::uint32_t n) noexcept {
+    std::int64_t* to = nullptr;
+    if (n == 0 || dims_ == 0 || !take_values(std::size_t{n} * dims_, to)) return false;
+    read_packed(in_, n, dims_, reinterpret_cast<std::uint64_t*>(to));
+    return !in_.failed() && add_all_atoms(n);
+  }
+
+  bool add_all_atoms(std::uint32_t n) noexcept {
     Term term;
     term.rows = term.count = n;
     term.values = build_ ? values_.data() : nullptr;
     std::uint32_t index = 0;
-    return !in_.failed() && add(term, index);
+    return add(term, index);
   }
 
   // Reads `parts` terms (or as many as make up `most_rows`). `place` holds the

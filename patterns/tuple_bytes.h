@@ -11,6 +11,7 @@ namespace iotune::patterns {
 
 inline constexpr std::uint8_t kModePlain = 0;
 inline constexpr std::uint8_t kModeTerms = 1;
+inline constexpr std::uint8_t kModePacked = 2;
 
 // How many definitions back a reference may point. Both sides keep that many, so
 // that a decoder needs no memory that grows with the input.

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "patterns/packed_columns.h"
 #include "patterns/tuple_bytes.h"
 #include "patterns/tuple_loops.h"
 
@@ -218,6 +219,8 @@ bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
   auto* tuples = reinterpret_cast<std::uint64_t*>(out.data());
   if (mode == kModePlain) {
     read_plain(in, n, dims, tuples);
+  } else if (mode == kModePacked) {
+    read_packed(in, n, dims, tuples);
   } else if (mode != kModeTerms || n == 0 || dims == 0 ||
              !TermReader(in, tuples, dims).read(static_cast<std::uint32_t>(n))) {
     in.fail();

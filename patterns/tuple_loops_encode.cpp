@@ -1,6 +1,8 @@
 #include <cstdint>
+#include <initializer_list>
 
 #include "patterns/loop_finder.h"
+#include "patterns/packed_columns.h"
 #include "patterns/tuple_bytes.h"
 #include "patterns/tuple_loops.h"
 
@@ -204,6 +206,20 @@ bool in_range(std::span<const std::int64_t> values, std::size_t n, unsigned dims
   return n <= kMaxTuples && dims <= kMaxDims && values.size() >= n * dims;
 }
 
+// Looks for loops in two samples of a long sequence: where neither has any, looking through
+// all of it would only take time.
+bool has_loops(const std::uint64_t* words, std::size_t n, unsigned dims,
+               std::span<std::byte> scratch, unsigned max_body_terms) noexcept {
+  constexpr std::size_t kSample = 512;
+  if (n < 4 * kSample) return true;
+  for (const std::size_t begin : {std::size_t{0}, n / 2}) {
+    LoopFinder found(words + begin * dims, kSample, dims, scratch, max_body_terms);
+    found.run();
+    if (found.term_count() < kSample - kSample / 8) return true;
+  }
+  return false;
+}
+
 void write_plain(const std::int64_t* values, std::size_t n, unsigned dims,
                  ByteWriter& out) noexcept {
   for (std::size_t i = 0; i < n * dims; ++i) {
@@ -234,24 +250,38 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
                    const EncodeOptions& options) noexcept {
   if (!in_range(values, n, dims) || out.overflowed()) return false;
   if (scratch.size() < scratch_bytes(n, dims)) return false;
+  if (n == 0 || dims == 0) {
+    out.u8(kModePlain);
+    return !out.overflowed();
+  }
   const ByteWriter::Mark start = out.mark();
   const std::size_t used = out.bytes_used();
-  if (n != 0 && dims != 0) {
-    const auto* words = reinterpret_cast<const std::uint64_t*>(values.data());
+  const auto* words = reinterpret_cast<const std::uint64_t*>(values.data());
+  std::size_t best_bytes = SIZE_MAX;
+  if (has_loops(words, n, dims, scratch, options.max_body_terms)) {
     LoopFinder found(words, n, dims, scratch, options.max_body_terms);
     found.run();
     out.u8(kModeTerms);
     TermWriter(words, dims, found, out).write();
-    // The plain form has a byte or more per value, so that it need not be
-    // measured where something was found.
     if (!out.overflowed()) {
-      const std::size_t bytes = out.bytes_used() - used;
-      if (bytes <= n * dims || bytes <= 1 + plain_bytes(values, n, dims)) return true;
+      best_bytes = out.bytes_used() - used - 1;
+      // The other forms have about a bit a tuple at least, so that they need not be measured
+      // where much was found.
+      if (best_bytes * 8 <= n) return true;
     }
-    out.rewind(start);
   }
-  out.u8(kModePlain);
-  write_plain(values.data(), n, dims, out);
+  PackedColumn columns[kMaxDims];
+  const std::size_t packed = packed_bytes(values.data(), n, dims, columns);
+  const std::size_t plain = plain_bytes(values, n, dims);
+  if (best_bytes <= packed && best_bytes <= plain) return true;
+  out.rewind(start);
+  if (packed < plain) {
+    out.u8(kModePacked);
+    write_packed(values.data(), n, dims, columns, out);
+  } else {
+    out.u8(kModePlain);
+    write_plain(values.data(), n, dims, out);
+  }
   if (!out.overflowed()) return true;
   out.rewind(start);
   return false;

@@ -1,0 +1,157 @@
+#include "patterns/packed_columns.h"
+
+#include <bit>
+#include <cstring>
+
+namespace iotune::patterns {
+namespace {
+
+std::uint64_t greatest_divisor(std::uint64_t a, std::uint64_t b) noexcept {
+  while (b != 0) {
+    const std::uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// Divides by a fixed number what it divides: an odd number has an inverse modulo 2^64, and only
+// multiples of it come out small. A division takes ten times as long.
+class Divider {
+ public:
+  explicit Divider(std::uint64_t unit) noexcept
+      : shift_(static_cast<unsigned>(std::countr_zero(unit))),
+        mask_((std::uint64_t{1} << shift_) - 1),
+        odd_(unit >> shift_),
+        inverse_(odd_),
+        most_(UINT64_MAX / odd_) {
+    // Newton's iteration doubles the good bits, of which an odd number has three to begin with.
+    for (int i = 0; i < 5; ++i) inverse_ *= 2 - odd_ * inverse_;
+  }
+  bool divides(std::uint64_t value) const noexcept {
+    return (value & mask_) == 0 && quotient(value) <= most_;
+  }
+  std::uint64_t quotient(std::uint64_t value) const noexcept {
+    return (value >> shift_) * inverse_;
+  }
+
+ private:
+  unsigned shift_;
+  std::uint64_t mask_, odd_, inverse_, most_;
+};
+
+std::size_t column_bytes(std::size_t n, unsigned width) noexcept {
+  return (n * width + 7) / 8;
+}
+
+// Numbers of `width` bits, the first in the lowest bits of the first byte.
+class BitWriter {
+ public:
+  explicit BitWriter(ByteWriter& out) noexcept : out_(out) {}
+  void put(std::uint64_t value, unsigned width) noexcept {
+    word_ |= value << used_;
+    const unsigned free = 64 - used_;
+    if (width < free) {
+      used_ += width;
+      return;
+    }
+    out_.u64le(word_);
+    word_ = free == 64 ? 0 : value >> free;
+    used_ = width - free;
+  }
+  void end() noexcept {
+    for (; used_ > 0; used_ = used_ > 8 ? used_ - 8 : 0) {
+      out_.u8(static_cast<std::uint8_t>(word_));
+      word_ >>= 8;
+    }
+  }
+
+ private:
+  ByteWriter& out_;
+  std::uint64_t word_ = 0;
+  unsigned used_ = 0;
+};
+
+std::uint64_t bits_at(const std::byte* bytes, std::size_t size, std::size_t bit,
+                      unsigned width) noexcept {
+  const std::size_t byte = bit / 8;
+  const unsigned skip = bit % 8;
+  std::uint64_t low = 0;
+  std::memcpy(&low, bytes + byte, size - byte < 8 ? size - byte : 8);
+  std::uint64_t value = low >> skip;
+  if (skip + width > 64) {
+    value |= std::to_integer<std::uint64_t>(bytes[byte + 8]) << (64 - skip);
+  }
+  return width == 64 ? value : value & ((std::uint64_t{1} << width) - 1);
+}
+
+}  // namespace
+
+PackedColumn measure_column(const std::int64_t* values, std::size_t n, unsigned dims,
+                            unsigned column) noexcept {
+  std::int64_t least = values[column], largest = least;
+  for (std::size_t i = 1; i < n; ++i) {
+    const std::int64_t value = values[i * dims + column];
+    least = value < least ? value : least;
+    largest = value > largest ? value : largest;
+  }
+  const auto base = static_cast<std::uint64_t>(least);
+  const std::uint64_t range = static_cast<std::uint64_t>(largest) - base;
+  if (range == 0) return {base, 1, 0};
+  std::uint64_t unit = range;
+  Divider divider(unit);
+  for (std::size_t i = 0; i < n && unit > 1; ++i) {
+    const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims + column]) - base;
+    if (divider.divides(value)) continue;
+    unit = greatest_divisor(unit, value);
+    divider = Divider(unit);
+  }
+  return {base, unit, static_cast<unsigned>(std::bit_width(range / unit))};
+}
+
+std::size_t packed_bytes(const std::int64_t* values, std::size_t n, unsigned dims,
+                         PackedColumn* columns) noexcept {
+  std::size_t bytes = 0;
+  for (unsigned j = 0; j < dims; ++j) {
+    const PackedColumn& column = columns[j] = measure_column(values, n, dims, j);
+    bytes += varint_bytes(zigzag(static_cast<std::int64_t>(column.base))) + 1 +
+             (column.width == 0 ? 0 : varint_bytes(column.unit)) + column_bytes(n, column.width);
+  }
+  return bytes;
+}
+
+void write_packed(const std::int64_t* values, std::size_t n, unsigned dims,
+                  const PackedColumn* columns, ByteWriter& out) noexcept {
+  for (unsigned j = 0; j < dims; ++j) {
+    const PackedColumn& column = columns[j];
+    out.svarint(static_cast<std::int64_t>(column.base));
+    out.u8(static_cast<std::uint8_t>(column.width));
+    if (column.width == 0) continue;
+    out.varint(column.unit);
+    const Divider divider(column.unit);
+    BitWriter bits(out);
+    for (std::size_t i = 0; i < n && !out.overflowed(); ++i) {
+      const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims + j]) - column.base;
+      bits.put(divider.quotient(value), column.width);
+    }
+    bits.end();
+  }
+}
+
+void read_packed(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) noexcept {
+  for (unsigned j = 0; j < dims; ++j) {
+    const auto base = static_cast<std::uint64_t>(in.svarint());
+    const unsigned width = in.u8();
+    if (in.failed() || width > 64) return in.fail();
+    const std::uint64_t unit = width == 0 ? 0 : in.varint();
+    const std::span<const std::byte> bytes = in.take(column_bytes(n, width));
+    if (in.failed()) return;
+    if (tuples == nullptr) continue;
+    for (std::size_t i = 0; i < n; ++i) {
+      tuples[i * dims + j] =
+          width == 0 ? base : base + unit * bits_at(bytes.data(), bytes.size(), i * width, width);
+    }
+  }
+}
+
+}  // namespace iotune::patterns

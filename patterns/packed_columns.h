@@ -1,0 +1,35 @@
+// Columns of tuples as numbers of a fixed width each: what has no pattern but a narrow range or
+// a common divisor takes little more than its entropy. Internal to patterns/; the bytes are
+// described in README.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "patterns/bytes.h"
+#include "patterns/tuple_loops.h"
+
+namespace iotune::patterns {
+
+// value = base + unit * k, with k in `width` bits. Modulo 2^64.
+struct PackedColumn {
+  std::uint64_t base, unit;
+  unsigned width;  // 0..64; 0: constant
+};
+
+// The column of values[n][dims] that is packed best; n > 0.
+PackedColumn measure_column(const std::int64_t* values, std::size_t n, unsigned dims,
+                            unsigned column) noexcept;
+
+// Bytes of n packed tuples, `columns[dims]` filled.
+std::size_t packed_bytes(const std::int64_t* values, std::size_t n, unsigned dims,
+                         PackedColumn* columns) noexcept;
+
+void write_packed(const std::int64_t* values, std::size_t n, unsigned dims,
+                  const PackedColumn* columns, ByteWriter& out) noexcept;
+
+// Fills tuples[n][dims], or only passes over the bytes where `tuples` is nullptr. `in` fails on
+// damage.
+void read_packed(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) noexcept;
+
+}  // namespace iotune::patterns
