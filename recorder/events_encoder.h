@@ -20,10 +20,8 @@ struct EventsRequest {
   unsigned rate_shift = 0;
   std::uint32_t thread = 0;
   std::uint32_t epoch = 0;
-  // Control calls have exact times always. Of the others all, or as many of the first ones as
-  // *exact_budget says, which is lowered by that many when the batch is written; nullptr is 0.
+  // Calls that are marked exact have times of their own; here all that have a record.
   bool every_time_exact = false;
-  std::uint32_t* exact_budget = nullptr;
   // Where not nullptr: receives the number of calls written.
   std::size_t* calls = nullptr;
   // At least scratch_bytes_needed(records.size()), aligned to 8.
@@ -36,12 +34,12 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept;
 // No payload of that many bytes of records is longer.
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept;
 
-// Records before the end or the first that is not one.
-std::size_t count_records(std::span<const std::byte> records) noexcept;
+// Calls of the records before the end or the first that is not one.
+std::size_t count_calls(std::span<const std::byte> records) noexcept;
 
 // Appends the payload to `payload`, without block head and padding. Records behind the first
-// damaged one are left out. False, with `payload` and the budget as they were, where there is
-// no whole record or not enough room in payload or scratch.
+// damaged one are left out. False, with `payload` as it was, where there is no call or not enough
+// room in payload or scratch.
 bool encode_events(const EventsRequest& request, patterns::ByteWriter& payload) noexcept;
 
 }  // namespace iotune::recorder

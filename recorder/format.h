@@ -6,7 +6,7 @@
 
 namespace iotune::recorder {
 
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 
 inline constexpr char kTraceMagic[] = "IOTUNE-TRACE";  // 12 bytes without the NUL
 inline constexpr std::size_t kTraceHeadBytes = 16;
@@ -23,6 +23,8 @@ inline constexpr std::uint64_t kLayerMask = 0x0f;
 
 inline constexpr std::size_t kRingHeadBytes = 64;
 inline constexpr std::size_t kRecordHeadBytes = 32;
+// Byte 7 of a record.
+inline constexpr std::uint8_t kControlRecord = 1, kExactRecord = 2;
 
 inline constexpr std::size_t kBufferHeadBytes = 8192;
 inline constexpr std::size_t kSegmentTableOffset = 128;

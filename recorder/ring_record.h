@@ -11,6 +11,28 @@
 
 namespace iotune::recorder {
 
+// Calls that went on as the last `period` records of the ring did, counted (FORMAT.md, "Repeat in
+// a ring"). Leaf i follows the i-th of those records.
+struct RepeatHead {
+  std::uint32_t bytes;
+  std::uint16_t function;  // kRepeatFunction
+  std::uint8_t layers, period;
+  std::uint64_t calls, zero, counts;
+};
+struct RepeatLeaf {
+  std::int64_t stride[3];
+  std::uint64_t sum_ticks, least_ticks, largest_ticks, last_end_ticks;
+};
+static_assert(sizeof(RepeatHead) == kRecordHeadBytes && sizeof(RepeatLeaf) == 56);
+
+inline constexpr std::uint16_t kRepeatFunction = 0xffff;
+inline constexpr unsigned kMostLeaves = 8;
+// In all of a ring: who reads a trace needs bounded memory for each block.
+inline constexpr std::uint32_t kMostRepeatedCalls = 1u << 20;
+constexpr std::size_t repeat_bytes(std::size_t leaves) noexcept {
+  return kRecordHeadBytes + leaves * sizeof(RepeatLeaf);
+}
+
 static_assert(std::endian::native == std::endian::little, "rings are read as they lie in memory");
 
 // A view: the bytes must outlive it. Loads by memcpy, because a buffer of a dead process may
@@ -29,13 +51,25 @@ class RingRecord {
     std::memcpy(&text_bytes_, at_ + 28, 4);
     return size_ % 8 == 0 && size_ <= bytes.size() && text_bytes_ <= size_ &&
            kRecordHeadBytes + 8 * (std::size_t{keys_} + numbers_) + text_bytes_ <= size_ &&
-           function_ < functions;
+           (function_ < functions || is_sound_repeat());
+  }
+
+  bool is_repeat() const noexcept { return function_ == kRepeatFunction; }
+  // Of a repeat: its leaves, and how many calls it stands for.
+  unsigned period() const noexcept { return std::to_integer<unsigned>(at_[7]); }
+  std::uint64_t repeated_calls() const noexcept { return word(offsetof(RepeatHead, calls)); }
+  RepeatLeaf leaf(unsigned index) const noexcept {
+    RepeatLeaf leaf;
+    std::memcpy(&leaf, at_ + repeat_bytes(index), sizeof leaf);
+    return leaf;
   }
 
   std::size_t size() const noexcept { return size_; }
   std::uint16_t function() const noexcept { return function_; }
   std::uint8_t layers() const noexcept { return std::to_integer<std::uint8_t>(at_[6]); }
-  bool control() const noexcept { return at_[7] != std::byte{0}; }
+  bool control() const noexcept { return (at_[7] & std::byte{1}) != std::byte{0}; }
+  // Its own times are kept, not only its stream's.
+  bool exact() const noexcept { return at_[7] != std::byte{0}; }
   std::uint64_t start_ticks() const noexcept { return word(8); }
   std::uint64_t duration_ticks() const noexcept { return word(16); }
   std::uint16_t keys() const noexcept { return keys_; }
@@ -47,6 +81,10 @@ class RingRecord {
   }
 
  private:
+  bool is_sound_repeat() const noexcept {
+    return is_repeat() && period() > 0 && period() <= kMostLeaves &&
+           size_ == repeat_bytes(period());
+  }
   std::uint64_t word(std::size_t offset) const noexcept {
     std::uint64_t value;
     std::memcpy(&value, at_ + offset, 8);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -11,32 +12,73 @@
 namespace iotune::recorder {
 namespace {
 
+// Makes the call in the POSIX layer. False where it is not to be recorded.
+template <typename Call>
+__attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
+                                                 std::uint64_t& duration,
+                                                 std::uint8_t& layers) noexcept {
+  constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
+  ThreadState& thread = t_thread;
+  layers = thread.layers;
+  if (!g_recording || thread.ours != 0 || (layers & kBit) != 0) {
+    result = call();
+    return false;
+  }
+  thread.layers = static_cast<std::uint8_t>(layers | kBit);
+  start = ticks_now();
+  result = call();
+  duration = ticks_now() - start;
+  thread.layers = layers;
+  return true;
+}
+
+__attribute__((always_inline)) inline void record(const TransferCall& call, std::uint64_t start,
+                                                  std::uint64_t duration) noexcept {
+  ThreadState& thread = t_thread;
+  if (Ring* const ring = thread.ring; ring != nullptr) {
+    // A signal handler's calls must not come between. No function of libc is called here, so
+    // that errno is as the call left it.
+    thread.ours = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const bool counted = ring->cursor.count(call, start, duration, *ring);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread.ours = 0;
+    if (counted) return;
+  }
+  record_transfer(call, start, duration);
+}
+
+constexpr std::uint64_t head_of(CallNumber number, std::uint8_t layers) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::uint16_t>(number)) |
+         static_cast<std::uint64_t>(layers) << 16;
+}
+
 // At the offset that the program names.
 template <typename Call>
-ssize_t positioned(CallNumber number, int fd, std::int64_t size, std::int64_t offset,
-                   Call call) noexcept {
+__attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int fd,
+                                                         std::int64_t size, std::int64_t offset,
+                                                         Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const ssize_t result = call();
-  scope.stop();
-  record_transfer(scope, number, {fd, file}, {size, offset, result});
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) return result;
+  record({head_of(number, layers), {fd, file}, {size, offset, result}}, start, duration);
   return result;
 }
 
 // At the descriptor's own position, which other processes may share: the kernel is asked
 // after the call (O_APPEND moves it during the call).
 template <typename Call>
-ssize_t at_position(CallNumber number, int fd, std::int64_t size, Call call) noexcept {
+__attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
+                                                          std::int64_t size, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const ssize_t result = call();
-  scope.stop();
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) return result;
   const long after = raw::lseek(fd, 0, SEEK_CUR);
   constexpr long kIsPipe = -29;  // ESPIPE
   if (after == kIsPipe) {
@@ -45,7 +87,7 @@ ssize_t at_position(CallNumber number, int fd, std::int64_t size, Call call) noe
     return result;
   }
   const std::int64_t offset = after < 0 ? -1 : after - (result > 0 ? result : 0);
-  record_transfer(scope, number, {fd, file}, {size, result, offset});
+  record({head_of(number, layers), {fd, file}, {size, result, offset}}, start, duration);
   return result;
 }
 

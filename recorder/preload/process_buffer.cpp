@@ -18,7 +18,7 @@
 namespace iotune::recorder {
 namespace {
 
-// Transfers of a process whose times are kept one by one before times are kept per pattern.
+// Transfers of a thread whose times are kept one by one before times are kept per pattern.
 constexpr std::uint32_t kExactTransfers = 256;
 
 struct Buffer {
@@ -30,7 +30,6 @@ struct Buffer {
   std::size_t scratch_bytes = 0;
   ClockReading first = {};
   TickRate rate = {};
-  std::uint32_t exact_budget = kExactTransfers;
   std::uint64_t calls = 0;
   std::uint64_t early_dropped = 0;
   std::uint64_t joined_at = 0;  // bytes in all block segments when joined; 0: never
@@ -77,8 +76,9 @@ bool have_scratch() noexcept {
   return g_buffer.scratch != nullptr;
 }
 
-// Writes the records as an EVENTS block. False: no room, they are counted as dropped.
-bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t thread) noexcept {
+// Writes the records as an EVENTS block. `calls`: how many they are. False: no room.
+bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t thread,
+                   std::size_t& calls) noexcept {
   calibrate();
   const std::uint32_t used = used_of(word);
   EventsRequest request;
@@ -88,9 +88,6 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t t
   request.rate_shift = TickRate::kShift;
   request.thread = thread;
   request.epoch = epoch_of(word);
-  request.every_time_exact = configuration().time_every_call;
-  request.exact_budget = &g_buffer.exact_budget;
-  std::size_t calls = 0;
   request.calls = &calls;
   if (have_scratch()) {
     request.scratch = {g_buffer.scratch, g_buffer.scratch_bytes};
@@ -102,42 +99,65 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t t
       patterns::ByteWriter payload({room, capacity});
       if (encode_events(request, payload)) {
         g_buffer.file.publish(BlockType::kEvents, payload.bytes_used());
-        g_buffer.calls += calls;
         return true;
       }
     }
   }
-  g_buffer.file.header().dropped += count_records(request.records);
+  calls = count_calls(request.records);
   return false;
 }
 
-// Another thread's ring: its records are taken away as a copy, by one exchange of its word. A
-// record that is being written there meanwhile finds the word changed and moves (commit()).
-void take_records_of(Ring& ring) noexcept {
+// Another thread's ring stays as it is, because that thread may be writing: it is stored as a
+// copy, and again when its owner empties it. A reader keeps the block with more calls.
+void store_copy_of(Ring& ring) noexcept {
   if (!have_scratch()) return;
+  const std::uint64_t word = ring.word->load(std::memory_order_acquire);
   std::byte* const copy = g_buffer.scratch + g_buffer.scratch_bytes;
-  for (;;) {
-    std::uint64_t word = ring.word->load(std::memory_order_acquire);
-    if (used_of(word) == 0) return;
-    std::memcpy(copy, ring.records, used_of(word));
-    if (ring.word->compare_exchange_strong(word, emptied(word))) {
-      store_records(copy, word, ring.thread);
-      return;
-    }
+  for (std::size_t at = 0; at < used_of(word); at += 8) {
+    const std::uint64_t value = __atomic_load_n(
+        reinterpret_cast<const std::uint64_t*>(ring.records + at), __ATOMIC_RELAXED);
+    std::memcpy(copy + at, &value, 8);
   }
+  const std::size_t counted = count_calls({copy, used_of(word)});
+  if (counted == 0 || (word == ring.stored_word && counted == ring.stored_calls)) return;
+  std::size_t calls = 0;
+  if (!store_records(copy, word, ring.thread, calls)) return;  // its owner may have more luck
+  g_buffer.calls += calls - ring.stored_calls;
+  ring.stored_word = word;
+  ring.stored_calls = calls;
+}
+
+// Its owner's: stores the records and empties the ring. The lock is held.
+bool store_and_empty(Ring& ring) noexcept {
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  if (used_of(word) == 0) return true;
+  std::size_t calls = 0;
+  const bool stored = store_records(ring.records, word, ring.thread, calls);
+  if (stored) {
+    g_buffer.calls += calls - ring.stored_calls;
+  } else {
+    g_buffer.file.header().dropped += calls - ring.stored_calls;
+  }
+  ring.stored_calls = 0;
+  ring.word->store(emptied(word), std::memory_order_release);
+  ring.cursor.emptied();
+  return stored;
 }
 
 Ring* make_ring() noexcept {
   if (g_buffer.ring_count == kMaxBufferSegments) return nullptr;
   // The ring's description lives in front of the early ring's memory.
+  static_assert(sizeof(Ring) <= 4032);
   auto* const memory = static_cast<std::byte*>(private_memory(kEarlyRingBytes + 4096));
   if (memory == nullptr) return nullptr;
   auto* const ring = reinterpret_cast<Ring*>(memory);
-  ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + 512);
+  ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + 4032);
   ring->records = memory + 4096;
   ring->capacity_bytes = kEarlyRingBytes;
   ring->thread = g_buffer.threads++;
   ring->in_file = false;
+  ring->exact_left = kExactTransfers;
+  ring->cursor.emptied();
   g_buffer.rings[g_buffer.ring_count++] = ring;
   t_thread.index = ring->thread;
   return ring;
@@ -210,12 +230,7 @@ Ring* ring_of_this_thread() noexcept {
 
 bool encode_ring(Ring& ring) noexcept {
   const SpinGuard guard(g_lock);
-  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
-  if (!ring.in_file) return false;
-  if (used_of(word) == 0) return true;
-  const bool stored = store_records(ring.records, word, ring.thread);
-  ring.word->store(emptied(word), std::memory_order_release);
-  return stored;
+  return ring.in_file && store_and_empty(ring);
 }
 
 void count_dropped(std::uint64_t calls) noexcept {
@@ -238,7 +253,13 @@ void end_buffer(const char* how) noexcept {
   const OwnCode own;
   const SpinGuard guard(g_lock);
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    if (g_buffer.rings[i]->in_file) take_records_of(*g_buffer.rings[i]);
+    Ring& ring = *g_buffer.rings[i];
+    if (!ring.in_file) continue;
+    if (&ring == t_thread.ring) {
+      store_and_empty(ring);
+    } else {
+      store_copy_of(ring);
+    }
   }
   calibrate();
   const bool nothing_new =
@@ -275,8 +296,10 @@ void remove_if_joined() noexcept {
   if (!g_buffer.file.exists() || g_buffer.joined_at == 0) return;
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    const std::uint64_t word = g_buffer.rings[i]->word->load(std::memory_order_relaxed);
-    pending = pending || static_cast<std::uint32_t>(word) != 0;
+    const Ring& ring = *g_buffer.rings[i];
+    const std::uint64_t word = ring.word->load(std::memory_order_acquire);
+    const std::size_t calls = count_calls({ring.records, used_of(word)});
+    pending = pending || (calls != 0 && (word != ring.stored_word || calls != ring.stored_calls));
   }
   if (pending) return;
   raw::unlink(g_buffer.file.path());
@@ -295,7 +318,6 @@ void forget_buffer_after_fork() noexcept {
   g_buffer.file.forget();
   g_buffer.ring_count = 0;
   g_buffer.threads = 0;
-  g_buffer.exact_budget = kExactTransfers;
   g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
   g_buffer.failed = false;
   g_buffer.first = first;

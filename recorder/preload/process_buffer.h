@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/preload/repeat_cursor.h"
 #include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
@@ -16,7 +17,10 @@ struct Ring {
   std::byte* records;
   std::size_t capacity_bytes;
   std::uint16_t thread;
-  bool in_file;  // false: private memory, before the first traced access
+  bool in_file;                             // false: private memory, before the first traced access
+  std::uint32_t exact_left;                 // transfers whose times are still kept one by one
+  std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
+  RepeatCursor cursor;
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;

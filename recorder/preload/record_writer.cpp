@@ -1,5 +1,9 @@
 #include "recorder/preload/record_writer.h"
 
+#include <cerrno>
+
+#include "recorder/format.h"
+#include "recorder/preload/configuration.h"
 #include "recorder/preload/process_buffer.h"
 
 namespace iotune::recorder {
@@ -9,48 +13,67 @@ constexpr std::size_t kHeaderBytes = 32;
 std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
+
+// The first transfers of a thread have their own times, or all where that is asked for.
+bool take_exact(Ring& ring) noexcept {
+  if (configuration().time_every_call) return true;
+  if (ring.exact_left == 0) return false;
+  --ring.exact_left;
+  return true;
+}
+
 }  // namespace
 
 RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept {
   begin(number, scope.outer_layers(), control, scope.start_ticks(), scope.duration_ticks());
 }
 
-void record_transfer(const CallScope& scope, CallNumber number, const std::int64_t (&keys)[2],
-                     const std::int64_t (&numbers)[3]) noexcept {
+void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
+                     std::uint64_t duration_ticks) noexcept {
   constexpr std::uint64_t kBytes = kHeaderBytes + std::size_t{5} * 8;
+  const int kept = errno;
   const OwnCode own;
   Ring* const ring = t_thread.ring;
   if (ring != nullptr && ring->in_file) {
-    std::uint64_t word = ring->word->load(std::memory_order_acquire);
+    if (ring->cursor.is_full()) encode_ring(*ring);
+    const std::uint64_t word = ring->word->load(std::memory_order_relaxed);
     const std::size_t used = static_cast<std::uint32_t>(word);
     if (used + kBytes <= ring->capacity_bytes) {
       // FORMAT.md, "Record in a ring", as words.
-      const std::uint64_t head =
-          kBytes | static_cast<std::uint64_t>(static_cast<std::uint16_t>(number)) << 32 |
-          static_cast<std::uint64_t>(scope.outer_layers()) << 48;
+      const bool exact = take_exact(*ring);
       constexpr std::uint64_t kCounts = 2 | 3 << 16;
       const std::uint64_t words[9] = {
-          head,
-          scope.start_ticks(),
-          scope.duration_ticks(),
+          kBytes | call.head << 32 | (exact ? std::uint64_t{kExactRecord} << 56 : 0),
+          start_ticks,
+          duration_ticks,
           kCounts,
-          static_cast<std::uint64_t>(keys[0]),
-          static_cast<std::uint64_t>(keys[1]),
-          static_cast<std::uint64_t>(numbers[0]),
-          static_cast<std::uint64_t>(numbers[1]),
-          static_cast<std::uint64_t>(numbers[2]),
+          static_cast<std::uint64_t>(call.keys[0]),
+          static_cast<std::uint64_t>(call.keys[1]),
+          static_cast<std::uint64_t>(call.numbers[0]),
+          static_cast<std::uint64_t>(call.numbers[1]),
+          static_cast<std::uint64_t>(call.numbers[2]),
       };
       static_assert(sizeof words == kBytes);
       std::memcpy(ring->records + used, words, sizeof words);
-      if (ring->word->compare_exchange_strong(word, word + kBytes, std::memory_order_acq_rel)) {
-        return;
-      }
+      ring->word->store(word + kBytes, std::memory_order_release);
+      ring->cursor.wrote(call, !exact);
+      errno = kept;
+      return;
     }
   }
-  RecordWriter record(scope, number, false);
-  for (const std::int64_t key : keys) record.key(key);
-  for (const std::int64_t value : numbers) record.number(value);
-  record.commit();
+  {
+    RecordWriter record(static_cast<CallNumber>(call.head & 0xffff),
+                        static_cast<std::uint8_t>(call.head >> 16), start_ticks, duration_ticks);
+    for (const std::int64_t key : call.keys) record.key(key);
+    for (const std::int64_t value : call.numbers) record.number(value);
+    record.commit();
+  }
+  errno = kept;
+}
+
+RecordWriter::RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t start,
+                           std::uint64_t duration) noexcept {
+  begin(number, layers, false, start, duration);
 }
 
 RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
@@ -61,17 +84,17 @@ void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control, s
                          std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
-  // Acquire: end_buffer, in another thread, has read what this record overwrites.
-  word_ = ring->word->load(std::memory_order_acquire);
+  word_ = ring->word->load(std::memory_order_relaxed);
   record_ = ring->records + static_cast<std::uint32_t>(word_);
   position_ = record_;
   end_ = ring->records + ring->capacity_bytes;
   if (position_ + kHeaderBytes > end_ && !make_room(kHeaderBytes)) return;
   const auto function = static_cast<std::uint16_t>(number);
-  const std::uint8_t control_byte = control ? 1 : 0;
+  std::uint8_t exact = control ? kControlRecord : 0;
+  if (!control && take_exact(*ring)) exact = kExactRecord;
   std::memcpy(position_ + 4, &function, 2);
   std::memcpy(position_ + 6, &layers, 1);
-  std::memcpy(position_ + 7, &control_byte, 1);
+  std::memcpy(position_ + 7, &exact, 1);
   std::memcpy(position_ + 8, &start, 8);
   std::memcpy(position_ + 16, &duration, 8);
   position_ += kHeaderBytes;
@@ -148,14 +171,10 @@ void RecordWriter::commit() noexcept {
   std::memcpy(record_ + 24, &keys_, 2);
   std::memcpy(record_ + 26, &numbers_, 2);
   std::memcpy(record_ + 28, &text_field, 4);
-  // Published by an exchange and not a store: end_buffer, in another thread, may have emptied
-  // the ring meanwhile. The record then moves to the ring's start, where its place is now.
+  // Only this thread empties its ring, so that a plain store publishes the record.
   Ring& ring = *t_thread.ring;
-  while (!ring.word->compare_exchange_strong(word_, word_ + bytes, std::memory_order_acq_rel)) {
-    std::byte* const place = ring.records + static_cast<std::uint32_t>(word_);
-    std::memmove(place, record_, bytes);
-    record_ = place;
-  }
+  ring.word->store(word_ + bytes, std::memory_order_release);
+  ring.cursor.wrote_other();
 }
 
 }  // namespace iotune::recorder

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "recorder/call_numbers.h"
+#include "recorder/preload/repeat_cursor.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -17,6 +18,9 @@ class RecordWriter {
   RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept;
   // For pseudo calls, which have a moment but no duration.
   RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept;
+  // A transfer, in `layers`.
+  RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t start,
+               std::uint64_t duration) noexcept;
 
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
@@ -63,8 +67,9 @@ class RecordWriter {
   const char* text_[kMaxTexts];
 };
 
-// The whole record of a POSIX transfer at once, for the hot path: two keys, three numbers.
-void record_transfer(const CallScope& scope, CallNumber number, const std::int64_t (&keys)[2],
-                     const std::int64_t (&numbers)[3]) noexcept;
+// A POSIX transfer that was made outside any other wrapped call of its thread's POSIX layer:
+// counted where it goes on with the ones before, else written. Keeps errno.
+void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
+                     std::uint64_t duration_ticks) noexcept;
 
 }  // namespace iotune::recorder

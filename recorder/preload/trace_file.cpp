@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "recorder/format.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -77,9 +78,11 @@ TraceFile::TraceFile(const char* path) noexcept {
   fresh_ << path << '.' << raw::getpid() << ".part";
   fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd_ < 0) error_ = fd_;
-  static constexpr char kHead[16] = {'I', 'O', 'T', 'U', 'N', 'E', '-', 'T',
-                                     'R', 'A', 'C', 'E', 1,   0,   0,   0};
-  append(kHead, sizeof kHead);
+  char head[kTraceHeadBytes];
+  static_assert(sizeof kTraceMagic - 1 + sizeof kFormatVersion == sizeof head);
+  std::memcpy(head, kTraceMagic, sizeof kTraceMagic - 1);
+  std::memcpy(head + sizeof kTraceMagic - 1, &kFormatVersion, sizeof kFormatVersion);
+  append(head, sizeof head);
 }
 
 TraceFile::~TraceFile() {

@@ -6,6 +6,7 @@
 #include "patterns/bytes.h"
 #include "patterns/tuple_loops.h"
 #include "recorder/format.h"
+#include "recorder/stream_values.h"
 
 namespace iotune::recorder {
 namespace {
@@ -61,9 +62,7 @@ class Decoder {
     for (std::uint64_t i = 0; i < streams; ++i) {
       if (!read_stream()) return false;
     }
-    order_.resize(count_);
-    return patterns::decode_tuples(in_, count_, 1, order_) && put_in_order() &&
-           read_exact_times() && in_.bytes_left() == 0;
+    return read_order() && put_in_order() && read_exact_times() && in_.bytes_left() == 0;
   }
 
  private:
@@ -100,11 +99,7 @@ class Decoder {
     values_ += numbers * times.calls;
     if (numbers > 0) {
       stream->numbers.resize(numbers * times.calls);
-      const bool wide = numbers > patterns::kMaxDims;
-      if (!patterns::decode_tuples(in_, wide ? stream->numbers.size() : times.calls,
-                                   wide ? 1 : static_cast<unsigned>(numbers), stream->numbers)) {
-        return false;
-      }
+      if (!read_values(static_cast<unsigned>(numbers), times.calls, stream->numbers)) return false;
     }
     times_.push_back(times);
     width_.push_back(static_cast<std::size_t>(numbers));
@@ -112,12 +107,74 @@ class Decoder {
     return true;
   }
 
+  bool read_values(unsigned numbers, std::uint64_t calls, std::vector<std::int64_t>& values) {
+    const std::uint8_t form = in_.u8();
+    if (form == kValuesAsTuples) {
+      const bool wide = numbers > patterns::kMaxDims;
+      return patterns::decode_tuples(in_, wide ? values.size() : calls, wide ? 1 : numbers, values);
+    }
+    const std::uint64_t runs = in_.varint();
+    const unsigned width = 2 * numbers + 1;
+    if (form != kValuesAsRuns || in_.failed() || runs > calls || width > patterns::kMaxDims) {
+      return false;
+    }
+    std::vector<std::int64_t> read(runs * width);
+    if (!patterns::decode_tuples(in_, runs, width, read)) return false;
+    std::size_t to = 0;
+    for (std::size_t at = 0; at < read.size(); at += width) {
+      const auto repeats = static_cast<std::uint64_t>(read[at]);
+      if (repeats == 0 || repeats > (values.size() - to) / numbers) return false;
+      for (std::uint64_t k = 0; k < repeats; ++k) {
+        for (unsigned d = 0; d < numbers; ++d) {
+          const auto first = static_cast<std::uint64_t>(read[at + 1 + d]);
+          const auto stride = static_cast<std::uint64_t>(read[at + 1 + numbers + d]);
+          values[to++] = static_cast<std::int64_t>(first + k * stride);
+        }
+      }
+    }
+    return to == values.size();
+  }
+
+  bool read_order() {
+    std::vector<std::vector<std::uint32_t>> turns(read_count());
+    for (std::vector<std::uint32_t>& streams : turns) {
+      streams.resize(read_count());
+      for (std::uint32_t& stream : streams) {
+        const std::uint64_t number = in_.varint();
+        if (in_.failed() || number >= times_.size()) return false;
+        stream = static_cast<std::uint32_t>(number);
+      }
+      if (streams.empty()) return false;
+    }
+    const std::size_t pairs = read_count();
+    std::vector<std::int64_t> read(2 * pairs);
+    if (in_.failed() || !patterns::decode_tuples(in_, pairs, 2, read)) return false;
+    order_.reserve(count_);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const auto number = static_cast<std::uint64_t>(read[2 * i]);
+      const auto calls = static_cast<std::uint64_t>(read[2 * i + 1]);
+      if (calls > count_ - order_.size() || number >= times_.size() + turns.size()) return false;
+      if (number < times_.size()) {
+        order_.insert(order_.end(), calls, static_cast<std::uint32_t>(number));
+        continue;
+      }
+      const std::vector<std::uint32_t>& streams = turns[number - times_.size()];
+      for (std::uint64_t k = 0; k < calls; ++k) order_.push_back(streams[k % streams.size()]);
+    }
+    return order_.size() == count_;
+  }
+
+  // A number of things of which each takes a byte at least, or belongs to a call.
+  std::size_t read_count() {
+    const std::uint64_t count = in_.varint();
+    if (count > count_) in_.fail();
+    return in_.failed() ? 0 : count;
+  }
+
   bool put_in_order() {
     const std::size_t first_stream = streams_.size() - times_.size();
     calls_.reserve(first_call_ + count_);
-    for (const std::int64_t index : order_) {
-      if (index < 0 || static_cast<std::size_t>(index) >= times_.size()) return false;
-      const auto i = static_cast<std::size_t>(index);
+    for (const std::uint32_t i : order_) {
       Times& times = times_[i];
       if (times.seen == times.calls) return false;
       const CallStream& stream = *streams_[first_stream + i];
@@ -140,7 +197,7 @@ class Decoder {
       call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
       call.duration_ns = in_.varint();
       previous = call.start_ns;
-      Times& times = times_[static_cast<std::size_t>(order_[i])];
+      Times& times = times_[order_[i]];
       times.exact_sum += call.duration_ns;
       times.previous_start = call.start_ns;
     }
@@ -165,8 +222,7 @@ class Decoder {
     std::uint64_t earliest = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       Call& call = calls_[first_call_ + i];
-      if (!call.exact)
-        place(call, times_[static_cast<std::size_t>(order_[i])], earliest, latest[i]);
+      if (!call.exact) place(call, times_[order_[i]], earliest, latest[i]);
       earliest = std::max(earliest, call.end_ns());
     }
   }
@@ -198,7 +254,7 @@ class Decoder {
   std::uint64_t count_ = 0, base_ = 0, values_ = 0;
   std::vector<Times> times_;
   std::vector<std::size_t> width_;
-  std::vector<std::int64_t> order_;
+  std::vector<std::uint32_t> order_;  // the stream of each call
 };
 
 }  // namespace

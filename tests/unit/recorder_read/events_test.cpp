@@ -80,8 +80,7 @@ TEST(Events, RandomRingsComeBack) {
   for (int round = 0; round < 60; ++round) {
     const RingBytes ring = random_ring(random, 1 + random() % 300);
     expect_same(ring.bytes(), decode(made::encoded(ring.bytes())), true);
-    std::uint32_t budget = static_cast<std::uint32_t>(random() % 50);
-    expect_same(ring.bytes(), decode(made::encoded(ring.bytes(), 0, 0, false, &budget)), false);
+    expect_same(ring.bytes(), decode(made::encoded(ring.bytes(), 0, 0, false)), false);
   }
 }
 
@@ -114,17 +113,17 @@ TEST(Events, CallsWiderThanATupleComeBack) {
   expect_same(ring.bytes(), decode(made::encoded(ring.bytes())), true);
 }
 
-TEST(Events, ControlCallsAreExactAndTheBudgetIsSpentOnTheFirstTransfers) {
+TEST(Events, ControlCallsAndMarkedTransfersHaveTheirOwnTimes) {
   RingBytes ring;
   for (std::uint64_t i = 0; i < 10; ++i) {
     ring.add(CallNumber::kpwrite, {100 * i, 50}, {3, 1}, {1, 1, 1});
+    if (i < 3) ring.mark_exact();
     ring.add(CallNumber::kfsync, {100 * i + 60, 10}, {3, 1}, {0}, "", true);
     ring.add(CallNumber::kpread, {100 * i + 80, 10}, {3, 1}, {1, 1, 1});
+    if (i < 2) ring.mark_exact();
   }
-  std::uint32_t budget = 5;
-  const Decoded decoded = decode(made::encoded(ring.bytes(), 0, 0, false, &budget));
+  const Decoded decoded = decode(made::encoded(ring.bytes(), 0, 0, false));
   ASSERT_TRUE(decoded.ok);
-  EXPECT_EQ(budget, 0U);
   int exact_transfers = 0;
   std::uint64_t last_end = 0;
   for (std::size_t i = 0; i < decoded.calls.size(); ++i) {
@@ -153,10 +152,8 @@ TEST(Events, TooLittleRoomWritesNothing) {
   const RingBytes ring = random_ring(random, 50);
   const std::size_t whole = made::encoded(ring.bytes()).size();
   std::vector<std::uint64_t> scratch(scratch_bytes_needed(ring.bytes().size()) / 8 + 1);
-  std::uint32_t budget = 7;
   EventsRequest request;
   request.records = ring.bytes();
-  request.exact_budget = &budget;
   request.scratch = std::as_writable_bytes(std::span(scratch));
   for (std::size_t room = 0; room + 200 < whole; room += 37) {
     std::vector<std::byte> out(room);
@@ -164,7 +161,6 @@ TEST(Events, TooLittleRoomWritesNothing) {
     EXPECT_FALSE(encode_events(request, writer));
     EXPECT_EQ(writer.bytes_used(), 0U);
     EXPECT_FALSE(writer.overflowed());
-    EXPECT_EQ(budget, 7U);
   }
   request.scratch = request.scratch.first(request.scratch.size() / 2);
   std::vector<std::byte> out(1U << 20U);
@@ -177,7 +173,7 @@ TEST(Events, RecordsBehindADamagedOneAreLeftOut) {
   for (std::uint64_t i = 0; i < 4; ++i) ring.add(CallNumber::kH5Fclose, {i, 1}, {}, {1, 0});
   std::vector<std::byte> records = ring.bytes();
   records[2 * records.size() / 4] = std::byte{3};
-  EXPECT_EQ(count_records(records), 2U);
+  EXPECT_EQ(count_calls(records), 2U);
   const Decoded decoded = decode(made::encoded(records));
   ASSERT_TRUE(decoded.ok);
   EXPECT_EQ(decoded.calls.size(), 2U);

@@ -31,6 +31,7 @@ class RingBytes {
            std::uint8_t layers = 0) {
     const std::size_t whole = 32 + 8 * (keys.size() + numbers.size()) + (text.size() + 7) / 8 * 8;
     const std::size_t at = bytes_.size();
+    newest_ = at;
     bytes_.resize(at + whole);
     put(at, static_cast<std::uint32_t>(whole));
     put(at + 4, static_cast<std::uint16_t>(number));
@@ -51,6 +52,9 @@ class RingBytes {
     if (!text.empty()) std::memcpy(bytes_.data() + to, text.data(), text.size());
     ++calls_;
   }
+  // The newest record has times of its own though it is no control call.
+  void mark_exact() { put(newest_ + 7, kExactRecord); }
+
   const std::vector<std::byte>& bytes() const { return bytes_; }
   std::size_t calls() const { return calls_; }
 
@@ -60,12 +64,12 @@ class RingBytes {
     std::memcpy(bytes_.data() + at, &value, sizeof value);
   }
   std::vector<std::byte> bytes_;
-  std::size_t calls_ = 0;
+  std::size_t calls_ = 0, newest_ = 0;
 };
 
 inline std::vector<std::byte> encoded(const std::vector<std::byte>& records,
                                       std::uint32_t thread = 0, std::uint32_t epoch = 0,
-                                      bool every_time = true, std::uint32_t* budget = nullptr) {
+                                      bool every_time = true) {
   std::vector<std::uint64_t> scratch(scratch_bytes_needed(records.size()) / 8 + 1);
   std::vector<std::byte> payload(events_bytes_at_most(records.size()));
   EventsRequest request;
@@ -73,7 +77,6 @@ inline std::vector<std::byte> encoded(const std::vector<std::byte>& records,
   request.thread = thread;
   request.epoch = epoch;
   request.every_time_exact = every_time;
-  request.exact_budget = budget;
   request.scratch = std::as_writable_bytes(std::span(scratch));
   patterns::ByteWriter writer(payload);
   if (!encode_events(request, writer)) return {};
@@ -113,7 +116,7 @@ inline std::string process_text(int pid, int rank, const std::string& run = "run
 inline std::vector<std::byte> trace_head() {
   std::vector<std::byte> bytes = bytes_of(kTraceMagic);
   bytes.resize(16);
-  bytes[12] = std::byte{1};
+  bytes[12] = std::byte{kFormatVersion};
   return bytes;
 }
 
@@ -131,7 +134,7 @@ inline std::vector<std::byte> buffer_bytes(std::uint32_t pid, const std::vector<
     std::memcpy(bytes.data() + at, &value, sizeof value);
   };
   std::memcpy(bytes.data(), "IOTBUF", 6);
-  put(8, std::uint32_t{1});
+  put(8, kFormatVersion);
   put(12, static_cast<std::uint32_t>(kBufferHeadBytes));
   put(16, pid);
   put(20, state);

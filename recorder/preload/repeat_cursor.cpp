@@ -1,0 +1,146 @@
+#include "recorder/preload/repeat_cursor.h"
+
+#include <cstring>
+
+#include "patterns/loop_finder.h"
+#include "recorder/preload/process_buffer.h"
+
+namespace iotune::recorder {
+namespace {
+
+// Linear in the call's words, so that equal steps give equal differences.
+std::uint64_t print_of(const TransferCall& call) noexcept {
+  std::uint64_t print = call.head * patterns::column_factor(0);
+  for (unsigned i = 0; i < 2; ++i) {
+    print += static_cast<std::uint64_t>(call.keys[i]) * patterns::column_factor(1 + i);
+  }
+  for (unsigned i = 0; i < 3; ++i) {
+    print += static_cast<std::uint64_t>(call.numbers[i]) * patterns::column_factor(3 + i);
+  }
+  return print;
+}
+
+bool same_stream(const TransferCall& a, const TransferCall& b) noexcept {
+  return a.head == b.head && a.keys[0] == b.keys[0] && a.keys[1] == b.keys[1];
+}
+
+std::int64_t step(std::int64_t to, std::int64_t from) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(to) -
+                                   static_cast<std::uint64_t>(from));
+}
+
+}  // namespace
+
+void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
+  end_loop();
+  remember(call);
+  if (!may_count || left_ == 0) return;
+  position_ = 0;
+  if (const unsigned period = find_loop(); period != 0) {
+    for (unsigned i = 0; i < period; ++i) {
+      const TransferCall& last = back(period - 1 - i);
+      const TransferCall& before = back(2 * period - 1 - i);
+      Leaf& leaf = leaves_[i];
+      leaf.next = last;
+      for (int k = 0; k < 3; ++k) leaf.stride[k] = step(last.numbers[k], before.numbers[k]);
+      go_on(leaf);
+    }
+    period_ = period;
+  } else if (has_guess_ && same_stream(call, guess_.next)) {
+    leaves_[0] = guess_;
+    leaves_[0].next = call;
+    go_on(leaves_[0]);
+    period_ = 1;
+  }
+}
+
+void RepeatCursor::wrote_other() noexcept {
+  end_loop();
+  count_ = 0;
+}
+
+void RepeatCursor::emptied() noexcept {
+  wrote_other();
+  left_ = kMostRepeatedCalls;
+}
+
+// A loop of which calls were counted stands in the ring: what is written next has no calls right
+// before it any more.
+void RepeatCursor::end_loop() noexcept {
+  if (calls_ != nullptr) {
+    has_guess_ = period_ == 1 || (period_ == 0 && has_guess_);
+    if (period_ == 1) guess_ = leaves_[0];
+    calls_ = nullptr;
+    count_ = 0;
+  }
+  period_ = 0;
+}
+
+void RepeatCursor::remember(const TransferCall& call) noexcept {
+  if (count_ == 0) std::memset(matches_, 0, sizeof matches_);
+  ++count_;
+  Seen& newest = seen_[count_ % kHistory];
+  newest = {call, print_of(call)};
+  for (unsigned period = 1; period <= kMostLeaves && 2 * period < count_; ++period) {
+    const std::uint64_t before = seen_[(count_ - period) % kHistory].print;
+    const std::uint64_t still_before = seen_[(count_ - 2 * period) % kHistory].print;
+    matches_[period] = newest.print - before == before - still_before ? matches_[period] + 1 : 0;
+  }
+}
+
+// The shortest period by which all of its last calls went on; 0 if there is none.
+unsigned RepeatCursor::find_loop() const noexcept {
+  for (unsigned period = 1; period <= kMostLeaves && 2 * period < count_; ++period) {
+    if (matches_[period] >= period && is_loop(period)) return period;
+  }
+  return 0;
+}
+
+// Did each of the last `period` calls make the same step twice, and are they of streams of
+// their own? (Two leaves of one stream would leave their order to the reader.)
+bool RepeatCursor::is_loop(unsigned period) const noexcept {
+  for (unsigned i = 0; i < period; ++i) {
+    const TransferCall& now = back(i);
+    const TransferCall& before = back(i + period);
+    const TransferCall& still_before = back(i + 2 * period);
+    if (!same_stream(now, before) || !same_stream(before, still_before)) return false;
+    for (int k = 0; k < 3; ++k) {
+      if (step(now.numbers[k], before.numbers[k]) !=
+          step(before.numbers[k], still_before.numbers[k])) {
+        return false;
+      }
+    }
+    for (unsigned other = 0; other < i; ++other) {
+      if (same_stream(now, back(other))) return false;
+    }
+  }
+  return true;
+}
+
+bool RepeatCursor::begin_record(Ring& ring) noexcept {
+  if (!ring.in_file) return false;
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  const std::size_t used = static_cast<std::uint32_t>(word), bytes = repeat_bytes(period_);
+  if (used + bytes > ring.capacity_bytes) return false;
+  std::byte* const record = ring.records + used;
+  const RepeatHead head{static_cast<std::uint32_t>(bytes),
+                        kRepeatFunction,
+                        0,
+                        static_cast<std::uint8_t>(period_),
+                        0,
+                        0,
+                        0};
+  std::memcpy(record, &head, sizeof head);
+  calls_ = reinterpret_cast<std::uint64_t*>(record + offsetof(RepeatHead, calls));
+  written_ = reinterpret_cast<RepeatLeaf*>(record + sizeof head);
+  for (unsigned i = 0; i < period_; ++i) {
+    RepeatLeaf leaf{};
+    std::memcpy(leaf.stride, leaves_[i].stride, sizeof leaf.stride);
+    leaf.least_ticks = UINT64_MAX;
+    std::memcpy(&written_[i], &leaf, sizeof leaf);
+  }
+  ring.word->store(word + bytes, std::memory_order_release);
+  return true;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,43 @@
+// The numbers of one stream's calls on their way into an EVENTS block: as tuples, or, where many
+// calls move by a stride, as runs (FORMAT.md, "Values of a stream"). Part of the preload.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/bytes.h"
+
+namespace iotune::recorder {
+
+// FORMAT.md, first byte of the values.
+inline constexpr std::uint8_t kValuesAsTuples = 0, kValuesAsRuns = 1;
+
+// A call's record has room for one run where it has at most so many numbers.
+constexpr bool runs_fit(std::size_t keys, std::size_t numbers) noexcept {
+  return numbers > 0 && numbers <= 3 + keys && numbers <= 16;
+}
+
+// Calls in the order in which they were made, joined to runs as they come: `first`, then
+// `stride` more with each of `calls`.
+class RunBuilder {
+ public:
+  // `memory`: a run takes 2 * numbers + 1 words, and no more runs are made than calls or runs
+  // are added.
+  RunBuilder(std::int64_t* memory, unsigned numbers) noexcept : runs_(memory), numbers_(numbers) {}
+
+  void add(const std::int64_t* first, const std::int64_t* stride, std::uint64_t calls) noexcept;
+
+  std::size_t runs() const noexcept { return count_; }
+  unsigned width() const noexcept { return 2 * numbers_ + 1; }
+
+ private:
+  std::int64_t* run(std::size_t index) const noexcept { return runs_ + index * width(); }
+  bool goes_on(const std::int64_t* first) const noexcept;
+
+  std::int64_t* runs_;  // calls, first[numbers], stride[numbers] of each
+  unsigned numbers_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace iotune::recorder

@@ -1,0 +1,183 @@
+// What the hot path counts instead of writing comes back call by call.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "recorder/preload/process_buffer.h"
+#include "recorder/read/events_decoder.h"
+#include "tests/unit/recorder_read/made_files.h"
+
+namespace iotune::recorder {
+namespace {
+
+// A thread's ring in memory of its own, written as record_transfer writes it.
+class TestRing {
+ public:
+  TestRing() : memory_(1U << 17U) {
+    ring_.word = &word_;
+    ring_.records = reinterpret_cast<std::byte*>(memory_.data());
+    ring_.capacity_bytes = memory_.size() * 8;
+    ring_.in_file = true;
+    ring_.cursor.emptied();
+  }
+
+  void call(const TransferCall& call) {
+    calls_.push_back(call);
+    now_ += 100;
+    if (ring_.cursor.count(call, now_, 40, ring_)) return;
+    write(static_cast<CallNumber>(call.head & 0xffffU), {call.keys[0], call.keys[1]},
+          {call.numbers[0], call.numbers[1], call.numbers[2]},
+          static_cast<std::uint8_t>(call.head >> 16U));
+    ring_.cursor.wrote(call, true);
+    ++written_;
+  }
+  // A call that is no transfer stands between.
+  void other() {
+    now_ += 100;
+    calls_.push_back({static_cast<std::uint64_t>(CallNumber::kfsync), {3, 1}, {0, 0, 0}});
+    write(CallNumber::kfsync, {3, 1}, {0}, 0);
+    ring_.cursor.wrote_other();
+  }
+
+  std::vector<std::byte> records() const {
+    return {ring_.records, ring_.records + static_cast<std::uint32_t>(word_.load())};
+  }
+  std::size_t written() const { return written_; }
+
+  void expect_same(const std::vector<std::byte>& payload) const {
+    std::vector<Call> calls;
+    std::vector<std::unique_ptr<CallStream>> streams;
+    ASSERT_TRUE(decode_events(payload, calls, streams));
+    ASSERT_EQ(calls.size(), calls_.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const TransferCall& call = calls_[i];
+      SCOPED_TRACE("call " + std::to_string(i));
+      ASSERT_EQ(calls[i].name(), call_table()[call.head & 0xffffU].name);
+      ASSERT_EQ(calls[i].layers(), call.head >> 16U);
+      ASSERT_EQ(calls[i].keys(), std::vector<std::int64_t>(call.keys, call.keys + 2));
+      for (std::size_t d = 0; d < calls[i].numbers.size(); ++d) {
+        ASSERT_EQ(calls[i].numbers[d], call.numbers[d]);
+      }
+    }
+  }
+
+ private:
+  void write(CallNumber number, std::vector<std::int64_t> keys, std::vector<std::int64_t> numbers,
+             std::uint8_t layers) {
+    made::RingBytes one;
+    one.add(number, {now_, 40}, std::move(keys), std::move(numbers), {}, false, layers);
+    const std::uint64_t used = word_.load();
+    ASSERT_LE(used + one.bytes().size(), ring_.capacity_bytes);
+    std::memcpy(ring_.records + used, one.bytes().data(), one.bytes().size());
+    word_.store(used + one.bytes().size());
+  }
+
+  std::vector<std::uint64_t> memory_;
+  std::atomic<std::uint64_t> word_{0};
+  Ring ring_{};
+  std::vector<TransferCall> calls_;
+  std::uint64_t now_ = 1000;
+  std::size_t written_ = 0;
+};
+
+TransferCall transfer(CallNumber number, std::int64_t fd, std::int64_t size, std::int64_t offset,
+                      std::uint64_t layers = 0) {
+  return {static_cast<std::uint64_t>(number) | layers << 16U, {fd, fd + 1}, {size, offset, size}};
+}
+
+TEST(Repeats, AStridedLoopIsCountedInOneRecord) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 100'000; ++i) {
+    ring.call(transfer(CallNumber::kpwrite, 5, 64, 256 * i));
+  }
+  EXPECT_EQ(ring.written(), 3U);
+  const auto payload = made::encoded(ring.records(), 0, 0, false);
+  EXPECT_LT(payload.size(), 100U);
+  ring.expect_same(payload);
+}
+
+TEST(Repeats, SeveralFilesInTurnAreOneLoop) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 30'001; ++i) {
+    const std::int64_t file = i % 3;
+    ring.call(transfer(file == 1 ? CallNumber::kpread : CallNumber::kpwrite, 5 + file, 64 + file,
+                       -1000 * file + (100 + file) * (i / 3)));
+  }
+  EXPECT_EQ(ring.written(), 9U);
+  const auto payload = made::encoded(ring.records(), 0, 0, false);
+  EXPECT_LT(payload.size(), 250U);
+  ring.expect_same(payload);
+}
+
+TEST(Repeats, ANestCostsItsOuterLoop) {
+  TestRing ring;
+  for (std::int64_t outer = 0; outer < 500; ++outer) {
+    for (std::int64_t i = 0; i < 100; ++i) {
+      ring.call(transfer(CallNumber::kpread, 5, 64, 1'000'000 * outer + 512 * i));
+    }
+  }
+  EXPECT_LT(ring.written(), 510U);
+  const auto payload = made::encoded(ring.records(), 0, 0, false);
+  EXPECT_LT(payload.size(), 150U);
+  ring.expect_same(payload);
+}
+
+TEST(Repeats, NoMoreThanTheLimitIsCounted) {
+  TestRing ring;
+  for (std::uint32_t i = 0; i < kMostRepeatedCalls + 100; ++i) {
+    ring.call(transfer(CallNumber::kpwrite, 5, 64, 64 * std::int64_t{i}));
+  }
+  EXPECT_EQ(ring.written(), 100U);
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
+// Segments of loops, of noise, of turns and of other calls, drawn at random.
+TEST(Repeats, RandomSequencesComeBack) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto below = [&random](std::uint64_t limit) {
+    return static_cast<std::int64_t>(random() % limit);
+  };
+  for (int round = 0; round < 300; ++round) {
+    TestRing ring;
+    for (std::int64_t segment = below(30); segment >= 0; --segment) {
+      const std::int64_t kind = below(6), calls = below(40), base = below(1000),
+                         turns = 1 + below(9), files = 1 + below(4);
+      const std::int64_t stride =
+          below(2) != 0 ? 8 * below(3) : static_cast<std::int64_t>(random());
+      for (std::int64_t i = 0; i < calls; ++i) {
+        const std::int64_t place = i / turns, leaf = i % turns;
+        const auto at = static_cast<std::int64_t>(static_cast<std::uint64_t>(base + 100 * leaf) +
+                                                  static_cast<std::uint64_t>(stride) *
+                                                      static_cast<std::uint64_t>(place));
+        const std::int64_t offset = kind == 5 ? below(1U << 20U) : at;
+        ring.call(transfer(kind == 4 ? CallNumber::kread : CallNumber::kpwrite, leaf % files,
+                           kind == 3 ? below(3) : 64, offset, below(50) == 0 ? 1 : 0));
+      }
+      if (below(4) == 0) ring.other();
+    }
+    if (ring.records().empty()) continue;
+    ring.expect_same(made::encoded(ring.records(), 0, 0, round % 2 == 0));
+  }
+}
+
+// A ring of a killed process may end anywhere, and hold anything.
+TEST(Repeats, DamageOfAnyByteIsNeverACrash) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 40; ++i) ring.call(transfer(CallNumber::kpwrite, i % 2, 64, 8 * i));
+  const std::vector<std::byte> records = ring.records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (const unsigned bits : {0x01U, 0x80U, 0xffU}) {
+      std::vector<std::byte> damaged = records;
+      damaged[i] ^= static_cast<std::byte>(bits);
+      const auto payload = made::encoded(damaged, 0, 0, false);
+      std::vector<Call> calls;
+      std::vector<std::unique_ptr<CallStream>> streams;
+      EXPECT_TRUE(payload.empty() || decode_events(payload, calls, streams));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iotune::recorder
