@@ -210,8 +210,8 @@ bool in_range(std::span<const std::int64_t> values, std::size_t n, unsigned dims
 // all of it would only take time.
 bool has_loops(const std::uint64_t* words, std::size_t n, unsigned dims,
                std::span<std::byte> scratch, unsigned max_body_terms) noexcept {
-  constexpr std::size_t kSample = 512;
-  if (n < 4 * kSample) return true;
+  constexpr std::size_t kSample = 256;
+  if (n < 8 * kSample) return true;
   for (const std::size_t begin : {std::size_t{0}, n / 2}) {
     LoopFinder found(words + begin * dims, kSample, dims, scratch, max_body_terms);
     found.run();
@@ -272,7 +272,8 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
   }
   PackedColumn columns[kMaxDims];
   const std::size_t packed = packed_bytes(values.data(), n, dims, columns);
-  const std::size_t plain = plain_bytes(values, n, dims);
+  // A value takes a byte at least there.
+  const std::size_t plain = packed <= n * dims ? SIZE_MAX : plain_bytes(values, n, dims);
   if (best_bytes <= packed && best_bytes <= plain) return true;
   out.rewind(start);
   if (packed < plain) {

@@ -23,7 +23,7 @@ struct EventsRequest {
   // Calls that are marked exact have times of their own; here all that have a record.
   bool every_time_exact = false;
   // Where not nullptr: receives the number of calls written.
-  std::size_t* calls = nullptr;
+  std::uint64_t* calls = nullptr;
   // At least scratch_bytes_needed(records.size()), aligned to 8.
   std::span<std::byte> scratch;
 };
@@ -35,7 +35,7 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept;
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept;
 
 // Calls of the records before the end or the first that is not one.
-std::size_t count_calls(std::span<const std::byte> records) noexcept;
+std::uint64_t count_calls(std::span<const std::byte> records) noexcept;
 
 // Appends the payload to `payload`, without block head and padding. Records behind the first
 // damaged one are left out. False, with `payload` as it was, where there is no call or not enough

@@ -13,11 +13,6 @@ namespace iotune::recorder {
 // FORMAT.md, first byte of the values.
 inline constexpr std::uint8_t kValuesAsTuples = 0, kValuesAsRuns = 1;
 
-// A call's record has room for one run where it has at most so many numbers.
-constexpr bool runs_fit(std::size_t keys, std::size_t numbers) noexcept {
-  return numbers > 0 && numbers <= 3 + keys && numbers <= 16;
-}
-
 // Calls in the order in which they were made, joined to runs as they come: `first`, then
 // `stride` more with each of `calls`.
 class RunBuilder {

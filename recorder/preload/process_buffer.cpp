@@ -78,7 +78,7 @@ bool have_scratch() noexcept {
 
 // Writes the records as an EVENTS block. `calls`: how many they are. False: no room.
 bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t thread,
-                   std::size_t& calls) noexcept {
+                   std::uint64_t& calls) noexcept {
   calibrate();
   const std::uint32_t used = used_of(word);
   EventsRequest request;
@@ -118,9 +118,9 @@ void store_copy_of(Ring& ring) noexcept {
         reinterpret_cast<const std::uint64_t*>(ring.records + at), __ATOMIC_RELAXED);
     std::memcpy(copy + at, &value, 8);
   }
-  const std::size_t counted = count_calls({copy, used_of(word)});
+  const std::uint64_t counted = count_calls({copy, used_of(word)});
   if (counted == 0 || (word == ring.stored_word && counted == ring.stored_calls)) return;
-  std::size_t calls = 0;
+  std::uint64_t calls = 0;
   if (!store_records(copy, word, ring.thread, calls)) return;  // its owner may have more luck
   g_buffer.calls += calls - ring.stored_calls;
   ring.stored_word = word;
@@ -131,7 +131,7 @@ void store_copy_of(Ring& ring) noexcept {
 bool store_and_empty(Ring& ring) noexcept {
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
   if (used_of(word) == 0) return true;
-  std::size_t calls = 0;
+  std::uint64_t calls = 0;
   const bool stored = store_records(ring.records, word, ring.thread, calls);
   if (stored) {
     g_buffer.calls += calls - ring.stored_calls;
@@ -298,7 +298,7 @@ void remove_if_joined() noexcept {
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const Ring& ring = *g_buffer.rings[i];
     const std::uint64_t word = ring.word->load(std::memory_order_acquire);
-    const std::size_t calls = count_calls({ring.records, used_of(word)});
+    const std::uint64_t calls = count_calls({ring.records, used_of(word)});
     pending = pending || (calls != 0 && (word != ring.stored_word || calls != ring.stored_calls));
   }
   if (pending) return;

@@ -31,36 +31,30 @@ RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool contr
 void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
                      std::uint64_t duration_ticks) noexcept {
   constexpr std::uint64_t kBytes = kHeaderBytes + std::size_t{5} * 8;
-  const int kept = errno;
   const OwnCode own;
   Ring* const ring = t_thread.ring;
-  if (ring != nullptr && ring->in_file) {
-    if (ring->cursor.is_full()) encode_ring(*ring);
+  // Up to the end of this block no function is called that could change errno.
+  if (ring != nullptr && ring->in_file && !ring->cursor.is_full()) {
     const std::uint64_t word = ring->word->load(std::memory_order_relaxed);
     const std::size_t used = static_cast<std::uint32_t>(word);
     if (used + kBytes <= ring->capacity_bytes) {
       // FORMAT.md, "Record in a ring", as words.
       const bool exact = take_exact(*ring);
       constexpr std::uint64_t kCounts = 2 | 3 << 16;
-      const std::uint64_t words[9] = {
-          kBytes | call.head << 32 | (exact ? std::uint64_t{kExactRecord} << 56 : 0),
-          start_ticks,
-          duration_ticks,
-          kCounts,
-          static_cast<std::uint64_t>(call.keys[0]),
-          static_cast<std::uint64_t>(call.keys[1]),
-          static_cast<std::uint64_t>(call.numbers[0]),
-          static_cast<std::uint64_t>(call.numbers[1]),
-          static_cast<std::uint64_t>(call.numbers[2]),
-      };
-      static_assert(sizeof words == kBytes);
-      std::memcpy(ring->records + used, words, sizeof words);
+      auto* const to = reinterpret_cast<std::uint64_t*>(ring->records + used);
+      to[0] = kBytes | call.head << 32 | (exact ? std::uint64_t{kExactRecord} << 56 : 0);
+      to[1] = start_ticks;
+      to[2] = duration_ticks;
+      to[3] = kCounts;
+      for (unsigned i = 0; i < 2; ++i) to[4 + i] = static_cast<std::uint64_t>(call.keys[i]);
+      for (unsigned i = 0; i < 3; ++i) to[6 + i] = static_cast<std::uint64_t>(call.numbers[i]);
       ring->word->store(word + kBytes, std::memory_order_release);
       ring->cursor.wrote(call, !exact);
-      errno = kept;
       return;
     }
   }
+  const int kept = errno;
+  if (ring != nullptr && ring->in_file) encode_ring(*ring);
   {
     RecordWriter record(static_cast<CallNumber>(call.head & 0xffff),
                         static_cast<std::uint8_t>(call.head >> 16), start_ticks, duration_ticks);

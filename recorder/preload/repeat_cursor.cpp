@@ -8,12 +8,9 @@
 namespace iotune::recorder {
 namespace {
 
-// Linear in the call's words, so that equal steps give equal differences.
+// Linear in the call's numbers, so that equal steps give equal differences.
 std::uint64_t print_of(const TransferCall& call) noexcept {
   std::uint64_t print = call.head * patterns::column_factor(0);
-  for (unsigned i = 0; i < 2; ++i) {
-    print += static_cast<std::uint64_t>(call.keys[i]) * patterns::column_factor(1 + i);
-  }
   for (unsigned i = 0; i < 3; ++i) {
     print += static_cast<std::uint64_t>(call.numbers[i]) * patterns::column_factor(3 + i);
   }
@@ -37,21 +34,25 @@ void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
   if (!may_count || left_ == 0) return;
   position_ = 0;
   if (const unsigned period = find_loop(); period != 0) {
-    for (unsigned i = 0; i < period; ++i) {
-      const TransferCall& last = back(period - 1 - i);
-      const TransferCall& before = back(2 * period - 1 - i);
-      Leaf& leaf = leaves_[i];
-      leaf.next = last;
-      for (int k = 0; k < 3; ++k) leaf.stride[k] = step(last.numbers[k], before.numbers[k]);
-      go_on(leaf);
-    }
-    period_ = period;
+    start_loop(period);
   } else if (has_guess_ && same_stream(call, guess_.next)) {
     leaves_[0] = guess_;
     leaves_[0].next = call;
     go_on(leaves_[0]);
     period_ = 1;
   }
+}
+
+void RepeatCursor::start_loop(unsigned period) noexcept {
+  for (unsigned i = 0; i < period; ++i) {
+    const TransferCall& last = back(period - 1 - i);
+    const TransferCall& before = back(2 * period - 1 - i);
+    Leaf& leaf = leaves_[i];
+    leaf.next = last;
+    for (int k = 0; k < 3; ++k) leaf.stride[k] = step(last.numbers[k], before.numbers[k]);
+    go_on(leaf);
+  }
+  period_ = period;
 }
 
 void RepeatCursor::wrote_other() noexcept {
@@ -79,19 +80,36 @@ void RepeatCursor::end_loop() noexcept {
 void RepeatCursor::remember(const TransferCall& call) noexcept {
   if (count_ == 0) std::memset(matches_, 0, sizeof matches_);
   ++count_;
+  ++fruitless_;
   Seen& newest = seen_[count_ % kHistory];
-  newest = {call, print_of(call)};
-  for (unsigned period = 1; period <= kMostLeaves && 2 * period < count_; ++period) {
+  newest.call = call;
+  newest.print = print_of(call);
+  const unsigned longest = longest_period();
+  for (unsigned period = 1; period <= longest; ++period) {
     const std::uint64_t before = seen_[(count_ - period) % kHistory].print;
     const std::uint64_t still_before = seen_[(count_ - 2 * period) % kHistory].print;
     matches_[period] = newest.print - before == before - still_before ? matches_[period] + 1 : 0;
   }
 }
 
+// Where nothing has repeated for long, the longer periods are looked for in one of eight spells
+// of calls: a loop of several calls is found a little later, and noise costs less.
+unsigned RepeatCursor::longest_period() const noexcept {
+  constexpr unsigned kPatience = 256, kSpell = 64;
+  const bool alert = fruitless_ < kPatience || fruitless_ / kSpell % 8 == 0;
+  const unsigned longest = alert ? kMostLeaves : 1;
+  const unsigned known = (count_ - 1) / 2;
+  return known < longest ? known : longest;
+}
+
 // The shortest period by which all of its last calls went on; 0 if there is none.
-unsigned RepeatCursor::find_loop() const noexcept {
-  for (unsigned period = 1; period <= kMostLeaves && 2 * period < count_; ++period) {
-    if (matches_[period] >= period && is_loop(period)) return period;
+unsigned RepeatCursor::find_loop() noexcept {
+  const unsigned longest = longest_period();
+  for (unsigned period = 1; period <= longest; ++period) {
+    if (matches_[period] >= period && is_loop(period)) {
+      fruitless_ = 0;
+      return period;
+    }
   }
   return 0;
 }

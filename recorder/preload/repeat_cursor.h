@@ -87,7 +87,9 @@ class RepeatCursor {
   bool begin_record(Ring& ring) noexcept;
   void end_loop() noexcept;
   void remember(const TransferCall& call) noexcept;
-  unsigned find_loop() const noexcept;
+  void start_loop(unsigned period) noexcept;
+  unsigned find_loop() noexcept;
+  unsigned longest_period() const noexcept;
   bool is_loop(unsigned period) const noexcept;
 
   // What the hot path uses comes first, on few cache lines.
@@ -103,6 +105,7 @@ class RepeatCursor {
   Leaf guess_ = {};
   // The transfers that are the ring's newest records, one behind the other.
   unsigned count_ = 0;
+  unsigned fruitless_ = 0;                  // transfers since the last loop
   unsigned matches_[kMostLeaves + 1] = {};  // by period: calls in a row that went on by it
   Seen seen_[kHistory] = {};
 };
