@@ -19,7 +19,7 @@ namespace iotune::recorder {
 namespace {
 
 // Transfers of a thread whose times are kept one by one before times are kept per pattern.
-constexpr std::uint32_t kExactTransfers = 64;
+constexpr std::uint32_t kExactTransfers = 32;
 
 struct Buffer {
   BufferFile file;

@@ -60,7 +60,7 @@ def trace_bytes(timer: Path, scratch: Path, library: str, shape: str) -> int:
 
 def main() -> int:
     """Measure, print and write build/bench/tracer.json."""
-    options = paired.arguments(__doc__, rounds=25, calls=200_000)
+    options = paired.arguments(__doc__, rounds=101, calls=50_000)
     library: Path = options.build / "lib" / "libiotune.so"
     if not library.is_file():
         print(f"tracer: there is no {library}: build it first (make release)", file=sys.stderr)
@@ -95,17 +95,17 @@ def main() -> int:
                 )
                 table.keep(comparison)
                 table.add(f"{name}, bare, ns CPU", comparison.median("bare"))
-                table.add(f"{name}, added by a stub, ns CPU", comparison.difference("stub", "bare"))
+                table.add(f"{name}, added by a stub, ns CPU", comparison.paired_difference("stub", "bare"))
                 table.add(f"{name}, added by libiotune.so, ns CPU",
-                          comparison.difference("iotune", "bare"),
+                          comparison.paired_difference("iotune", "bare"),
                           paired.at_most(over_bare, "ns"))  # fmt: skip
-                table.add(f"{name}, over the stub, ns CPU", comparison.difference("iotune", "stub"),
+                table.add(f"{name}, over the stub, ns CPU", comparison.paired_difference("iotune", "stub"),
                           paired.at_most(over_stub, "ns"))  # fmt: skip
                 # Without the warm-up round.
                 rows = {which: values[-options.rounds :] for which, values in walls.items()}
                 wall = paired.Comparison(f"{name}, wall", rows, comparison.order, comparison.seed)
                 table.keep(wall)
-                table.add(f"{name}, added, ns wall", wall.difference("iotune", "bare"))
+                table.add(f"{name}, added, ns wall", wall.paired_difference("iotune", "bare"))
         for shape in SHAPES:
             size = trace_bytes(timer, scratch, preloads["iotune"], shape)
             what = f"traces of {PROCESSES} processes × {CALLS_EACH} {shape} calls, bytes"

@@ -127,6 +127,18 @@ class Comparison:
             lambda rows: statistics.median(rows[arm]) - statistics.median(rows[base])
         )
 
+    def paired_difference(self, arm: str, base: str) -> Estimate:
+        """Return the median over the rounds of `arm` less `base` of the same round.
+
+        For small differences of two large numbers on a machine whose speed drifts: what both
+        arms of a round share cancels.
+        """
+        return self.estimate(
+            lambda rows: statistics.median(
+                [mine - other for mine, other in zip(rows[arm], rows[base], strict=True)]
+            )
+        )
+
 
 def percentile(ordered: Sequence[float], share: float) -> float:
     """Return the value below which `share` of the sorted numbers lie, interpolated."""
