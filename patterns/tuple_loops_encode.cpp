@@ -210,8 +210,8 @@ bool in_range(std::span<const std::int64_t> values, std::size_t n, unsigned dims
 // all of it would only take time.
 bool has_loops(const std::uint64_t* words, std::size_t n, unsigned dims,
                std::span<std::byte> scratch, unsigned max_body_terms) noexcept {
-  constexpr std::size_t kSample = 256;
-  if (n < 8 * kSample) return true;
+  constexpr std::size_t kSample = 128;
+  if (n < 16 * kSample) return true;
   for (const std::size_t begin : {std::size_t{0}, n / 2}) {
     LoopFinder found(words + begin * dims, kSample, dims, scratch, max_body_terms);
     found.run();

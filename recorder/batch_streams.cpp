@@ -111,35 +111,64 @@ void BatchStreams::sort() noexcept {
   RingRecord record;
   while (record.read(records_.subspan(offset), functions)) {
     if (!record.is_repeat()) {
-      add_call(record, offset);
-      repeatable_ = record.numbers() == 3 && record.text().empty() ? repeatable_ + 1 : 0;
-    } else if (record.period() <= repeatable_ &&
-               record.repeated_calls() <= kMostRepeatedCalls - repeated_) {
-      add_repeat(record, offset);
-      repeatable_ = 0;
-    } else {
+      offset = add_calls(record, offset);
+      continue;
+    }
+    if (record.period() > repeatable_ || record.repeated_calls() > kMostRepeatedCalls - repeated_) {
       break;
     }
+    add_repeat(record, offset);
+    repeatable_ = 0;
     offset += static_cast<std::uint32_t>(record.size());
   }
 }
 
-void BatchStreams::add_call(const RingRecord& record, std::uint32_t offset) noexcept {
-  // Calls of one kind come in runs: the stream before needs no hash to be found again.
-  const bool again = previous_stream_ != kNoNode && same_stream(previous_, record);
-  const std::uint32_t number = again ? previous_stream_ : stream_of(record, offset);
-  previous_ = record;
-  previous_stream_ = number;
-  add_node(number, offset, kSingleCall);
-  add_order(number, 1);
+// The record and those behind it that have the same head, keys and text but for their times.
+// Returns the offset behind them.
+std::uint32_t BatchStreams::add_calls(const RingRecord& first, std::uint32_t offset) noexcept {
+  const std::uint32_t number = stream_of(first, offset);
   BatchStream& stream = streams_[number];
-  ++calls_;
-  ++stream.calls;
-  stream.all_exact = stream.all_exact && (every_time_exact_ || record.exact());
-  if (stream.all_exact) {
-    ++stream.exact;
-    ++exact_;
+  const std::size_t keys = first.keys();
+  const auto size = static_cast<std::uint32_t>(first.size());
+  const bool plain = first.text().empty();
+  const std::byte* const head = bytes_at(offset);
+  std::uint32_t records = 0;
+  std::uint32_t at = offset;
+  RingRecord record = first;
+  for (;;) {
+    add_times(stream, record);
+    ++records;
+    at += size;
+    // Words 0 and 3 hold the size, the function, the marks and the lengths.
+    if (!plain || records_.size() - at < size || !same_words(head, bytes_at(at), 1) ||
+        !same_words(head + 24, bytes_at(at) + 24, 1 + keys)) {
+      break;
+    }
+    record.move_to(bytes_at(at));
   }
+  calls_ += records;
+  stream.calls += records;
+  if (stream.all_exact && (every_time_exact_ || first.exact())) {
+    stream.exact += records;
+    exact_ += records;
+  } else {
+    stream.all_exact = false;
+  }
+  add_node(number, offset, records, kNoLeaf);
+  add_order(number, records);
+  if (first.numbers() != 3 || !plain) {
+    repeatable_ = 0;
+  } else {
+    for (std::uint32_t i = 0; i < records && i < kMostLeaves; ++i) {
+      for (unsigned k = kMostLeaves - 1; k > 0; --k) newest_[k] = newest_[k - 1];
+      newest_[0] = number;
+    }
+    repeatable_ += records;
+  }
+  return at;
+}
+
+void BatchStreams::add_times(BatchStream& stream, const RingRecord& record) noexcept {
   const std::uint64_t start = since_first(record.start_ticks());
   const std::uint64_t duration = sane(record.duration_ticks());
   if (start < least_start_) least_start_ = start;
@@ -168,10 +197,10 @@ std::uint32_t BatchStreams::stream_of(const RingRecord& record, std::uint32_t of
   return stream_count_++;
 }
 
-void BatchStreams::add_node(std::uint32_t number, std::uint32_t offset,
+void BatchStreams::add_node(std::uint32_t number, std::uint32_t offset, std::uint32_t records,
                             std::uint8_t leaf) noexcept {
   BatchStream& stream = streams_[number];
-  nodes_[node_count_] = {offset, kNoNode, number, leaf};
+  nodes_[node_count_] = {offset, kNoNode, number, records, leaf};
   if (stream.first == kNoNode) {
     stream.first = node_count_;
   } else {
@@ -185,13 +214,11 @@ void BatchStreams::add_repeat(const RingRecord& record, std::uint32_t offset) no
   const std::uint64_t calls = record.repeated_calls();
   calls_ += calls;
   repeated_ += calls;
-  previous_stream_ = kNoNode;
   BatchTurns turns{period, {}};
   for (unsigned i = 0; i < period; ++i) {
-    // The records that it goes on from are the newest nodes of before.
-    const std::uint32_t number = nodes_[node_count_ - period].stream;
+    const std::uint32_t number = newest_[period - 1 - i];
     turns.streams[i] = number;
-    add_node(number, offset, static_cast<std::uint8_t>(i));
+    add_node(number, offset, 1, static_cast<std::uint8_t>(i));
     const std::uint64_t own_calls = calls_of_leaf(record, i);
     if (own_calls == 0) continue;
     BatchStream& stream = streams_[number];

@@ -11,14 +11,16 @@
 namespace iotune::recorder {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
-inline constexpr std::uint8_t kSingleCall = 0xff;
+inline constexpr std::uint8_t kNoLeaf = 0xff;
 
-// A record's part in a stream: one call, or what one leaf of a repeat adds.
+// A part of a stream: records of one size, one behind the other, or what one leaf of a repeat
+// adds.
 struct BatchNode {
-  std::uint32_t offset;  // of the record in the ring
-  std::uint32_t next;    // of the same stream
+  std::uint32_t offset;  // of the first record in the ring
+  std::uint32_t next;    // node of the same stream
   std::uint32_t stream;
-  std::uint8_t leaf;  // kSingleCall: one call
+  std::uint32_t records;  // 1 of a repeat
+  std::uint8_t leaf;      // kNoLeaf: calls
 };
 
 // Times are in ticks: a batch has far fewer streams than calls.
@@ -85,8 +87,10 @@ class BatchStreams {
 
   void sort() noexcept;
   std::uint32_t stream_of(const RingRecord& record, std::uint32_t offset) noexcept;
-  void add_node(std::uint32_t stream, std::uint32_t offset, std::uint8_t leaf) noexcept;
-  void add_call(const RingRecord& record, std::uint32_t offset) noexcept;
+  void add_node(std::uint32_t stream, std::uint32_t offset, std::uint32_t records,
+                std::uint8_t leaf) noexcept;
+  std::uint32_t add_calls(const RingRecord& first, std::uint32_t offset) noexcept;
+  void add_times(BatchStream& stream, const RingRecord& record) noexcept;
   void add_repeat(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_order(std::int64_t number, std::uint64_t calls) noexcept;
   std::uint32_t number_of(const BatchTurns& turns) noexcept;
@@ -96,9 +100,8 @@ class BatchStreams {
   bool every_time_exact_;
   std::uint64_t calls_ = 0, repeated_ = 0, exact_ = 0, least_start_ = UINT64_MAX;
   std::uint32_t stream_count_ = 0, node_count_ = 0, turns_count_ = 0, order_count_ = 0;
-  std::uint32_t previous_stream_ = kNoNode;
-  std::uint32_t repeatable_ = 0;  // records in a row that a repeat may go on from
-  RingRecord previous_;
+  std::uint32_t repeatable_ = 0;            // records in a row that a repeat may go on from
+  std::uint32_t newest_[kMostLeaves] = {};  // streams of the last records, the newest at 0
   BatchNode* nodes_;
   std::int64_t* order_;
   BatchStream* streams_;

@@ -117,10 +117,11 @@ class BatchWriter {
     const std::size_t place = kRecordHeadBytes + std::size_t{8} * first.keys();
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
-      if (node.leaf == kSingleCall) {
-        const std::byte* const from = batch_.bytes_at(node.offset) + place;
-        for (unsigned d = 0; d < numbers; ++d) std::memcpy(to + d, from + std::size_t{8} * d, 8);
-        to += numbers;
+      if (node.leaf == kNoLeaf) {
+        const std::byte* from = batch_.bytes_at(node.offset) + place;
+        for (std::uint32_t k = 0; k < node.records; ++k, from += first.size(), to += numbers) {
+          for (unsigned d = 0; d < numbers; ++d) std::memcpy(to + d, from + std::size_t{8} * d, 8);
+        }
         continue;
       }
       const RingRecord repeat = batch_.record_at(node.offset);
@@ -140,9 +141,12 @@ class BatchWriter {
     std::int64_t last[16] = {};
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
-      if (node.leaf == kSingleCall) {
-        std::memcpy(last, batch_.bytes_at(node.offset) + place, std::size_t{8} * numbers);
-        builder.add(last, last, 1);
+      if (node.leaf == kNoLeaf) {
+        const std::byte* from = batch_.bytes_at(node.offset) + place;
+        for (std::uint32_t k = 0; k < node.records; ++k, from += first.size()) {
+          std::memcpy(last, from, std::size_t{8} * numbers);
+          builder.add(last, last, 1);
+        }
         continue;
       }
       const RingRecord repeat = batch_.record_at(node.offset);
@@ -179,14 +183,18 @@ class BatchWriter {
     for (std::uint32_t i = 0; left > 0; ++i) {
       const BatchNode& node = batch_.node(i);
       BatchStream& stream = batch_.stream(node.stream);
-      if (node.leaf != kSingleCall || stream.exact == 0) continue;
-      --stream.exact;
-      --left;
-      const RingRecord record = batch_.record_at(node.offset);
-      const std::uint64_t start = nanoseconds(batch_.since_first(record.start_ticks()));
-      payload.svarint(static_cast<std::int64_t>(start - previous));
-      payload.varint(nanoseconds(BatchStreams::sane(record.duration_ticks())));
-      previous = start;
+      if (node.leaf != kNoLeaf || stream.exact == 0) continue;
+      std::uint32_t offset = node.offset;
+      for (std::uint32_t k = 0; k < node.records; ++k) {
+        const RingRecord record = batch_.record_at(offset);
+        const std::uint64_t start = nanoseconds(batch_.since_first(record.start_ticks()));
+        payload.svarint(static_cast<std::int64_t>(start - previous));
+        payload.varint(nanoseconds(BatchStreams::sane(record.duration_ticks())));
+        previous = start;
+        offset += static_cast<std::uint32_t>(record.size());
+      }
+      stream.exact -= node.records;
+      left -= node.records;
     }
   }
 

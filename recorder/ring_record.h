@@ -54,6 +54,9 @@ class RingRecord {
            (function_ < functions || is_sound_repeat());
   }
 
+  // Another record whose head is the same but for its times.
+  void move_to(const std::byte* record) noexcept { at_ = record; }
+
   bool is_repeat() const noexcept { return function_ == kRepeatFunction; }
   // Of a repeat: its leaves, and how many calls it stands for.
   unsigned period() const noexcept { return std::to_integer<unsigned>(at_[7]); }

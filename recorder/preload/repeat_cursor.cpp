@@ -77,12 +77,23 @@ void RepeatCursor::end_loop() noexcept {
   period_ = 0;
 }
 
+// Where nothing has repeated for long, loops of several calls are looked for in one of eight
+// spells of calls only: they are found a little later, and noise costs less.
+bool RepeatCursor::is_alert() const noexcept {
+  constexpr unsigned kPatience = 256, kSpell = 64;
+  return fruitless_ < kPatience || fruitless_ / kSpell % 8 == 0;
+}
+
 void RepeatCursor::remember(const TransferCall& call) noexcept {
+  const bool was_alert = is_alert();
+  ++fruitless_;
+  alert_ = is_alert();
+  if (alert_ && !was_alert) count_ = 0;  // calls without a print lie behind
   if (count_ == 0) std::memset(matches_, 0, sizeof matches_);
   ++count_;
-  ++fruitless_;
   Seen& newest = seen_[count_ % kHistory];
   newest.call = call;
+  if (!alert_) return;
   newest.print = print_of(call);
   const unsigned longest = longest_period();
   for (unsigned period = 1; period <= longest; ++period) {
@@ -92,26 +103,24 @@ void RepeatCursor::remember(const TransferCall& call) noexcept {
   }
 }
 
-// Where nothing has repeated for long, the longer periods are looked for in one of eight spells
-// of calls: a loop of several calls is found a little later, and noise costs less.
 unsigned RepeatCursor::longest_period() const noexcept {
-  constexpr unsigned kPatience = 256, kSpell = 64;
-  const bool alert = fruitless_ < kPatience || fruitless_ / kSpell % 8 == 0;
-  const unsigned longest = alert ? kMostLeaves : 1;
   const unsigned known = (count_ - 1) / 2;
-  return known < longest ? known : longest;
+  return known < kMostLeaves ? known : kMostLeaves;
 }
 
 // The shortest period by which all of its last calls went on; 0 if there is none.
 unsigned RepeatCursor::find_loop() noexcept {
-  const unsigned longest = longest_period();
-  for (unsigned period = 1; period <= longest; ++period) {
-    if (matches_[period] >= period && is_loop(period)) {
-      fruitless_ = 0;
-      return period;
+  unsigned found = 0;
+  if (!alert_) {
+    found = count_ >= 3 && is_loop(1) ? 1 : 0;
+  } else {
+    const unsigned longest = longest_period();
+    for (unsigned period = 1; period <= longest && found == 0; ++period) {
+      if (matches_[period] >= period && is_loop(period)) found = period;
     }
   }
-  return 0;
+  if (found != 0) fruitless_ = 0;
+  return found;
 }
 
 // Did each of the last `period` calls make the same step twice, and are they of streams of

@@ -90,6 +90,7 @@ class RepeatCursor {
   void start_loop(unsigned period) noexcept;
   unsigned find_loop() noexcept;
   unsigned longest_period() const noexcept;
+  bool is_alert() const noexcept;
   bool is_loop(unsigned period) const noexcept;
 
   // What the hot path uses comes first, on few cache lines.
@@ -105,7 +106,8 @@ class RepeatCursor {
   Leaf guess_ = {};
   // The transfers that are the ring's newest records, one behind the other.
   unsigned count_ = 0;
-  unsigned fruitless_ = 0;                  // transfers since the last loop
+  unsigned fruitless_ = 0;  // transfers since the last loop
+  bool alert_ = true;
   unsigned matches_[kMostLeaves + 1] = {};  // by period: calls in a row that went on by it
   Seen seen_[kHistory] = {};
 };
