@@ -273,18 +273,6 @@ IOTUNE_EXPORT void closefrom(int first) {
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
-#define IOTUNE_LSEEK(name)                                                                        \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) noexcept {             \
-    static constinit NextSymbol symbol;                                                           \
-    auto* const real =                                                                            \
-        reinterpret_cast<std::int64_t (*)(int, std::int64_t, int)>(symbol.find(#name));           \
-    return traced_call<std::int64_t>(                                                             \
-        CallNumber::klseek, fd, file_of_descriptor(fd), [=] { return real(fd, offset, whence); }, \
-        offset, whence);                                                                          \
-  }
-IOTUNE_LSEEK(lseek)
-IOTUNE_LSEEK(lseek64)
-
 #define IOTUNE_SYNC(name)                                                    \
   IOTUNE_EXPORT int name(int fd) {                                           \
     static constinit NextSymbol symbol;                                      \

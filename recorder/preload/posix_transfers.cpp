@@ -91,6 +91,21 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   return result;
 }
 
+// A seek is part of the loop that reads or writes behind it.
+template <typename Call>
+__attribute__((always_inline)) inline std::int64_t sought(int fd, std::int64_t offset, int whence,
+                                                          Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (__builtin_expect(file == 0, 1)) return call();
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) return result;
+  record({head_of(CallNumber::klseek, layers), {fd, file}, {offset, whence, result}}, start,
+         duration);
+  return result;
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -168,5 +183,13 @@ IOTUNE_VECTOR_AT(preadv, kpreadv)
 IOTUNE_VECTOR_AT(preadv64, kpreadv)
 IOTUNE_VECTOR_AT(pwritev, kpwritev)
 IOTUNE_VECTOR_AT(pwritev64, kpwritev)
+
+#define IOTUNE_LSEEK(name)                                                       \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) {     \
+    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);                 \
+    return sought(fd, offset, whence, [=] { return real(fd, offset, whence); }); \
+  }
+IOTUNE_LSEEK(lseek)
+IOTUNE_LSEEK(lseek64)
 
 }  // extern "C"

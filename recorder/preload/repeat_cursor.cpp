@@ -130,12 +130,13 @@ bool RepeatCursor::is_loop(unsigned period) const noexcept {
     const TransferCall& now = back(i);
     const TransferCall& before = back(i + period);
     const TransferCall& still_before = back(i + 2 * period);
-    if (!same_stream(now, before) || !same_stream(before, still_before)) return false;
+    std::uint64_t different = 0;
     for (int k = 0; k < 3; ++k) {
-      if (step(now.numbers[k], before.numbers[k]) !=
-          step(before.numbers[k], still_before.numbers[k])) {
-        return false;
-      }
+      different |= word(step(now.numbers[k], before.numbers[k])) ^
+                   word(step(before.numbers[k], still_before.numbers[k]));
+    }
+    if (different != 0 || !same_stream(now, before) || !same_stream(before, still_before)) {
+      return false;
     }
     for (unsigned other = 0; other < i; ++other) {
       if (same_stream(now, back(other))) return false;
