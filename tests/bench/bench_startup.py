@@ -57,8 +57,8 @@ def main() -> int:
     table.keep(comparison)
     for arm in arms:
         table.add(f"{PROGRAM}, {arm}, µs", comparison.median(arm).scaled(MICROSECONDS))
-    floor = comparison.difference("empty preload", "bare").scaled(MICROSECONDS)
-    added = comparison.difference("iotune", "bare").scaled(MICROSECONDS)
+    floor = comparison.paired_difference("empty preload", "bare").scaled(MICROSECONDS)
+    added = comparison.paired_difference("iotune", "bare").scaled(MICROSECONDS)
     table.add("floor: added by an empty preload, µs", floor)
     table.add("added by libiotune.so, µs", added, paired.at_most(120, "µs"))
     size = library.stat().st_size / 1000
