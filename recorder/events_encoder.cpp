@@ -5,6 +5,7 @@
 #include "patterns/tuple_loops.h"
 #include "recorder/batch_streams.h"
 #include "recorder/call_table.h"
+#include "recorder/call_times.h"
 #include "recorder/stream_values.h"
 
 namespace iotune::recorder {
@@ -179,6 +180,12 @@ class BatchWriter {
   void write_exact_times(ByteWriter& payload) noexcept {
     std::uint64_t left = batch_.exact_calls();
     payload.varint(left);
+    if (left == 0) return;
+    payload.u8(request_.coded_times ? kTimesCoded : kTimesExact);
+    auto* const models = reinterpret_cast<TimeModels*>(rest_.data());
+    if (request_.coded_times) models->reset();
+    patterns::RangeEncoder coder(payload);
+    std::int64_t previous_point = 0;
     std::uint64_t previous = base_;
     for (std::uint32_t i = 0; left > 0; ++i) {
       const BatchNode& node = batch_.node(i);
@@ -188,14 +195,22 @@ class BatchWriter {
       for (std::uint32_t k = 0; k < node.records; ++k) {
         const RingRecord record = batch_.record_at(offset);
         const std::uint64_t start = nanoseconds(batch_.since_first(record.start_ticks()));
-        payload.svarint(static_cast<std::int64_t>(start - previous));
-        payload.varint(nanoseconds(BatchStreams::sane(record.duration_ticks())));
-        previous = start;
+        const std::uint64_t duration = nanoseconds(BatchStreams::sane(record.duration_ticks()));
+        if (request_.coded_times) {
+          const std::int64_t point = start_point(start - base_);
+          models->encode(coder, node.stream, point - previous_point, duration);
+          previous_point = point;
+        } else {
+          payload.svarint(static_cast<std::int64_t>(start - previous));
+          payload.varint(duration);
+          previous = start;
+        }
         offset += static_cast<std::uint32_t>(record.size());
       }
       stream.exact -= node.records;
       left -= node.records;
     }
+    if (request_.coded_times) coder.end();
   }
 
   const EventsRequest& request_;
@@ -212,7 +227,7 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
   // No sequence of tuples is longer: a tuple takes a word at least. (Scratch for tuples does not
   // depend on their width.)
   return value_words(ring_bytes) * 8 + BatchStreams::scratch_bytes(ring_bytes) +
-         patterns::scratch_bytes(ring_bytes / 8 + 16, 1) + 64;
+         patterns::scratch_bytes(ring_bytes / 8 + 16, 1) + sizeof(TimeModels) + 64;
 }
 
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept {

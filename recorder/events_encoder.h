@@ -22,6 +22,8 @@ struct EventsRequest {
   std::uint32_t epoch = 0;
   // Calls that are marked exact have times of their own; here all that have a record.
   bool every_time_exact = false;
+  // Their times in coded form: little room, a tolerance (call_times.h).
+  bool coded_times = false;
   // Where not nullptr: receives the number of calls written.
   std::uint64_t* calls = nullptr;
   // At least scratch_bytes_needed(records.size()), aligned to 8.

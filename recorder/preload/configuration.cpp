@@ -189,8 +189,10 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     read_variable(*entry, found);
   }
+  g_configuration.exact_times = found.timing != nullptr && std::strcmp(found.timing, "exact") == 0;
   g_configuration.time_every_call =
-      found.timing != nullptr && std::strcmp(found.timing, "call") == 0;
+      g_configuration.exact_times ||
+      (found.timing != nullptr && std::strcmp(found.timing, "call") == 0);
   g_configuration.verbose = found.verbose != nullptr;
   g_configuration.trace_path = keep_if_any(found.trace);
   g_configuration.buffer_root = keep_if_any(found.buffers);

@@ -10,7 +10,8 @@ enum class Mode : std::uint8_t { kOff, kRecord, kTune };
 
 struct Configuration {
   Mode mode = Mode::kTune;            // IOTUNE_MODE
-  bool time_every_call = false;       // IOTUNE_TIMING=call
+  bool time_every_call = false;       // IOTUNE_TIMING=call or exact
+  bool exact_times = false;           // IOTUNE_TIMING=exact: to the nanosecond
   bool verbose = false;               // IOTUNE_VERBOSE
   const char* trace_path = nullptr;   // IOTUNE_TRACE, nullptr: the default directory
   const char* buffer_root = nullptr;  // IOTUNE_BUFFER_DIR, nullptr: /dev/shm/iotune-<uid>

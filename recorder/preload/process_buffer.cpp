@@ -88,6 +88,7 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t t
   request.rate_shift = TickRate::kShift;
   request.thread = thread;
   request.epoch = epoch_of(word);
+  request.coded_times = configuration().time_every_call && !configuration().exact_times;
   request.calls = &calls;
   if (have_scratch()) {
     request.scratch = {g_buffer.scratch, g_buffer.scratch_bytes};

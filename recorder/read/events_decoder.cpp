@@ -5,6 +5,7 @@
 
 #include "patterns/bytes.h"
 #include "patterns/tuple_loops.h"
+#include "recorder/call_times.h"
 #include "recorder/format.h"
 #include "recorder/stream_values.h"
 
@@ -188,15 +189,30 @@ class Decoder {
   }
 
   bool read_exact_times() {
-    const std::uint64_t exact = in_.varint();
-    std::uint64_t left = exact, previous = base_;
+    std::uint64_t left = in_.varint();
+    const std::uint8_t form = left == 0 ? kTimesExact : in_.u8();
+    if (in_.failed() || form > kTimesCoded) return false;
+    const auto coded =
+        form == kTimesCoded ? in_.take(in_.bytes_left()) : std::span<const std::byte>();
+    patterns::RangeDecoder decoder(coded);
+    const auto models = form == kTimesCoded ? std::make_unique<TimeModels>() : nullptr;
+    std::uint64_t previous = base_;
+    std::int64_t point = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       Call& call = calls_[first_call_ + i];
       if (!call.exact) continue;
       if (left-- == 0) return false;
-      call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
-      call.duration_ns = in_.varint();
-      previous = call.start_ns;
+      if (models != nullptr) {
+        std::int64_t steps = 0;
+        models->decode(decoder, order_[i], steps, call.duration_ns);
+        point += steps;
+        const auto after_base = point < 0 ? 0 : static_cast<std::uint64_t>(point) * kStartGrid_ns;
+        call.start_ns = base_ + after_base;
+      } else {
+        call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
+        call.duration_ns = in_.varint();
+        previous = call.start_ns;
+      }
       Times& times = times_[order_[i]];
       times.exact_sum += call.duration_ns;
       times.previous_start = call.start_ns;

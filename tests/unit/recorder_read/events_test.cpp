@@ -147,6 +147,49 @@ TEST(Events, ControlCallsAndMarkedTransfersHaveTheirOwnTimes) {
   EXPECT_EQ(exact_transfers, 5);
 }
 
+// Starts within max(1 µs, 1 % of the gap), durations within 5 %: of times drawn over all scales.
+TEST(Events, CodedTimesKeepTheirTolerance) {
+  const auto seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  RingBytes ring;
+  std::vector<made::RecordTimes> times;
+  std::uint64_t now = 5'000'000;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t duration = random() >> (20 + random() % 44),
+                        gap = random() >> (25 + random() % 39);
+    // Some began before the one that was written last.
+    const std::uint64_t start = i % 10 == 9 ? now - now / 7 : now;
+    times.push_back({start, duration});
+    ring.add(i % 3 == 0 ? CallNumber::kpread : CallNumber::kpwrite, times.back(), {3, 1},
+             {64, 64 * i, 64});
+    now += gap;
+  }
+  std::vector<std::uint64_t> scratch(scratch_bytes_needed(ring.bytes().size()) / 8 + 1);
+  std::vector<std::byte> payload(events_bytes_at_most(ring.bytes().size()));
+  EventsRequest request;
+  request.records = ring.bytes();
+  request.every_time_exact = request.coded_times = true;
+  request.scratch = std::as_writable_bytes(std::span(scratch));
+  patterns::ByteWriter writer(payload);
+  ASSERT_TRUE(encode_events(request, writer));
+  payload.resize(writer.bytes_used());
+  const Decoded decoded = decode(payload);
+  ASSERT_TRUE(decoded.ok);
+  ASSERT_EQ(decoded.calls.size(), times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto near = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
+    EXPECT_LE(near(decoded.calls[i].start_ns, times[i].start), 512U);
+    EXPECT_LE(near(decoded.calls[i].duration_ns, times[i].duration), times[i].duration / 20);
+  }
+  // Damage of any byte gives other times, or none.
+  for (std::size_t i = 0; i < payload.size(); i += 7) {
+    std::vector<std::byte> damaged = payload;
+    damaged[i] ^= std::byte{0x55};
+    decode(damaged);
+  }
+}
+
 TEST(Events, TooLittleRoomWritesNothing) {
   std::mt19937_64 random(1);
   const RingBytes ring = random_ring(random, 50);
