@@ -105,7 +105,7 @@ def wrapper(call: Call, exported: str) -> str:
         if "after" in call.flags:
             lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
         return "\n".join([*lines, "  return result;", "}", ""])
-    control = "false" if "transfer" in call.flags else "true"
+    control = "false" if call.flags & {"transfer", "often"} else "true"
     lines += [
         "  {",
         f"    RecordWriter record(scope, CallNumber::k{call.name}, {control});",

@@ -47,6 +47,7 @@ class Timing(str, Enum):
 
     pattern = "pattern"
     call = "call"
+    exact = "exact"
 
 
 @errors_in_one_line
