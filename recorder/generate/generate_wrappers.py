@@ -116,7 +116,9 @@ def wrapper(call: Call, exported: str) -> str:
             lines.append(f"    {code}")
     lines.append("    record.number(static_cast<std::int64_t>(result));")
     hook_name = ", hook" if "before" in call.flags else ""
-    if call.extras or call.texts:
+    if call.extras == ["type_bytes"]:
+        lines.append("    append_type_bytes(provider, record, result, arg_type);")
+    elif call.extras or call.texts:
         lines.append(
             f"    extras_{call.name}(provider{hook_name}, record, result{hook_arguments});"
         )

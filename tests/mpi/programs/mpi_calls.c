@@ -1,0 +1,176 @@
+/* Makes every MPI_File call once with random arguments and prints what it passed.
+ *   mpi_calls FILE SEED
+ * Each rank prints "RANK NAME number…" as the trace has them: arguments, result, and for transfers
+ * the bytes of the type. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MUST(condition)                                             \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "mpi_calls:%d: %s\n", __LINE__, #condition);  \
+      MPI_Abort(MPI_COMM_WORLD, 9);                                 \
+    }                                                               \
+  } while (0)
+
+enum { kMost = 64 };
+static int rank, ranks;
+static MPI_File file;
+static double buffer[kMost];
+
+static int below(int n) { return rand() % n; }
+
+static long long handle(void) { return (long long)(size_t)file; }
+
+/* The types that a call may be given, and their sizes. */
+static MPI_Datatype draw_type(int* bytes) {
+  static const MPI_Datatype types[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE};
+  static const int sizes[] = {1, 4, 8};
+  const int i = below(3);
+  *bytes = sizes[i];
+  return types[i];
+}
+static long long word(MPI_Datatype type) { return (long long)(unsigned)type; }
+
+static void wait_for(MPI_Request request) { MUST(MPI_Wait(&request, MPI_STATUS_IGNORE) == 0); }
+
+#define AT(name, c_type)                                                                      \
+  {                                                                                           \
+    int bytes;                                                                                \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const MPI_Offset offset = below(100);                                                     \
+    const c_type count = below(kMost);                                                        \
+    MUST(name(file, offset, buffer, count, type, MPI_STATUS_IGNORE) == 0);                    \
+    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,      \
+           (long long)count, word(type), bytes);                                              \
+  }
+#define I_AT(name, c_type)                                                                    \
+  {                                                                                           \
+    int bytes;                                                                                \
+    MPI_Request request;                                                                      \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const MPI_Offset offset = below(100);                                                     \
+    const c_type count = below(kMost);                                                        \
+    MUST(name(file, offset, buffer, count, type, &request) == 0);                             \
+    wait_for(request);                                                                        \
+    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,      \
+           (long long)count, word(type), bytes);                                              \
+  }
+#define PLAIN(name, c_type)                                                                   \
+  {                                                                                           \
+    int bytes;                                                                                \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const c_type count = below(kMost);                                                        \
+    MUST(name(file, buffer, count, type, MPI_STATUS_IGNORE) == 0);                            \
+    printf("%d " #name " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
+           bytes);                                                                            \
+  }
+#define I_PLAIN(name, c_type)                                                                 \
+  {                                                                                           \
+    int bytes;                                                                                \
+    MPI_Request request;                                                                      \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const c_type count = below(kMost);                                                        \
+    MUST(name(file, buffer, count, type, &request) == 0);                                     \
+    wait_for(request);                                                                        \
+    printf("%d " #name " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
+           bytes);                                                                            \
+  }
+#define SPLIT_AT(name, begin, c_type)                                                         \
+  {                                                                                           \
+    int bytes;                                                                                \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const MPI_Offset offset = below(100);                                                     \
+    const c_type count = below(kMost);                                                        \
+    MUST(begin(file, offset, buffer, count, type) == 0);                                      \
+    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                                   \
+    printf("%d " #begin " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,     \
+           (long long)count, word(type), bytes);                                              \
+    printf("%d " #name "_end %lld 0\n", rank, handle());                                      \
+  }
+#define SPLIT(name, begin, c_type)                                                            \
+  {                                                                                           \
+    int bytes;                                                                                \
+    const MPI_Datatype type = draw_type(&bytes);                                              \
+    const c_type count = below(kMost);                                                        \
+    MUST(begin(file, buffer, count, type) == 0);                                              \
+    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                                   \
+    printf("%d " #begin " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
+           bytes);                                                                            \
+    printf("%d " #name "_end %lld 0\n", rank, handle());                                      \
+  }
+
+#define TRANSFERS(verb, c, c_type)                                                  \
+  AT(MPI_File_##verb##_at##c, c_type)                                               \
+  AT(MPI_File_##verb##_at_all##c, c_type)                                           \
+  I_AT(MPI_File_i##verb##_at##c, c_type)                                            \
+  I_AT(MPI_File_i##verb##_at_all##c, c_type)                                        \
+  PLAIN(MPI_File_##verb##c, c_type)                                                 \
+  PLAIN(MPI_File_##verb##_all##c, c_type)                                           \
+  I_PLAIN(MPI_File_i##verb##c, c_type)                                              \
+  I_PLAIN(MPI_File_i##verb##_all##c, c_type)                                        \
+  PLAIN(MPI_File_##verb##_shared##c, c_type)                                        \
+  I_PLAIN(MPI_File_i##verb##_shared##c, c_type)                                     \
+  PLAIN(MPI_File_##verb##_ordered##c, c_type)                                       \
+  SPLIT_AT(MPI_File_##verb##_at_all, MPI_File_##verb##_at_all_begin##c, c_type)     \
+  SPLIT(MPI_File_##verb##_all, MPI_File_##verb##_all_begin##c, c_type)              \
+  SPLIT(MPI_File_##verb##_ordered, MPI_File_##verb##_ordered_begin##c, c_type)
+
+static void others(void) {
+  MPI_Offset bytes = 0, offset = below(1000);
+  MPI_Datatype etype, filetype;
+  MPI_Info info;
+  char datarep[MPI_MAX_DATAREP_STRING];
+  int flag = 0, amode = 0;
+  const long long f = handle();
+#define PRINT(name, ...) printf("%d " name " %lld" __VA_ARGS__)
+  MUST(MPI_File_get_size(file, &bytes) == 0);
+  PRINT("MPI_File_get_size", " 0\n", rank, f);
+  MUST(MPI_File_get_position(file, &bytes) == 0);
+  PRINT("MPI_File_get_position", " 0\n", rank, f);
+  MUST(MPI_File_get_position_shared(file, &bytes) == 0);
+  PRINT("MPI_File_get_position_shared", " 0\n", rank, f);
+  MUST(MPI_File_get_byte_offset(file, offset, &bytes) == 0);
+  PRINT("MPI_File_get_byte_offset", " %lld 0\n", rank, f, (long long)offset);
+  MUST(MPI_File_get_atomicity(file, &flag) == 0);
+  PRINT("MPI_File_get_atomicity", " 0\n", rank, f);
+  MUST(MPI_File_get_amode(file, &amode) == 0);
+  PRINT("MPI_File_get_amode", " 0\n", rank, f);
+  MUST(MPI_File_get_view(file, &bytes, &etype, &filetype, datarep) == 0);
+  PRINT("MPI_File_get_view", " 0\n", rank, f);
+  MUST(MPI_File_get_info(file, &info) == 0);
+  MPI_Info_free(&info);
+  PRINT("MPI_File_get_info", " 0\n", rank, f);
+  MUST(MPI_File_seek(file, offset, MPI_SEEK_SET) == 0);
+  PRINT("MPI_File_seek", " %lld %d 0\n", rank, f, (long long)offset, MPI_SEEK_SET);
+  MUST(MPI_File_seek_shared(file, 0, MPI_SEEK_SET) == 0);
+  PRINT("MPI_File_seek_shared", " 0 %d 0\n", rank, f, MPI_SEEK_SET);
+  MUST(MPI_File_set_size(file, 100000) == 0);
+  PRINT("MPI_File_set_size", " 100000 0\n", rank, f);
+  MUST(MPI_File_preallocate(file, 100000) == 0);
+  PRINT("MPI_File_preallocate", " 100000 0\n", rank, f);
+  MUST(MPI_File_set_atomicity(file, 1) == 0);
+  PRINT("MPI_File_set_atomicity", " 1 0\n", rank, f);
+  MUST(MPI_File_set_atomicity(file, 0) == 0);
+  PRINT("MPI_File_set_atomicity", " 0 0\n", rank, f);
+  MUST(MPI_File_sync(file) == 0);
+  PRINT("MPI_File_sync", " 0\n", rank, f);
+}
+
+int main(int argc, char** argv) {
+  MUST(argc == 3 && MPI_Init(&argc, &argv) == 0);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  srand((unsigned)atoi(argv[2]));
+  MUST(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                     &file) == 0);
+  others();
+  TRANSFERS(write, , int)
+  TRANSFERS(write, _c, MPI_Count)
+  TRANSFERS(read, , int)
+  TRANSFERS(read, _c, MPI_Count)
+  MUST(MPI_File_close(&file) == 0);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,51 @@
+"""Every MPI_File call of the table, issued with random arguments, stands in the trace with them."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "preload"))
+from harness import Place, main  # noqa: E402
+
+# What the program makes beside those that it prints.
+NOT_PRINTED = {"MPI_File_open", "MPI_File_close"}
+# Issued elsewhere: MPI_File_delete, set_view and set_info by HDF5's MPI-IO driver and its tests.
+ELSEWHERE = {"MPI_File_delete", "MPI_File_set_view", "MPI_File_set_info"}
+
+
+def table() -> set[str]:
+    """The MPI_File calls of calls.table."""
+    text = (ROOT / "recorder" / "calls.table").read_text()
+    return set(re.findall(r"^mpi\s+int\s+(MPI_File_\w+)", text, re.MULTILINE))
+
+
+def calls(place: Place) -> None:
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    done = place.right(place.mpi(2, place.bin / "mpi_calls", "a.bin", seed), "mpi_calls")
+    said: dict[int, list[tuple[str, list[int]]]] = {0: [], 1: []}
+    for line in done.out.decode().splitlines():
+        rank, name, *numbers = line.split()
+        said[int(rank)].append((name, [int(n) for n in numbers]))
+    issued = {name for lines in said.values() for name, _ in lines}
+    missing = table() - issued - NOT_PRINTED - ELSEWHERE
+    assert not missing, f"in the table, but not issued: {sorted(missing)}"
+    for rank, expected in said.items():
+        recorded = [
+            (c["name"], c["numbers"])
+            for c in place.calls()
+            if c["rank"] == rank and c["name"].startswith("MPI_File_")
+            and c["name"] not in NOT_PRINTED
+        ]  # fmt: skip
+        assert recorded == expected, next(
+            (pair for pair in zip(recorded, expected, strict=False) if pair[0] != pair[1]),
+            (len(recorded), len(expected)),
+        )
+
+
+if __name__ == "__main__":
+    main({"calls": calls})
