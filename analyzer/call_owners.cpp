@@ -141,7 +141,8 @@ class Follower {
 
   std::int32_t file_of_posix(std::size_t i, const Call& call) {
     const std::string& name = call.name();
-    if (name == "open" || name == "openat" || name == "creat") {
+    if (name == "open" || name == "openat" || name == "creat" || name == "fopen" ||
+        name == "freopen") {
       last_open_[call.thread] = i;
       return CallOwners::kNone;
     }

@@ -47,7 +47,10 @@ class Walk {
       } else if (signature.layer == Layer::kMpiIo) {
         count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
       } else {
-        count(file, Layer::kPosix, write, arguments->result.value_or(-1));
+        // stdio's result counts items.
+        const std::int64_t bytes = arguments->number(signature, "bytes").value_or(-1);
+        count(file, signature.layer, write,
+              signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
       }
     }
   }

@@ -27,6 +27,9 @@ inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
   }
 }
 
+// Numbers a descriptor that was just opened on the absolute `path`, and notes its file.
+void note_descriptor(int fd, const char* path) noexcept;
+
 // Notes the file of every traced descriptor: a forked child's trace has to name them itself.
 void announce_descriptors() noexcept;
 

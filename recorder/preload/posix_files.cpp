@@ -9,6 +9,7 @@
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
+#include "recorder/preload/private_path.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -44,35 +45,11 @@ void note_file(std::uint32_t file, int fd, const char* path) noexcept {
   record.commit();
 }
 
-// Numbers a descriptor that was just opened on `path`.
-void note_descriptor(int fd, const char* path) noexcept {
-  const auto file = static_cast<std::uint32_t>(next_file_number());
-  set_file_of_descriptor(fd, file);
-  note_file(file, fd, path);
-}
-
 // Only files that can be read or written again: no directories, no O_PATH.
 bool flags_are_traced(int flags) noexcept {
   if ((flags & O_TMPFILE) == O_TMPFILE) return true;  // it contains O_DIRECTORY
   return (flags & (O_PATH | O_DIRECTORY)) == 0;
 }
-
-// A path in memory of its own: an open may happen on a small stack.
-class PrivatePath {
- public:
-  PrivatePath() noexcept
-      : path_(static_cast<ShortText<4096>*>(private_memory(sizeof(ShortText<4096>)))) {}
-  ~PrivatePath() {
-    if (path_ != nullptr) unmap(path_, sizeof(ShortText<4096>));
-  }
-  PrivatePath(const PrivatePath&) = delete;
-  PrivatePath& operator=(const PrivatePath&) = delete;
-  // Zeroed memory is an empty text.
-  ShortText<4096>* get() noexcept { return path_; }
-
- private:
-  ShortText<4096>* path_;
-};
 
 // One open in any form: `call` makes the real one.
 template <typename Call, typename Write>
@@ -166,6 +143,12 @@ Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
 }
 
 }  // namespace
+
+void note_descriptor(int fd, const char* path) noexcept {
+  const auto file = static_cast<std::uint32_t>(next_file_number());
+  set_file_of_descriptor(fd, file);
+  note_file(file, fd, path);
+}
 
 void announce_descriptors() noexcept {
   for (int fd = 0; fd < kMaxDescriptors; ++fd) {

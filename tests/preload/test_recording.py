@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 from pathlib import Path
@@ -186,6 +187,26 @@ def vfork(place: Place) -> None:
     assert file.read_bytes() == b"abbccc"
 
 
+def stdio(place: Place) -> None:
+    """Random stdio calls stand in the trace with their numbers; the file is as without it."""
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    file = place.scratch / "data file"
+    program = place.bin / "stdio_calls"
+    place.right(place.run(program, file, seed, preload=False))
+    bare = file.read_bytes()
+    file.unlink()
+    done = place.right(place.run(program, file, seed))
+    assert file.read_bytes() == bare
+    made = [line.split() for line in done.out.decode().splitlines()]
+    want = [(name, tuple(int(n) for n in numbers)) for name, *numbers in made]
+    calls = place.calls()
+    got = [(c["name"], tuple(c["numbers"])) for c in calls if c["layer"] == "stdio"]
+    assert got == want, first_difference(got, want)
+    posix = [c["name"] for c in calls if c["layer"] == "posix"]
+    assert posix == ["open"], posix
+
+
 if __name__ == "__main__":
     main({"arguments": arguments, "errors": errors, "threads": threads, "fork": fork,
-          "ends": ends, "exec": exec_, "vfork": vfork})  # fmt: skip
+          "ends": ends, "exec": exec_, "vfork": vfork, "stdio": stdio})  # fmt: skip

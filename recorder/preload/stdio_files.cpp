@@ -1,0 +1,223 @@
+// Wrappers of stdio: what it does below is done inside libc, where no wrapper sees it.
+#include <stdio.h>
+
+#include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/path_filter.h"
+#include "recorder/preload/private_path.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/wrapper_parts.h"
+
+namespace iotune::recorder {
+namespace {
+
+int descriptor_of(FILE* stream) noexcept {
+  return stream == nullptr ? -1 : fileno(stream);
+}
+
+// A call that makes a stream of a path.
+template <typename Call>
+FILE* opened(CallNumber number, const char* path, const char* mode, Call call) noexcept {
+  CallScope scope(Layer::kStdio);
+  if (!scope.active() || path == nullptr || in_vfork_child()) return call();
+  PrivatePath memory;
+  bool traced = false;
+  // Most are of absolute paths that are not traced: no more is needed to say so.
+  if ((path[0] != '/' || path_is_traced(path)) && memory.get() != nullptr) {
+    const OwnCode own;
+    absolute_path(path, *memory.get());
+    traced = !memory.get()->cut() && path_is_traced(memory.get()->c_str()) && start_buffer();
+  }
+  scope.start();
+  FILE* const stream = call();
+  scope.stop();
+  const int fd = descriptor_of(stream);
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  if (!traced) return stream;
+  {
+    RecordWriter record(scope, number, true);
+    record.text(memory.get()->c_str());
+    record.text(mode);
+    record.number(std::int64_t{fd});
+    record.commit();
+  }
+  if (fd >= 0) note_descriptor(fd, memory.get()->c_str());
+  return stream;
+}
+
+// A call on a stream, recorded with its numbers and its result.
+template <typename Result, typename Call, typename... Numbers>
+Result on_stream(CallNumber number, int fd, Call call, Numbers... numbers) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0 || in_vfork_child()) return call();
+  CallScope scope(Layer::kStdio);
+  if (!scope.active()) return call();
+  scope.start();
+  const Result result = call();
+  scope.stop();
+  RecordWriter record(scope, number, true);
+  record.key(fd);
+  record.key(file);
+  (record.number(static_cast<std::int64_t>(numbers)), ...);
+  record.number(static_cast<std::int64_t>(result));
+  record.commit();
+  return result;
+}
+
+template <typename Call>
+std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::size_t count,
+                        Call call) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return call();
+  CallScope scope(Layer::kStdio);
+  if (!scope.active()) return call();
+  scope.start();
+  const std::size_t result = call();
+  scope.stop();
+  const OwnCode own;
+  // Part of an item may have been moved too: the position tells.
+  const std::int64_t after = ftello(stream);
+  const auto bytes = static_cast<std::int64_t>(result * size);
+  RecordWriter record(scope, number, false);
+  record.key(fd);
+  record.key(file);
+  record.number(static_cast<std::int64_t>(size));
+  record.number(static_cast<std::int64_t>(count));
+  record.number(static_cast<std::int64_t>(result));
+  record.number(after < 0 ? std::int64_t{-1} : after - bytes);
+  record.number(bytes);
+  record.commit();
+  return result;
+}
+
+int closed(FILE* stream, int (*real)(FILE*)) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  // Before the call: right after it another thread may get the same number.
+  if (file != 0) set_file_of_descriptor(fd, 0);
+  if (file == 0 || in_vfork_child()) return real(stream);
+  CallScope scope(Layer::kStdio);
+  if (!scope.active()) return real(stream);
+  scope.start();
+  const int result = real(stream);
+  scope.stop();
+  RecordWriter record(scope, CallNumber::kfclose, true);
+  record.key(fd);
+  record.key(file);
+  record.number(std::int64_t{result});
+  record.commit();
+  return result;
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+#define IOTUNE_REAL(type, name)       \
+  static constinit NextSymbol symbol; \
+  auto* const real = reinterpret_cast<type>(symbol.find(#name))
+
+#define IOTUNE_FOPEN(name)                                                           \
+  IOTUNE_EXPORT FILE* name(const char* path, const char* mode) {                     \
+    IOTUNE_REAL(FILE* (*)(const char*, const char*), name);                          \
+    return opened(CallNumber::kfopen, path, mode, [=] { return real(path, mode); }); \
+  }
+IOTUNE_FOPEN(fopen)
+IOTUNE_FOPEN(fopen64)
+
+#define IOTUNE_FREOPEN(name)                                                                   \
+  IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
+    IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
+    if (const int fd = descriptor_of(stream); file_of_descriptor(fd) != 0) {                   \
+      set_file_of_descriptor(fd, 0);                                                           \
+    }                                                                                          \
+    return opened(CallNumber::kfreopen, path, mode, [=] { return real(path, mode, stream); }); \
+  }
+IOTUNE_FREOPEN(freopen)
+IOTUNE_FREOPEN(freopen64)
+
+IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
+  IOTUNE_REAL(FILE * (*)(int, const char*), fdopen);
+  const std::uint32_t file = file_of_descriptor(fd);
+  CallScope scope(Layer::kStdio);
+  if (file == 0 || !scope.active()) return real(fd, mode);
+  scope.start();
+  FILE* const stream = real(fd, mode);
+  scope.stop();
+  RecordWriter record(scope, CallNumber::kfdopen, true);
+  record.key(fd);
+  record.key(file);
+  record.text(mode);
+  record.number(std::int64_t{stream == nullptr ? -1 : fd});
+  record.commit();
+  return stream;
+}
+
+IOTUNE_EXPORT int fclose(FILE* stream) {
+  IOTUNE_REAL(int (*)(FILE*), fclose);
+  return closed(stream, real);
+}
+
+#define IOTUNE_FREAD(name)                                                                      \
+  IOTUNE_EXPORT std::size_t name(void* to, std::size_t size, std::size_t count, FILE* stream) { \
+    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, FILE*), name);                 \
+    return transferred(CallNumber::kfread, stream, size, count,                                 \
+                       [=] { return real(to, size, count, stream); });                          \
+  }
+IOTUNE_FREAD(fread)
+IOTUNE_FREAD(fread_unlocked)
+
+#define IOTUNE_FREAD_CHK(name)                                                                    \
+  IOTUNE_EXPORT std::size_t name(void* to, std::size_t room, std::size_t size, std::size_t count, \
+                                 FILE* stream) {                                                  \
+    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, std::size_t, FILE*), name);      \
+    return transferred(CallNumber::kfread, stream, size, count,                                   \
+                       [=] { return real(to, room, size, count, stream); });                      \
+  }
+IOTUNE_FREAD_CHK(__fread_chk)
+IOTUNE_FREAD_CHK(__fread_unlocked_chk)
+
+#define IOTUNE_FWRITE(name)                                                             \
+  IOTUNE_EXPORT std::size_t name(const void* from, std::size_t size, std::size_t count, \
+                                 FILE* stream) {                                        \
+    IOTUNE_REAL(std::size_t (*)(const void*, std::size_t, std::size_t, FILE*), name);   \
+    return transferred(CallNumber::kfwrite, stream, size, count,                        \
+                       [=] { return real(from, size, count, stream); });                \
+  }
+IOTUNE_FWRITE(fwrite)
+IOTUNE_FWRITE(fwrite_unlocked)
+
+#define IOTUNE_FSEEK(name, offset_type)                                                          \
+  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                         \
+    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                         \
+    return on_stream<int>(                                                                       \
+        CallNumber::kfseek, descriptor_of(stream), [=] { return real(stream, offset, whence); }, \
+        offset, whence);                                                                         \
+  }
+IOTUNE_FSEEK(fseek, long)
+IOTUNE_FSEEK(fseeko, std::int64_t)
+IOTUNE_FSEEK(fseeko64, std::int64_t)
+
+IOTUNE_EXPORT void rewind(FILE* stream) {
+  IOTUNE_REAL(void (*)(FILE*), rewind);
+  on_stream<int>(CallNumber::krewind, descriptor_of(stream), [=] {
+    real(stream);
+    return 0;
+  });
+}
+
+#define IOTUNE_FFLUSH(name)                                           \
+  IOTUNE_EXPORT int name(FILE* stream) {                              \
+    IOTUNE_REAL(int (*)(FILE*), name);                                \
+    return on_stream<int>(CallNumber::kfflush, descriptor_of(stream), \
+                          [=] { return real(stream); });              \
+  }
+IOTUNE_FFLUSH(fflush)
+IOTUNE_FFLUSH(fflush_unlocked)
+
+}  // extern "C"
