@@ -210,12 +210,15 @@ bool in_range(std::span<const std::int64_t> values, std::size_t n, unsigned dims
 // all of it would only take time.
 bool has_loops(const std::uint64_t* words, std::size_t n, unsigned dims,
                std::span<std::byte> scratch, unsigned max_body_terms) noexcept {
-  constexpr std::size_t kSample = 128;
-  if (n < 16 * kSample) return true;
+  // A loop shows in three iterations of its body.
+  constexpr std::size_t kLeastTerms = 32;
+  std::size_t sample = max_body_terms < kMaxBodyTerms ? max_body_terms : kMaxBodyTerms;
+  sample = 4 * (sample < kLeastTerms ? kLeastTerms : sample);
+  if (n < 16 * sample) return true;
   for (const std::size_t begin : {std::size_t{0}, n / 2}) {
-    LoopFinder found(words + begin * dims, kSample, dims, scratch, max_body_terms);
+    LoopFinder found(words + begin * dims, sample, dims, scratch, max_body_terms);
     found.run();
-    if (found.term_count() < kSample - kSample / 8) return true;
+    if (found.term_count() < sample - sample / 8) return true;
   }
   return false;
 }

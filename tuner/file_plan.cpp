@@ -64,7 +64,39 @@ void discard_file_plan(FilePlan* plan) noexcept {
   if (plan != nullptr) recorder::unmap(plan, sizeof(FilePlan));
 }
 
-void keep_file_plan(const recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept {
+bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept {
+  constexpr int kFileId = 1;  // H5I_FILE
+  const recorder::Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (api == nullptr) return false;
+  const recorder::QuietProbes quiet(*api);
+  return api->H5Iget_type(file) == kFileId;
+}
+
+namespace {
+// The file of the i-th plan of this HDF5, -1 behind the last. (HDF5 is not called under the lock.)
+std::int64_t file_of_plan(std::uint32_t provider, int i) noexcept {
+  const recorder::SpinGuard guard(g_lock);
+  for (const FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
+    if (plan->provider == provider && i-- == 0) return plan->file;
+  }
+  return -1;
+}
+
+void drop_plans_of_closed_files(recorder::Provider& hdf5) noexcept {
+  for (int i = 0;;) {
+    const std::int64_t file = file_of_plan(hdf5.number, i);
+    if (file < 0) return;
+    if (is_open_file(hdf5, file)) {
+      ++i;
+    } else {
+      forget_file_plan(hdf5, file);
+    }
+  }
+}
+}  // namespace
+
+void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept {
+  drop_plans_of_closed_files(hdf5);
   FilePlan* replaced = nullptr;
   {
     const recorder::SpinGuard guard(g_lock);

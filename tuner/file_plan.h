@@ -31,7 +31,8 @@ void discard_file_plan(FilePlan* plan) noexcept;
 // True where one of the settings concerns datasets or transfers.
 bool concerns_datasets(const Decision& decision) noexcept;
 
-void keep_file_plan(const recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
+// Lets plans go whose files were closed in a way that is not wrapped.
+void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
 // At H5Fclose: also notes what no transfer came for.
 void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept;
 
@@ -40,6 +41,9 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
 FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
                          std::int64_t object) noexcept;
 void release(FilePlan* plan) noexcept;
+
+// Does the id name a file that is open?
+bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept;
 
 // The program has freed the communicator that `comm` was made of.
 void forget_plan_communicator(recorder::Word comm) noexcept;

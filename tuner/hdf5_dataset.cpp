@@ -19,6 +19,7 @@ using recorder::Provider;
 constexpr int kContiguousLayout = 1, kChunkedLayout = 2;  // H5D_CONTIGUOUS, H5D_CHUNKED
 constexpr unsigned kReadWrite = 1;                        // H5F_ACC_RDWR
 constexpr int kMaxDimensions = 32;
+constexpr int kIndividualIo = 1;  // H5FD_MPIO_INDIVIDUAL_IO
 // HDF5 advises a prime of about a hundred times the chunks that fit; this one serves caches up
 // to some hundred chunks.
 constexpr std::size_t kChunkSlots = 12421;
@@ -43,6 +44,7 @@ DatasetInProgress& in_progress(OpenState& state) noexcept {
 struct TransferInProgress {
   FilePlan* plan;
   Hid dxpl;
+  int own;  // the list's H5FD_mpio_collective_opt_t before
 };
 TransferInProgress& transfer_of(OpenState& state) noexcept {
   return *reinterpret_cast<TransferInProgress*>(state.words);
@@ -244,16 +246,18 @@ void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) no
   note(*at.plan, facts, *at.cache, got.c_str(), verdict, reason);
 }
 
-void note_individual_io(const Hdf5Api& api, const FilePlan& plan, Hid dxpl) noexcept {
-  static constexpr char kProperty[] = "mpio_collective_opt";  // HDF5 has no call that reads it
-  int value = -1;
+// H5FD_mpio_collective_opt_t of the list, -1 where it cannot be read. (HDF5 has no call for it.)
+int collective_opt(const Hdf5Api& api, Hid dxpl) noexcept {
   const recorder::QuietProbes quiet(api);
-  const bool known = api.H5Pget(dxpl, kProperty, &value) >= 0;
-  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual", value == 1 ? "individual" : "",
-               !known       ? Verdict::kUnverifiable
-               : value == 1 ? Verdict::kApplied
-                            : Verdict::kWithoutEffect,
-               known ? "" : "the list cannot be read");
+  int value = -1;
+  return api.H5Pget(dxpl, "mpio_collective_opt", &value) < 0 ? -1 : value;
+}
+
+void note_individual_io(const FilePlan& plan, int got) noexcept {
+  const bool good = got == kIndividualIo;
+  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual", good ? "individual" : "",
+               good ? Verdict::kApplied : Verdict::kWithoutEffect,
+               good ? "" : "HDF5 kept another value");
 }
 
 }  // namespace
@@ -295,36 +299,44 @@ void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) 
 
 // The program's own list is set for the time of its call, because HDF5 leaves in it what it
 // really did (H5Pget_mpio_actual_io_mode), which a copy would keep from the program.
+//
+// Every rank of the file sets its list, whatever it held: were one left alone because its program
+// asked for HDF5's default explicitly, the ranks' calls below would not match.
 void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                           OpenState& state) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
-  constexpr int kIndividual = 1;  // H5FD_MPIO_INDIVIDUAL_IO
   if (dxpl == 0 || !any_individual_io()) return;
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  if (api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr) return;
+  if (api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
+      api->H5Pget_dxpl_mpio == nullptr) {
+    return;
+  }
   FilePlan* const plan = find_file_plan(hdf5, *api, dataset);
   if (plan == nullptr) return;
   int mode = 0;
-  const bool wanted = plan->individual_io &&
-                      (settings_of(hdf5, dxpl).set_by_program & kSetCollectiveOpt) == 0 &&
-                      api->H5Pget_dxpl_mpio(dxpl, &mode) >= 0 && mode == kCollective;
-  if (wanted && api->H5Pset_dxpl_mpio_collective_opt(dxpl, kIndividual) >= 0) {
-    transfer_of(state) = {plan, dxpl};
-    if (__atomic_fetch_add(&plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0 && plan->notes) {
-      note_individual_io(*api, *plan, dxpl);
-    }
-  } else {
+  {
+    const recorder::QuietProbes quiet(*api);
+    if (!plan->individual_io || api->H5Pget_dxpl_mpio(dxpl, &mode) < 0) mode = 0;
+  }
+  // -1: it cannot be read, on no rank.
+  const int own = mode == kCollective ? collective_opt(*api, dxpl) : kIndividualIo;
+  if (own == kIndividualIo || own < 0 ||
+      api->H5Pset_dxpl_mpio_collective_opt(dxpl, kIndividualIo) < 0) {
     release(plan);
+    return;
+  }
+  transfer_of(state) = {plan, dxpl, own};
+  if (__atomic_fetch_add(&plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0 && plan->notes) {
+    note_individual_io(*plan, collective_opt(*api, dxpl));
   }
 }
 
 void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result, OpenState& state) noexcept {
-  constexpr int kCollectiveIo = 0;  // H5FD_MPIO_COLLECTIVE_IO, HDF5's default
   const TransferInProgress at = transfer_of(state);
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
   if (at.plan == nullptr || api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
-  api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, kCollectiveIo);
+  api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
   release(at.plan);
 }

@@ -165,8 +165,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
   note_hints(*open.mpi, mpi_file, path, open.decision, open.hints);
 }
 
-void keep_datasets_plan(const Provider& hdf5, const char* path, Hid file,
-                        OpenInProgress& open) noexcept {
+void keep_datasets_plan(Provider& hdf5, const char* path, Hid file, OpenInProgress& open) noexcept {
   FilePlan& plan = *open.plan;
   std::strncpy(plan.path, path, sizeof plan.path - 1);
   plan.mpio = open.mpi != nullptr;
@@ -258,7 +257,8 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
       note_outcome(*api, path, file, opened, *open);
     }
   }
-  if (file >= 0 && open->plan != nullptr) keep_datasets_plan(hdf5, path, file, *open);
+  if (file >= 0 && open->plan != nullptr && !open->failed)
+    keep_datasets_plan(hdf5, path, file, *open);
   if (opened >= 0) api->H5Pclose(opened);
   if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
   forget(state);

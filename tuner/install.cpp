@@ -34,7 +34,12 @@ void trace_written(const char* trace) noexcept {
 
 void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
                      int count) noexcept {
-  if (call == recorder::CallNumber::kH5Fclose) forget_file_plan(hdf5, words[0]);
+  if (call == recorder::CallNumber::kH5Fclose) {
+    // An id may have had more references than this one (H5Iget_file_id, H5Iinc_ref): on one
+    // rank only, perhaps.
+    if (is_open_file(hdf5, words[0])) return;
+    forget_file_plan(hdf5, words[0]);
+  }
   follow_property_call(hdf5, call, words, count);
 }
 

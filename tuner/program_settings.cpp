@@ -222,9 +222,6 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
     case CallNumber::kH5Pset_chunk:
       mark(hdf5, words[0], kSetLayout);
       break;
-    case CallNumber::kH5Pset_dxpl_mpio_collective_opt:
-      mark(hdf5, words[0], kSetCollectiveOpt);
-      break;
     case CallNumber::kH5Pset_chunk_cache:
       mark(hdf5, words[0], kSetChunkCache);
       break;

@@ -20,7 +20,6 @@ enum ProgramSet : std::uint32_t {
   kSetCollMetadataWrite = 16,
   kSetChunkCache = 32,
   kSetLayout = 64,
-  kSetCollectiveOpt = 128,
 };
 
 // Of one property list (or open file, whose access list can be asked for).

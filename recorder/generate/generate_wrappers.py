@@ -105,10 +105,12 @@ def wrapper(call: Call, exported: str) -> str:
         if "after" in call.flags:
             lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
         return "\n".join([*lines, "  return result;", "}", ""])
-    control = "false" if call.flags & {"transfer", "often"} else "true"
+    times = "kOften" if "often" in call.flags else "kControl"
+    if "transfer" in call.flags:
+        times = LAYER_NAMES[call.layer]
     lines += [
         "  {",
-        f"    RecordWriter record(scope, CallNumber::k{call.name}, {control});",
+        f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times});",
     ]
     for argument in call.arguments:
         code = record_argument(call, argument)

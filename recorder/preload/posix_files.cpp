@@ -77,7 +77,7 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (!traced) return fd;
   {
-    RecordWriter record(scope, number, true);
+    RecordWriter record(scope, number, Times::kControl);
     write(record, memory.get()->c_str());
     record.number(std::int64_t{fd});
     record.commit();
@@ -133,7 +133,7 @@ Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
   scope.start();
   const Result result = call();
   scope.stop();
-  RecordWriter record(scope, number, true);
+  RecordWriter record(scope, number, Times::kControl);
   record.key(fd);
   record.key(file);
   (record.number(static_cast<std::int64_t>(numbers)), ...);

@@ -18,8 +18,8 @@
 namespace iotune::recorder {
 namespace {
 
-// Transfers of a thread whose times are kept one by one before times are kept per pattern.
-constexpr std::uint32_t kExactTransfers = 32;
+// Calls of a thread whose times are kept one by one, by Times. An HDF5 call stands for many below.
+constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 
 struct Buffer {
   BufferFile file;
@@ -137,7 +137,9 @@ bool store_and_empty(Ring& ring) noexcept {
   if (stored) {
     g_buffer.calls += calls - ring.stored_calls;
   } else {
-    g_buffer.file.header().dropped += calls - ring.stored_calls;
+    // Calls may be dropped elsewhere without the lock.
+    __atomic_fetch_add(&g_buffer.file.header().dropped, calls - ring.stored_calls,
+                       __ATOMIC_RELAXED);
   }
   ring.stored_calls = 0;
   ring.word->store(emptied(word), std::memory_order_release);
@@ -157,7 +159,7 @@ Ring* make_ring() noexcept {
   ring->capacity_bytes = kEarlyRingBytes;
   ring->thread = g_buffer.threads++;
   ring->in_file = false;
-  ring->exact_left = kExactTransfers;
+  std::memcpy(ring->exact_left, kExactCalls, sizeof kExactCalls);
   ring->cursor.emptied();
   g_buffer.rings[g_buffer.ring_count++] = ring;
   t_thread.index = ring->thread;
@@ -293,8 +295,10 @@ void mark_joined() noexcept {
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kJoined);
 }
 
-void remove_if_joined() noexcept {
-  if (!g_buffer.file.exists() || g_buffer.joined_at == 0) return;
+namespace {
+// Is there anything that the trace does not have?
+bool anything_pending() noexcept {
+  const SpinGuard guard(g_lock);
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const Ring& ring = *g_buffer.rings[i];
@@ -302,7 +306,12 @@ void remove_if_joined() noexcept {
     const std::uint64_t calls = count_calls({ring.records, used_of(word)});
     pending = pending || (calls != 0 && (word != ring.stored_word || calls != ring.stored_calls));
   }
-  if (pending) return;
+  return pending;
+}
+}  // namespace
+
+void remove_if_joined() noexcept {
+  if (!g_buffer.file.exists() || g_buffer.joined_at == 0 || anything_pending()) return;
   raw::unlink(g_buffer.file.path());
   // Other processes of the run may still have theirs there; the last one removes it.
   const char* const directory = run_directory();

@@ -11,6 +11,11 @@
 
 namespace iotune::recorder {
 
+// How the times of a call are kept: always its own, or its own for the first ones of a thread and
+// of its stream behind them.
+enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften };
+inline constexpr int kTimesKinds = 5;
+
 // A thread's ring. `word` is epoch << 32 | bytes in use, published after each whole record.
 struct Ring {
   std::atomic<std::uint64_t>* word;
@@ -18,7 +23,7 @@ struct Ring {
   std::size_t capacity_bytes;
   std::uint16_t thread;
   bool in_file;                             // false: private memory, before the first traced access
-  std::uint32_t exact_left;                 // transfers whose times are still kept one by one
+  std::uint16_t exact_left[kTimesKinds];    // calls whose times are still kept one by one
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
   RepeatCursor cursor;
 };

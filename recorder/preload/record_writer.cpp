@@ -14,18 +14,19 @@ std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
 
-// The first transfers of a thread have their own times, or all where that is asked for.
-bool take_exact(Ring& ring) noexcept {
+// The first calls of a kind have their own times, or all where that is asked for.
+bool take_exact(Ring& ring, Times times) noexcept {
   if (configuration().time_every_call) return true;
-  if (ring.exact_left == 0) return false;
-  --ring.exact_left;
+  std::uint16_t& left = ring.exact_left[static_cast<int>(times)];
+  if (left == 0) return false;
+  --left;
   return true;
 }
 
 }  // namespace
 
-RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept {
-  begin(number, scope.outer_layers(), control, scope.start_ticks(), scope.duration_ticks());
+RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept {
+  begin(number, scope.outer_layers(), times, scope.start_ticks(), scope.duration_ticks());
 }
 
 void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
@@ -39,7 +40,7 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
     const std::size_t used = static_cast<std::uint32_t>(word);
     if (used + kBytes <= ring->capacity_bytes) {
       // FORMAT.md, "Record in a ring", as words.
-      const bool exact = take_exact(*ring);
+      const bool exact = take_exact(*ring, Times::kPosix);
       constexpr std::uint64_t kCounts = 2 | 3 << 16;
       auto* const to = reinterpret_cast<std::uint64_t*>(ring->records + used);
       to[0] = kBytes | call.head << 32 | (exact ? std::uint64_t{kExactRecord} << 56 : 0);
@@ -67,14 +68,14 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
 
 RecordWriter::RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t start,
                            std::uint64_t duration) noexcept {
-  begin(number, layers, false, start, duration);
+  begin(number, layers, Times::kPosix, start, duration);
 }
 
 RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
-  begin(number, t_thread.layers, true, at_ticks, 0);
+  begin(number, t_thread.layers, Times::kControl, at_ticks, 0);
 }
 
-void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control, std::uint64_t start,
+void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,
                          std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
@@ -84,8 +85,9 @@ void RecordWriter::begin(CallNumber number, std::uint8_t layers, bool control, s
   end_ = ring->records + ring->capacity_bytes;
   if (position_ + kHeaderBytes > end_ && !make_room(kHeaderBytes)) return;
   const auto function = static_cast<std::uint16_t>(number);
+  const bool control = times == Times::kControl;
   std::uint8_t exact = control ? kControlRecord : 0;
-  if (!control && take_exact(*ring)) exact = kExactRecord;
+  if (!control && take_exact(*ring, times)) exact = kExactRecord;
   std::memcpy(position_ + 4, &function, 2);
   std::memcpy(position_ + 6, &layers, 1);
   std::memcpy(position_ + 7, &exact, 1);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "recorder/call_numbers.h"
-#include "recorder/preload/repeat_cursor.h"
+#include "recorder/preload/process_buffer.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -15,7 +15,7 @@ namespace iotune::recorder {
 // is larger than a ring, the call is counted as dropped.
 class RecordWriter {
  public:
-  RecordWriter(const CallScope& scope, CallNumber number, bool control) noexcept;
+  RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept;
   // For pseudo calls, which have a moment but no duration.
   RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept;
   // A transfer, in `layers`.
@@ -51,7 +51,7 @@ class RecordWriter {
     return true;
   }
   bool make_room(std::size_t bytes) noexcept;
-  void begin(CallNumber number, std::uint8_t layers, bool control, std::uint64_t start,
+  void begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,
              std::uint64_t duration) noexcept;
 
   // A signal handler's calls must not be recorded into a half-written record.

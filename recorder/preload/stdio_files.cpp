@@ -36,7 +36,7 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Call call) n
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (!traced) return stream;
   {
-    RecordWriter record(scope, number, true);
+    RecordWriter record(scope, number, Times::kControl);
     record.text(memory.get()->c_str());
     record.text(mode);
     record.number(std::int64_t{fd});
@@ -56,7 +56,7 @@ Result on_stream(CallNumber number, int fd, Call call, Numbers... numbers) noexc
   scope.start();
   const Result result = call();
   scope.stop();
-  RecordWriter record(scope, number, true);
+  RecordWriter record(scope, number, Times::kControl);
   record.key(fd);
   record.key(file);
   (record.number(static_cast<std::int64_t>(numbers)), ...);
@@ -80,7 +80,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   // Part of an item may have been moved too: the position tells.
   const std::int64_t after = ftello(stream);
   const auto bytes = static_cast<std::int64_t>(result * size);
-  RecordWriter record(scope, number, false);
+  RecordWriter record(scope, number, Times::kPosix);
   record.key(fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(size));
@@ -103,7 +103,7 @@ int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   scope.start();
   const int result = real(stream);
   scope.stop();
-  RecordWriter record(scope, CallNumber::kfclose, true);
+  RecordWriter record(scope, CallNumber::kfclose, Times::kControl);
   record.key(fd);
   record.key(file);
   record.number(std::int64_t{result});
@@ -149,7 +149,7 @@ IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   scope.start();
   FILE* const stream = real(fd, mode);
   scope.stop();
-  RecordWriter record(scope, CallNumber::kfdopen, true);
+  RecordWriter record(scope, CallNumber::kfdopen, Times::kControl);
   record.key(fd);
   record.key(file);
   record.text(mode);

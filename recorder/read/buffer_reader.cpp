@@ -12,7 +12,7 @@ namespace iotune::recorder {
 namespace {
 
 constexpr char kBufferMagic[8] = {'I', 'O', 'T', 'B', 'U', 'F', 0, 0};
-constexpr std::uint64_t kMaxRingBytes = 64U << 20U;
+constexpr std::uint64_t kMaxRingBytes = 4U << 20U;  // sixteen times what is written
 constexpr unsigned kRateShift = 24;
 
 struct Segment {

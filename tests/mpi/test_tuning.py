@@ -282,16 +282,20 @@ def datasets(place: Place) -> None:
 
 
 def datasets_of_program(place: Place) -> None:
-    bare = SeenDatasets(place, "a.h5", "--own", "--own-opt", preload=False)
-    tuned = SeenDatasets(
-        place, "a.h5", "--own", "--own-opt", IOTUNE_CONFIG=config(place, DATASETS)
-    )
+    bare = SeenDatasets(place, "a.h5", "--own", preload=False)
+    tuned = SeenDatasets(place, "a.h5", "--own", IOTUNE_CONFIG=config(place, DATASETS))
     assert tuned.opens[0] == bare.opens[0], tuned.opens
     assert tuned.opens[1]["b.chunk_cache"] == "4000", tuned.opens
     refused = {v for v, _ in tuned.verdicts("chunk")}
     assert refused == {"refused"}, tuned.outcomes
     assert ("refused", "/group/b: the program set it itself") in tuned.verdicts("chunk_cache")
-    assert {v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")} == {"without effect"}
+
+
+def datasets_uneven(place: Place) -> None:
+    """What one rank does alone, and may, must not set it apart: ranks that differ would hang."""
+    tuned = SeenDatasets(place, "a.h5", "--uneven", IOTUNE_CONFIG=config(place, DATASETS))
+    assert (tuned.opens[0]["a.chunk"], tuned.opens[0]["b.chunk"]) == ("128", "64"), tuned.opens
+    assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
 
 
 def datasets_misfit(place: Place) -> None:
@@ -310,4 +314,5 @@ if __name__ == "__main__":
     main({"hdf5": hdf5, "aligned": aligned, "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
           "database": database, "datasets": datasets,
-          "datasets-of-program": datasets_of_program, "datasets-misfit": datasets_misfit})  # fmt: skip
+          "datasets-of-program": datasets_of_program, "datasets-misfit": datasets_misfit,
+          "datasets-uneven": datasets_uneven})  # fmt: skip

@@ -64,6 +64,17 @@ TEST(Reader, ARingWhoseEpochIsEncodedIsNotCountedTwice) {
   EXPECT_EQ(only_process(path).calls.size(), 8U);  // thread 1 has an epoch 5 of its own
 }
 
+// A thread that goes on after the end was written has more than the copy in the block.
+TEST(Reader, ARingThatWentOnBehindItsBlockHoldsItsCalls) {
+  const Folder folder;
+  std::vector<std::byte> blocks;
+  add_block(blocks, BlockType::kProcess, bytes_of(process_text(1 << 30, 0, "r", call_table_crc())));
+  add_block(blocks, BlockType::kEvents, encoded(writes(100, 4).bytes(), 0, 5));
+  const auto path =
+      folder.file("a.iobuf", made::buffer_bytes(1 << 30, blocks, {{0, 5, writes(100, 9).bytes()}}));
+  EXPECT_EQ(only_process(path).calls.size(), 9U);
+}
+
 TEST(Reader, ARingOfAnotherTableIsLeftAlone) {
   const Folder folder;
   std::vector<std::byte> blocks;
