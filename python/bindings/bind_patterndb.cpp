@@ -253,8 +253,7 @@ void bind_class(py::module_& module) {
       .def("untrained", &untrained, "platform"_a = py::none(),
            "Patterns that lack an answer, with the run to train from.")
       .def("observations", &observations, "pattern"_a = py::none(), "workload"_a = py::none(),
-           "bytes"_a = py::none(),
-           "Seconds and rates per platform and settings.");
+           "bytes"_a = py::none(), "Seconds and rates per platform and settings.");
 }
 
 }  // namespace

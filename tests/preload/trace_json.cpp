@@ -30,8 +30,10 @@ json arguments_json(const recorder::Call& call) {
     const std::string name(value.signature->name);
     switch (value.signature->form) {
       case recorder::ArgumentForm::kArray:
-        out[name] = value.null ? json() : json(std::vector<std::int64_t>(value.numbers.begin(),
-                                                                         value.numbers.end()));
+        out[name] =
+            value.null
+                ? json()
+                : json(std::vector<std::int64_t>(value.numbers.begin(), value.numbers.end()));
         break;
       case recorder::ArgumentForm::kText:
         out[name] = std::string(value.text);
@@ -101,9 +103,11 @@ int main(int argc, char** argv) {
   if (argc < 3) return fail("usage: trace_json calls|heads|summary FILE, join OUT FILE…");
   const std::string what = argv[1];
   if (what == "join") {
-    const auto report = recorder::join(std::vector<std::string>(argv + 3, argv + argc), argv[2], false);
+    const auto report =
+        recorder::join(std::vector<std::string>(argv + 3, argv + argc), argv[2], false);
     if (!report) return fail(report.error().text());
-    print({{"processes", report->processes}, {"calls", report->calls},
+    print({{"processes", report->processes},
+           {"calls", report->calls},
            {"warnings", report->warnings}});
     return 0;
   }

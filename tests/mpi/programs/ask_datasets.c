@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MUST(condition)                                                \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      fprintf(stderr, "ask_datasets:%d: %s\n", __LINE__, #condition);  \
-      MPI_Abort(MPI_COMM_WORLD, 9);                                    \
-    }                                                                  \
+#define MUST(condition)                                               \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "ask_datasets:%d: %s\n", __LINE__, #condition); \
+      MPI_Abort(MPI_COMM_WORLD, 9);                                   \
+    }                                                                 \
   } while (0)
 
 enum { kRows = 256 };
@@ -48,8 +48,10 @@ static void transfer(hid_t data, int dimensions, int write, int uneven) {
   static int values[kRows * 4];
   const int n = dimensions == 1 ? kRows : kRows * 4;
   for (int i = 0; i < n; ++i) values[i] = write ? rank * n + i : -1;
-  if (write) MUST(H5Dwrite(data, H5T_NATIVE_INT, memory, space, mode, values) >= 0);
-  else MUST(H5Dread(data, H5T_NATIVE_INT, memory, space, mode, values) >= 0);
+  if (write)
+    MUST(H5Dwrite(data, H5T_NATIVE_INT, memory, space, mode, values) >= 0);
+  else
+    MUST(H5Dread(data, H5T_NATIVE_INT, memory, space, mode, values) >= 0);
   for (int i = 0; i < n; ++i) MUST(values[i] == rank * n + i);
   H5D_mpio_actual_io_mode_t actual;
   MUST(H5Pget_mpio_actual_io_mode(mode, &actual) >= 0);

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MUST(condition)                                                      \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
-      fprintf(stderr, "ask_settings:%d: %s\n", __LINE__, #condition);        \
-      MPI_Abort(MPI_COMM_WORLD, 9);                                          \
-    }                                                                        \
+#define MUST(condition)                                               \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      fprintf(stderr, "ask_settings:%d: %s\n", __LINE__, #condition); \
+      MPI_Abort(MPI_COMM_WORLD, 9);                                   \
+    }                                                                 \
   } while (0)
 
 static int rank, ranks;
@@ -76,7 +76,8 @@ static void write_hdf5(const char* path, MPI_Info info, int own, int reopen) {
     printf("own-list %llu,%llu\n", (unsigned long long)threshold, (unsigned long long)alignment);
   hsize_t all = (hsize_t)ranks * 4096, part = 4096, start = (hsize_t)rank * part;
   hid_t space = H5Screate_simple(1, &all, NULL), memory = H5Screate_simple(1, &part, NULL);
-  hid_t data = H5Dcreate2(file, "data", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t data =
+      H5Dcreate2(file, "data", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   MUST(data >= 0);
   MUST(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &part, NULL) >= 0);
   static int values[4096];
@@ -118,8 +119,10 @@ int main(int argc, char** argv) {
       MPI_Info_set(info, pair, equal + 1);
     }
   }
-  if (mpiio) write_mpiio(argv[1], info);
-  else write_hdf5(argv[1], info, own, reopen);
+  if (mpiio)
+    write_mpiio(argv[1], info);
+  else
+    write_hdf5(argv[1], info, own, reopen);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   MPI_Finalize();
   return 0;

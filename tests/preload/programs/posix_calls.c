@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MUST(condition)                                              \
-  do {                                                               \
-    if (!(condition)) {                                              \
-      fprintf(stderr, "line %d: %s: %m\n", __LINE__, #condition);    \
-      _exit(99);                                                     \
-    }                                                                \
+#define MUST(condition)                                           \
+  do {                                                            \
+    if (!(condition)) {                                           \
+      fprintf(stderr, "line %d: %s: %m\n", __LINE__, #condition); \
+      _exit(99);                                                  \
+    }                                                             \
   } while (0)
 
 static const char* path;
@@ -95,7 +95,8 @@ static void* in_thread(void* number) {
 }
 static void threads(void) {
   pthread_t thread[kThreads];
-  for (long i = 0; i < kThreads; ++i) MUST(pthread_create(&thread[i], NULL, in_thread, (void*)i) == 0);
+  for (long i = 0; i < kThreads; ++i)
+    MUST(pthread_create(&thread[i], NULL, in_thread, (void*)i) == 0);
   for (int i = 0; i < kThreads; ++i) MUST(pthread_join(thread[i], NULL) == 0);
 }
 

@@ -130,8 +130,8 @@ TEST_F(Xml, KnobsOfOtherMachinesAreNamed) {
              "</Parallel_File_System></Parameters>");
   Config config = must(read_config(path_, "/x.h5"));
   EXPECT_TRUE(config.settings.empty());
-  EXPECT_EQ(config.notes, (std::vector<std::string>{
-                              "IBM_lockless_io (line 1) is not supported and left out"}));
+  EXPECT_EQ(config.notes,
+            (std::vector<std::string>{"IBM_lockless_io (line 1) is not supported and left out"}));
 }
 
 TEST_F(Xml, SettingsOfOneVariable) {

@@ -130,8 +130,8 @@ TEST_F(Report, ObservationsGiveTheGain) {
     EXPECT_EQ(groups[1]["files"], 3);
     EXPECT_EQ(groups[1]["runs"], 1);
   }
-  const auto moved = static_cast<std::int64_t>(vpic_run().files[0].bytes_written +
-                                               vpic_run().files[0].bytes_read);
+  const auto moved =
+      static_cast<std::int64_t>(vpic_run().files[0].bytes_written + vpic_run().files[0].bytes_read);
   EXPECT_EQ(Json::parse(must(db_.observations({}, workload, moved)))["measured"].size(), 2u);
   EXPECT_TRUE(Json::parse(must(db_.observations({}, workload, 2 * moved)))["measured"].empty());
   workload.ranks = 5;
