@@ -74,12 +74,18 @@ class Entry:
 
 # FORMAT.md, "Pseudo calls". They have no result.
 PSEUDO_CALLS = [
-    ("iotune_dataset", "key:object handle:dataset number:element_bytes number:type_class "
-     "number:layout number:filters array:dims array:chunk text:file text:path"),
+    (
+        "iotune_dataset",
+        "key:object handle:dataset number:element_bytes number:type_class "
+        "number:layout number:filters array:dims array:chunk text:file text:path",
+    ),
     ("iotune_file", "key:file handle:handle number:layer text:path"),
     ("iotune_setting", "number:verdict text:file text:parameter text:wanted text:got text:reason"),
-    ("iotune_decision", "number:row number:distance_thousandths number:state text:file "
-     "text:source text:pattern text:message"),
+    (
+        "iotune_decision",
+        "number:row number:distance_thousandths number:state text:file "
+        "text:source text:pattern text:message",
+    ),
 ]
 PSEUDO_FORMS = {
     "key": ("kKey", "kSigned"),
@@ -153,8 +159,7 @@ def table_source(entries: list[Entry]) -> str:
         if entry.arguments:
             lines.append(f"constexpr ArgumentSignature kArguments_{name}[] = {{")
             for a in entry.arguments:
-                lines.append(
-                    f'    {{"{a.name}", ArgumentForm::{a.form}, NumberStyle::{a.style}}},')
+                lines.append(f'    {{"{a.name}", ArgumentForm::{a.form}, NumberStyle::{a.style}}},')
             lines.append("};")
         lines += names_array(f"kExtras_{name}", entry.extras)
         lines += names_array(f"kTexts_{name}", entry.texts)
@@ -209,34 +214,36 @@ def names_source(entries: list[Entry]) -> str:
         offsets.append(at)
         at += len(entry.name) + 1
     crc = crc32c(b"".join(entry.name.encode() + b"\0" for entry in entries))
-    return "\n".join([
-        "// Generated from recorder/calls.table: edit that.",
-        '#include "recorder/call_table.h"',
-        "",
-        "namespace iotune::recorder {",
-        "namespace {",
-        "",
-        "constexpr char kNames[] =",
-        *(f'    "{entry.name}\\0"' for entry in entries),
-        "    ;",
-        "constexpr std::uint16_t kOffsets[] = {",
-        "    " + ", ".join(str(offset) for offset in [*offsets, at]),
-        "};",
-        "",
-        "}  // namespace",
-        "",
-        "std::string_view call_name(std::size_t number) noexcept {",
-        "  return {kNames + kOffsets[number],",
-        "          static_cast<std::size_t>(kOffsets[number + 1] - kOffsets[number] - 1)};",
-        "}",
-        "",
-        f"std::size_t call_count() noexcept {{ return {len(entries)}; }}",
-        "",
-        f"std::uint32_t call_table_crc() noexcept {{ return 0x{crc:08x}U; }}",
-        "",
-        "}  // namespace iotune::recorder",
-        "",
-    ])
+    return "\n".join(
+        [
+            "// Generated from recorder/calls.table: edit that.",
+            '#include "recorder/call_table.h"',
+            "",
+            "namespace iotune::recorder {",
+            "namespace {",
+            "",
+            "constexpr char kNames[] =",
+            *(f'    "{entry.name}\\0"' for entry in entries),
+            "    ;",
+            "constexpr std::uint16_t kOffsets[] = {",
+            "    " + ", ".join(str(offset) for offset in [*offsets, at]),
+            "};",
+            "",
+            "}  // namespace",
+            "",
+            "std::string_view call_name(std::size_t number) noexcept {",
+            "  return {kNames + kOffsets[number],",
+            "          static_cast<std::size_t>(kOffsets[number + 1] - kOffsets[number] - 1)};",
+            "}",
+            "",
+            f"std::size_t call_count() noexcept {{ return {len(entries)}; }}",
+            "",
+            f"std::uint32_t call_table_crc() noexcept {{ return 0x{crc:08x}U; }}",
+            "",
+            "}  // namespace iotune::recorder",
+            "",
+        ]
+    )
 
 
 def numbers_header(entries: list[Entry]) -> str:

@@ -49,9 +49,7 @@ def record_argument(call: Call, argument: Argument) -> str | None:
             length = f"arg_{argument.length}"
         # After a failed call nothing is asked (the error stack is the program's), nor are
         # arrays read whose length may have been the fault.
-        return (
-            f"record.array({name}, result < 0 ? -1 : static_cast<std::int64_t>({length}));"
-        )
+        return f"record.array({name}, result < 0 ? -1 : static_cast<std::int64_t>({length}));"
     if argument.kind == "double":
         return f"record.number({name});"
     return f"record.number(static_cast<std::int64_t>({name}));"
@@ -184,7 +182,7 @@ def check_file(calls: list[Call], layer: str) -> str:
         result = C_TYPES[call.result][1]
         parts.append(
             f"static_assert(SignaturesAgree<{result}({types}), "
-            f"std::remove_pointer_t<decltype(&{call.name})>>::value, \"{call.name}\");"
+            f'std::remove_pointer_t<decltype(&{call.name})>>::value, "{call.name}");'
         )
     return "\n".join(parts) + "\n"
 

@@ -133,7 +133,11 @@ def main() -> int:
                 command = [str(timer), str(scratch / "file"), shape, direction, str(options.calls)]
                 walls: dict[str, list[float]] = {arm: [] for arm in preloads}
 
-                def arm(which: str, command=command, walls=walls) -> float:  # noqa: ANN001
+                def arm(
+                    which: str,
+                    command: list[str] = command,
+                    walls: dict[str, list[float]] = walls,
+                ) -> float:
                     wall, cpu = timed(command, scratch, preloads[which])
                     walls[which].append(wall)
                     return cpu

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
@@ -62,7 +63,7 @@ def run(place: Place, name: str, mode: str, **env: object) -> Path:
     return folder
 
 
-def contents_of(name: str) -> object:
+def contents_of(name: str) -> Callable[[Place], None]:
     def case(place: Place) -> None:
         hints = place.scratch / "hints.xml"
         hints.write_text(HINTS)
@@ -98,4 +99,4 @@ def contents_of(name: str) -> object:
 
 
 if __name__ == "__main__":
-    main({name: contents_of(name) for name in KERNELS})  # type: ignore[misc]
+    main({name: contents_of(name) for name in KERNELS})

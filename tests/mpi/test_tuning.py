@@ -17,10 +17,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-APPLICATION_ID = int(re.search(  # type: ignore[union-attr]
+DECLARED_ID = re.search(
     r"kApplicationId = (0x[0-9a-fA-F]+|\d+)",
     "".join(p.read_text() for p in (ROOT / "patterndb").glob("*.[ch]*")),
-)[1], 0)  # fmt: skip
+)
+assert DECLARED_ID is not None
+APPLICATION_ID = int(DECLARED_ID[1], 0)
 
 CONFIG = """<Parameters>
   <High_Level_IO_Library>

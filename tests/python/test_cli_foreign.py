@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_cli_real import KERNELS, Home  # noqa: E402
+from test_cli_real import KERNELS, Home  # type: ignore[import-not-found]  # noqa: E402
 
 EXAMPLE, TEST = "foreign_ph5example", "foreign_testphdf5"
 

@@ -181,7 +181,10 @@ def _matched(file: FilePattern) -> str:
 def _brought(file: FilePattern, brought: Comparison) -> str:
     now = f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"
     if brought.default_seconds is None:
-        return f"{now}; not yet known: no run of this workload and size with default settings to compare"
+        return (
+            f"{now}; not yet known: "
+            "no run of this workload and size with default settings to compare"
+        )
     before = (
         f"default {seconds_text(brought.default_seconds)} "
         f"(median of {count_text(brought.default_runs, 'run')})"

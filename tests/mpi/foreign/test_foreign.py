@@ -123,7 +123,7 @@ class Program:
         self.place, self.ranks, self.command = place, ranks, command
         self.work = place.scratch / "work"
 
-    def run(self, how: str, preload: str = "", **env: object) -> tuple[Done, list[str], list[str]]:
+    def run(self, how: str, preload: str = "", **env: Any) -> tuple[Done, list[str], list[str]]:
         """How it ended, what each rank said, and what lies in its files."""
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()

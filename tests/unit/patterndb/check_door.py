@@ -10,14 +10,17 @@ import tempfile
 def main():
     """Ask through the library under several environments."""
     client, library = sys.argv[1:3]
-    with tempfile.TemporaryDirectory(prefix="iotune door ") as folder:
-        folder = pathlib.Path(folder)
+    with tempfile.TemporaryDirectory(prefix="iotune door ") as name:
+        folder = pathlib.Path(name)
         base = {"PATH": os.environ["PATH"], "HOME": str(folder), "LC_ALL": "C"}
 
         def ask(*more, **environment):
             done = subprocess.run(
                 [client, library, "/opt/vpic-io", "/data/vpic7.h5", "ext4", *more],
-                env={**base, **environment}, capture_output=True, text=True)
+                env={**base, **environment},
+                capture_output=True,
+                text=True,
+            )
             assert done.returncode in (0, 1), (done.returncode, done.stdout, done.stderr)
             print(done.stderr.strip())
             return done.returncode, done.stdout
@@ -27,8 +30,9 @@ def main():
         assert not any(folder.iterdir()), "a refused decision left files"
 
         config = folder / "config.xml"
-        config.write_text("<Parameters><Middleware_Layer><cb_nodes>3</cb_nodes>"
-                          "</Middleware_Layer></Parameters>")
+        config.write_text(
+            "<Parameters><Middleware_Layer><cb_nodes>3</cb_nodes></Middleware_Layer></Parameters>"
+        )
         status, text = ask(IOTUNE_CONFIG=str(config))
         assert status == 0, text
         lines = text.splitlines()
