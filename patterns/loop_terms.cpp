@@ -212,7 +212,7 @@ class TreeReader {
   }
 
   void put(const std::uint64_t* tuple, std::int64_t*& to) const noexcept {
-    if (!build_) return;
+    if (to == nullptr) return;
     // The first dims_ values of `tuple` are set by every caller; the analyzer does not see it.
     for (unsigned j = 0; j < dims_; ++j) {
       *to++ = static_cast<std::int64_t>(tuple[j]);  // NOLINT(clang-analyzer-core.uninitialized.*)

@@ -138,11 +138,8 @@ TEST(Events, ControlCallsAndMarkedTransfersHaveTheirOwnTimes) {
     EXPECT_GE(call.end_ns(), last_end);
     last_end = call.end_ns();
     // Evenly spaced calls are put back where they were, but for rounding.
-    EXPECT_NEAR(static_cast<double>(call.start_ns),
-                static_cast<double>(100 * (i / 3) + (i % 3 == 0   ? 0
-                                                     : i % 3 == 1 ? 60
-                                                                  : 80)),
-                60.0);
+    const std::uint64_t was = 100 * (i / 3) + (i % 3 == 0 ? 0 : i % 3 == 1 ? 60 : 80);
+    EXPECT_NEAR(static_cast<double>(call.start_ns), static_cast<double>(was), 60.0);
   }
   EXPECT_EQ(exact_transfers, 5);
 }
