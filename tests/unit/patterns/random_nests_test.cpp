@@ -58,7 +58,8 @@ class Nest {
     return v;
   }
 
-  void body(unsigned depth, const Vector& base, std::vector<Loop> around, std::uint64_t path = 1) {
+  void body(unsigned depth, const Vector& base, const std::vector<Loop>& around,
+            std::uint64_t path = 1) {
     std::mt19937_64 random(seed_ + path * 31);
     const std::uint64_t parts = random() % 3 + 1;
     for (std::uint64_t part = 0; part < parts && values_.size() < 12000; ++part) {

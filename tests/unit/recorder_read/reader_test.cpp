@@ -131,7 +131,7 @@ std::vector<std::byte> two_processes() {
     add_block(trace, BlockType::kProcess, bytes_of(process_text(7 + p, p)));
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
       add_block(trace, BlockType::kEvents,
-                encoded(writes(100 * epoch, 3, 1000 * std::int64_t{p}).bytes(), 0, epoch));
+                encoded(writes(100 * epoch, 3, 1000 * p).bytes(), 0, epoch));
     }
     add_block(trace, BlockType::kEnd, bytes_of("end=exit\n"));
   }
