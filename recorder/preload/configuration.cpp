@@ -43,7 +43,7 @@ IOTUNE_START_CODE const char* keep_home(const char* home) noexcept {
   static constexpr char kBelow[] = "/.local/state";
   const std::size_t bytes = std::strlen(home);
   if (bytes + sizeof kBelow > kHomeBytes) return keep(home, kBelow);
-  std::memcpy(g_home, home, bytes);
+  std::memcpy(g_home, home, bytes);  // NOLINT(bugprone-not-null-terminated-result): kBelow ends it
   std::memcpy(g_home + bytes, kBelow, sizeof kBelow);
   return g_home;
 }
