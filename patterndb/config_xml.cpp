@@ -40,10 +40,10 @@ std::string to_string(const xmlChar* text) {
 
 std::string read_whole(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0) throw Fault{path + ": " + strerror(errno)};
+  if (stat(path.c_str(), &status) != 0) throw Fault{path + ": " + error_text(errno)};
   if (!S_ISREG(status.st_mode)) throw Fault{path + ": not a regular file"};
   std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
-  if (!file) throw Fault{path + ": " + strerror(errno)};
+  if (!file) throw Fault{path + ": " + error_text(errno)};
   if (status.st_size > kLargestConfig) throw Fault{path + ": larger than 1 MiB"};
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   text.resize(fread(text.data(), 1, text.size(), file.get()));

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +40,7 @@ void create_file(const std::string& path) {
   std::size_t slash = path.rfind('/');
   if (slash != std::string::npos && slash > 0) make_private_folder(path.substr(0, slash));
   int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0 && errno != EEXIST) throw Fault{path + ": " + strerror(errno)};
+  if (descriptor < 0 && errno != EEXIST) throw Fault{path + ": " + error_text(errno)};
   if (descriptor >= 0) close(descriptor);
 }
 
@@ -101,7 +100,7 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
   bool reading = options.access == Access::kReadOnly;
   std::string uri = file_uri(path);
   if (access(path.c_str(), W_OK) != 0) {
-    if (!reading) throw Fault{path + ": " + strerror(errno)};
+    if (!reading) throw Fault{path + ": " + error_text(errno)};
     // immutable=1 ignores a journal, so half a transaction would pass for a database.
     if (exists(path + "-journal")) {
       throw Fault{path + ": an interrupted change lies beside it, only its owner can finish it"};

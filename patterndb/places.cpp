@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
@@ -56,7 +55,7 @@ void make_private_folder(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     std::string part = path.substr(0, slash);
     if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-      throw Fault{part + ": " + strerror(errno)};
+      throw Fault{part + ": " + error_text(errno)};
     }
     if (slash == std::string::npos) break;
   }

@@ -20,6 +20,7 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what may throw is the destructor of Json
 struct Group {
   Json platform;
   std::int64_t platform_id = 0;

@@ -1,6 +1,8 @@
 // Public functions of this room return a Result: no exception may leave it.
 #pragma once
 
+#include <string.h>
+
 #include <exception>
 #include <new>
 #include <string>
@@ -17,6 +19,12 @@ using recorder::Result;
 struct Fault {
   std::string message;
 };
+
+// What an errno means. Not strerror(): the program around may have threads that call it too.
+inline std::string error_text(int number) {
+  char buffer[128];
+  return strerror_r(number, buffer, sizeof buffer);
+}
 
 template <typename T, typename Function>
 Result<T> guarded(Function&& function) noexcept {

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,9 +25,10 @@ std::vector<std::string> spool_files(const std::string& folder) {
   std::unique_ptr<DIR, int (*)(DIR*)> open_folder(opendir(folder.c_str()), closedir);
   if (!open_folder) {
     if (errno == ENOENT || errno == ENOTDIR) return names;
-    throw Fault{folder + ": " + strerror(errno)};
+    throw Fault{folder + ": " + error_text(errno)};
   }
   std::string_view suffix = kSpoolSuffix;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   while (const dirent* entry = readdir(open_folder.get())) {
     std::string_view name = entry->d_name;
     if (name[0] == '.' || name.size() <= suffix.size()) continue;
@@ -46,7 +46,7 @@ std::string contents(const std::string& path) {
     }
   } file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
-  if (file.number < 0 || fstat(file.number, &status) != 0) throw Fault{strerror(errno)};
+  if (file.number < 0 || fstat(file.number, &status) != 0) throw Fault{error_text(errno)};
   if (!S_ISREG(status.st_mode)) throw Fault{"not a regular file"};
   if (status.st_uid != geteuid()) throw Fault{"it belongs to another user"};
   if (status.st_size > kLargestSpoolFile) throw Fault{"larger than 64 MiB"};
@@ -55,7 +55,7 @@ std::string contents(const std::string& path) {
   while (done < text.size()) {
     ssize_t n = read(file.number, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Fault{strerror(errno)};
+    if (n < 0) throw Fault{error_text(errno)};
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +41,7 @@ void write_all(int descriptor, const std::string& text) {
   while (done < text.size()) {
     ssize_t n = write(descriptor, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw Fault{strerror(n < 0 ? errno : ENOSPC)};
+    if (n <= 0) throw Fault{error_text(n < 0 ? errno : ENOSPC)};
     done += static_cast<std::size_t>(n);
   }
 }
@@ -61,7 +60,7 @@ Result<std::string> leave_in_spool(const Observation& observation,
     text += '\n';
     int descriptor =
         open(hidden.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (descriptor < 0) throw Fault{folder + ": " + strerror(errno)};
+    if (descriptor < 0) throw Fault{folder + ": " + error_text(errno)};
     try {
       write_all(descriptor, text);
     } catch (const Fault& fault) {
@@ -72,7 +71,7 @@ Result<std::string> leave_in_spool(const Observation& observation,
     if (close(descriptor) != 0 || rename(hidden.c_str(), path.c_str()) != 0) {
       int code = errno;
       unlink(hidden.c_str());
-      throw Fault{folder + ": " + strerror(code)};
+      throw Fault{folder + ": " + error_text(code)};
     }
     return path;
   });
