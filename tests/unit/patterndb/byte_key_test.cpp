@@ -7,7 +7,6 @@
 namespace iotune::patterndb::testing {
 namespace {
 
-using analyzer::DimensionPattern;
 using analyzer::Distribution;
 
 std::string canonical(const std::string& text) {
