@@ -7,6 +7,7 @@ neighbour disturbs less; wall time stands beside it.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import math
 import os
@@ -62,7 +63,13 @@ def trace_bytes(timer: Path, scratch: Path, library: str, shape: str, timing: st
     return total
 
 
-def add_untraced(table, timer, scratch, preloads, options) -> None:  # noqa: ANN001
+def add_untraced(
+    table: paired.Table,
+    timer: Path,
+    scratch: Path,
+    preloads: dict[str, str],
+    options: argparse.Namespace,
+) -> None:
     """A descriptor of a file that is excluded."""
     name = "64-byte pread, descriptor not traced"
     command = [str(timer), str(scratch / "file"), "strided", "read", str(options.calls)]
@@ -79,7 +86,7 @@ def add_untraced(table, timer, scratch, preloads, options) -> None:  # noqa: ANN
               paired.at_most(5, "ns"))  # fmt: skip
 
 
-def add_sizes(table, timer, scratch, library) -> None:  # noqa: ANN001
+def add_sizes(table: paired.Table, timer: Path, scratch: Path, library: str) -> None:
     """What the traces of PROCESSES processes take."""
     entropy = PROCESSES * CALLS_EACH * math.log2(RANDOM_UNITS) / 8
     goals = {
@@ -93,7 +100,7 @@ def add_sizes(table, timer, scratch, library) -> None:  # noqa: ANN001
         table.add(what, size, goal)
 
 
-def add_hdf5_size(table, folder, scratch, library) -> None:  # noqa: ANN001
+def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: str) -> None:
     """2,000 H5Dwrites, each with its selection."""
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-mpich", "mpich"],
                            capture_output=True, text=True, check=False)  # fmt: skip

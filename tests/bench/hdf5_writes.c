@@ -10,8 +10,8 @@ int main(int argc, char** argv) {
   const hsize_t dims[2] = {rows, columns}, row[2] = {1, columns};
   const hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(2, dims, NULL), memory = H5Screate_simple(2, row, NULL);
-  const hid_t data = H5Dcreate2(file, "rows", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
-                                H5P_DEFAULT);
+  const hid_t data =
+      H5Dcreate2(file, "rows", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0 || space < 0 || memory < 0 || data < 0) return 1;
   static double values[128];
   for (hsize_t i = 0; i < rows; ++i) {
