@@ -29,8 +29,8 @@ def calls(place: Place) -> None:
     done = place.right(place.mpi(2, place.bin / "mpi_calls", "a.bin", seed), "mpi_calls")
     said: dict[int, list[tuple[str, list[int]]]] = {0: [], 1: []}
     for line in done.out.decode().splitlines():
-        rank, name, *numbers = line.split()
-        said[int(rank)].append((name, [int(n) for n in numbers]))
+        by, name, *numbers = line.split()
+        said[int(by)].append((name, [int(n) for n in numbers]))
     issued = {name for lines in said.values() for name, _ in lines}
     missing = table() - issued - NOT_PRINTED - ELSEWHERE
     assert not missing, f"in the table, but not issued: {sorted(missing)}"

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MUST(condition)                                             \
-  do {                                                              \
-    if (!(condition)) {                                             \
-      fprintf(stderr, "mpi_calls:%d: %s\n", __LINE__, #condition);  \
-      MPI_Abort(MPI_COMM_WORLD, 9);                                 \
-    }                                                               \
+#define MUST(condition)                                            \
+  do {                                                             \
+    if (!(condition)) {                                            \
+      fprintf(stderr, "mpi_calls:%d: %s\n", __LINE__, #condition); \
+      MPI_Abort(MPI_COMM_WORLD, 9);                                \
+    }                                                              \
   } while (0)
 
 enum { kMost = 64 };
@@ -19,9 +19,13 @@ static int rank, ranks;
 static MPI_File file;
 static double buffer[kMost];
 
-static int below(int n) { return rand() % n; }
+static int below(int n) {
+  return rand() % n;
+}
 
-static long long handle(void) { return (long long)(size_t)file; }
+static long long handle(void) {
+  return (long long)(size_t)file;
+}
 
 /* The types that a call may be given, and their sizes. */
 static MPI_Datatype draw_type(int* bytes) {
@@ -31,90 +35,94 @@ static MPI_Datatype draw_type(int* bytes) {
   *bytes = sizes[i];
   return types[i];
 }
-static long long word(MPI_Datatype type) { return (long long)(unsigned)type; }
+static long long word(MPI_Datatype type) {
+  return (long long)(unsigned)type;
+}
 
-static void wait_for(MPI_Request request) { MUST(MPI_Wait(&request, MPI_STATUS_IGNORE) == 0); }
+static void wait_for(MPI_Request request) {
+  MUST(MPI_Wait(&request, MPI_STATUS_IGNORE) == 0);
+}
 
-#define AT(name, c_type)                                                                      \
-  {                                                                                           \
-    int bytes;                                                                                \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const MPI_Offset offset = below(100);                                                     \
-    const c_type count = below(kMost);                                                        \
-    MUST(name(file, offset, buffer, count, type, MPI_STATUS_IGNORE) == 0);                    \
-    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,      \
-           (long long)count, word(type), bytes);                                              \
+#define AT(name, c_type)                                                                 \
+  {                                                                                      \
+    int bytes;                                                                           \
+    const MPI_Datatype type = draw_type(&bytes);                                         \
+    const MPI_Offset offset = below(100);                                                \
+    const c_type count = below(kMost);                                                   \
+    MUST(name(file, offset, buffer, count, type, MPI_STATUS_IGNORE) == 0);               \
+    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset, \
+           (long long)count, word(type), bytes);                                         \
   }
-#define I_AT(name, c_type)                                                                    \
-  {                                                                                           \
-    int bytes;                                                                                \
-    MPI_Request request;                                                                      \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const MPI_Offset offset = below(100);                                                     \
-    const c_type count = below(kMost);                                                        \
-    MUST(name(file, offset, buffer, count, type, &request) == 0);                             \
-    wait_for(request);                                                                        \
-    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,      \
-           (long long)count, word(type), bytes);                                              \
+#define I_AT(name, c_type)                                                               \
+  {                                                                                      \
+    int bytes;                                                                           \
+    MPI_Request request;                                                                 \
+    const MPI_Datatype type = draw_type(&bytes);                                         \
+    const MPI_Offset offset = below(100);                                                \
+    const c_type count = below(kMost);                                                   \
+    MUST(name(file, offset, buffer, count, type, &request) == 0);                        \
+    wait_for(request);                                                                   \
+    printf("%d " #name " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset, \
+           (long long)count, word(type), bytes);                                         \
   }
-#define PLAIN(name, c_type)                                                                   \
-  {                                                                                           \
-    int bytes;                                                                                \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const c_type count = below(kMost);                                                        \
-    MUST(name(file, buffer, count, type, MPI_STATUS_IGNORE) == 0);                            \
+#define PLAIN(name, c_type)                                                                    \
+  {                                                                                            \
+    int bytes;                                                                                 \
+    const MPI_Datatype type = draw_type(&bytes);                                               \
+    const c_type count = below(kMost);                                                         \
+    MUST(name(file, buffer, count, type, MPI_STATUS_IGNORE) == 0);                             \
     printf("%d " #name " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
-           bytes);                                                                            \
+           bytes);                                                                             \
   }
-#define I_PLAIN(name, c_type)                                                                 \
-  {                                                                                           \
-    int bytes;                                                                                \
-    MPI_Request request;                                                                      \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const c_type count = below(kMost);                                                        \
-    MUST(name(file, buffer, count, type, &request) == 0);                                     \
-    wait_for(request);                                                                        \
+#define I_PLAIN(name, c_type)                                                                  \
+  {                                                                                            \
+    int bytes;                                                                                 \
+    MPI_Request request;                                                                       \
+    const MPI_Datatype type = draw_type(&bytes);                                               \
+    const c_type count = below(kMost);                                                         \
+    MUST(name(file, buffer, count, type, &request) == 0);                                      \
+    wait_for(request);                                                                         \
     printf("%d " #name " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
-           bytes);                                                                            \
+           bytes);                                                                             \
   }
-#define SPLIT_AT(name, begin, c_type)                                                         \
-  {                                                                                           \
-    int bytes;                                                                                \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const MPI_Offset offset = below(100);                                                     \
-    const c_type count = below(kMost);                                                        \
-    MUST(begin(file, offset, buffer, count, type) == 0);                                      \
-    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                                   \
-    printf("%d " #begin " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset,     \
-           (long long)count, word(type), bytes);                                              \
-    printf("%d " #name "_end %lld 0\n", rank, handle());                                      \
+#define SPLIT_AT(name, begin, c_type)                                                     \
+  {                                                                                       \
+    int bytes;                                                                            \
+    const MPI_Datatype type = draw_type(&bytes);                                          \
+    const MPI_Offset offset = below(100);                                                 \
+    const c_type count = below(kMost);                                                    \
+    MUST(begin(file, offset, buffer, count, type) == 0);                                  \
+    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                               \
+    printf("%d " #begin " %lld %lld %lld %lld 0 %d\n", rank, handle(), (long long)offset, \
+           (long long)count, word(type), bytes);                                          \
+    printf("%d " #name "_end %lld 0\n", rank, handle());                                  \
   }
-#define SPLIT(name, begin, c_type)                                                            \
-  {                                                                                           \
-    int bytes;                                                                                \
-    const MPI_Datatype type = draw_type(&bytes);                                              \
-    const c_type count = below(kMost);                                                        \
-    MUST(begin(file, buffer, count, type) == 0);                                              \
-    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                                   \
+#define SPLIT(name, begin, c_type)                                                              \
+  {                                                                                             \
+    int bytes;                                                                                  \
+    const MPI_Datatype type = draw_type(&bytes);                                                \
+    const c_type count = below(kMost);                                                          \
+    MUST(begin(file, buffer, count, type) == 0);                                                \
+    MUST(name##_end(file, buffer, MPI_STATUS_IGNORE) == 0);                                     \
     printf("%d " #begin " %lld %lld %lld 0 %d\n", rank, handle(), (long long)count, word(type), \
-           bytes);                                                                            \
-    printf("%d " #name "_end %lld 0\n", rank, handle());                                      \
+           bytes);                                                                              \
+    printf("%d " #name "_end %lld 0\n", rank, handle());                                        \
   }
 
-#define TRANSFERS(verb, c, c_type)                                                  \
-  AT(MPI_File_##verb##_at##c, c_type)                                               \
-  AT(MPI_File_##verb##_at_all##c, c_type)                                           \
-  I_AT(MPI_File_i##verb##_at##c, c_type)                                            \
-  I_AT(MPI_File_i##verb##_at_all##c, c_type)                                        \
-  PLAIN(MPI_File_##verb##c, c_type)                                                 \
-  PLAIN(MPI_File_##verb##_all##c, c_type)                                           \
-  I_PLAIN(MPI_File_i##verb##c, c_type)                                              \
-  I_PLAIN(MPI_File_i##verb##_all##c, c_type)                                        \
-  PLAIN(MPI_File_##verb##_shared##c, c_type)                                        \
-  I_PLAIN(MPI_File_i##verb##_shared##c, c_type)                                     \
-  PLAIN(MPI_File_##verb##_ordered##c, c_type)                                       \
-  SPLIT_AT(MPI_File_##verb##_at_all, MPI_File_##verb##_at_all_begin##c, c_type)     \
-  SPLIT(MPI_File_##verb##_all, MPI_File_##verb##_all_begin##c, c_type)              \
+#define TRANSFERS(verb, c, c_type)                                              \
+  AT(MPI_File_##verb##_at##c, c_type)                                           \
+  AT(MPI_File_##verb##_at_all##c, c_type)                                       \
+  I_AT(MPI_File_i##verb##_at##c, c_type)                                        \
+  I_AT(MPI_File_i##verb##_at_all##c, c_type)                                    \
+  PLAIN(MPI_File_##verb##c, c_type)                                             \
+  PLAIN(MPI_File_##verb##_all##c, c_type)                                       \
+  I_PLAIN(MPI_File_i##verb##c, c_type)                                          \
+  I_PLAIN(MPI_File_i##verb##_all##c, c_type)                                    \
+  PLAIN(MPI_File_##verb##_shared##c, c_type)                                    \
+  I_PLAIN(MPI_File_i##verb##_shared##c, c_type)                                 \
+  PLAIN(MPI_File_##verb##_ordered##c, c_type)                                   \
+  SPLIT_AT(MPI_File_##verb##_at_all, MPI_File_##verb##_at_all_begin##c, c_type) \
+  SPLIT(MPI_File_##verb##_all, MPI_File_##verb##_all_begin##c, c_type)          \
   SPLIT(MPI_File_##verb##_ordered, MPI_File_##verb##_ordered_begin##c, c_type)
 
 static void others(void) {

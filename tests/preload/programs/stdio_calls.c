@@ -31,8 +31,8 @@ static void transfer(FILE* stream, int write) {
   }
   /* At the end of the file an item may have come in part. */
   const long long part = ftell(stream) - before - (long)(moved * size);
-  printf("%s %zu %zu %zu %lld %zu\n", write ? "fwrite" : "fread", size, count, moved,
-         before + part, moved * size);
+  printf("%s %zu %zu %zu %lld %zu\n", write ? "fwrite" : "fread", size, count, moved, before + part,
+         moved * size);
 }
 
 int main(int argc, char** argv) {
