@@ -43,7 +43,8 @@ static void transfer(hid_t data, int dimensions, int write, int uneven) {
   MUST(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
   hid_t mode = H5Pcreate(H5P_DATASET_XFER), before;
   MUST(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE) >= 0);
-  if (uneven && rank == 0) MUST(H5Pset_dxpl_mpio_collective_opt(mode, H5FD_MPIO_COLLECTIVE_IO) >= 0);
+  if (uneven && rank == 0)
+    MUST(H5Pset_dxpl_mpio_collective_opt(mode, H5FD_MPIO_COLLECTIVE_IO) >= 0);
   before = H5Pcopy(mode);
   static int values[kRows * 4];
   const int n = dimensions == 1 ? kRows : kRows * 4;
