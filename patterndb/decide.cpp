@@ -39,7 +39,12 @@ Decision from_config(const Question& question, const std::string& path) {
   decision.source = "config";
   decision.settings = config->settings;
   decision.of_variables = config->of_variables;
-  const bool empty = decision.settings.empty() && decision.of_variables.empty();
+  const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
+  if (count > IOTUNE_DECISION_MAX_SETTINGS) {
+    throw Fault{path + ": " + std::to_string(count) + " settings for " + question.file +
+                ", at most " + std::to_string(IOTUNE_DECISION_MAX_SETTINGS) + " are applied"};
+  }
+  const bool empty = count == 0;
   decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
   for (const std::string& note : config->notes) decision.message += "; " + note;
   return decision;

@@ -13,6 +13,7 @@ extern "C" {
 
 #define IOTUNE_DECISION_VERSION 1u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
+#define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
 
 /* All strings are NUL-terminated and owned by the caller; NULL means unknown. */
 struct iotune_question {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "patterndb/decision.h"
+
 namespace iotune::tuner {
 
 struct Setting {
@@ -14,7 +16,7 @@ struct Setting {
 };
 
 struct Decision {
-  static constexpr int kMaxSettings = 64;
+  static constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
   char source[16];
   char state[24];
   std::int64_t row;

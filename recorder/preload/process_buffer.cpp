@@ -32,7 +32,8 @@ struct Buffer {
   TickRate rate = {};
   std::uint64_t calls = 0;
   std::uint64_t early_dropped = 0;
-  std::uint64_t joined_at = 0;  // bytes in all block segments when joined; 0: never
+  std::uint64_t visited_at = 0;  // bytes in all block segments when they were read last
+  std::uint64_t joined_at = 0;   // of these, what stands in a trace; 0: never
   bool failed = false;
   bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
@@ -287,11 +288,13 @@ void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void
                   void* context) noexcept {
   const SpinGuard guard(g_lock);
   g_buffer.file.visit(visit, context);
+  g_buffer.visited_at = g_buffer.file.block_bytes();
 }
 
 void mark_joined() noexcept {
   if (!g_buffer.file.exists()) return;
-  g_buffer.joined_at = g_buffer.file.block_bytes();
+  // Another thread may have added blocks since.
+  g_buffer.joined_at = g_buffer.visited_at;
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kJoined);
 }
 

@@ -148,6 +148,13 @@ TEST_F(Decide, ABrokenConfigDecidesNothing) {
   config_ = at("config.xml");
   write_file(config_, "<Parameters>\n<x/></Parameters>");
   EXPECT_EQ(refusal().find(config_ + ":2: "), 0u);
+  std::string leaves;
+  for (int i = 0; i < 65; ++i) {
+    leaves += "<chunk VariableName=\"v" + std::to_string(i) + "\">5</chunk>";
+  }
+  write_file(config_, "<Parameters><High_Level_IO_Library>" + leaves +
+                          "</High_Level_IO_Library></Parameters>");
+  EXPECT_EQ(refusal().find(config_ + ": 65 settings for "), 0u);
   config_ = at("missing.xml");
   EXPECT_EQ(refusal(), config_ + ": No such file or directory");
 }
