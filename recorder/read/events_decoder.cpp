@@ -197,7 +197,7 @@ class Decoder {
     patterns::RangeDecoder decoder(coded);
     const auto models = form == kTimesCoded ? std::make_unique<TimeModels>() : nullptr;
     std::uint64_t previous = base_;
-    std::int64_t point = 0;
+    std::uint64_t point = 0;  // modulo 2^64: damage may claim any step
     for (std::size_t i = 0; i < count_; ++i) {
       Call& call = calls_[first_call_ + i];
       if (!call.exact) continue;
@@ -205,9 +205,9 @@ class Decoder {
       if (models != nullptr) {
         std::int64_t steps = 0;
         models->decode(decoder, order_[i], steps, call.duration_ns);
-        point += steps;
-        const auto after_base = point < 0 ? 0 : static_cast<std::uint64_t>(point) * kStartGrid_ns;
-        call.start_ns = base_ + after_base;
+        point += static_cast<std::uint64_t>(steps);
+        const bool before_base = static_cast<std::int64_t>(point) < 0;
+        call.start_ns = base_ + (before_base ? 0 : point * kStartGrid_ns);
       } else {
         call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
         call.duration_ns = in_.varint();

@@ -42,7 +42,7 @@ def calls(place: Place) -> None:
             and c["name"] not in NOT_PRINTED
         ]  # fmt: skip
         assert recorded == expected, next(
-            (pair for pair in zip(recorded, expected, strict=False) if pair[0] != pair[1]),
+            (pair for pair in zip(recorded, expected) if pair[0] != pair[1]),
             (len(recorded), len(expected)),
         )
 
