@@ -14,6 +14,7 @@
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -123,25 +124,6 @@ int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mo
       });
 }
 
-// A call on one descriptor whose recorded numbers are `numbers` and the result.
-template <typename Result, typename Call, typename... Numbers>
-Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
-                   Numbers... numbers) noexcept {
-  if (file == 0 || in_vfork_child()) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const Result result = call();
-  scope.stop();
-  RecordWriter record(scope, number, Times::kControl);
-  record.key(fd);
-  record.key(file);
-  (record.number(static_cast<std::int64_t>(numbers)), ...);
-  record.number(static_cast<std::int64_t>(result));
-  record.commit();
-  return result;
-}
-
 }  // namespace
 
 void note_descriptor(int fd, const char* path) noexcept {
@@ -228,7 +210,7 @@ IOTUNE_EXPORT int close(int fd) {
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
   set_file_of_descriptor(fd, 0);
-  return traced_call<int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
+  return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
 }
 
 IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
@@ -256,12 +238,12 @@ IOTUNE_EXPORT void closefrom(int first) {
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
 
-#define IOTUNE_SYNC(name)                                                    \
-  IOTUNE_EXPORT int name(int fd) {                                           \
-    static constinit NextSymbol symbol;                                      \
-    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));   \
-    return traced_call<int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
-                            [=] { return real(fd); });                       \
+#define IOTUNE_SYNC(name)                                                                   \
+  IOTUNE_EXPORT int name(int fd) {                                                          \
+    static constinit NextSymbol symbol;                                                     \
+    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));                  \
+    return traced_call<Layer::kPosix, int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
+                                           [=] { return real(fd); });                       \
   }
 IOTUNE_SYNC(fsync)
 IOTUNE_SYNC(fdatasync)
@@ -270,7 +252,7 @@ IOTUNE_SYNC(fdatasync)
   IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                              \
     static constinit NextSymbol symbol;                                                      \
     auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find(#name));     \
-    return traced_call<int>(                                                                 \
+    return traced_call<Layer::kPosix, int>(                                                  \
         CallNumber::kftruncate, fd, file_of_descriptor(fd), [=] { return real(fd, bytes); }, \
         bytes);                                                                              \
   }
@@ -280,8 +262,8 @@ IOTUNE_FTRUNCATE(ftruncate64)
 IOTUNE_EXPORT int dup(int fd) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("dup"));
-  const int result =
-      traced_call<int>(CallNumber::kdup, fd, file_of_descriptor(fd), [=] { return real(fd); });
+  const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup, fd, file_of_descriptor(fd),
+                                                     [=] { return real(fd); });
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
 }
@@ -289,7 +271,7 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find("dup2"));
-  const int result = traced_call<int>(
+  const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
   return result;
@@ -298,7 +280,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find("dup3"));
-  const int result = traced_call<int>(
+  const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
       flags);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -315,7 +297,7 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
     void* const argument = va_arg(arguments, void*);                                          \
     va_end(arguments);                                                                        \
     if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
-    const int result = traced_call<int>(                                                      \
+    const int result = traced_call<Layer::kPosix, int>(                                       \
         CallNumber::kfcntl, fd, file_of_descriptor(fd),                                       \
         [=] { return real(fd, command, argument); }, command,                                 \
         reinterpret_cast<std::intptr_t>(argument));                                           \

@@ -53,10 +53,11 @@ constexpr std::uint64_t head_of(CallNumber number, std::uint8_t layers) noexcept
          static_cast<std::uint64_t>(layers) << 16;
 }
 
-// At the offset that the program names.
+// A transfer at the offset that the program names, or a seek, which is part of the loop that reads
+// or writes behind it. `first`, `second`: its numbers as recorded.
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int fd,
-                                                         std::int64_t size, std::int64_t offset,
+                                                         std::int64_t first, std::int64_t second,
                                                          Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return call();
@@ -64,7 +65,7 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) return result;
-  record({head_of(number, layers), {fd, file}, {size, offset, result}}, start, duration);
+  record({head_of(number, layers), {fd, file}, {first, second, result}}, start, duration);
   return result;
 }
 
@@ -88,21 +89,6 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   }
   const std::int64_t offset = after < 0 ? -1 : after - (result > 0 ? result : 0);
   record({head_of(number, layers), {fd, file}, {size, result, offset}}, start, duration);
-  return result;
-}
-
-// A seek is part of the loop that reads or writes behind it.
-template <typename Call>
-__attribute__((always_inline)) inline std::int64_t sought(int fd, std::int64_t offset, int whence,
-                                                          Call call) noexcept {
-  const std::uint32_t file = file_of_descriptor(fd);
-  if (__builtin_expect(file == 0, 1)) return call();
-  ssize_t result = 0;
-  std::uint64_t start = 0, duration = 0;
-  std::uint8_t layers = 0;
-  if (!timed(call, result, start, duration, layers)) return result;
-  record({head_of(CallNumber::klseek, layers), {fd, file}, {offset, whence, result}}, start,
-         duration);
   return result;
 }
 
@@ -184,10 +170,11 @@ IOTUNE_VECTOR_AT(preadv64, kpreadv)
 IOTUNE_VECTOR_AT(pwritev, kpwritev)
 IOTUNE_VECTOR_AT(pwritev64, kpwritev)
 
-#define IOTUNE_LSEEK(name)                                                       \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) {     \
-    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);                 \
-    return sought(fd, offset, whence, [=] { return real(fd, offset, whence); }); \
+#define IOTUNE_LSEEK(name)                                                   \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) { \
+    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);             \
+    return positioned(CallNumber::klseek, fd, offset, whence,                \
+                      [=] { return real(fd, offset, whence); });             \
   }
 IOTUNE_LSEEK(lseek)
 IOTUNE_LSEEK(lseek64)

@@ -7,6 +7,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -44,25 +45,6 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Call call) n
   }
   if (fd >= 0) note_descriptor(fd, memory.get()->c_str());
   return stream;
-}
-
-// A call on a stream, recorded with its numbers and its result.
-template <typename Result, typename Call, typename... Numbers>
-Result on_stream(CallNumber number, int fd, Call call, Numbers... numbers) noexcept {
-  const std::uint32_t file = file_of_descriptor(fd);
-  if (file == 0 || in_vfork_child()) return call();
-  CallScope scope(Layer::kStdio);
-  if (!scope.active()) return call();
-  scope.start();
-  const Result result = call();
-  scope.stop();
-  RecordWriter record(scope, number, Times::kControl);
-  record.key(fd);
-  record.key(file);
-  (record.number(static_cast<std::int64_t>(numbers)), ...);
-  record.number(static_cast<std::int64_t>(result));
-  record.commit();
-  return result;
 }
 
 template <typename Call>
@@ -192,12 +174,12 @@ IOTUNE_FREAD_CHK(__fread_unlocked_chk)
 IOTUNE_FWRITE(fwrite)
 IOTUNE_FWRITE(fwrite_unlocked)
 
-#define IOTUNE_FSEEK(name, offset_type)                                                          \
-  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                         \
-    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                         \
-    return on_stream<int>(                                                                       \
-        CallNumber::kfseek, descriptor_of(stream), [=] { return real(stream, offset, whence); }, \
-        offset, whence);                                                                         \
+#define IOTUNE_FSEEK(name, offset_type)                                                       \
+  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                      \
+    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                      \
+    return traced_call<Layer::kStdio, int>(                                                   \
+        CallNumber::kfseek, descriptor_of(stream), file_of_descriptor(descriptor_of(stream)), \
+        [=] { return real(stream, offset, whence); }, offset, whence);                        \
   }
 IOTUNE_FSEEK(fseek, long)
 IOTUNE_FSEEK(fseeko, std::int64_t)
@@ -205,17 +187,19 @@ IOTUNE_FSEEK(fseeko64, std::int64_t)
 
 IOTUNE_EXPORT void rewind(FILE* stream) {
   IOTUNE_REAL(void (*)(FILE*), rewind);
-  on_stream<int>(CallNumber::krewind, descriptor_of(stream), [=] {
-    real(stream);
-    return 0;
-  });
+  traced_call<Layer::kStdio, int>(CallNumber::krewind, descriptor_of(stream),
+                                  file_of_descriptor(descriptor_of(stream)), [=] {
+                                    real(stream);
+                                    return 0;
+                                  });
 }
 
-#define IOTUNE_FFLUSH(name)                                           \
-  IOTUNE_EXPORT int name(FILE* stream) {                              \
-    IOTUNE_REAL(int (*)(FILE*), name);                                \
-    return on_stream<int>(CallNumber::kfflush, descriptor_of(stream), \
-                          [=] { return real(stream); });              \
+#define IOTUNE_FFLUSH(name)                                                            \
+  IOTUNE_EXPORT int name(FILE* stream) {                                               \
+    IOTUNE_REAL(int (*)(FILE*), name);                                                 \
+    return traced_call<Layer::kStdio, int>(CallNumber::kfflush, descriptor_of(stream), \
+                                           file_of_descriptor(descriptor_of(stream)),  \
+                                           [=] { return real(stream); });              \
   }
 IOTUNE_FFLUSH(fflush)
 IOTUNE_FFLUSH(fflush_unlocked)

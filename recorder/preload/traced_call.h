@@ -1,0 +1,28 @@
+// A control call on one descriptor or stream.
+#pragma once
+
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/thread_state.h"
+
+namespace iotune::recorder {
+
+// Makes the call, and records it with `numbers` and the result where `file` is not 0.
+template <Layer layer, typename Result, typename Call, typename... Numbers>
+Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
+                   Numbers... numbers) noexcept {
+  if (file == 0 || in_vfork_child()) return call();
+  CallScope scope(layer);
+  if (!scope.active()) return call();
+  scope.start();
+  const Result result = call();
+  scope.stop();
+  RecordWriter record(scope, number, Times::kControl);
+  record.key(fd);
+  record.key(file);
+  (record.number(static_cast<std::int64_t>(numbers)), ...);
+  record.number(static_cast<std::int64_t>(result));
+  record.commit();
+  return result;
+}
+
+}  // namespace iotune::recorder
