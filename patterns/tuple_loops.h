@@ -50,4 +50,8 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
 bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
                    std::span<std::int64_t> out) noexcept;
 
+// Leaves `in` where decode_tuples would, without room for the tuples. Takes time in proportion
+// to the bytes, but for the plain and packed forms' n * dims at most.
+bool skip_tuples(ByteReader& in, std::size_t n, unsigned dims) noexcept;
+
 }  // namespace iotune::patterns

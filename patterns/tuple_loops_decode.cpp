@@ -12,14 +12,16 @@ constexpr std::uint32_t kAnyNumber = UINT32_MAX;
 
 // Expands terms straight into the caller's tuples. Every vector that the terms
 // refer back to is the difference of two tuples that are already there, hence no
-// memory of its own but the window of definitions.
+// memory of its own but the window of definitions. Without tuples (nullptr) it only
+// passes over the bytes.
 class TermReader {
  public:
   TermReader(ByteReader& in, std::uint64_t* tuples, unsigned dims) noexcept
       : in_(in), tuples_(tuples), dims_(dims) {}
 
   bool read(std::uint32_t n) noexcept {
-    if (!read_head(in_, dims_, active_, tuples_)) return false;
+    std::uint64_t passed[kMaxDims];
+    if (!read_head(in_, dims_, active_, tuples_ == nullptr ? passed : tuples_)) return false;
     std::uint32_t stop = 0;
     return list(0, n, kAnyNumber, 0, stop) && stop == n;
   }
@@ -93,7 +95,7 @@ class TermReader {
     go_on(row + 2 * rows, after, rows);
     if (reference != 0) return move_copy(row, after);
     // What an iteration of a loop around adds is the same in every iteration of this one.
-    for (unsigned k = 0; k < around_.count; ++k) {
+    for (unsigned k = 0; k < around_.count && tuples_ != nullptr; ++k) {
       for (std::uint32_t x = row + rows; x < after; ++x) {
         translate(x + around_.rows[k], x, x - rows + around_.rows[k], x - rows);
       }
@@ -126,7 +128,7 @@ class TermReader {
       Columns changed;
       read_changed(in_, active_, changed);
       step(row + rows, row, changed);
-      for (std::uint32_t x = 1; x < rows; ++x) {
+      for (std::uint32_t x = 1; x < rows && tuples_ != nullptr; ++x) {
         translate(row + rows + x, row + x, row + rows, row);
       }
     }
@@ -142,7 +144,7 @@ class TermReader {
     const Definition& known = definitions_[(defined_ - back) % kDefinitionWindow];
     rows = known.rows;
     if (rows > most_rows) return false;
-    for (std::uint32_t x = 1; x < 2 * rows; ++x) {
+    for (std::uint32_t x = 1; x < 2 * rows && tuples_ != nullptr; ++x) {
       translate(row + x, row, known.start + x, known.start);
     }
     return true;
@@ -155,6 +157,7 @@ class TermReader {
       Columns changed;
       read_changed(in_, active_, changed);
       step(row + rows, row, changed);
+      if (tuples_ == nullptr) continue;
       for (std::uint32_t x = row + 1; x < after; ++x) translate(x + rows, x, row + rows, row);
     }
     return !in_.failed();
@@ -162,6 +165,7 @@ class TermReader {
 
   // Each tuple in [row, after) makes the step that the one `rows` before it made.
   void go_on(std::uint32_t row, std::uint32_t after, std::uint32_t rows) noexcept {
+    if (tuples_ == nullptr) return;
     const std::size_t back = std::size_t{rows} * dims_;
     std::uint64_t* to = at(row);
     for (const std::uint64_t* end = at(after); to < end; ++to) {
@@ -179,6 +183,10 @@ class TermReader {
   }
 
   void step(std::uint32_t to, std::uint32_t from, const Columns& changed) noexcept {
+    if (tuples_ == nullptr) {
+      for (unsigned c = 0; c < changed.count; ++c) in_.varint();
+      return;
+    }
     std::uint64_t* tuple = at(to);
     std::memcpy(tuple, at(from), dims_ * sizeof(std::uint64_t));
     for (unsigned c = 0; c < changed.count; ++c) {
@@ -201,22 +209,14 @@ void read_plain(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tup
   // Each value takes a byte at least: says whether the rest is worth reading.
   if (in.bytes_left() < n * dims) return in.fail();
   for (std::size_t i = 0; i < n * dims; ++i) {
-    const std::uint64_t before = i < dims ? 0 : tuples[i - dims];
-    tuples[i] = before + static_cast<std::uint64_t>(in.svarint());
+    const auto step = static_cast<std::uint64_t>(in.svarint());
+    if (tuples != nullptr) tuples[i] = (i < dims ? 0 : tuples[i - dims]) + step;
   }
 }
 
-}  // namespace
-
-bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
-                   std::span<std::int64_t> out) noexcept {
-  const bool in_range = n <= kMaxTuples && dims <= kMaxDims && out.size() >= n * dims;
+bool read(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) noexcept {
   const std::uint8_t mode = in.u8();
-  if (!in_range || in.failed()) {
-    in.fail();
-    return false;
-  }
-  auto* tuples = reinterpret_cast<std::uint64_t*>(out.data());
+  if (in.failed()) return false;
   if (mode == kModePlain) {
     read_plain(in, n, dims, tuples);
   } else if (mode == kModePacked) {
@@ -226,6 +226,25 @@ bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
     in.fail();
   }
   return !in.failed();
+}
+
+}  // namespace
+
+bool decode_tuples(ByteReader& in, std::size_t n, unsigned dims,
+                   std::span<std::int64_t> out) noexcept {
+  if (n > kMaxTuples || dims > kMaxDims || out.size() < n * dims) {
+    in.fail();
+    return false;
+  }
+  return read(in, n, dims, reinterpret_cast<std::uint64_t*>(out.data()));
+}
+
+bool skip_tuples(ByteReader& in, std::size_t n, unsigned dims) noexcept {
+  if (n > kMaxTuples || dims > kMaxDims) {
+    in.fail();
+    return false;
+  }
+  return read(in, n, dims, nullptr);
 }
 
 }  // namespace iotune::patterns

@@ -42,6 +42,8 @@ void any_bytes(std::span<const std::byte> bytes, std::size_t n, unsigned dims) {
   ByteReader in(bytes);
   const bool ok = decode_tuples(in, n, dims, out);
   require(ok == !in.failed());
+  ByteReader over(bytes);
+  require(skip_tuples(over, n, dims) == ok && (!ok || over.bytes_used() == in.bytes_used()));
   Values by_terms(n * dims);
   require(expand_terms(bytes, n, dims, by_terms) == ok);
   if (ok) require(out == by_terms);
