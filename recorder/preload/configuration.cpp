@@ -56,7 +56,8 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
-  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *include, *exclude, *state, *home;
+  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *merge, *include, *exclude, *state,
+      *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -71,6 +72,7 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.trace, value_of(entry, "IOTUNE_TRACE")) ||
       take(found.buffers, value_of(entry, "IOTUNE_BUFFER_DIR")) ||
       take(found.limit, value_of(entry, "IOTUNE_BUFFER_LIMIT_MIB")) ||
+      take(found.merge, value_of(entry, "IOTUNE_MERGE_ABOVE_MIB")) ||
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE"));
 }
@@ -207,6 +209,10 @@ IOTUNE_START_CODE void read_configuration() noexcept {
     if (limit_mib > 0 && limit_mib < (1u << 20)) {
       g_configuration.buffer_limit_bytes = limit_mib << 20;
     }
+  }
+  if (found.merge != nullptr) {
+    const std::uint64_t merge_mib = parse_decimal(found.merge);
+    if (merge_mib < (1u << 20)) g_configuration.merge_above_bytes = merge_mib << 20;
   }
   g_configuration.is_launcher = is_launcher_name();
   g_quiet_rank = found.other_rank;

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
+#include <unordered_map>
 
 #include "patterns/bytes.h"
 #include "recorder/read/block_scan.h"
@@ -34,9 +36,28 @@ class Sorter {
  public:
   // Blocks before the first PROCESS belong to the index's last process, if it has one.
   explicit Sorter(TraceIndex& index)
-      : index_(index), current_(index.processes.empty() ? kNobody : index.processes.size() - 1) {}
+      : index_(index), current_(index.processes.empty() ? kNobody : index.processes.size() - 1) {
+    for (std::size_t i = 0; i < index.processes.size(); ++i) {
+      by_identity_.try_emplace(index.processes[i].identity(), i);
+    }
+  }
 
   void add(const BlockScan& scan) {
+    // Who the ranks were is known first.
+    std::vector<const BlockPlace*> of_ranks;
+    for (const BlockPlace& block : scan.blocks) {
+      if (static_cast<BlockType>(block.type) != BlockType::kShared) continue;
+      std::array<std::byte, 1> type{};
+      index_.file.read(block.offset, type);
+      if (static_cast<BlockType>(type[0]) == BlockType::kProcess) {
+        add_shared(read_bytes(index_.file, block.offset, block.bytes));
+      } else {
+        of_ranks.push_back(&block);
+      }
+    }
+    for (const BlockPlace* block : of_ranks) {
+      add_shared(read_bytes(index_.file, block->offset, block->bytes));
+    }
     for (const BlockPlace& block : scan.blocks) {
       switch (static_cast<BlockType>(block.type)) {
         case BlockType::kProcess:
@@ -47,6 +68,8 @@ class Sorter {
           break;
         case BlockType::kEnd:
           add_end(block);
+          break;
+        case BlockType::kShared:
           break;
         default:
           ++unknown_types_;
@@ -76,20 +99,71 @@ class Sorter {
     probe.attributes = attributes;
     const std::string identity = probe.identity();
     auto& processes = index_.processes;
-    auto found = processes.end();
+    std::size_t found = processes.size();
     if (!identity.empty()) {
-      found = std::find_if(processes.begin(), processes.end(),
-                           [&](const ProcessSection& p) { return p.identity() == identity; });
+      found = by_identity_.try_emplace(identity, processes.size()).first->second;
     } else if (current_ != kNobody) {
-      found = processes.begin() + static_cast<std::ptrdiff_t>(current_);
+      found = current_;
     }
-    if (found == processes.end()) {
+    current_ = found;
+    if (found == processes.size()) {
       processes.push_back(std::move(probe));
-      current_ = processes.size() - 1;
       return;
     }
-    for (auto& [key, value] : attributes) found->attributes[key] = std::move(value);
-    current_ = static_cast<std::size_t>(found - processes.begin());
+    for (auto& [key, value] : attributes) processes[found].attributes[key] = std::move(value);
+  }
+
+  // What ranks share goes to each of them.
+  void add_shared(const std::vector<std::byte>& payload) {
+    std::optional<SharedRanks> read = SharedRanks::read(payload);
+    if (!read) {
+      ++unreadable_;
+      return;
+    }
+    const std::size_t before = current_;
+    const auto number = static_cast<std::uint32_t>(index_.shared.size());
+    index_.shared.push_back(std::move(*read));
+    const SharedRanks& shared = index_.shared.back();
+    for (std::size_t k = 0; k < shared.size(); ++k) {
+      switch (shared.type()) {
+        case BlockType::kProcess: {
+          const auto known = by_rank_.find(shared.rank(k));
+          current_ = known == by_rank_.end() ? kNobody : known->second;
+          add_process(shared.payload(k));
+          by_rank_[shared.rank(k)] = current_;
+          break;
+        }
+        case BlockType::kEvents: {
+          EventsPlace place{};
+          place.thread = shared.token(0, k);
+          place.epoch = shared.token(1, k);
+          place.calls = shared.token(2, k);
+          place.shared = number;
+          place.member = static_cast<std::uint32_t>(k);
+          section_of_rank(shared.rank(k)).add(std::move(place));
+          break;
+        }
+        case BlockType::kEnd:
+          add_end_to(section_of_rank(shared.rank(k)), shared.payload(k));
+          break;
+        default:
+          ++unknown_types_;
+          break;
+      }
+    }
+    current_ = before;
+  }
+
+  ProcessSection& section_of_rank(std::int64_t rank) {
+    const auto [found, missing] = by_rank_.try_emplace(rank, index_.processes.size());
+    if (missing) {
+      index_.processes.emplace_back();
+      index_.processes.back().attributes["rank"] = std::to_string(rank);
+      index_.processes.back().damage.push_back(
+          "the block that says which process this rank was "
+          "is lost");
+    }
+    return index_.processes[found->second];
   }
 
   ProcessSection& section_of(const BlockPlace& block) {
@@ -120,8 +194,10 @@ class Sorter {
   }
 
   void add_end(const BlockPlace& block) {
-    ProcessSection& section = section_of(block);
-    read_block_text(read_bytes(index_.file, block.offset, block.bytes), section.end);
+    add_end_to(section_of(block), read_bytes(index_.file, block.offset, block.bytes));
+  }
+  static void add_end_to(ProcessSection& section, const std::vector<std::byte>& payload) {
+    read_block_text(payload, section.end);
     section.dropped = unsigned_of(section.end, "dropped");
   }
 
@@ -129,6 +205,8 @@ class Sorter {
   TraceIndex& index_;
   std::size_t current_, orphan_ = kNobody;
   std::uint64_t unknown_types_ = 0, unreadable_ = 0;
+  std::unordered_map<std::string, std::size_t> by_identity_;
+  std::unordered_map<std::int64_t, std::size_t> by_rank_;
 };
 
 // Field 22 of /proc/PID/stat; empty where there is no such process, or only its zombie.
@@ -163,6 +241,12 @@ bool owner_runs(const InputFile& file, std::uint32_t pid, const std::string& hos
   if (at == std::string::npos) return true;
   const std::size_t from = at + beginning.size();
   return name.substr(from, name.find('.', from) - from) == start;
+}
+
+std::uint64_t rank_or_last(const ProcessSection& section) {
+  const auto rank = section.attributes.find("rank");
+  const bool known = rank != section.attributes.end() && rank->second != "-1";
+  return known ? unsigned_of(section.attributes, "rank") : UINT64_MAX;
 }
 
 void index_buffer(const BufferImage& buffer, TraceIndex& index) {
@@ -243,7 +327,7 @@ Result<TraceIndex> index_trace(const std::string& path) {
   if (is_buffer(*file)) {
     const Result<BufferImage> buffer = read_buffer(*file);
     if (!buffer) return buffer.error();
-    TraceIndex index{std::move(*file), {}, {}, false};
+    TraceIndex index{std::move(*file), {}, {}, {}, false};
     index_buffer(*buffer, index);
     return index;
   }
@@ -259,12 +343,19 @@ Result<TraceIndex> index_trace(const std::string& path) {
     return Error{path, "trace format version " + std::to_string(version) + ", this iotune reads " +
                            std::to_string(kFormatVersion)};
   }
-  TraceIndex index{std::move(*file), {}, {}, false};
+  TraceIndex index{std::move(*file), {}, {}, {}, false};
   BlockScan scan;
   scan_blocks(index.file, kTraceHeadBytes, UINT64_MAX, scan);
   Sorter sorter(index);
   sorter.add(scan);
   sorter.finish();
+  // Ranks that share blocks come in the order of these.
+  if (!index.shared.empty()) {
+    std::stable_sort(index.processes.begin(), index.processes.end(),
+                     [](const ProcessSection& a, const ProcessSection& b) {
+                       return rank_or_last(a) < rank_or_last(b);
+                     });
+  }
   for (ProcessSection& section : index.processes) {
     section.dropped = std::max(section.dropped, unsigned_of(section.attributes, "dropped"));
   }
@@ -273,6 +364,9 @@ Result<TraceIndex> index_trace(const std::string& path) {
 
 std::vector<std::byte> read_payload(const TraceIndex& index, const EventsPlace& place) {
   if (!place.memory.empty()) return place.memory;
+  if (place.shared != EventsPlace::kNotShared) {
+    return index.shared[place.shared].payload(place.member);
+  }
   return read_bytes(index.file, place.offset, place.bytes);
 }
 

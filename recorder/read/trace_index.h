@@ -10,14 +10,19 @@
 #include "recorder/read/call.h"
 #include "recorder/read/input_file.h"
 #include "recorder/read/result.h"
+#include "recorder/read/shared_ranks.h"
 
 namespace iotune::recorder {
 
-// One EVENTS payload: in the file, or in memory where it was a ring.
+// One EVENTS payload: in the file, in memory where it was a ring, or a member of a block that
+// ranks share.
 struct EventsPlace {
+  static constexpr std::uint32_t kNotShared = UINT32_MAX;
+
   std::uint64_t thread, epoch, calls;
   std::uint64_t offset = 0;
   std::uint32_t bytes = 0;
+  std::uint32_t shared = kNotShared, member = 0;  // of TraceIndex::shared
   std::vector<std::byte> memory;
 };
 
@@ -39,6 +44,7 @@ struct ProcessSection {
 struct TraceIndex {
   InputFile file;
   std::vector<ProcessSection> processes;
+  std::vector<SharedRanks> shared;
   std::vector<std::string> warnings;  // of the file as a whole
   // A process buffer whose process may still write to it.
   bool in_use = false;

@@ -24,7 +24,9 @@ Read decode(const Bytes& bytes, std::size_t n, unsigned dims) {
   EXPECT_EQ(ok, !in.failed());
   ByteReader over(bytes);
   EXPECT_EQ(skip_tuples(over, n, dims), ok);
-  if (ok) EXPECT_EQ(over.bytes_used(), in.bytes_used());
+  if (ok) {
+    EXPECT_EQ(over.bytes_used(), in.bytes_used());
+  }
   read.ok = ok && in.bytes_left() == 0;
   return read;
 }
