@@ -10,7 +10,7 @@ namespace iotune::recorder {
 namespace {
 
 // Damage may claim any number of ranks in a few bytes.
-constexpr std::uint64_t kMostRanks = 1U << 24U;
+constexpr std::uint64_t kMostRanks = 1U << 22U;
 
 }  // namespace
 
@@ -20,8 +20,8 @@ class RunSource {
 
   // Words of the next runs; empty on damage.
   std::span<const std::int64_t> next() {
-    // Each run but a single one takes bytes of its own: damage costs no more than that.
-    const std::size_t room = std::min<std::uint64_t>(ranks_, 1 + 64 * in.bytes_left());
+    patterns::ByteReader ahead = in;
+    const std::size_t room = std::min(ranks_, ahead.varint());
     if (words_.size() < room * kWordsPerRun) words_.resize(room * kWordsPerRun);
     const std::size_t runs = read_runs(in, ranks_, words_);
     return std::span<const std::int64_t>(words_).first(runs * kWordsPerRun);
