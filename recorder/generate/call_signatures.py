@@ -85,7 +85,7 @@ def _parse_line(text: str) -> Call:
         elif word == "access":
             offset, length = inner.split(",")
             call.access = (offset, length)
-        elif word in ("before", "after", "transfer", "often", "quiet", "manual"):
+        elif word in ("before", "after", "transfer", "often", "quiet", "manual", "side"):
             call.flags.add(word)
         else:
             raise ValueError(f"unknown attribute '{word}'")

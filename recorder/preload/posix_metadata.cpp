@@ -1,0 +1,170 @@
+// Wrappers of the POSIX calls that ask of files or change what is said of them: names, sizes,
+// owners, times. No header declares them here: glibc's names for one call have several forms.
+#include <cerrno>
+#include <cstddef>
+
+#include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/path_call.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/traced_call.h"
+#include "recorder/preload/wrapper_parts.h"
+
+using namespace iotune::recorder;
+
+namespace {
+
+// A glibc that is older than the call.
+int no_such_call() noexcept {
+  errno = ENOSYS;
+  return -1;
+}
+
+}  // namespace
+
+extern "C" {
+
+// parameters and arguments in parentheses; then the numbers that are recorded
+#define IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path,             \
+                     second_directory, second, ...)                                            \
+  IOTUNE_EXPORT result name parameters noexcept {                                              \
+    static constinit NextSymbol symbol;                                                        \
+    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name));             \
+    if (real == nullptr) return no_such_call();                                                \
+    return path_call<result>(CallNumber::k##number, directory, path, second_directory, second, \
+                             [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__);       \
+  }
+#define IOTUNE_PATH(result, name, number, parameters, arguments, ...)          \
+  IOTUNE_PATHS(result, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \
+               nullptr __VA_OPT__(, ) __VA_ARGS__)
+// The directory is recorded as a number in front.
+#define IOTUNE_PATH_AT(result, name, number, parameters, arguments, ...)                 \
+  IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path, 0, nullptr, \
+               directory __VA_OPT__(, ) __VA_ARGS__)
+
+IOTUNE_PATH(int, stat, stat, (const char* path, void* status), (path, status))
+IOTUNE_PATH(int, stat64, stat, (const char* path, void* status), (path, status))
+IOTUNE_PATH(int, __xstat, stat, (int version, const char* path, void* status),
+            (version, path, status))
+IOTUNE_PATH(int, __xstat64, stat, (int version, const char* path, void* status),
+            (version, path, status))
+IOTUNE_PATH(int, lstat, lstat, (const char* path, void* status), (path, status))
+IOTUNE_PATH(int, lstat64, lstat, (const char* path, void* status), (path, status))
+IOTUNE_PATH(int, __lxstat, lstat, (int version, const char* path, void* status),
+            (version, path, status))
+IOTUNE_PATH(int, __lxstat64, lstat, (int version, const char* path, void* status),
+            (version, path, status))
+IOTUNE_PATH_AT(int, fstatat, fstatat, (int directory, const char* path, void* status, int flags),
+               (directory, path, status, flags), flags)
+IOTUNE_PATH_AT(int, fstatat64, fstatat, (int directory, const char* path, void* status, int flags),
+               (directory, path, status, flags), flags)
+IOTUNE_PATH_AT(int, __fxstatat, fstatat,
+               (int version, int directory, const char* path, void* status, int flags),
+               (version, directory, path, status, flags), flags)
+IOTUNE_PATH_AT(int, __fxstatat64, fstatat,
+               (int version, int directory, const char* path, void* status, int flags),
+               (version, directory, path, status, flags), flags)
+IOTUNE_PATH_AT(int, statx, statx,
+               (int directory, const char* path, int flags, unsigned mask, void* status),
+               (directory, path, flags, mask, status), flags, mask)
+IOTUNE_PATH(int, access, access, (const char* path, int mode), (path, mode), mode)
+IOTUNE_PATH_AT(int, faccessat, faccessat, (int directory, const char* path, int mode, int flags),
+               (directory, path, mode, flags), mode, flags)
+
+IOTUNE_PATH(int, unlink, unlink, (const char* path), (path))
+IOTUNE_PATH_AT(int, unlinkat, unlinkat, (int directory, const char* path, int flags),
+               (directory, path, flags), flags)
+IOTUNE_PATH(int, remove, remove, (const char* path), (path))
+IOTUNE_PATH(int, mkdir, mkdir, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_PATH_AT(int, mkdirat, mkdirat, (int directory, const char* path, unsigned mode),
+               (directory, path, mode), mode)
+IOTUNE_PATH(int, rmdir, rmdir, (const char* path), (path))
+IOTUNE_PATH(int, mkfifo, mkfifo, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_PATH(int, mknod, mknod, (const char* path, unsigned mode, unsigned long device),
+            (path, mode, device), mode, device)
+IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
+
+IOTUNE_PATH(int, truncate, truncate, (const char* path, std::int64_t bytes), (path, bytes), bytes)
+IOTUNE_PATH(int, truncate64, truncate, (const char* path, std::int64_t bytes), (path, bytes), bytes)
+IOTUNE_PATH(int, chmod, chmod, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_PATH_AT(int, fchmodat, fchmodat, (int directory, const char* path, unsigned mode, int flags),
+               (directory, path, mode, flags), mode, flags)
+IOTUNE_PATH(int, chown, chown, (const char* path, unsigned user, unsigned group),
+            (path, user, group), user, group)
+IOTUNE_PATH(int, lchown, lchown, (const char* path, unsigned user, unsigned group),
+            (path, user, group), user, group)
+IOTUNE_PATH_AT(int, fchownat, fchownat,
+               (int directory, const char* path, unsigned user, unsigned group, int flags),
+               (directory, path, user, group, flags), user, group, flags)
+IOTUNE_PATH(int, utime, utime, (const char* path, const void* times), (path, times))
+IOTUNE_PATH(int, utimes, utimes, (const char* path, const void* times), (path, times))
+IOTUNE_PATH_AT(int, utimensat, utimensat,
+               (int directory, const char* path, const void* times, int flags),
+               (directory, path, times, flags), flags)
+
+IOTUNE_PATH(ssize_t, readlink, readlink, (const char* path, char* buffer, std::size_t size),
+            (path, buffer, size), size)
+IOTUNE_PATH_AT(ssize_t, readlinkat, readlinkat,
+               (int directory, const char* path, char* buffer, std::size_t size),
+               (directory, path, buffer, size), size)
+IOTUNE_PATH(int, symlink, symlink, (const char* target, const char* path), (target, path))
+IOTUNE_PATH_AT(int, symlinkat, symlinkat, (const char* target, int directory, const char* path),
+               (target, directory, path))
+
+#define IOTUNE_TWO_PATHS(name, parameters, arguments, directory, second_directory, ...)   \
+  IOTUNE_PATHS(int, name, name, parameters, arguments, directory, path, second_directory, \
+               second __VA_OPT__(, ) __VA_ARGS__)
+IOTUNE_TWO_PATHS(rename, (const char* path, const char* second), (path, second), raw::kAtFdcwd, raw::kAtFdcwd)
+IOTUNE_TWO_PATHS(renameat, (int from, const char* path, int to, const char* second),
+                 (from, path, to, second), from, to, from, to)
+IOTUNE_TWO_PATHS(renameat2,
+                 (int from, const char* path, int to, const char* second, unsigned flags),
+                 (from, path, to, second, flags), from, to, from, to, flags)
+IOTUNE_TWO_PATHS(link, (const char* path, const char* second), (path, second), raw::kAtFdcwd, raw::kAtFdcwd)
+IOTUNE_TWO_PATHS(linkat, (int from, const char* path, int to, const char* second, int flags),
+                 (from, path, to, second, flags), from, to, from, to, flags)
+
+// On a descriptor, the first of `parameters`.
+#define IOTUNE_DESCRIPTOR(result, name, number, parameters, arguments, ...)                      \
+  IOTUNE_EXPORT result name parameters noexcept {                                                \
+    static constinit NextSymbol symbol;                                                          \
+    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name));               \
+    if (real == nullptr) return no_such_call();                                                  \
+    return traced_call<Layer::kPosix, result>(CallNumber::k##number, fd, file_of_descriptor(fd), \
+                                              [=] { return real arguments; } __VA_OPT__(, )      \
+                                                  __VA_ARGS__);                                  \
+  }
+IOTUNE_DESCRIPTOR(int, fstat, fstat, (int fd, void* status), (fd, status))
+IOTUNE_DESCRIPTOR(int, fstat64, fstat, (int fd, void* status), (fd, status))
+IOTUNE_DESCRIPTOR(int, __fxstat, fstat, (int version, int fd, void* status), (version, fd, status))
+IOTUNE_DESCRIPTOR(int, __fxstat64, fstat, (int version, int fd, void* status),
+                  (version, fd, status))
+IOTUNE_DESCRIPTOR(int, fchmod, fchmod, (int fd, unsigned mode), (fd, mode), mode)
+IOTUNE_DESCRIPTOR(int, fchown, fchown, (int fd, unsigned user, unsigned group), (fd, user, group),
+                  user, group)
+IOTUNE_DESCRIPTOR(int, futimens, futimens, (int fd, const void* times), (fd, times))
+IOTUNE_DESCRIPTOR(int, flock, flock, (int fd, int operation), (fd, operation), operation)
+IOTUNE_DESCRIPTOR(int, syncfs, syncfs, (int fd), (fd))
+#define IOTUNE_FALLOCATE(name)                                                   \
+  IOTUNE_DESCRIPTOR(int, name, fallocate,                                        \
+                    (int fd, int mode, std::int64_t offset, std::int64_t bytes), \
+                    (fd, mode, offset, bytes), mode, offset, bytes)
+IOTUNE_FALLOCATE(fallocate)
+IOTUNE_FALLOCATE(fallocate64)
+#define IOTUNE_POSIX_FALLOCATE(name)                                                               \
+  IOTUNE_DESCRIPTOR(int, name, posix_fallocate, (int fd, std::int64_t offset, std::int64_t bytes), \
+                    (fd, offset, bytes), offset, bytes)
+IOTUNE_POSIX_FALLOCATE(posix_fallocate)
+IOTUNE_POSIX_FALLOCATE(posix_fallocate64)
+#define IOTUNE_POSIX_FADVISE(name)                                                 \
+  IOTUNE_DESCRIPTOR(int, name, posix_fadvise,                                      \
+                    (int fd, std::int64_t offset, std::int64_t bytes, int advice), \
+                    (fd, offset, bytes, advice), offset, bytes, advice)
+IOTUNE_POSIX_FADVISE(posix_fadvise)
+IOTUNE_POSIX_FADVISE(posix_fadvise64)
+IOTUNE_DESCRIPTOR(ssize_t, readahead, readahead, (int fd, std::int64_t offset, std::size_t bytes),
+                  (fd, offset, bytes), offset, bytes)
+IOTUNE_DESCRIPTOR(int, sync_file_range, sync_file_range,
+                  (int fd, std::int64_t offset, std::int64_t bytes, unsigned flags),
+                  (fd, offset, bytes, flags), offset, bytes, flags)
+
+}  // extern "C"

@@ -1,0 +1,284 @@
+// Wrappers of the POSIX calls that move data in other ways than by one buffer and one
+// descriptor: between descriptors, through memory, in the background.
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+
+#include "recorder/preload/aio_request.h"
+#include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_mappings.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/traced_call.h"
+#include "recorder/preload/wrapper_parts.h"
+
+namespace iotune::recorder {
+namespace {
+
+int no_such_call() noexcept {
+  errno = ENOSYS;
+  return -1;
+}
+
+// The descriptor's position after a call at it, less what it moved; -1 where it has none.
+std::int64_t position_before(int fd, std::int64_t moved) noexcept {
+  constexpr int kCurrent = 1;  // SEEK_CUR
+  const long after = raw::lseek(fd, 0, kCurrent);
+  return after < 0 ? -1 : after - (moved > 0 ? moved : 0);
+}
+
+// One side of a call that moves data from one descriptor to another.
+struct Side {
+  CallNumber number;
+  int fd, other;
+  std::int64_t* offset;  // the program's; nullptr: the descriptor's own position
+  std::uint32_t file = file_of_descriptor(fd);
+  std::int64_t asked = offset == nullptr ? -1 : *offset;
+};
+
+void record_side(const CallScope& scope, const Side& side, std::size_t count, unsigned flags,
+                 std::int64_t result) noexcept {
+  if (side.file == 0) return;
+  const std::int64_t at = side.offset == nullptr ? position_before(side.fd, result) : side.asked;
+  RecordWriter record(scope, side.number, Times::kPosix);
+  record.key(side.fd);
+  record.key(side.file);
+  record.number(std::int64_t{side.other});
+  record.number(static_cast<std::int64_t>(count));
+  record.number(static_cast<std::int64_t>(flags));
+  record.number(result);
+  record.number(at);
+  record.commit();
+}
+
+// Recorded once for each file that is traced: as read from one, as written to the other.
+template <typename Call>
+ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
+              Call call) noexcept {
+  if ((from.file == 0 && to.file == 0) || in_vfork_child()) return call();
+  CallScope scope(Layer::kPosix);
+  if (!scope.active()) return call();
+  scope.start();
+  const ssize_t result = call();
+  scope.stop();
+  const OwnCode own;
+  record_side(scope, from, count, flags, result);
+  record_side(scope, to, count, flags, result);
+  return result;
+}
+
+template <typename Call>
+ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int flags,
+                  Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0 || in_vfork_child()) return call();
+  CallScope scope(Layer::kPosix);
+  if (!scope.active()) return call();
+  scope.start();
+  const ssize_t result = call();
+  scope.stop();
+  // -1 asks for the descriptor's own position.
+  const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
+  RecordWriter record(scope, number, Times::kPosix);
+  record.key(fd);
+  record.key(file);
+  for (const std::int64_t value :
+       {std::int64_t{count}, offset, std::int64_t{flags}, std::int64_t{result}, at}) {
+    record.number(value);
+  }
+  record.commit();
+  return result;
+}
+
+// What is asked for; how much of it is moved aio_return says.
+void record_request(const CallScope& scope, CallNumber number, const AioRequest& request,
+                    std::uint32_t file, std::int64_t result) noexcept {
+  RecordWriter record(scope, number, Times::kPosix);
+  record.key(request.fd);
+  record.key(file);
+  record.number(static_cast<std::int64_t>(request.bytes));
+  record.number(request.offset);
+  record.number(result);
+  record.commit();
+}
+
+template <typename Result, typename Call>
+Result on_request(CallNumber number, const void* request, Call call) noexcept {
+  if (request == nullptr) return call();
+  const AioRequest asked = read_aio_request(request);
+  const std::uint32_t file = file_of_descriptor(asked.fd);
+  if (file == 0 || in_vfork_child()) return call();
+  CallScope scope(Layer::kPosix);
+  if (!scope.active()) return call();
+  scope.start();
+  const Result result = call();
+  scope.stop();
+  record_request(scope, number, asked, file, static_cast<std::int64_t>(result));
+  return result;
+}
+
+void* map_directly(void* address, std::size_t bytes, int protection, int flags, int fd,
+                   std::int64_t offset) noexcept {
+  const long result = raw::call(SYS_mmap, raw::word(address), static_cast<long>(bytes), protection,
+                                flags, fd, offset);
+  if (result < 0 && result > -4096) {
+    errno = static_cast<int>(-result);
+    return reinterpret_cast<void*>(std::intptr_t{-1});
+  }
+  return reinterpret_cast<void*>(result);
+}
+int unmap_directly(void* address, std::size_t bytes) noexcept {
+  const long result = raw::call(SYS_munmap, raw::word(address), static_cast<long>(bytes));
+  if (result == 0) return 0;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+#define IOTUNE_FIND(result, name, parameters)                                   \
+  static constinit NextSymbol symbol;                                           \
+  auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(name)); \
+  if (real == nullptr) return no_such_call()
+
+#define IOTUNE_VECTOR_2(name, number)                                                           \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset, \
+                             int flags) {                                                       \
+    IOTUNE_FIND(ssize_t, #name, (int, const struct iovec*, int, std::int64_t, int));            \
+    return vector_at(CallNumber::k##number, fd, count, offset, flags,                           \
+                     [=] { return real(fd, parts, count, offset, flags); });                    \
+  }
+IOTUNE_VECTOR_2(preadv2, preadv2)
+IOTUNE_VECTOR_2(preadv64v2, preadv2)
+IOTUNE_VECTOR_2(pwritev2, pwritev2)
+IOTUNE_VECTOR_2(pwritev64v2, pwritev2)
+
+#define IOTUNE_SENDFILE(name)                                                            \
+  IOTUNE_EXPORT ssize_t name(int out, int in, std::int64_t* offset, std::size_t count) { \
+    IOTUNE_FIND(ssize_t, #name, (int, int, std::int64_t*, std::size_t));                 \
+    return moved({CallNumber::ksendfile, in, out, offset},                               \
+                 {CallNumber::ksendfile_write, out, in, nullptr}, count, 0,              \
+                 [=] { return real(out, in, offset, count); });                          \
+  }
+IOTUNE_SENDFILE(sendfile)
+IOTUNE_SENDFILE(sendfile64)
+
+#define IOTUNE_BETWEEN(name)                                                                      \
+  IOTUNE_EXPORT ssize_t name(int in, std::int64_t* in_offset, int out, std::int64_t* out_offset,  \
+                             std::size_t count, unsigned flags) {                                 \
+    IOTUNE_FIND(ssize_t, #name, (int, std::int64_t*, int, std::int64_t*, std::size_t, unsigned)); \
+    return moved({CallNumber::k##name, in, out, in_offset},                                       \
+                 {CallNumber::k##name##_write, out, in, out_offset}, count, flags,                \
+                 [=] { return real(in, in_offset, out, out_offset, count, flags); });             \
+  }
+IOTUNE_BETWEEN(copy_file_range)
+IOTUNE_BETWEEN(splice)
+
+#define IOTUNE_AIO(name, number)                                                           \
+  IOTUNE_EXPORT int name(void* request) {                                                  \
+    IOTUNE_FIND(int, #name, (void*));                                                      \
+    return on_request<int>(CallNumber::k##number, request, [=] { return real(request); }); \
+  }
+IOTUNE_AIO(aio_read, aio_read)
+IOTUNE_AIO(aio_read64, aio_read)
+IOTUNE_AIO(aio_write, aio_write)
+IOTUNE_AIO(aio_write64, aio_write)
+
+#define IOTUNE_AIO_RETURN(name)                                                                  \
+  IOTUNE_EXPORT ssize_t name(void* request) {                                                    \
+    IOTUNE_FIND(ssize_t, #name, (void*));                                                        \
+    return on_request<ssize_t>(CallNumber::kaio_return, request, [=] { return real(request); }); \
+  }
+IOTUNE_AIO_RETURN(aio_return)
+IOTUNE_AIO_RETURN(aio_return64)
+
+#define IOTUNE_AIO_FSYNC(name)                                             \
+  IOTUNE_EXPORT int name(int operation, void* request) {                   \
+    IOTUNE_FIND(int, #name, (int, void*));                                 \
+    const int fd = request == nullptr ? -1 : read_aio_request(request).fd; \
+    return traced_call<Layer::kPosix, int>(                                \
+        CallNumber::kaio_fsync, fd, file_of_descriptor(fd),                \
+        [=] { return real(operation, request); }, operation);              \
+  }
+IOTUNE_AIO_FSYNC(aio_fsync)
+IOTUNE_AIO_FSYNC(aio_fsync64)
+
+// Each request of the list stands in the trace as if it had been made alone.
+#define IOTUNE_LIO(name)                                                                         \
+  IOTUNE_EXPORT int name(int mode, void* const* list, int count, void* event) {                  \
+    IOTUNE_FIND(int, #name, (int, void* const*, int, void*));                                    \
+    if (list == nullptr || in_vfork_child()) return real(mode, list, count, event);              \
+    CallScope scope(Layer::kPosix);                                                              \
+    if (!scope.active()) return real(mode, list, count, event);                                  \
+    scope.start();                                                                               \
+    const int result = real(mode, list, count, event);                                           \
+    scope.stop();                                                                                \
+    for (int i = 0; i < count; ++i) {                                                            \
+      if (list[i] == nullptr) continue;                                                          \
+      const AioRequest asked = read_aio_request(list[i]);                                        \
+      const std::uint32_t file = file_of_descriptor(asked.fd);                                   \
+      const bool reads = asked.operation == kAioRead, writes = asked.operation == kAioWrite;     \
+      if (file == 0 || (!reads && !writes)) continue;                                            \
+      record_request(scope, reads ? CallNumber::kaio_read : CallNumber::kaio_write, asked, file, \
+                     result);                                                                    \
+    }                                                                                            \
+    return result;                                                                               \
+  }
+IOTUNE_LIO(lio_listio)
+IOTUNE_LIO(lio_listio64)
+
+// While a real function is looked up an allocator may ask for memory: the lookup must not begin
+// anew.
+#define IOTUNE_MMAP(name)                                                                       \
+  IOTUNE_EXPORT void* name(void* address, std::size_t bytes, int protection, int flags, int fd, \
+                           std::int64_t offset) {                                               \
+    if (t_thread.ours != 0) {                                                                   \
+      return map_directly(address, bytes, protection, flags, fd, offset);                       \
+    }                                                                                           \
+    static constinit NextSymbol symbol;                                                         \
+    auto* const real =                                                                          \
+        reinterpret_cast<void* (*)(void*, std::size_t, int, int, int, std::int64_t)>(           \
+            symbol.find(#name));                                                                \
+    constexpr int kAnonymous = 0x20; /* MAP_ANONYMOUS */                                        \
+    const std::uint32_t file = (flags & kAnonymous) != 0 ? 0 : file_of_descriptor(fd);          \
+    if (file == 0) return real(address, bytes, protection, flags, fd, offset);                  \
+    const auto result = traced_call<Layer::kPosix, std::intptr_t>(                              \
+        CallNumber::kmmap, fd, file,                                                            \
+        [=] {                                                                                   \
+          return reinterpret_cast<std::intptr_t>(                                               \
+              real(address, bytes, protection, flags, fd, offset));                             \
+        },                                                                                      \
+        bytes, protection, flags, offset);                                                      \
+    if (result != -1) note_mapping(static_cast<std::uintptr_t>(result), bytes, fd, file);       \
+    return reinterpret_cast<void*>(result);                                                     \
+  }
+IOTUNE_MMAP(mmap)
+IOTUNE_MMAP(mmap64)
+
+IOTUNE_EXPORT int msync(void* address, std::size_t bytes, int flags) {
+  IOTUNE_FIND(int, "msync", (void*, std::size_t, int));
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const FileMapping mapping = mapping_at(at);
+  return traced_call<Layer::kPosix, int>(
+      CallNumber::kmsync, mapping.fd, mapping.file, [=] { return real(address, bytes, flags); }, at,
+      bytes, flags);
+}
+
+IOTUNE_EXPORT int munmap(void* address, std::size_t bytes) {
+  if (t_thread.ours != 0) return unmap_directly(address, bytes);
+  IOTUNE_FIND(int, "munmap", (void*, std::size_t));
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const FileMapping mapping = mapping_at(at);
+  if (mapping.file != 0) forget_mapping(at, bytes);
+  return traced_call<Layer::kPosix, int>(
+      CallNumber::kmunmap, mapping.fd, mapping.file, [=] { return real(address, bytes); }, at,
+      bytes);
+}
+
+}  // extern "C"

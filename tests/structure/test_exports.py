@@ -1,0 +1,22 @@
+"""Calls whose wrappers are written by hand are exported under each of their names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_each_name_of_the_table_is_exported() -> None:
+    """And nothing beside the table, but calls that are only passed on."""
+    named: set[str] = set()
+    for line in (ROOT / "recorder" / "calls.table").read_text().splitlines():
+        text = line.split("#", 1)[0]
+        match = re.match(r"(?:posix|stdio)\s+\w+\s+(\w+)", text)
+        if match and not re.search(r"\bside\b", text):
+            named |= {match[1], *re.findall(r"\bas\((\w+)\)", text)}
+    exported = set(re.findall(r"(\w+);", (ROOT / "tuner" / "exports.map").read_text()))
+    passed_on = {"__read_chk", "close_range", "closefrom"}
+    assert named - exported == set()
+    assert exported - named == passed_on
