@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "recorder/read/call.h"
@@ -18,15 +21,58 @@ struct DatasetDefinition {
   std::uint32_t filters = 0;
 };
 
-struct CallOwners {
+// Follows handles of files, datasets and groups through the calls of one process, each thread's
+// in the order of their ends. A call that is made on something else (a dataspace, a property
+// list) has no file.
+class OwnerFollower {
+ public:
   static constexpr std::int32_t kNone = -1;
+
+  // The file of the call, an index into files(), or kNone. `number` is the caller's own name
+  // for the call.
+  std::int32_t follow(std::size_t number, const recorder::Call& call);
+
+  // An open is known only by the note that follows it: the number of the open and its file, if
+  // the call just followed was such a note.
+  const std::optional<std::pair<std::size_t, std::int32_t>>& opened() const { return opened_; }
+  // The dataset of the call just followed; nullptr if it was made on none, or on one that had
+  // not been transferred before.
+  const DatasetDefinition* dataset() const { return dataset_; }
+
+  // iotune_dataset. One that comes late (another thread noted it) may be given before its turn.
+  void define_dataset(const recorder::Call& call);
+
+  const std::vector<std::string>& files() const { return files_; }  // absolute paths
+  std::unordered_map<std::int64_t, DatasetDefinition> take_datasets() {
+    return std::move(datasets_);
+  }
+
+ private:
+  using Handles = std::unordered_map<std::int64_t, std::int32_t>;
+
+  std::int32_t index_of(std::string_view path);
+  std::int32_t file_of_note(const recorder::Call& call);
+  std::int32_t file_of_hdf5(std::size_t number, const recorder::Call& call);
+  std::int32_t file_of_mpi(std::size_t number, const recorder::Call& call);
+  std::int32_t file_of_posix(std::size_t number, const recorder::Call& call);
+
+  std::vector<std::string> files_;
+  std::unordered_map<std::string, std::int32_t> index_;
+  std::unordered_map<std::int64_t, DatasetDefinition> datasets_;  // by object number
+  std::unordered_map<std::int64_t, std::int64_t> object_of_;      // by dataset id
+  Handles by_number_, hdf5_, mpi_;
+  std::unordered_map<std::uint32_t, std::size_t> last_open_;  // call, by thread
+  std::optional<std::pair<std::size_t, std::int32_t>> opened_;
+  const DatasetDefinition* dataset_ = nullptr;
+};
+
+struct CallOwners {
+  static constexpr std::int32_t kNone = OwnerFollower::kNone;
   std::vector<std::string> files;          // absolute paths
   std::vector<std::int32_t> file_of_call;  // index into files or kNone; one for each call
   std::unordered_map<std::int64_t, DatasetDefinition> datasets;  // by object number
 };
 
-// Follows handles of files, datasets and groups through the calls of a process. A call that is
-// made on something else (a dataspace, a property list) has no file.
 CallOwners owners_of(const recorder::ProcessCalls& process);
 
 }  // namespace iotune::analyzer

@@ -6,6 +6,7 @@
 
 #include "analyzer/descriptor.h"
 #include "analyzer/process_walk.h"
+#include "recorder/read/losses.h"
 #include "recorder/read/trace_reader.h"
 
 namespace iotune::analyzer {
@@ -131,17 +132,12 @@ FilePattern file_pattern(const std::string& path, FileRecord& record, std::uint6
   return file;
 }
 
-std::string name_of(const ProcessCalls& process) {
-  const std::string pid = "process " + process.text("pid");
-  return process.rank() < 0 ? pid : "rank " + std::to_string(process.rank()) + " (" + pid + ")";
-}
-
 class Summarizer {
  public:
   explicit Summarizer(const TraceReader& reader) : reader_(reader) {}
 
   RunSummary run() {
-    summary_.warnings = reader_.warnings();
+    summary_.warnings = recorder::losses_of(reader_.index());
     summary_.processes = static_cast<std::uint32_t>(reader_.process_count());
     summary_.ranks = 1;
     for (std::size_t i = 0; i < reader_.process_count(); ++i) add(i);
@@ -150,10 +146,6 @@ class Summarizer {
     if (start_ != UINT64_MAX) {
       summary_.start_unix_seconds = seconds(start_);
       summary_.elapsed_seconds = seconds(end_ - start_);
-    }
-    if (!ranks_.empty() && ranks_.size() < summary_.ranks) {
-      summary_.warnings.push_back("only " + std::to_string(ranks_.size()) + " of " +
-                                  std::to_string(summary_.ranks) + " ranks are in the trace");
     }
     add_files();
     return std::move(summary_);
@@ -164,23 +156,16 @@ class Summarizer {
     const ProcessCalls process = reader_.read(index);
     const std::int64_t rank =
         process.rank() >= 0 ? process.rank() : -1 - static_cast<std::int64_t>(index);
-    if (rank >= 0) ranks_.insert(rank);
     summary_.ranks = std::max(summary_.ranks, static_cast<std::uint32_t>(std::clamp<std::int64_t>(
                                                   process.number("size", 0), 0, UINT32_MAX)));
     if (!process.text("host").empty()) hosts_.insert(process.text("host"));
     summary_.calls += process.calls.size();
     summary_.dropped += process.dropped;
-    for (const std::string& damage : process.damage) {
-      summary_.warnings.push_back(name_of(process) + ": " + damage);
-    }
-    if (process.dropped > 0) {
-      summary_.warnings.push_back(name_of(process) + ": " + std::to_string(process.dropped) +
-                                  " calls were not recorded for lack of memory");
-    }
-    if (process.end.empty()) {
-      summary_.warnings.push_back(name_of(process) + (process.alive
-                                                          ? ": is still running"
-                                                          : ": ended without a word (killed?)"));
+    // What the index knew stands among the losses already.
+    const std::size_t known = reader_.index().processes[index].damage.size();
+    for (std::size_t i = known; i < process.damage.size(); ++i) {
+      summary_.warnings.push_back(recorder::process_name(process.attributes) + ": " +
+                                  process.damage[i]);
     }
     if (!process.calls.empty()) {
       std::uint64_t first = UINT64_MAX, last = 0;
@@ -240,7 +225,6 @@ class Summarizer {
   const TraceReader& reader_;
   RunSummary summary_{};
   FileTable files_;
-  std::set<std::int64_t> ranks_;
   std::set<std::string> hosts_;
   std::uint64_t start_ = UINT64_MAX, end_ = 0;
 };

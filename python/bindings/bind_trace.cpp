@@ -4,17 +4,16 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/call_owners.h"
 #include "analyzer/descriptor.h"
 #include "analyzer/summarize.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/errors.h"
 #include "recorder/call_table.h"
-#include "recorder/read/format_call.h"
 #include "recorder/read/join.h"
+#include "recorder/read/losses.h"
 #include "recorder/read/trace_reader.h"
 
 namespace py = pybind11;
@@ -22,112 +21,11 @@ namespace py = pybind11;
 namespace {
 
 using namespace iotune;
-using recorder::Call;
 using recorder::CallSignature;
-using recorder::ProcessCalls;
 using recorder::TraceReader;
-
-struct CoreError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-template <typename T>
-T taken(recorder::Result<T> result) {
-  if (!result) throw CoreError(result.error().text());
-  return std::move(*result);
-}
-
-// Paths and program texts are bytes: what is not UTF-8 becomes surrogates, as os.fsdecode does.
-py::str text_of(const std::string& bytes) {
-  PyObject* const text =
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
-  if (text == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::str>(text);
-}
 
 py::str json_text(const std::string& json) {
   return py::str(json);
-}
-
-// "/a/b/c.h5" is itself, c.h5 and b/c.h5.
-bool is_file(const std::string& path, const std::string& wanted) {
-  if (path == wanted) return true;
-  return path.size() > wanted.size() && path.ends_with(wanted) &&
-         path[path.size() - wanted.size() - 1] == '/';
-}
-
-py::dict dict_of(const ProcessCalls& process, const Call& call) {
-  py::dict row;
-  row["rank"] = process.rank();
-  row["pid"] = process.pid();
-  row["thread"] = call.thread;
-  row["start"] = static_cast<double>(process.wall_ns() + call.start_ns) / 1e9;
-  row["seconds"] = static_cast<double>(call.duration_ns) / 1e9;
-  row["exact"] = call.exact;
-  row["layer"] = recorder::layer_name(call);
-  row["depth"] = recorder::depth_of(call);
-  row["name"] = call.name();
-  row["text"] = text_of(recorder::format_call(call));
-  row["keys"] = call.keys();
-  row["numbers"] = std::vector<std::int64_t>(call.numbers.begin(), call.numbers.end());
-  py::list texts;
-  for (const std::string& text : call.texts()) texts.append(text_of(text));
-  row["texts"] = std::move(texts);
-  return row;
-}
-
-struct Row {
-  std::uint64_t order;  // start, never less than that of the row before in its process
-  py::dict dict;
-};
-
-struct Filter {
-  std::optional<std::int64_t> rank;
-  std::optional<std::string> layer, file;
-  std::size_t limit;
-};
-
-void add_rows(const ProcessCalls& process, const Filter& filter, std::vector<Row>& rows) {
-  std::vector<bool> wanted;
-  analyzer::CallOwners owners;
-  if (filter.file) {
-    owners = analyzer::owners_of(process);
-    for (const std::string& path : owners.files) wanted.push_back(is_file(path, *filter.file));
-  }
-  std::size_t taken_here = 0;
-  std::uint64_t order = 0;
-  for (const std::size_t i : recorder::start_order(process.calls)) {
-    const Call& call = process.calls[i];
-    order = std::max(order, process.wall_ns() + call.start_ns);
-    if (filter.layer && *filter.layer != recorder::layer_name(call)) continue;
-    if (filter.file) {
-      const std::int32_t owner = owners.file_of_call[i];
-      if (owner < 0 || !wanted[static_cast<std::size_t>(owner)]) continue;
-    }
-    if (taken_here++ == filter.limit) break;
-    rows.push_back({order, dict_of(process, call)});
-  }
-}
-
-py::list calls(const std::string& path, std::optional<std::int64_t> rank,
-               std::optional<std::string> layer, std::optional<std::string> file,
-               std::optional<std::size_t> limit) {
-  const TraceReader reader = taken(TraceReader::open(path));
-  const Filter filter{rank, std::move(layer), std::move(file), limit.value_or(SIZE_MAX)};
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < reader.process_count(); ++i) {
-    const recorder::ProcessHead head = reader.head(i);
-    const auto own = head.attributes.find("rank");
-    const std::string own_rank = own == head.attributes.end() ? "-1" : own->second;
-    if (rank && std::to_string(*rank) != own_rank) continue;
-    add_rows(reader.read(i), filter, rows);
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.order < b.order; });
-  if (rows.size() > filter.limit) rows.resize(filter.limit);
-  py::list list;
-  for (const Row& row : rows) list.append(row.dict);
-  return list;
 }
 
 py::object value_of(const std::string& text) {
@@ -237,10 +135,17 @@ void bind_trace(py::module_& module) {
         return json_text(analyzer::to_json(taken(std::move(summary))));
       },
       py::arg("path"), "What the run did, as JSON: analyzer/run_summary.h.");
-  module.def("calls", &calls, py::arg("path"), py::arg("rank") = py::none(),
-             py::arg("layer") = py::none(), py::arg("file") = py::none(),
-             py::arg("limit") = py::none(),
-             "The calls in the order of their starts, a call before those inside it.");
+  module.def(
+      "losses",
+      [](const std::string& path) {
+        py::list list;
+        for (const std::string& loss :
+             recorder::losses_of(taken(TraceReader::open(path)).index())) {
+          list.append(text_of(loss));
+        }
+        return list;
+      },
+      py::arg("path"), "What is missing or damaged, as far as it is known without decoding calls.");
   module.def("processes", &processes, py::arg("path"), "PROCESS and END of each process.");
   module.def("join", &join, py::arg("buffers"), py::arg("out"), py::arg("remove") = false,
              "Make one trace of process buffers.");

@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -19,7 +18,8 @@ from typing import Any, cast
 from iotune.errors import Error
 
 
-def _native() -> ModuleType:
+def native_part() -> ModuleType:
+    """The extension, or Error that says so plainly."""
     try:
         return importlib.import_module("iotune._core")
     except ImportError as problem:
@@ -27,7 +27,8 @@ def _native() -> ModuleType:
 
 
 @contextlib.contextmanager
-def _as_error() -> Iterator[None]:
+def as_error() -> Iterator[None]:
+    """Turn what the extension throws into Error."""
     try:
         yield
     except RuntimeError as problem:  # _core.Error is one
@@ -41,62 +42,28 @@ def filesystem_of(directory: str | os.PathLike[str]) -> str:
 
     The same words as the preload and the database use, because it is the same function.
     """
-    return cast(str, _native().filesystem_of(os.path.join(os.fspath(directory), "file")))
-
-
-@dataclass(frozen=True)
-class Call:
-    """One intercepted call of one thread."""
-
-    rank: int  # -1: not a rank of MPI_COMM_WORLD
-    pid: int
-    thread: int  # 0 recorded first
-    start: float  # seconds since the epoch
-    seconds: float
-    exact: bool  # False: start and seconds were interpolated from the pattern's sums
-    layer: str
-    depth: int  # layers around it
-    name: str
-    text: str  # name, arguments and result, as in the paper's figure 2
-    # As recorded (recorder/FORMAT.md, "Numbers of a call"):
-    keys: tuple[int, ...] = ()
-    numbers: tuple[int, ...] = ()
-    texts: tuple[str, ...] = ()
-
-
-def calls(
-    path: str | os.PathLike[str],
-    rank: int | None = None,
-    layer: str | None = None,
-    file: str | None = None,
-    limit: int | None = None,
-) -> list[Call]:
-    """Calls in time order; the filters are joined by "and"; `limit` counts from the first."""
-    native = _native()
-    with _as_error():
-        rows = native.calls(os.fspath(path), rank=rank, layer=layer, file=file, limit=limit)
-    return [_call(row) for row in rows]
-
-
-def _call(row: dict[str, Any]) -> Call:
-    known = {name: row[name] for name in Call.__dataclass_fields__ if name in row}
-    for name in ("keys", "numbers", "texts"):
-        known[name] = tuple(known.get(name, ()))
-    return Call(**known)
+    return cast(str, native_part().filesystem_of(os.path.join(os.fspath(directory), "file")))
 
 
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return cast("dict[str, Any]", json.loads(native.summarize(os.fspath(path))))
 
 
 def processes(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """What each process of the trace said of itself (FORMAT.md, PROCESS and END)."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return [dict(row) for row in native.processes(os.fspath(path))]
+
+
+def losses(path: str | os.PathLike[str]) -> list[str]:
+    """What is missing or damaged, in words, as far as it is known without decoding calls."""
+    native = native_part()
+    with as_error():
+        return list(native.losses(os.fspath(path)))
 
 
 def join(
@@ -105,50 +72,50 @@ def join(
     remove: bool = False,
 ) -> dict[str, Any]:
     """Join process buffers into the trace `out`; `remove` unlinks those that were joined."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         paths = [os.fspath(buffer) for buffer in buffers]
         return dict(native.join(paths, os.fspath(out), remove=remove))
 
 
 def parse_descriptor(text: str) -> dict[str, Any]:
     """A descriptor's dimensions. Raises Error that names the first fault of the text."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return cast("dict[str, Any]", json.loads(native.parse_descriptor(text)))
 
 
 def parameters() -> list[dict[str, Any]]:
     """Every parameter that can be set: name, unit, range, layer, gate."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return cast("list[dict[str, Any]]", _decoded(native.parameters()))
 
 
 def config_xml(settings: dict[str, str]) -> str:
     """H5Tuner's XML, as IOTUNE_CONFIG takes it."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return cast(str, native.write_config_xml(json.dumps(settings)))
 
 
 def default_database() -> Path:
     """IOTUNE_DB or the user's own pattern database."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         return Path(native.default_db_path())
 
 
 def fault_of_setting(name: str, value: str) -> str | None:
     """What is wrong with a setting, as the end of a sentence; None where it is valid."""
-    native = _native()
+    native = native_part()
     return cast("str | None", native.validate_setting(name, value))
 
 
 def observe(trace: str | os.PathLike[str]) -> None:
     """Leave an observation of the run in the user's spool, for whoever asks the database next."""
-    native = _native()
-    with _as_error():
+    native = native_part()
+    with as_error():
         native.observe(os.fspath(trace))
 
 
@@ -161,12 +128,12 @@ class Database:
     """The pattern database. The user's spool is folded in where it may be written."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
-        native = _native()
-        with _as_error():
+        native = native_part()
+        with as_error():
             self._db = native.PatternDb(None if path is None else os.fspath(path), read_only)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        with _as_error():
+        with as_error():
             return _decoded(getattr(self._db, method)(*arguments))
 
     def patterns(self) -> dict[str, Any]:
@@ -191,7 +158,7 @@ class Database:
 
     def export_json(self) -> str:
         """The whole database as JSON."""
-        with _as_error():
+        with as_error():
             return cast(str, self._db.export_json())
 
     def ingest(self, spool: str | None = None) -> dict[str, Any]:
@@ -207,6 +174,6 @@ class Database:
 
         Only files that moved `file_bytes` within a tenth count.
         """
-        with _as_error():
+        with as_error():
             answer = self._db.observations(workload=json.dumps(workload), bytes=file_bytes)
         return cast("list[dict[str, Any]]", _decoded(answer)["measured"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from iotune.core import Call
+from iotune.calls import Call
 from iotune.plan import Plan, Selection
 from iotune.plan_build import DatasetCall, FileOpen, plan_of_calls
 from iotune.trace import Trace
@@ -36,11 +36,11 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
     transfers: list[DatasetCall] = []
     opens: list[FileOpen] = []
     left_out = approximated = 0
-    calls = trace.calls()
+    calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
     for call in calls:
         if call.name == "iotune_dataset":
-            defined[(call.pid, call.keys[0])] = _definition(call)
+            defined[(call.process, call.keys[0])] = _definition(call)
         elif call.name in ("H5Fcreate", "H5Fopen") and call.texts:
             opens.append(_open(call))
     for call in calls:
@@ -90,7 +90,7 @@ def _transfer(
 ) -> tuple[DatasetCall | None, bool]:
     if len(call.numbers) <= _KIND:
         return None, True
-    dataset = defined.get((call.pid, call.numbers[_OBJECT]))
+    dataset = defined.get((call.process, call.numbers[_OBJECT]))
     if dataset is None or not dataset.path:
         return None, True
     selection, exact = _selection(call.numbers[_KIND:])

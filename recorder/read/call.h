@@ -30,7 +30,8 @@ struct Call {
   std::uint64_t start_ns;  // after the process's start
   std::uint64_t duration_ns;
   std::uint32_t thread;
-  bool exact;  // false: the times are interpolated between those of its stream
+  bool exact;          // false: the times are interpolated between those of its stream
+  bool coded = false;  // exact, but for the coding of its times (FORMAT.md, "Coded times")
 
   const std::string& name() const { return stream->name; }
   const CallSignature* signature() const { return stream->signature; }

@@ -208,6 +208,7 @@ class Decoder {
         point += static_cast<std::uint64_t>(steps);
         const bool before_base = static_cast<std::int64_t>(point) < 0;
         call.start_ns = base_ + (before_base ? 0 : point * kStartGrid_ns);
+        call.coded = true;
       } else {
         call.start_ns = previous + static_cast<std::uint64_t>(in_.svarint());
         call.duration_ns = in_.varint();

@@ -104,16 +104,21 @@ std::uint64_t SharedRanks::token(std::size_t i, std::size_t k) const {
   return column->values.at(k);
 }
 
+std::uint64_t SharedRanks::base_ns() const {
+  std::uint64_t base = UINT64_MAX;
+  for (const SharedTimes& times : times_) base = std::min(base, times.first_start);
+  return times_.empty() ? 0 : base;
+}
+
 std::vector<std::byte> SharedRanks::payload(std::size_t k) const {
   std::vector<std::byte> bytes((values_.size() + times_.size() * 5 + 1) *
                                std::max<std::size_t>(20, patterns::kMaxVarintBytes));
   patterns::ByteWriter out(bytes);
-  std::uint64_t base = UINT64_MAX;
-  for (const SharedTimes& times : times_) base = std::min(base, times.first_start);
+  const std::uint64_t base = base_ns();
   auto column = columns_.begin();
   auto times = times_.begin();
   for (std::size_t i = 0; i <= values_.size(); ++i) {
-    if (type_ == BlockType::kEvents && i == kBaseToken) out.varint(times_.empty() ? 0 : base);
+    if (type_ == BlockType::kEvents && i == kBaseToken) out.varint(base);
     for (; times != times_.end() && times->before_token == i; ++times) {
       out.varint(times->first_start - base);
       out.varint(times->last_end - times->first_start);

@@ -24,6 +24,9 @@ class SharedRanks {
   // of calls. 0 where there are not as many.
   std::uint64_t token(std::size_t i, std::size_t k) const;
 
+  // The least start of all calls of an EVENTS block, the same for each member.
+  std::uint64_t base_ns() const;
+
   // The block of member k as it stood before the ranks were merged, but for its times: each of
   // them has the earliest start, the latest end, an equal share of the sum.
   std::vector<std::byte> payload(std::size_t k) const;

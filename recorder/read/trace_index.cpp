@@ -28,6 +28,7 @@ bool read_epoch(std::span<const std::byte> payload, EventsPlace& place) {
   place.thread = reader.varint();
   place.epoch = reader.varint();
   place.calls = reader.varint();
+  place.base_ns = reader.varint();
   return !reader.failed();
 }
 
@@ -138,6 +139,7 @@ class Sorter {
           place.thread = shared.token(0, k);
           place.epoch = shared.token(1, k);
           place.calls = shared.token(2, k);
+          place.base_ns = shared.base_ns();
           place.shared = number;
           place.member = static_cast<std::uint32_t>(k);
           section_of_rank(shared.rank(k)).add(std::move(place));
@@ -181,7 +183,7 @@ class Sorter {
 
   void add_events(const BlockPlace& block) {
     EventsPlace place{};
-    std::array<std::byte, 3 * patterns::kMaxVarintBytes> head{};
+    std::array<std::byte, 4 * patterns::kMaxVarintBytes> head{};
     const std::size_t got = index_.file.read(
         block.offset, std::span(head).first(std::min<std::size_t>(head.size(), block.bytes)));
     if (!read_epoch(std::span(head).first(got), place)) {

@@ -20,6 +20,7 @@ struct EventsPlace {
   static constexpr std::uint32_t kNotShared = UINT32_MAX;
 
   std::uint64_t thread, epoch, calls;
+  std::uint64_t base_ns;  // the least start of its calls
   std::uint64_t offset = 0;
   std::uint32_t bytes = 0;
   std::uint32_t shared = kNotShared, member = 0;  // of TraceIndex::shared

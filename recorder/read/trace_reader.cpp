@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "recorder/read/events_decoder.h"
+#include "recorder/read/losses.h"
 
 namespace iotune::recorder {
 namespace {
@@ -79,7 +80,7 @@ ProcessCalls TraceReader::read(std::size_t process) const {
     threads.push_back(std::move(calls));
   }
   if (unreadable > 0) {
-    result.damage.push_back(std::to_string(unreadable) + " batches of calls are damaged");
+    result.damage.push_back(unreadable_text(unreadable));
   }
   if (!threads.empty()) result.calls = merged(std::move(threads));
   return result;

@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 from iotune import core
 from iotune.cli import app
 from iotune.cli.output import seconds_text, size_text
-from iotune.cli.show import call_line
+from iotune.cli.show import is_file
+from iotune.cli.show_calls import call_line
 from iotune.errors import Error
 
 DATASET = {
@@ -121,51 +122,35 @@ def test_show_for_programs_is_the_analyzer_s_own_result(trace: Path) -> None:
 
 def test_show_may_be_limited_to_a_file(trace: Path) -> None:
     assert "CYCLIC" in typed("show", "--file", "cyclic00001.h5").stdout
+    assert "CYCLIC" in typed("show", "--file", "cyclic*.h5").stdout
     assert "the run touched no 00001.h5" in typed("show", "--file", "00001.h5").stdout
 
 
+def test_a_file_is_named_by_its_path_or_the_end_of_it() -> None:
+    for wanted in ("/a/b/c.h5", "c.h5", "b/c.h5", "*.h5", "/a/*", "c.?5"):
+        assert is_file("/a/b/c.h5", [wanted]), wanted
+    for wanted in (".h5", "a", "b/c", "/c.h5", "*.H5"):
+        assert not is_file("/a/b/c.h5", [wanted]), wanted
+
+
 def test_call_options_need_calls(trace: Path) -> None:
-    for option in (["--rank", "0"], ["--layer", "hdf5"], ["--limit", "3"]):
+    for option in (
+        ["--rank", "0"], ["--layer", "hdf5"], ["--limit", "3"], ["--call", "p*"], ["--to", "1s"]
+    ):  # fmt: skip
         result = typed("show", *option)
         assert result.exit_code == 2
         assert "--calls" in result.stderr
 
 
-def a_call(**more: Any) -> core.Call:
-    fields: dict[str, Any] = {
-        "rank": 0, "pid": 41, "thread": 0, "start": 1396296304.235831, "seconds": 0.00025,
-        "exact": True, "layer": "hdf5", "depth": 0, "name": "H5Pcreate",
-        "text": "H5Pcreate (H5P_FILE_ACCESS) 167772177",
-    }  # fmt: skip
-    return core.Call(**{**fields, **more})
-
-
 def test_a_call_looks_as_in_the_paper() -> None:
-    line = call_line(a_call(), with_rank=False)
+    text = "H5Pcreate (H5P_FILE_ACCESS) 167772177"
+    line = call_line(1396296304.235831, 0.00025, "exact", 0, text)
     assert line == "1396296304.235831 H5Pcreate (H5P_FILE_ACCESS) 167772177 0.000250"
 
 
 def test_interpolated_times_and_depth_and_rank_are_marked() -> None:
-    line = call_line(a_call(exact=False, depth=2, rank=3, text="pwrite (…) 8"), with_rank=True)
+    line = call_line(1396296304.235831, 0.00025, "pattern", 2, "pwrite (…) 8", "[3] ")
     assert line == "[3] ~1396296304.235831     pwrite (…) 8 ~0.000250"
-
-
-def test_calls_are_filtered_by_the_native_part(
-    trace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given
-    asked: list[Any] = []
-
-    def calls(path: Any, **filters: Any) -> list[core.Call]:
-        asked.append(filters)
-        return [a_call()]
-
-    monkeypatch.setattr(core, "calls", calls)
-    # when
-    result = typed("show", "--calls", "--rank", "0", "--layer", "hdf5", "--limit", "5")
-    # then
-    assert asked == [{"rank": 0, "layer": "hdf5", "file": None, "limit": 5}]
-    assert result.stdout == ("1396296304.235831 H5Pcreate (H5P_FILE_ACCESS) 167772177 0.000250\n")
 
 
 def test_an_untrained_run_is_explained(trace: Path) -> None:
@@ -237,7 +222,14 @@ def test_a_file_that_is_no_trace_is_an_error(trace: Path, tmp_path: Path) -> Non
 
 
 def test_usage_errors_end_with_2() -> None:
-    wrong = ["show --bogus", "bogus", "run", "db show x", "train --rounds 2"]
+    wrong = [
+        "show --bogus",
+        "bogus",
+        "show --calls --rank x",
+        "run",
+        "db show x",
+        "train --rounds 2",
+    ]
     for words in [line.split() for line in [*wrong, "train --candidates cb_nodes"]]:
         assert typed(*words).exit_code == 2, words
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from iotune.core import Call
+from iotune.calls import Call
 from iotune.errors import Error
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, plan_text
 from iotune.plan_build import (
@@ -192,7 +192,7 @@ def test_every_kind_of_recorded_selection_is_read(
 
 def test_a_dataset_s_definition_is_read() -> None:
     defined = _definition(
-        Call(0, 1, 0, 0.0, 0.0, True, "iotune", 0, "iotune_dataset", "", keys=(7,),
+        Call(0, 1, 0, 0.0, 0.0, "exact", "iotune", 0, "iotune_dataset", "", keys=(7,),
              numbers=(83, 8, 1, 2, 1, 2, 24, 12, 2, 6, 12), texts=("/tmp/a.h5", "/x"))
     )  # fmt: skip
     assert (defined.file, defined.path, defined.element_bytes) == ("/tmp/a.h5", "/x", 8)

@@ -3,15 +3,26 @@
 Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star before a
 dataset says that it speaks for its file (it is one of the largest). With --calls one line a
 call: seconds since the epoch, call with arguments and result, duration in seconds; ~ before
-times that were interpolated from the pattern's.
+times that were interpolated from the pattern's. With --json too, one object a line.
 """
 
-from dataclasses import asdict
+import fnmatch
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from iotune.cli.call_options import (
+    CallOption,
+    FileOption,
+    FromOption,
+    LayerOption,
+    LimitOption,
+    RankOption,
+    ToOption,
+    chosen_calls,
+)
 from iotune.cli.output import (
     Column,
     count_text,
@@ -25,10 +36,9 @@ from iotune.cli.output import (
     size_text,
     table,
 )
+from iotune.cli.show_calls import show_calls
 from iotune.cli.traces import chosen_trace, words_for
-from iotune.core import Call
 from iotune.summary import DatasetPattern, FilePattern, RunSummary
-from iotune.trace import Trace
 
 _COLUMNS = [
     Column("  dataset"),
@@ -51,72 +61,49 @@ def command(
         Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
     ] = None,
     calls: Annotated[bool, typer.Option("--calls", help="The calls instead of patterns.")] = False,
-    rank: Annotated[Optional[int], typer.Option(help="Calls of this rank only.")] = None,
-    layer: Annotated[
-        Optional[str],
-        typer.Option(help="Only hdf5, mpiio, posix, stdio or iotune."),
-    ] = None,
-    file: Annotated[
-        Optional[str], typer.Option("--file", help="Only this file: its path, or the end of it.")
-    ] = None,
-    limit: Annotated[Optional[int], typer.Option(min=0, help="Stop after so many calls.")] = None,
+    rank: RankOption = None,
+    layer: LayerOption = None,
+    file: FileOption = None,
+    call: CallOption = None,
+    start: FromOption = None,
+    stop: ToOption = None,
+    limit: LimitOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Show it."""
-    if not calls and (rank is not None or layer is not None or limit is not None):
-        raise typer.BadParameter("--rank, --layer and --limit need --calls")
+    if not calls and any(one is not None for one in (rank, layer, call, start, stop, limit)):
+        raise typer.BadParameter("--rank, --layer, --call, --from, --to and --limit need --calls")
+    wanted = chosen_calls(rank, layer, file, call, start, stop)
     run = chosen_trace(trace)
     if calls:
-        _calls(run, rank, layer, file, limit, as_json)
+        show_calls(run, wanted, limit, as_json)
         next_command("iotune", "show", *words_for(run, trace), why="the patterns")
         return
     if as_json:
         print_json(run.raw_summary)
     else:
-        _patterns(run.summary, file)
+        _patterns(run.summary, wanted.files)
     next_command("iotune", "explain", *words_for(run, trace))
 
 
-def _calls(
-    run: Trace,
-    rank: Optional[int],
-    layer: Optional[str],
-    file: Optional[str],
-    limit: Optional[int],
-    as_json: bool,
-) -> None:
-    found = run.calls(rank=rank, layer=layer, file=file, limit=limit)
-    if as_json:
-        print_json([asdict(call) for call in found])
-        return
-    several = len({(call.rank, call.pid) for call in found}) > 1
-    for call in found:
-        data(call_line(call, with_rank=several))
-    if not found:
-        say("no call matches")
-
-
-def call_line(call: Call, with_rank: bool) -> str:
-    """One call as in the paper's figure 2: start, name (arguments) result, duration."""
-    mark = "" if call.exact else "~"
-    who = f"[{call.rank if call.rank >= 0 else call.pid}] " if with_rank else ""
-    return f"{who}{mark}{call.start:.6f} {'  ' * call.depth}{call.text} {mark}{call.seconds:.6f}"
-
-
-def _patterns(run: RunSummary, file: Optional[str]) -> None:
+def _patterns(run: RunSummary, files: tuple[str, ...]) -> None:
     data(_headline(run))
     for warning in run.warnings:
         say(warning)
-    shown = [one for one in run.files if file is None or is_file(one.path, file)]
+    shown = [one for one in run.files if not files or is_file(one.path, files)]
     if not shown:
-        data("no file" if file is None else f"the run touched no {file}")
+        data("no file" if not files else f"the run touched no {', '.join(files)}")
     for one in shown:
         _file(one)
 
 
-def is_file(path: str, wanted: str) -> bool:
-    """Whether `wanted` names the file: /a/b/c.h5 is itself, b/c.h5 and c.h5."""
-    return path == wanted or path.endswith("/" + wanted)
+def is_file(path: str, wanted: Iterable[str]) -> bool:
+    """Whether one of the patterns names the file: /a/b/c.h5 is itself, b/c.h5, c.h5 and *.h5."""
+    parts = path.split("/")
+    ends = [path, *("/".join(parts[at:]) for at in range(1, len(parts)))]
+    return any(
+        end == pattern or fnmatch.fnmatchcase(end, pattern) for pattern in wanted for end in ends
+    )
 
 
 def _headline(run: RunSummary) -> str:

@@ -1,0 +1,76 @@
+"""The options that choose calls, the same for every command that has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from iotune import core
+from iotune.call_filter import CallFilter, call_filter
+from iotune.cli.output import count_text, say
+from iotune.trace import Trace
+
+RankOption = Annotated[
+    Optional[str], typer.Option("--rank", metavar="RANKS", help="Only these ranks: 0,3-5.")
+]
+LayerOption = Annotated[
+    Optional[list[str]],
+    typer.Option("--layer", help="Only hdf5, mpi, posix, stdio or iotune; more than one may be."),
+]
+FileOption = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--file", metavar="GLOB", help="Only this file: its path, or the end of it; *, ? and []."
+    ),
+]
+CallOption = Annotated[
+    Optional[list[str]],
+    typer.Option("--call", metavar="GLOB", help="Only calls of this name: H5Dwrite, 'p*'."),
+]
+FromOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--from",
+        metavar="TIME",
+        help="Only calls that start then or later: 1.5s, 20ms, 300us after the run's first call.",
+    ),
+]
+ToOption = Annotated[
+    Optional[str], typer.Option("--to", metavar="TIME", help="Only calls that start before.")
+]
+LimitOption = Annotated[
+    Optional[int], typer.Option("--limit", min=0, help="Stop after so many calls.")
+]
+
+
+def chosen_calls(
+    rank: str | None,
+    layer: list[str] | None,
+    file: list[str] | None,
+    call: list[str] | None,
+    start: str | None,
+    stop: str | None,
+) -> CallFilter:
+    """The filter; a wrong value is a usage error."""
+    try:
+        return call_filter(rank, layer, call, file, start, stop)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem)) from None
+
+
+def say_nothing_matches(run: Trace, wanted: CallFilter) -> None:
+    """Say that no call was found, and which ranks there are where they were asked for."""
+    chosen = str(wanted)
+    if not chosen:
+        say("the trace has no calls")
+        return
+    ranks = sorted({int(one.get("rank", -1)) for one in core.processes(run.path)})
+    there = ""
+    if wanted.ranks and ranks:
+        there = (
+            f"; the trace has rank {ranks[0]}"
+            if len(ranks) == 1
+            else f"; the trace has {count_text(len(ranks), 'rank')}, {ranks[0]} to {ranks[-1]}"
+        )
+    say(f"no call matches {chosen}{there}")

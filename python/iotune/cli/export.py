@@ -1,0 +1,81 @@
+"""Write the calls of a trace for other programs: one row, or one slice, a call.
+
+  iotune export TRACE --format parquet     pandas, Spark, DuckDB
+  iotune export TRACE --format csv -o -    everything else
+  iotune export TRACE --format perfetto    a time line: open it at ui.perfetto.dev
+
+Without TRACE the last run's. docs/reading.md explains the columns and their units. Without -o
+the file lies in the current folder and is called as the trace is; -o - is stdout.
+"""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from iotune.cli.call_options import (
+    CallOption,
+    FileOption,
+    FromOption,
+    LayerOption,
+    LimitOption,
+    RankOption,
+    ToOption,
+    chosen_calls,
+    say_nothing_matches,
+)
+from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
+from iotune.cli.traces import chosen_trace, words_for
+from iotune.export import ENDINGS, export_calls
+
+
+class Format(str, Enum):
+    """What can be written."""
+
+    parquet = "parquet"
+    csv = "csv"
+    perfetto = "perfetto"
+
+
+@errors_in_one_line
+def command(
+    trace: Annotated[
+        Optional[Path], typer.Argument(metavar="TRACE", help="Default: the last run's.")
+    ] = None,
+    kind: Annotated[
+        Optional[Format],
+        typer.Option("--format", help="Default: what the ending of -o says, else csv."),
+    ] = None,
+    output: Annotated[
+        Optional[str], typer.Option("-o", "--output", metavar="FILE", help="- is stdout.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    rank: RankOption = None,
+    layer: LayerOption = None,
+    file: FileOption = None,
+    call: CallOption = None,
+    start: FromOption = None,
+    stop: ToOption = None,
+    limit: LimitOption = None,
+) -> None:
+    """Export it."""
+    wanted = chosen_calls(rank, layer, file, call, start, stop)
+    chosen = kind.value if kind is not None else _format_of(output)
+    run = chosen_trace(trace)
+    target = output if output is not None else run.path.stem + ENDINGS[chosen]
+    done = export_calls(run.path, chosen, target, wanted, limit, force)
+    for loss in done.losses:
+        say(loss)
+    if done.calls == 0 and limit != 0:
+        say_nothing_matches(run, wanted)
+    if target != "-":
+        say(f"{count_text(done.calls, 'call')} written to {path_text(target)}")
+    next_command("iotune", "show", *words_for(run, trace), why="the patterns")
+
+
+def _format_of(output: Optional[str]) -> str:
+    for kind, ending in ENDINGS.items():
+        if output is not None and output.endswith(ending):
+            return kind
+    return Format.csv.value

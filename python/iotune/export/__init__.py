@@ -1,0 +1,67 @@
+"""Calls of a trace as files for other programs: csv, parquet, perfetto (docs/reading.md)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from iotune.call_filter import CallFilter
+from iotune.errors import Error
+from iotune.export.new_file import new_file
+
+ENDINGS = {"parquet": ".parquet", "csv": ".csv", "perfetto": ".perfetto.json"}
+_MODULES = {"parquet": "parquet", "csv": "comma_separated", "perfetto": "perfetto"}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written."""
+
+    calls: int
+    losses: list[str]  # of the run, in words
+
+
+class _Writer(Protocol):
+    def write(
+        self, path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO
+    ) -> Exported: ...
+
+
+def export_calls(
+    trace: Path,
+    kind: str,
+    output: str,
+    wanted: CallFilter | None = None,
+    limit: int | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write the calls that are wanted to a new file, "-" for stdout.
+
+    Memory does not grow with their number. On any failure the file is as it was.
+    """
+    # Missing libraries are told before anything is written.
+    writer = cast(_Writer, import_module(f"iotune.export.{_MODULES[kind]}"))
+    if output != "-" and os.path.exists(output) and os.path.samefile(output, trace):
+        raise Error(f"{output} is the trace itself")
+    with _stdout(kind) if output == "-" else new_file(Path(output), force) as to:
+        return writer.write(trace, wanted or CallFilter(), limit, to)
+
+
+@contextmanager
+def _stdout(kind: str) -> Iterator[BinaryIO]:
+    if kind == "parquet" and sys.stdout.isatty():
+        raise Error("parquet is not for a terminal: -o FILE")
+    sys.stdout.flush()
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise Error(f"stdout: {problem.strerror}") from None

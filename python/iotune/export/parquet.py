@@ -1,0 +1,93 @@
+"""Calls as Parquet, a row group a batch, by pyarrow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from iotune.call_filter import CallFilter
+from iotune.calls import (
+    COLUMNS,
+    JSON_TEXTS,
+    MISSING,
+    NAMES,
+    OPTIONAL_NUMBERS,
+    SMALL_NUMBERS,
+    CallBatch,
+    CallReader,
+)
+from iotune.errors import Error
+from iotune.export import Exported
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+except ImportError as problem:
+    raise Error(f"parquet needs pyarrow ({problem}): pip install 'iotune[export]'") from None
+
+_ROW_GROUP = 1 << 17
+
+
+def write(path: Path, wanted: CallFilter, limit: int | None, to: BinaryIO) -> Exported:
+    """Write them. The file's metadata say what `iotune.open_trace(…).metadata` calls by name."""
+    reader = CallReader(path, wanted, COLUMNS, limit, _ROW_GROUP)
+    told = {"start_unix_ns": reader.run_start_unix_ns, "trace": path.name}
+    schema = pa.schema(
+        [pa.field(column, _type(column), column in _NULLABLE) for column in COLUMNS],
+        metadata={"iotune": json.dumps(told)},
+    )
+    count = 0
+    try:
+        with pq.ParquetWriter(to, schema, compression="zstd") as writer:
+            for batch in reader:
+                count += batch.rows
+                arrays = [_array(batch, column) for column in COLUMNS]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+    except pa.ArrowException as problem:
+        raise Error(f"parquet: {' '.join(str(problem).split())}") from None
+    return Exported(count, reader.losses)
+
+
+_NULLABLE = {"file", "dataset", *OPTIONAL_NUMBERS, *JSON_TEXTS}
+
+
+def _type(column: str) -> Any:
+    if column in SMALL_NUMBERS:
+        return pa.int32()
+    if column in NAMES:
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.string() if column in JSON_TEXTS else pa.int64()
+
+
+def _array(batch: CallBatch, column: str) -> Any:
+    if column in JSON_TEXTS:
+        return _texts(batch, column)
+    if column in NAMES:
+        numbers = _numbers(pa.int32(), batch.numbers(column))
+        # Parquet's texts are UTF-8: other bytes of a path are written as \xNN.
+        names = [
+            name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            for name in batch.names(column)
+        ]
+        known = pc.if_else(pc.less(numbers, 0), pa.scalar(None, pa.int32()), numbers)
+        return pa.DictionaryArray.from_arrays(known, pa.array(names, pa.string()))
+    numbers = _numbers(_type(column), batch.numbers(column))
+    if column not in OPTIONAL_NUMBERS:
+        return numbers
+    return pc.if_else(pc.equal(numbers, MISSING), pa.scalar(None, pa.int64()), numbers)
+
+
+def _numbers(kind: Any, view: memoryview) -> Any:
+    return pa.Array.from_buffers(kind, len(view), [None, pa.py_buffer(view)])
+
+
+def _texts(batch: CallBatch, column: str) -> Any:
+    text = batch.text(column)
+    whole = pa.Array.from_buffers(
+        pa.large_string(),
+        batch.rows,
+        [None, pa.py_buffer(text.offsets), pa.py_buffer(text.data)],
+    ).cast(pa.string())
+    return pc.if_else(pc.equal(pc.binary_length(whole), 0), pa.scalar(None, pa.string()), whole)

@@ -1,0 +1,76 @@
+#include "recorder/read/access_words.h"
+
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+#include "recorder/read/call_arguments.h"
+
+namespace iotune::recorder {
+namespace {
+
+std::optional<std::int64_t> product(std::int64_t count, std::int64_t bytes) {
+  if (count < 0 || bytes < 0) return std::nullopt;
+  if (bytes != 0 && count > std::numeric_limits<std::int64_t>::max() / bytes) return std::nullopt;
+  return count * bytes;
+}
+
+}  // namespace
+
+AccessWordsReader::AccessWordsReader() {
+  for (const CallSignature& signature : call_table()) {
+    Places& places = places_.emplace_back();
+    places.fixed = signature.layer != Layer::kIotune;
+    int next = 0;
+    const auto name_place = [&](std::string_view name) {
+      if (name == signature.access_offset && !name.empty()) places.offset = next;
+      if (name == signature.access_length && !name.empty()) places.length = next;
+      if (name == "count") places.count = next;
+      if (name == "type_bytes") places.type_bytes = next;
+      if (name == "result") places.result = next;
+      ++next;
+    };
+    for (const ArgumentSignature& argument : signature.arguments) {
+      if (argument.form == ArgumentForm::kArray) places.fixed = false;
+      if (argument.form == ArgumentForm::kNumber) name_place(argument.name);
+    }
+    name_place("result");
+    for (const std::string_view name : signature.extras) name_place(name);
+  }
+}
+
+AccessWords AccessWordsReader::of(const Call& call) const {
+  AccessWords words;
+  if (call.signature() == nullptr) return words;
+  const CallSignature& signature = *call.signature();
+  const Places& places = places_[static_cast<std::size_t>(&signature - call_table().data())];
+  if (!places.fixed) {
+    if (signature.layer == Layer::kIotune) return words;
+    if (const auto arguments = arguments_of(call)) words.result = arguments->result;
+    return words;
+  }
+  const auto number = [&](int place) -> std::optional<std::int64_t> {
+    if (place == kNone || static_cast<std::size_t>(place) >= call.numbers.size()) {
+      return std::nullopt;
+    }
+    return call.numbers[static_cast<std::size_t>(place)];
+  };
+  words.result = number(places.result);
+  if (!signature.transfer || !words.result) return words;
+  const std::int64_t result = *words.result;
+  if (signature.layer == Layer::kHdf5) {
+    const auto extras =
+        transfer_extras(call.numbers.subspan(static_cast<std::size_t>(places.result) + 1));
+    if (extras && result >= 0) words.length_bytes = product(extras->points, extras->type_bytes);
+  } else if (signature.layer == Layer::kMpiIo) {
+    const auto count = number(places.count), bytes = number(places.type_bytes);
+    if (result == 0 && count && bytes) words.length_bytes = product(*count, *bytes);
+  } else {
+    const auto offset = number(places.offset), length = number(places.length);
+    if (offset && *offset >= 0) words.offset_bytes = offset;
+    if (length && *length >= 0) words.length_bytes = length;
+  }
+  return words;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,85 @@
+// The calls of one process as a stream: a call before those that were made inside it, in the
+// order of starts. Memory is needed for one batch of each thread and for the calls inside one
+// outermost call, however many calls the process made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "recorder/read/call.h"
+#include "recorder/read/trace_index.h"
+
+namespace iotune::recorder {
+
+struct CallBatch {
+  std::vector<Call> calls;
+  std::vector<std::unique_ptr<CallStream>> streams;  // owns what calls point to
+};
+
+// An outermost call, what ran inside it, and the notes that iotune made on its behalf.
+struct CallGroup {
+  std::uint64_t start_ns = 0;  // never less than that of the thread's group before
+  std::vector<const Call*> calls;
+  std::vector<std::uint32_t> by_end;  // the calls' indices in the order in which they ended
+  std::vector<std::shared_ptr<const CallBatch>> batches;  // keeps the calls alive
+
+  void clear();
+};
+
+// One thread's batches, decoded when their turn comes.
+class ThreadWalk {
+ public:
+  // Its batches in the order of their epochs.
+  ThreadWalk(const TraceIndex& index, std::vector<const EventsPlace*> places)
+      : index_(&index), places_(std::move(places)) {}
+
+  // False at the end, with `group` empty.
+  bool next(CallGroup& group);
+  // No later than any call that is still to come.
+  std::uint64_t least_start_ns() const;
+  std::uint64_t unreadable_batches() const { return unreadable_; }
+
+ private:
+  const Call* next_call();
+  void keep_batch(CallGroup& group) const;
+  void complete();
+
+  const TraceIndex* index_;
+  std::vector<const EventsPlace*> places_;
+  std::size_t next_place_ = 0, next_in_batch_ = 0;
+  std::shared_ptr<CallBatch> batch_;
+  // Calls in the order of their ends whose outermost call has not come yet.
+  std::vector<const Call*> pending_;
+  std::vector<std::shared_ptr<const CallBatch>> pending_batches_;
+  CallGroup held_;  // whole, but notes may follow
+  std::uint64_t latest_start_ns_ = 0, unreadable_ = 0;
+  std::vector<std::uint32_t> begin_, stack_;  // scratch of complete()
+};
+
+class ProcessWalk {
+ public:
+  // Batches that begin at `until_ns` (after the process's start) or later are not read.
+  ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns);
+
+  // The groups of all threads in the order of their starts; false at the end.
+  bool next(CallGroup& group);
+  std::uint64_t unreadable_batches() const;
+
+ private:
+  struct Turn {
+    std::uint64_t start_ns;
+    std::size_t thread;
+    bool operator>(const Turn& other) const {
+      return start_ns != other.start_ns ? start_ns > other.start_ns : thread > other.thread;
+    }
+  };
+  std::vector<ThreadWalk> threads_;
+  std::vector<CallGroup> groups_;  // the next one of each thread, once it was decoded
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
+};
+
+}  // namespace iotune::recorder

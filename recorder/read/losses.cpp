@@ -1,0 +1,58 @@
+#include "recorder/read/losses.h"
+
+#include <algorithm>
+#include <set>
+
+namespace iotune::recorder {
+namespace {
+
+std::string text_of(const Attributes& attributes, const char* key) {
+  const auto found = attributes.find(key);
+  return found == attributes.end() ? std::string() : found->second;
+}
+
+bool is_rank(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+std::string process_name(const Attributes& attributes) {
+  const std::string pid = "process " + text_of(attributes, "pid"),
+                    rank = text_of(attributes, "rank");
+  return is_rank(rank) ? "rank " + rank + " (" + pid + ")" : pid;
+}
+
+std::vector<std::string> losses_of(const TraceIndex& index) {
+  std::vector<std::string> losses = index.warnings;
+  std::set<std::string> ranks;
+  std::uint64_t size = 0;
+  for (const ProcessSection& process : index.processes) {
+    const std::string name = process_name(process.attributes) + ": ";
+    if (is_rank(text_of(process.attributes, "rank"))) {
+      ranks.insert(text_of(process.attributes, "rank"));
+    }
+    size = std::max(size, unsigned_of(process.attributes, "size"));
+    for (const std::string& damage : process.damage) losses.push_back(name + damage);
+    if (process.dropped > 0) {
+      losses.push_back(name + std::to_string(process.dropped) +
+                       " calls were not recorded for lack of memory");
+    }
+    if (process.end.empty()) {
+      losses.push_back(name +
+                       (process.alive ? "is still running" : "ended without a word (killed?)"));
+    }
+  }
+  if (index.processes.empty()) losses.emplace_back("no process is in the trace");
+  if (!ranks.empty() && ranks.size() < size) {
+    losses.push_back("only " + std::to_string(ranks.size()) + " of " + std::to_string(size) +
+                     " ranks are in the trace");
+  }
+  return losses;
+}
+
+std::string unreadable_text(std::uint64_t batches) {
+  return std::to_string(batches) + " batches of calls are damaged";
+}
+
+}  // namespace iotune::recorder
