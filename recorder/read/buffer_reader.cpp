@@ -43,7 +43,13 @@ RingImage read_ring(const InputFile& file, const Segment& segment, BufferImage& 
     }
     ring.records.resize(used);
     ring.records.resize(file.read(segment.offset + kRingHeadBytes, ring.records));
-    if (read_word(file, segment.offset) >> 32U == ring.epoch) return ring;
+    if (read_word(file, segment.offset) >> 32U != ring.epoch) continue;
+    if (ring.records.size() < used) {
+      image.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
+                             " were cut off: " + std::to_string(used - ring.records.size()) +
+                             " bytes");
+    }
+    return ring;
   }
   ring.records.clear();
   image.damage.push_back("the ring of thread " + std::to_string(ring.thread) +

@@ -38,6 +38,13 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
       losses.push_back(name + std::to_string(process.dropped) +
                        " calls were not recorded for lack of memory");
     }
+    std::uint64_t calls = 0;
+    for (const EventsPlace& place : process.events) calls += place.calls;
+    // Threads that went on behind the end have more.
+    if (const std::uint64_t made = unsigned_of(process.end, "calls"); calls < made) {
+      losses.push_back(name + std::to_string(made - calls) + " of " + std::to_string(made) +
+                       " calls are missing");
+    }
     if (process.end.empty()) {
       losses.push_back(name +
                        (process.alive ? "is still running" : "ended without a word (killed?)"));

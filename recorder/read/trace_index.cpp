@@ -264,7 +264,15 @@ void index_buffer(const BufferImage& buffer, TraceIndex& index) {
     block.orphan = false;
     if (static_cast<BlockType>(block.type) != BlockType::kProcess) continue;
     read_block_text(read_bytes(index.file, block.offset, block.bytes), section.attributes);
+    // The header has no checksum of its own.
+    if (unsigned_of(section.attributes, "pid") != buffer.pid ||
+        unsigned_of(section.attributes, "start_ticks") != buffer.first_ticks ||
+        unsigned_of(section.attributes, "wall_ns") != buffer.first_realtime_ns) {
+      section.damage.push_back("the header and the first block do not agree");
+    }
   }
+  if (all.blocks.empty())
+    section.damage.push_back("the block that says whose calls these are is lost");
   std::erase_if(all.blocks, [](const BlockPlace& block) {
     return static_cast<BlockType>(block.type) == BlockType::kProcess;
   });

@@ -40,7 +40,7 @@ ToOption = Annotated[
     Optional[str], typer.Option("--to", metavar="TIME", help="Only calls that start before.")
 ]
 LimitOption = Annotated[
-    Optional[int], typer.Option("--limit", min=0, help="Stop after so many calls.")
+    Optional[int], typer.Option("--limit", metavar="N", help="Stop after so many calls.")
 ]
 
 
@@ -51,8 +51,11 @@ def chosen_calls(
     call: list[str] | None,
     start: str | None,
     stop: str | None,
+    limit: int | None,
 ) -> CallFilter:
-    """The filter; a wrong value is a usage error."""
+    """The filter; a wrong value is a usage error, of the limit too."""
+    if limit is not None and limit < 0:
+        raise typer.BadParameter(f"{limit} is no number of calls")
     try:
         return call_filter(rank, layer, call, file, start, stop)
     except ValueError as problem:

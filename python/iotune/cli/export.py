@@ -60,7 +60,7 @@ def command(
     limit: LimitOption = None,
 ) -> None:
     """Export it."""
-    wanted = chosen_calls(rank, layer, file, call, start, stop)
+    wanted = chosen_calls(rank, layer, file, call, start, stop, limit)
     chosen = kind.value if kind is not None else _format_of(output)
     run = chosen_trace(trace)
     target = output if output is not None else run.path.stem + ENDINGS[chosen]

@@ -73,7 +73,7 @@ def command(
     """Show it."""
     if not calls and any(one is not None for one in (rank, layer, call, start, stop, limit)):
         raise typer.BadParameter("--rank, --layer, --call, --from, --to and --limit need --calls")
-    wanted = chosen_calls(rank, layer, file, call, start, stop)
+    wanted = chosen_calls(rank, layer, file, call, start, stop, limit)
     run = chosen_trace(trace)
     if calls:
         show_calls(run, wanted, limit, as_json)

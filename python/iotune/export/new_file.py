@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from iotune.errors import Error
 
@@ -20,15 +20,16 @@ def new_file(target: Path, force: bool) -> Iterator[BinaryIO]:
     refuses (no room, no permission).
     """
     try:
-        if target.is_dir():
-            raise Error(f"{target} is a folder")
+        if target.exists() and not target.is_file():
+            raise Error(f"{target} is no regular file; -o - writes to stdout")
         _refuse_existing(target, force)
+        target = target.resolve()  # a link stays one
         number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as problem:
         raise Error(f"{target}: {problem.strerror}") from None
     try:
         with os.fdopen(number, "wb", buffering=1 << 20) as file:
-            yield cast(BinaryIO, file)
+            yield file
             file.flush()
             # Network file systems tell of a full disk only now.
             os.fsync(file.fileno())
