@@ -33,7 +33,7 @@ extern "C" {
     return path_call<result>(CallNumber::k##number, directory, path, second_directory, second, \
                              [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__);       \
   }
-#define IOTUNE_PATH(result, name, number, parameters, arguments, ...)          \
+#define IOTUNE_PATH(result, name, number, parameters, arguments, ...)               \
   IOTUNE_PATHS(result, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \
                nullptr __VA_OPT__(, ) __VA_ARGS__)
 // The directory is recorded as a number in front.
@@ -113,13 +113,15 @@ IOTUNE_PATH_AT(int, symlinkat, symlinkat, (const char* target, int directory, co
 #define IOTUNE_TWO_PATHS(name, parameters, arguments, directory, second_directory, ...)   \
   IOTUNE_PATHS(int, name, name, parameters, arguments, directory, path, second_directory, \
                second __VA_OPT__(, ) __VA_ARGS__)
-IOTUNE_TWO_PATHS(rename, (const char* path, const char* second), (path, second), raw::kAtFdcwd, raw::kAtFdcwd)
+IOTUNE_TWO_PATHS(rename, (const char* path, const char* second), (path, second), raw::kAtFdcwd,
+                 raw::kAtFdcwd)
 IOTUNE_TWO_PATHS(renameat, (int from, const char* path, int to, const char* second),
                  (from, path, to, second), from, to, from, to)
 IOTUNE_TWO_PATHS(renameat2,
                  (int from, const char* path, int to, const char* second, unsigned flags),
                  (from, path, to, second, flags), from, to, from, to, flags)
-IOTUNE_TWO_PATHS(link, (const char* path, const char* second), (path, second), raw::kAtFdcwd, raw::kAtFdcwd)
+IOTUNE_TWO_PATHS(link, (const char* path, const char* second), (path, second), raw::kAtFdcwd,
+                 raw::kAtFdcwd)
 IOTUNE_TWO_PATHS(linkat, (int from, const char* path, int to, const char* second, int flags),
                  (from, path, to, second, flags), from, to, from, to, flags)
 
