@@ -6,6 +6,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/traced_call.h"
 
 namespace iotune::recorder {
 namespace {
@@ -24,6 +25,14 @@ void begin_with_directory(int directory, ShortText<N>& to) noexcept {
     if (bytes > 0) to.grew(static_cast<std::size_t>(bytes));
   }
   if (to.size() != 1 || to.c_str()[0] != '/') to << '/';
+}
+
+void begin_trace_if_many() noexcept {
+  if (buffer_exists()) return;
+  const Ring* const ring = ring_of_this_thread();
+  if (ring == nullptr || ring->in_file) return;
+  const auto used = static_cast<std::uint32_t>(ring->word->load(std::memory_order_relaxed));
+  if (used > ring->capacity_bytes / 2) start_buffer();
 }
 
 }  // namespace
@@ -46,13 +55,42 @@ bool CallPath::resolve(int directory, const char* path) noexcept {
   }
   return path_is_traced(resolved_);
 }
+PathCall::PathCall(int directory, const char* path, int second_directory,
+                   const char* second) noexcept
+    : two_(second != nullptr) {
+  if (!scope_.active() || path == nullptr) return;
+  {
+    // Both are resolved in any case: a record has both.
+    const OwnCode own;
+    traced_ = first_.resolve(directory, path);
+    if (two_) traced_ = second_.resolve(second_directory, second) || traced_;
+    traced_ = traced_ && !in_vfork_child();
+  }
+  scope_.start();
+}
 
-void begin_trace_if_many() noexcept {
-  if (buffer_exists()) return;
-  const Ring* const ring = ring_of_this_thread();
-  if (ring == nullptr || ring->in_file) return;
-  const auto used = static_cast<std::uint32_t>(ring->word->load(std::memory_order_relaxed));
-  if (used > ring->capacity_bytes / 2) start_buffer();
+void PathCall::record(CallNumber number, std::initializer_list<std::int64_t> numbers) noexcept {
+  if (!scope_.active()) return;
+  scope_.stop();
+  if (!traced_) return;
+  {
+    const OwnCode own;
+    begin_trace_if_many();
+  }
+  RecordWriter writer(scope_, number, Times::kControl);
+  writer.text(first_.c_str());
+  if (two_) writer.text(second_.c_str());
+  for (const std::int64_t value : numbers) writer.number(value);
+  writer.commit();
+}
+
+void record_traced_call(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,
+                        std::initializer_list<std::int64_t> numbers) noexcept {
+  RecordWriter record(scope, number, Times::kControl);
+  record.key(fd);
+  record.key(file);
+  for (const std::int64_t value : numbers) record.number(value);
+  record.commit();
 }
 
 }  // namespace iotune::recorder

@@ -1,6 +1,8 @@
 // A call that names files by their paths and moves no data.
 #pragma once
 
+#include <initializer_list>
+
 #include "recorder/preload/private_path.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/thread_state.h"
@@ -29,45 +31,24 @@ class CallPath {
   }
 };
 
-// Such calls alone leave no trace behind: they wait in memory until a file is opened, or until
-// they are many.
-void begin_trace_if_many() noexcept;
+// One such call. Such calls alone leave no trace behind: they wait in memory until a file is
+// opened, or until they are many.
+class PathCall {
+ public:
+  // Just before the real call. `second` may be nullptr: one path.
+  PathCall(int directory, const char* path, int second_directory, const char* second) noexcept;
+  // Just after it: records the numbers, the result last, where a file of the call is traced.
+  template <typename... Numbers>
+  void made(CallNumber number, Numbers... numbers) noexcept {
+    record(number, {static_cast<std::int64_t>(numbers)...});
+  }
 
-// Makes the call, and records it with `numbers` and the result where a file of it is traced.
-// `second` may be nullptr: one path.
-template <typename Result, typename Call, typename... Numbers>
-Result path_call(CallNumber number, int directory, const char* path, int second_directory,
-                 const char* second, Call call, Numbers... numbers) noexcept {
-  if (path == nullptr) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  CallPath one, other;
-  bool traced;
-  {
-    // Both are resolved in any case: a record has both.
-    const OwnCode own;
-    traced = one.resolve(directory, path);
-    if (second != nullptr) traced = other.resolve(second_directory, second) || traced;
-  }
-  if (!traced || in_vfork_child()) {
-    const Result result = call();
-    scope.keep_errno();
-    return result;
-  }
-  scope.start();
-  const Result result = call();
-  scope.stop();
-  {
-    const OwnCode own;
-    begin_trace_if_many();
-  }
-  RecordWriter record(scope, number, Times::kControl);
-  record.text(one.c_str());
-  if (second != nullptr) record.text(other.c_str());
-  (record.number(static_cast<std::int64_t>(numbers)), ...);
-  record.number(static_cast<std::int64_t>(result));
-  record.commit();
-  return result;
-}
+ private:
+  void record(CallNumber number, std::initializer_list<std::int64_t> numbers) noexcept;
+
+  CallScope scope_{Layer::kPosix};
+  bool traced_ = false, two_;
+  CallPath first_, second_;
+};
 
 }  // namespace iotune::recorder

@@ -24,14 +24,16 @@ int no_such_call() noexcept {
 extern "C" {
 
 // parameters and arguments in parentheses; then the numbers that are recorded
-#define IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path,             \
-                     second_directory, second, ...)                                            \
-  IOTUNE_EXPORT result name parameters noexcept {                                              \
-    static constinit NextSymbol symbol;                                                        \
-    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name));             \
-    if (real == nullptr) return no_such_call();                                                \
-    return path_call<result>(CallNumber::k##number, directory, path, second_directory, second, \
-                             [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__);       \
+#define IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path, \
+                     second_directory, second, ...)                                \
+  IOTUNE_EXPORT result name parameters noexcept {                                  \
+    static constinit NextSymbol symbol;                                            \
+    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name)); \
+    if (real == nullptr) return no_such_call();                                    \
+    PathCall call(directory, path, second_directory, second);                      \
+    const result done = real arguments;                                            \
+    call.made(CallNumber::k##number __VA_OPT__(, ) __VA_ARGS__, done);             \
+    return done;                                                                   \
   }
 #define IOTUNE_PATH(result, name, number, parameters, arguments, ...)               \
   IOTUNE_PATHS(result, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \

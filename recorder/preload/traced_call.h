@@ -1,10 +1,15 @@
 // A control call on one descriptor or stream.
 #pragma once
 
+#include <initializer_list>
+
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
+
+void record_traced_call(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,
+                        std::initializer_list<std::int64_t> numbers) noexcept;
 
 // Makes the call, and records it with `numbers` and the result where `file` is not 0.
 template <Layer layer, typename Result, typename Call, typename... Numbers>
@@ -16,12 +21,8 @@ Result traced_call(CallNumber number, int fd, std::uint32_t file, Call call,
   scope.start();
   const Result result = call();
   scope.stop();
-  RecordWriter record(scope, number, Times::kControl);
-  record.key(fd);
-  record.key(file);
-  (record.number(static_cast<std::int64_t>(numbers)), ...);
-  record.number(static_cast<std::int64_t>(result));
-  record.commit();
+  record_traced_call(scope, number, fd, file,
+                     {static_cast<std::int64_t>(numbers)..., static_cast<std::int64_t>(result)});
   return result;
 }
 

@@ -70,7 +70,7 @@ def memory_kib(build: Path, pattern: str, traced: bool, folder: Path, out: Path)
 
 def main() -> int:
     """Measure, print and write build/bench/scale.json."""
-    options = paired.arguments(__doc__, rounds=5)
+    options = paired.arguments(__doc__, rounds=3)
     table = paired.Table("scale")
     build: Path = options.build
     for pattern in ("slab", "grid"):

@@ -100,14 +100,51 @@ def add_sizes(table: paired.Table, timer: Path, scratch: Path, library: str) -> 
         table.add(what, size, goal)
 
 
-def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: str) -> None:
-    """2,000 H5Dwrites, each with its selection."""
+def hdf5_flags() -> list[str] | None:
+    """How to compile with parallel HDF5, where there is one."""
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-mpich", "mpich"],
                            capture_output=True, text=True, check=False)  # fmt: skip
-    if flags.returncode != 0:
-        print("tracer: no parallel HDF5: NOT VERIFIED: the size of HDF5 calls", file=sys.stderr)
+    if flags.returncode == 0:
+        return flags.stdout.split()
+    print("tracer: no parallel HDF5: NOT VERIFIED: HDF5 calls", file=sys.stderr)
+    return None
+
+
+def add_hdf5_dispatch(
+    table: paired.Table, folder: Path, scratch: Path, library: str, options: argparse.Namespace
+) -> None:
+    """What it takes to find the caller's own HDF5, and what recording adds to it."""
+    flags = hdf5_flags()
+    if flags is None:
         return
-    program = native.compiled("hdf5_writes.c", folder, flags.stdout.split())
+    program = native.compiled("hdf5_calls.c", folder, flags)
+
+    def arm(preload: str, mode: str) -> float:
+        env = {**environment(scratch, preload), "IOTUNE_MODE": mode}
+        done = subprocess.run([str(program), str(options.calls)], env=env, check=True,
+                              stdout=subprocess.PIPE)  # fmt: skip
+        return float(done.stdout)
+
+    name = "H5Sselect_all"
+    arms = {"bare": ("", "off"), "dispatch": (library, "off"), "recorded": (library, "record")}
+    comparison = paired.compare(
+        name, {arm_name: functools.partial(arm, *how) for arm_name, how in arms.items()},
+        options.rounds, seed=options.seed,
+    )  # fmt: skip
+    table.keep(comparison)
+    table.add(f"{name}, bare, ns CPU", comparison.median("bare"))
+    dispatch = comparison.paired_difference("dispatch", "bare")
+    table.add(f"{name}, dispatch alone (IOTUNE_MODE=off), ns CPU", dispatch,
+              paired.at_most(20, "ns"))  # fmt: skip
+    table.add(f"{name}, recorded too, ns CPU", comparison.paired_difference("recorded", "bare"))
+
+
+def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: str) -> None:
+    """2,000 H5Dwrites, each with its selection."""
+    flags = hdf5_flags()
+    if flags is None:
+        return
+    program = native.compiled("hdf5_writes.c", folder, flags)
     trace = scratch / "run.iotrace"
     trace.unlink(missing_ok=True)
     subprocess.run([str(program), str(scratch / "x.h5"), "2000"], check=True,
@@ -171,6 +208,7 @@ def main() -> int:
                 table.add(f"{name}, added, ns wall", wall.paired_difference("iotune", "bare"))
         add_untraced(table, timer, scratch, preloads, options)
         add_sizes(table, timer, scratch, preloads["iotune"])
+        add_hdf5_dispatch(table, folder, scratch, preloads["iotune"], options)
         add_hdf5_size(table, folder, scratch, preloads["iotune"])
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
