@@ -110,6 +110,12 @@ void BatchStreams::sort() noexcept {
   std::uint32_t offset = 0;
   RingRecord record;
   while (record.read(records_.subspan(offset), functions)) {
+    if (record.is_list()) {
+      if (repeatable_ == 0) break;
+      add_list(record, offset);
+      offset += static_cast<std::uint32_t>(record.size());
+      continue;
+    }
     if (!record.is_repeat()) {
       offset = add_calls(record, offset);
       continue;
@@ -234,6 +240,26 @@ void BatchStreams::add_repeat(const RingRecord& record, std::uint32_t offset) no
   }
   if (calls == 0) return;
   add_order(period == 1 ? turns.streams[0] : kFirstTurns + number_of(turns), calls);
+}
+
+void BatchStreams::add_list(const RingRecord& record, std::uint32_t offset) noexcept {
+  const std::uint32_t calls = record.list_calls();
+  if (calls == 0) return;
+  const std::uint32_t number = newest_[0];
+  const ListHead list = record.list();
+  BatchStream& stream = streams_[number];
+  calls_ += calls;
+  stream.all_exact = false;
+  stream.calls += calls;
+  stream.sum += sane(list.sum_ticks);
+  if (list.least_ticks < stream.least) stream.least = list.least_ticks;
+  if (sane(list.largest_ticks) > stream.largest) stream.largest = list.largest_ticks;
+  const std::uint64_t end = since_first(list.last_end_ticks);
+  if (end > stream.last_end) stream.last_end = end;
+  add_node(number, offset, calls, kListLeaf);
+  add_order(number, calls);
+  // A repeat may go on from its last call.
+  repeatable_ = 1;
 }
 
 void BatchStreams::add_order(std::int64_t number, std::uint64_t calls) noexcept {

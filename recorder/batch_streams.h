@@ -11,16 +11,16 @@
 namespace iotune::recorder {
 
 inline constexpr std::uint32_t kNoNode = UINT32_MAX;
-inline constexpr std::uint8_t kNoLeaf = 0xff;
+inline constexpr std::uint8_t kNoLeaf = 0xff, kListLeaf = 0xfe;
 
-// A part of a stream: records of one size, one behind the other, or what one leaf of a repeat
-// adds.
+// A part of a stream: records of one size, one behind the other, or the calls of a list, or what
+// one leaf of a repeat adds.
 struct BatchNode {
   std::uint32_t offset;  // of the first record in the ring
   std::uint32_t next;    // node of the same stream
   std::uint32_t stream;
-  std::uint32_t records;  // 1 of a repeat
-  std::uint8_t leaf;      // kNoLeaf: calls
+  std::uint32_t records;  // 1 of a repeat; calls of a list
+  std::uint8_t leaf;      // kNoLeaf: records; kListLeaf: a list
 };
 
 // Times are in ticks: a batch has far fewer streams than calls.
@@ -92,6 +92,7 @@ class BatchStreams {
   std::uint32_t add_calls(const RingRecord& first, std::uint32_t offset) noexcept;
   void add_times(BatchStream& stream, const RingRecord& record) noexcept;
   void add_repeat(const RingRecord& record, std::uint32_t offset) noexcept;
+  void add_list(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_order(std::int64_t number, std::uint64_t calls) noexcept;
   std::uint32_t number_of(const BatchTurns& turns) noexcept;
 

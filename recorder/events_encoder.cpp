@@ -118,10 +118,11 @@ class BatchWriter {
     const std::size_t place = kRecordHeadBytes + std::size_t{8} * first.keys();
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
-      if (node.leaf == kNoLeaf) {
-        const std::byte* from = batch_.bytes_at(node.offset) + place;
-        for (std::uint32_t k = 0; k < node.records; ++k, from += first.size(), to += numbers) {
-          for (unsigned d = 0; d < numbers; ++d) std::memcpy(to + d, from + std::size_t{8} * d, 8);
+      if (node.leaf == kNoLeaf || node.leaf == kListLeaf) {
+        const NumbersOf from = numbers_of(node, first.size(), place);
+        const std::byte* at = from.begin;
+        for (std::uint32_t k = 0; k < node.records; ++k, at += from.step, to += numbers) {
+          for (unsigned d = 0; d < numbers; ++d) std::memcpy(to + d, at + std::size_t{8} * d, 8);
         }
         continue;
       }
@@ -135,6 +136,17 @@ class BatchWriter {
     return patterns::encode_tuples({values_, to}, shape.rows, shape.columns, rest_, payload);
   }
 
+  // Where the numbers of a node's calls stand: in records of `size`, behind `place`, or in a list.
+  struct NumbersOf {
+    const std::byte* begin;
+    std::size_t step;
+  };
+  NumbersOf numbers_of(const BatchNode& node, std::size_t size, std::size_t place) const noexcept {
+    const std::byte* const at = batch_.bytes_at(node.offset);
+    if (node.leaf == kListLeaf) return {at + kListHeadBytes, kListCallBytes};
+    return {at + place, size};
+  }
+
   std::size_t build_runs(const BatchStream& stream, const RingRecord& first) noexcept {
     const unsigned numbers = first.numbers();
     const std::size_t place = kRecordHeadBytes + std::size_t{8} * first.keys();
@@ -142,10 +154,11 @@ class BatchWriter {
     std::int64_t last[16] = {};
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
-      if (node.leaf == kNoLeaf) {
-        const std::byte* from = batch_.bytes_at(node.offset) + place;
-        for (std::uint32_t k = 0; k < node.records; ++k, from += first.size()) {
-          std::memcpy(last, from, std::size_t{8} * numbers);
+      if (node.leaf == kNoLeaf || node.leaf == kListLeaf) {
+        const NumbersOf from = numbers_of(node, first.size(), place);
+        const std::byte* at = from.begin;
+        for (std::uint32_t k = 0; k < node.records; ++k, at += from.step) {
+          std::memcpy(last, at, std::size_t{8} * numbers);
           builder.add(last, last, 1);
         }
         continue;
@@ -242,7 +255,9 @@ std::uint64_t count_calls(std::span<const std::byte> records) noexcept {
   RingRecord record;
   std::uint64_t calls = 0;
   while (record.read(records, call_count())) {
-    calls += record.is_repeat() ? record.repeated_calls() : 1;
+    calls += record.is_repeat() ? record.repeated_calls()
+             : record.is_list() ? record.list_calls()
+                                : 1;
     records = records.subspan(record.size());
   }
   return calls;

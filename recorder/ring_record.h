@@ -25,7 +25,18 @@ struct RepeatLeaf {
 };
 static_assert(sizeof(RepeatHead) == kRecordHeadBytes && sizeof(RepeatLeaf) == 56);
 
-inline constexpr std::uint16_t kRepeatFunction = 0xffff;
+// Calls of the stream of the record before, by their numbers alone (FORMAT.md, "List in a ring"):
+// what repeats nothing, in a third of the room.
+struct ListHead {
+  std::uint32_t bytes;
+  std::uint16_t function;  // kListFunction
+  std::uint8_t layers, zero;
+  std::uint64_t calls, sum_ticks, counts, least_ticks, largest_ticks, last_end_ticks;
+};
+inline constexpr std::size_t kListHeadBytes = 56, kListCallBytes = 24;
+static_assert(sizeof(ListHead) == kListHeadBytes);
+
+inline constexpr std::uint16_t kRepeatFunction = 0xffff, kListFunction = 0xfffe;
 inline constexpr unsigned kMostLeaves = 8;
 // In all of a ring: who reads a trace needs bounded memory for each block.
 inline constexpr std::uint32_t kMostRepeatedCalls = 1u << 20;
@@ -49,6 +60,15 @@ class RingRecord {
     std::memcpy(&keys_, at_ + 24, 2);
     std::memcpy(&numbers_, at_ + 26, 2);
     std::memcpy(&text_bytes_, at_ + 28, 4);
+    if (is_list()) {
+      if (size_ != kListHeadBytes || size_ > bytes.size()) return false;
+      // A list grows in place: what is published of it counts.
+      const std::uint64_t room = (bytes.size() - kListHeadBytes) / kListCallBytes;
+      const std::uint64_t calls = word(offsetof(ListHead, calls));
+      list_calls_ = static_cast<std::uint32_t>(calls < room ? calls : room);
+      size_ = static_cast<std::uint32_t>(kListHeadBytes + list_calls_ * kListCallBytes);
+      return true;
+    }
     return size_ % 8 == 0 && size_ <= bytes.size() && text_bytes_ <= size_ &&
            kRecordHeadBytes + 8 * (std::size_t{keys_} + numbers_) + text_bytes_ <= size_ &&
            (function_ < functions || is_sound_repeat());
@@ -65,6 +85,14 @@ class RingRecord {
     RepeatLeaf leaf;
     std::memcpy(&leaf, at_ + repeat_bytes(index), sizeof leaf);
     return leaf;
+  }
+
+  bool is_list() const noexcept { return function_ == kListFunction; }
+  std::uint32_t list_calls() const noexcept { return list_calls_; }
+  ListHead list() const noexcept {
+    ListHead head;
+    std::memcpy(&head, at_, sizeof head);
+    return head;
   }
 
   std::size_t size() const noexcept { return size_; }
@@ -96,7 +124,7 @@ class RingRecord {
 
   static constexpr std::byte kNothing[kRecordHeadBytes] = {};
   const std::byte* at_ = kNothing;
-  std::uint32_t size_ = 0, text_bytes_ = 0;
+  std::uint32_t size_ = 0, text_bytes_ = 0, list_calls_ = 0;
   std::uint16_t function_ = 0, keys_ = 0, numbers_ = 0;
 };
 

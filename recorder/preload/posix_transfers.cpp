@@ -40,7 +40,8 @@ __attribute__((always_inline)) inline void record(const TransferCall& call, std:
     // that errno is as the call left it.
     thread.ours = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    const bool counted = ring->cursor.count(call, start, duration, *ring);
+    const bool counted = ring->cursor.count(call, start, duration, *ring) ||
+                         ring->cursor.append(call, start, duration, *ring);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread.ours = 0;
     if (counted) return;

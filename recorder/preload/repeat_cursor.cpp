@@ -29,9 +29,14 @@ std::int64_t step(std::int64_t to, std::int64_t from) noexcept {
 }  // namespace
 
 void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
+  end_list();
   end_loop();
   remember(call);
   if (!may_count || left_ == 0) return;
+  // In a quiet spell a list follows, unless the last loop's stride mostly goes on after a jump.
+  may_list_ = !alert_ && !has_guess_;
+  last_ = call;
+  for (std::int64_t& number : last_step_) number = INT64_MIN;
   position_ = 0;
   if (const unsigned period = find_loop(); period != 0) {
     start_loop(period);
@@ -41,6 +46,62 @@ void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
     go_on(leaves_[0]);
     period_ = 1;
   }
+}
+
+bool RepeatCursor::append(const TransferCall& call, std::uint64_t start_ticks,
+                          std::uint64_t duration_ticks, Ring& ring) noexcept {
+  if (!may_list_ || period_ != 0 || !ring.in_file || !same_stream(call, last_)) return false;
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  const std::size_t used = static_cast<std::uint32_t>(word);
+  const std::size_t bytes = kListCallBytes + (list_ == nullptr ? kListHeadBytes : 0);
+  if (used + bytes > ring.capacity_bytes) return false;
+  std::byte* at = ring.records + used;
+  if (list_ == nullptr) {
+    list_ = reinterpret_cast<ListHead*>(at);
+    const ListHead head{
+        static_cast<std::uint32_t>(kListHeadBytes), kListFunction, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0};
+    std::memcpy(at, &head, sizeof head);
+    at += kListHeadBytes;
+  }
+  std::memcpy(at, call.numbers, kListCallBytes);
+  publish(list_->sum_ticks, list_->sum_ticks + duration_ticks);
+  if (duration_ticks < list_->least_ticks) publish(list_->least_ticks, duration_ticks);
+  if (duration_ticks > list_->largest_ticks) publish(list_->largest_ticks, duration_ticks);
+  publish(list_->last_end_ticks, start_ticks + duration_ticks);
+  // The number first: a reader takes no more calls than the ring's word says there is room for.
+  __atomic_store_n(&list_->calls, list_->calls + 1, __ATOMIC_RELEASE);
+  ring.word->store(word + bytes, std::memory_order_release);
+
+  std::uint64_t different = 0;
+  for (int k = 0; k < 3; ++k) {
+    const std::int64_t now = step(call.numbers[k], last_.numbers[k]);
+    different |= this->word(now) ^ this->word(last_step_[k]);
+    last_step_[k] = now;
+    last_.numbers[k] = call.numbers[k];
+  }
+  ++fruitless_;
+  if (different == 0) {
+    end_list();
+    leaves_[0].next = call;
+    std::memcpy(leaves_[0].stride, last_step_, sizeof last_step_);
+    go_on(leaves_[0]);
+    position_ = 0;
+    period_ = 1;
+    fruitless_ = 0;
+    alert_ = true;
+  } else if (is_alert()) {
+    end_list();
+    alert_ = true;
+  }
+  return true;
+}
+
+// Behind a list no record has calls right before it.
+void RepeatCursor::end_list() noexcept {
+  may_list_ = false;
+  if (list_ == nullptr) return;
+  list_ = nullptr;
+  count_ = 0;
 }
 
 void RepeatCursor::start_loop(unsigned period) noexcept {
@@ -56,6 +117,7 @@ void RepeatCursor::start_loop(unsigned period) noexcept {
 }
 
 void RepeatCursor::wrote_other() noexcept {
+  end_list();
   end_loop();
   count_ = 0;
 }
@@ -71,8 +133,12 @@ void RepeatCursor::end_loop() noexcept {
   if (calls_ != nullptr) {
     has_guess_ = period_ == 1 || (period_ == 0 && has_guess_);
     if (period_ == 1) guess_ = leaves_[0];
+    guess_misses_ = 0;
     calls_ = nullptr;
     count_ = 0;
+  } else if (period_ == 1 && has_guess_) {
+    constexpr unsigned kMostMisses = 8;
+    has_guess_ = ++guess_misses_ < kMostMisses;
   }
   period_ = 0;
 }

@@ -45,6 +45,11 @@ class RepeatCursor {
     return true;
   }
 
+  // True where nothing is expected and the call was put on a list in `ring`: calls of one stream
+  // that nothing goes on with (FORMAT.md, "List in a ring").
+  bool append(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
+              Ring& ring) noexcept;
+
   // A transfer was written as the ring's newest record; `may_count`: what follows may be counted.
   void wrote(const TransferCall& call, bool may_count) noexcept;
 
@@ -86,6 +91,7 @@ class RepeatCursor {
   }
   bool begin_record(Ring& ring) noexcept;
   void end_loop() noexcept;
+  void end_list() noexcept;
   void remember(const TransferCall& call) noexcept;
   void start_loop(unsigned period) noexcept;
   unsigned find_loop() noexcept;
@@ -102,6 +108,13 @@ class RepeatCursor {
   RepeatLeaf* written_ = nullptr;
   Leaf leaves_[kMostLeaves] = {};
 
+  // While a list may be gone on with, or begun:
+  bool may_list_ = false;
+  ListHead* list_ = nullptr;  // nullptr: not begun
+  TransferCall last_ = {};
+  std::int64_t last_step_[3] = {};
+
+  unsigned guess_misses_ = 0;  // in a row
   // The last loop of one call: after a jump it mostly goes on with the same stride.
   Leaf guess_ = {};
   // The transfers that are the ring's newest records, one behind the other.

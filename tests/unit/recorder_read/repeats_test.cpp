@@ -25,6 +25,10 @@ class TestRing {
     calls_.push_back(call);
     now_ += 100;
     if (ring_.cursor.count(call, now_, 40, ring_)) return;
+    if (ring_.cursor.append(call, now_, 40, ring_)) {
+      ++listed_;
+      return;
+    }
     write(static_cast<CallNumber>(call.head & 0xffffU), {call.keys[0], call.keys[1]},
           {call.numbers[0], call.numbers[1], call.numbers[2]},
           static_cast<std::uint8_t>(call.head >> 16U));
@@ -43,6 +47,7 @@ class TestRing {
     return {ring_.records, ring_.records + static_cast<std::uint32_t>(word_.load())};
   }
   std::size_t written() const { return written_; }
+  std::size_t listed() const { return listed_; }
 
   void expect_same(const std::vector<std::byte>& payload) const {
     std::vector<Call> calls;
@@ -77,7 +82,7 @@ class TestRing {
   Ring ring_{};
   std::vector<TransferCall> calls_;
   std::uint64_t now_ = 1000;
-  std::size_t written_ = 0;
+  std::size_t written_ = 0, listed_ = 0;
 };
 
 TransferCall transfer(CallNumber number, std::int64_t fd, std::int64_t size, std::int64_t offset,
@@ -131,6 +136,33 @@ TEST(Repeats, NoMoreThanTheLimitIsCounted) {
   ring.expect_same(made::encoded(ring.records(), 0, 0, false));
 }
 
+TEST(Repeats, NoiseIsListedByItsNumbers) {
+  TestRing ring;
+  std::mt19937_64 random(7);
+  const auto noise = [&](std::int64_t fd, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      const auto offset = static_cast<std::int64_t>(random() % 100'000 * 64);
+      ring.call(transfer(CallNumber::kpread, fd, 64, offset));
+    }
+  };
+  noise(5, 10'000);
+  EXPECT_GT(ring.listed(), 8000U);
+  EXPECT_LT(ring.records().size(), 10'000U * 34);
+  // What has a pattern is counted again at once, and another file's noise is listed too.
+  const std::size_t before = ring.written() + ring.listed();
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    ring.call(transfer(CallNumber::kpread, 5, 64, 640 + 128 * i));
+  }
+  EXPECT_LT(ring.written() + ring.listed(), before + 6);
+  noise(6, 3000);
+  for (std::int64_t i = 0; i < 100; ++i) {
+    noise(7, 1 + static_cast<int>(random() % 9));
+    noise(8, 1 + static_cast<int>(random() % 9));
+    if (i % 10 == 0) ring.other();
+  }
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
 // Segments of loops, of noise, of turns and of other calls, drawn at random.
 TEST(Repeats, RandomSequencesComeBack) {
   const auto seed = std::random_device{}();
@@ -142,8 +174,8 @@ TEST(Repeats, RandomSequencesComeBack) {
   for (int round = 0; round < 300; ++round) {
     TestRing ring;
     for (std::int64_t segment = below(30); segment >= 0; --segment) {
-      const std::int64_t kind = below(6), calls = below(40), base = below(1000),
-                         turns = 1 + below(9), files = 1 + below(4);
+      const std::int64_t kind = below(6), calls = below(below(5) == 0 ? 600 : 40),
+                         base = below(1000), turns = 1 + below(9), files = 1 + below(4);
       const std::int64_t stride =
           below(2) != 0 ? 8 * below(3) : static_cast<std::int64_t>(random());
       for (std::int64_t i = 0; i < calls; ++i) {
@@ -163,11 +195,8 @@ TEST(Repeats, RandomSequencesComeBack) {
 }
 
 // A ring of a killed process may end anywhere, and hold anything.
-TEST(Repeats, DamageOfAnyByteIsNeverACrash) {
-  TestRing ring;
-  for (std::int64_t i = 0; i < 40; ++i) ring.call(transfer(CallNumber::kpwrite, i % 2, 64, 8 * i));
-  const std::vector<std::byte> records = ring.records();
-  for (std::size_t i = 0; i < records.size(); ++i) {
+void damage_everywhere(const std::vector<std::byte>& records, std::size_t from) {
+  for (std::size_t i = from; i < records.size(); ++i) {
     for (const unsigned bits : {0x01U, 0x80U, 0xffU}) {
       std::vector<std::byte> damaged = records;
       damaged[i] ^= static_cast<std::byte>(bits);
@@ -176,6 +205,31 @@ TEST(Repeats, DamageOfAnyByteIsNeverACrash) {
       std::vector<std::unique_ptr<CallStream>> streams;
       EXPECT_TRUE(payload.empty() || decode_events(payload, calls, streams));
     }
+  }
+}
+TEST(Repeats, DamageOfAnyByteIsNeverACrash) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 40; ++i) ring.call(transfer(CallNumber::kpwrite, i % 2, 64, 8 * i));
+  damage_everywhere(ring.records(), 0);
+}
+
+TEST(Repeats, DamageOfAListIsNeverACrash) {
+  TestRing ring;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 270; ++i) {
+    const auto offset = static_cast<std::int64_t>(random() % 100'000);
+    ring.call(transfer(CallNumber::kpread, 5, 64, offset));
+  }
+  EXPECT_GT(ring.listed(), 5U);
+  std::vector<std::byte> records = ring.records();
+  damage_everywhere(records, records.size() - ring.listed() * kListCallBytes - kListHeadBytes);
+  // A list that its process was adding to.
+  for (std::size_t cut = 8; cut < 200; cut += 8) {
+    const std::vector<std::byte> part(records.begin(), records.end() - static_cast<long>(cut));
+    std::vector<Call> calls;
+    std::vector<std::unique_ptr<CallStream>> streams;
+    EXPECT_TRUE(decode_events(made::encoded(part, 0, 0, false), calls, streams));
+    EXPECT_LT(calls.size(), 270U);
   }
 }
 
