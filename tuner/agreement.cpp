@@ -28,6 +28,13 @@ int free_private(Word, int, void* value, void*) noexcept {
   return g_mpi->MPI_Comm_free(&comm);
 }
 
+// A duplicate of the communicator gets one of its own. Not MPI_COMM_NULL_COPY_FN: that is NULL in
+// one ABI and a function in another.
+int copy_nothing(Word, int, void*, void*, void*, int* keep) noexcept {
+  *keep = 0;
+  return 0;
+}
+
 bool same(const MpiApi& mpi, Word a, Word b) noexcept {
   return ((a ^ b) & mpi.constants.handle_mask) == 0;
 }
@@ -65,8 +72,7 @@ bool inside_world(const MpiApi& mpi, Word comm) noexcept {
 bool make_keyval(const MpiApi& mpi) noexcept {
   if (g_keyval_made) return true;
   g_mpi = &mpi;
-  // A null copy function: a duplicate of the communicator gets one of its own.
-  g_keyval_made = mpi.MPI_Comm_create_keyval(nullptr, free_private, &g_keyval, nullptr) == 0;
+  g_keyval_made = mpi.MPI_Comm_create_keyval(copy_nothing, free_private, &g_keyval, nullptr) == 0;
   return g_keyval_made;
 }
 

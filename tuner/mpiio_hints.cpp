@@ -23,9 +23,7 @@ bool is_null(const MpiApi& mpi, Word info) noexcept {
 bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
   if (info == 0 || is_null(mpi, info)) return false;
   char value[kMaxInfoValue + 1];
-  int found = 0;
-  mpi.MPI_Info_get(info, name, kMaxInfoValue, value, &found);
-  return found != 0;
+  return recorder::read_info(mpi, info, name, value, sizeof value);
 }
 
 void add(Decision& to, const char* name, const char* value) noexcept {
@@ -113,21 +111,20 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
     char got[kMaxInfoValue + 1] = "";
-    int found = 0;
-    if (readable) mpi.MPI_Info_get(info, setting.name, kMaxInfoValue, got, &found);
+    const bool found = readable && recorder::read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
                    "the file's hints cannot be read");
-    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi) {
-      // Open MPI echoes every key, even nonsense.
-      note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
-                   "Open MPI returns what it was given");
-    } else if (found == 0) {
+    } else if (!found) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
                    "the MPI-IO of this file system does not know it");
     } else if (std::strcmp(got, setting.value) != 0) {
       note_setting(path, setting.name, setting.value, got, Verdict::kWithoutEffect,
                    "MPI-IO chose another value");
+    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi) {
+      // Version 4 echoes every key, even nonsense; 5 those that some component has asked for.
+      note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
+                   "Open MPI returns what it was given");
     } else {
       note_setting(path, setting.name, setting.value, got, Verdict::kApplied, "");
     }

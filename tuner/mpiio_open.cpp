@@ -21,8 +21,6 @@ struct OpenInProgress {
   bool notes;
 };
 
-constexpr int kModeCreateOfMpich = 1;  // MPI_MODE_CREATE
-
 }  // namespace
 
 void before_mpiio_open(Provider& provider, Word comm, const char* path, int amode, Word& info,
@@ -36,7 +34,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
     decline(*mpi, own);
     return;
   }
-  const bool creating = (amode & kModeCreateOfMpich) != 0;
+  const bool creating = (recorder::common_amode(mpi->abi, amode) & recorder::kModeCreate) != 0;
   if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
     recorder::unmap(open, sizeof(OpenInProgress));
     return;

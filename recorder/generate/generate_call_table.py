@@ -41,12 +41,15 @@ FORMS = {
     "fhclose": ("kNumber", "kHex"),
     "dtype": ("kNumber", "kHex"),
     "mpioff": ("kNumber", "kSigned"),
+    "amode": ("kNumber", "kHex"),
+    "whence": ("kNumber", "kSigned"),
+    "thread_level": ("kNumber", "kSigned"),
     "fd": ("kKey", "kSigned"),
     "off": ("kNumber", "kSigned"),
     "mode": ("kNumber", "kHex"),
 }
 # Bit masks that a table of kinds calls int or uint.
-MASKS = {"flags", "amode"}
+MASKS = {"flags"}
 
 
 @dataclass(frozen=True)

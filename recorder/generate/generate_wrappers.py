@@ -18,7 +18,8 @@ from call_signatures import C_TYPES, Argument, Call, TableError, read_table  # n
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
 # What a wrapper returns when the function it stands for cannot be found.
 FAILURES = {"hid": "-1", "int": "-1", "ssize": "-1", "off": "-1"}
-UNSIGNED_NUMBERS = ("uint", "hsize", "size", "mode", "comm", "info", "fh", "dtype")
+# Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).
+COMMON_INTEGERS = ("amode", "whence", "thread_level")
 
 
 def parameter(argument: Argument) -> str:
@@ -50,6 +51,8 @@ def record_argument(call: Call, argument: Argument) -> str | None:
         # After a failed call nothing is asked (the error stack is the program's), nor are
         # arrays read whose length may have been the fault.
         return f"record.array({name}, result < 0 ? -1 : static_cast<std::int64_t>({length}));"
+    if argument.kind in COMMON_INTEGERS:
+        return f"record.number(std::int64_t{{common_{argument.kind}(abi_of(provider), {name})}});"
     if argument.kind == "double":
         return f"record.number({name});"
     return f"record.number(static_cast<std::int64_t>({name}));"
@@ -60,7 +63,7 @@ def uses_provider(call: Call) -> bool:
         call.flags & {"before", "after"}
         or call.extras
         or call.texts
-        or any(a.length.startswith("@") for a in call.arguments)
+        or any(a.length.startswith("@") or a.kind in COMMON_INTEGERS for a in call.arguments)
     )
 
 

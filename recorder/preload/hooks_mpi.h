@@ -1,6 +1,7 @@
 // What the MPI wrappers do beside calling and recording. Attributes of calls.table name them.
 #pragma once
 
+#include "recorder/preload/mpi_api.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/wrapper_parts.h"
 

@@ -27,7 +27,8 @@ void after_init(Provider& provider, int result) noexcept {
   if (!mpi->constants.known) {
     static constinit bool said = false;
     ShortText<256> text;
-    text << mpi->version << ": this MPI's handles are not known yet; its calls are recorded, "
+    text << mpi->version
+         << ": this MPI's predefined handles cannot be found; its calls are recorded, "
          << "nothing is tuned, and the next iotune command joins the ranks' traces";
     if (configuration().verbose) say_once(said, text.c_str());
     return;

@@ -5,10 +5,9 @@
 namespace iotune::recorder {
 namespace {
 
-// mpi.h of MPICH 3.2 to 5 in its own ABI: handles are 32-bit integers.
 constinit const MpiConstants kMpich = {
     .known = true,
-    .handle_mask = 0xffffffffu,
+    .handle_mask = 0xffffffffu,  // handles are 32-bit integers
     .comm_world = 0x44000000,
     .comm_self = 0x44000001,
     .comm_null = 0x04000000,
@@ -17,11 +16,74 @@ constinit const MpiConstants kMpich = {
     .int64 = 0x4c00083a,
     .op_min = 0x58000002,
     .op_max = 0x58000001,
+    .op_sum = 0x58000003,
     .errors_return = 0x54000001,
-    .keyval_invalid = 0x24000000,
     .undefined = -32766,
 };
-constinit const MpiConstants kUnknown = {};
+
+// The predefined handles of MPI 5.0's ABI are small numbers in pointers.
+constinit const MpiConstants kStandard = {
+    .known = true,
+    .handle_mask = ~Word{0},
+    .comm_world = 0x101,
+    .comm_self = 0x102,
+    .comm_null = 0x100,
+    .info_null = 0x130,
+    .byte = 0x247,
+    .int64 = 0x258,
+    .op_min = 0x22,
+    .op_max = 0x23,
+    .op_sum = 0x21,
+    .errors_return = 0x143,
+    .undefined = -32766,
+};
+
+// Where the library itself finds one of its objects. The global scope comes first, as it did for
+// the loader: a program's copy relocation may have moved the object into the program, and the
+// one that dlsym finds in the library is then a dead original.
+bool find_object(const Provider& mpi, const char* name, Word& handle) noexcept {
+  void* object = default_symbol(name);
+  if (object == nullptr) object = provider_symbol(mpi, name);
+  handle = reinterpret_cast<Word>(object);
+  return object != nullptr;
+}
+
+MpiConstants open_mpi_constants(const Provider& mpi) noexcept {
+  MpiConstants found{};
+  const struct {
+    const char* name;
+    Word& handle;
+  } objects[] = {
+      {"ompi_mpi_comm_world", found.comm_world},
+      {"ompi_mpi_comm_self", found.comm_self},
+      {"ompi_mpi_comm_null", found.comm_null},
+      {"ompi_mpi_info_null", found.info_null},
+      {"ompi_mpi_byte", found.byte},
+      {"ompi_mpi_int64_t", found.int64},
+      {"ompi_mpi_op_min", found.op_min},
+      {"ompi_mpi_op_max", found.op_max},
+      {"ompi_mpi_op_sum", found.op_sum},
+      {"ompi_mpi_errors_return", found.errors_return},
+  };
+  found.known = true;
+  for (const auto& object : objects) {
+    found.known = find_object(mpi, object.name, object.handle) && found.known;
+  }
+  found.handle_mask = ~Word{0};
+  found.undefined = -32766;
+  return found;
+}
+
+struct Meaning {
+  int standard, common;
+};
+
+constexpr Meaning kAmodes[] = {
+    {1, kModeAppend},      {2, kModeCreate},       {4, kModeDeleteOnClose},
+    {8, kModeExclusive},   {16, kModeReadOnly},    {32, kModeReadWrite},
+    {64, kModeSequential}, {128, kModeUniqueOpen}, {256, kModeWriteOnly},
+};
+constexpr int kAllAmodes = 511;
 
 }  // namespace
 
@@ -34,8 +96,34 @@ MpiAbi detect_abi(const Provider& mpi) noexcept {
   return MpiAbi::kMpich;
 }
 
-const MpiConstants& constants_of(MpiAbi abi) noexcept {
-  return abi == MpiAbi::kMpich ? kMpich : kUnknown;
+MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept {
+  if (abi == MpiAbi::kOpenMpi) return open_mpi_constants(mpi);
+  return abi == MpiAbi::kStandard ? kStandard : kMpich;
+}
+
+int common_amode(MpiAbi abi, int amode) noexcept {
+  if (abi != MpiAbi::kStandard) return amode;
+  int common = amode & ~kAllAmodes;
+  for (const Meaning& bit : kAmodes) common |= (amode & bit.standard) != 0 ? bit.common : 0;
+  return common;
+}
+
+int common_whence(MpiAbi abi, int whence) noexcept {
+  if (abi != MpiAbi::kStandard) return whence;
+  constexpr Meaning kWhences[] = {{401, kSeekCurrent}, {402, kSeekEnd}, {403, kSeekSet}};
+  for (const Meaning& value : kWhences) {
+    if (whence == value.standard) return value.common;
+  }
+  return whence;
+}
+
+int common_thread_level(MpiAbi abi, int level) noexcept {
+  if (abi != MpiAbi::kStandard) return level;
+  constexpr Meaning kLevels[] = {{0, 0}, {1024, 1}, {2048, 2}, {4096, 3}};
+  for (const Meaning& value : kLevels) {
+    if (level == value.standard) return value.common;
+  }
+  return level;
 }
 
 }  // namespace iotune::recorder

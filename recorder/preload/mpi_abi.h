@@ -10,21 +10,44 @@ namespace iotune::recorder {
 
 using Word = std::uintptr_t;
 
+// kMpich: MPICH 3.2 to 5 in its own ABI and its kin; kOpenMpi: 4 and 5; kStandard: MPI 5.0's ABI.
 enum class MpiAbi : std::uint8_t { kMpich, kOpenMpi, kStandard };
 
 struct MpiConstants {
-  bool known;        // false: a row that is not filled yet; such an MPI is left alone
+  bool known;        // false: not all of them were found; such an MPI is left alone
   Word handle_mask;  // bits of a handle that mean something
   Word comm_world, comm_self, comm_null;
   Word info_null;
-  Word byte, int64;     // MPI_BYTE, MPI_INT64_T
-  Word op_min, op_max;  // MPI_MIN, MPI_MAX
+  Word byte, int64;             // MPI_BYTE, MPI_INT64_T
+  Word op_min, op_max, op_sum;  // MPI_MIN, MPI_MAX, MPI_SUM
   Word errors_return;
-  int keyval_invalid;
   int undefined;
 };
 
 MpiAbi detect_abi(const Provider& mpi) noexcept;
-const MpiConstants& constants_of(MpiAbi abi) noexcept;
+
+// Open MPI's handles are addresses: asked of the process, and right for this provider only.
+MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept;
+
+// The standard ABI has integers of its own. Traces, and what iotune itself decides by, use the
+// values that MPICH's and Open MPI's own ABIs have in common.
+enum AccessMode : int {
+  kModeCreate = 1,
+  kModeReadOnly = 2,
+  kModeWriteOnly = 4,
+  kModeReadWrite = 8,
+  kModeDeleteOnClose = 16,
+  kModeUniqueOpen = 32,
+  kModeExclusive = 64,
+  kModeAppend = 128,
+  kModeSequential = 256,
+};
+enum Whence : int { kSeekSet = 600, kSeekCurrent = 602, kSeekEnd = 604 };
+
+// A value that the ABI does not define stays as it is: the call will have failed.
+int common_amode(MpiAbi abi, int amode) noexcept;
+int common_whence(MpiAbi abi, int whence) noexcept;
+// MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE as 0 to 3.
+int common_thread_level(MpiAbi abi, int level) noexcept;
 
 }  // namespace iotune::recorder

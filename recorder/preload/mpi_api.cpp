@@ -63,16 +63,18 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Info_create);
   IOTUNE_NEEDED(MPI_Info_dup);
   IOTUNE_NEEDED(MPI_Info_set);
-  IOTUNE_NEEDED(MPI_Info_get);
   IOTUNE_NEEDED(MPI_Info_free);
   IOTUNE_NEEDED(MPI_File_get_info);
   IOTUNE_NEEDED(MPI_Get_library_version);
   IOTUNE_NEEDED(MPI_Initialized);
   IOTUNE_NEEDED(MPI_Finalized);
 #undef IOTUNE_NEEDED
-  if (!whole) return false;
+  // MPI_Info_get is deprecated, and one day gone; its successor is of MPI 4.
+  const bool old_info = fill(provider, api.MPI_Info_get, "MPI_Info_get");
+  const bool new_info = fill(provider, api.MPI_Info_get_string, "MPI_Info_get_string");
+  if (!whole || !(old_info || new_info)) return false;
   api.abi = detect_abi(provider);
-  api.constants = constants_of(api.abi);
+  api.constants = constants_of(api.abi, provider);
   static char text[8192 + 64];  // MPI_MAX_LIBRARY_VERSION_STRING of the largest; filled once
   int length = 0;
   text[0] = '\0';
@@ -94,6 +96,23 @@ const MpiApi* mpi_api(Provider& mpi) noexcept {
     known = made;
   }
   return known->MPI_Comm_rank == nullptr ? nullptr : known;
+}
+
+MpiAbi abi_of(Provider& mpi) noexcept {
+  const MpiApi* const api = mpi_api(mpi);
+  return api == nullptr ? detect_abi(mpi) : api->abi;
+}
+
+bool read_info(const MpiApi& mpi, Word info, const char* key, char* value, int bytes) noexcept {
+  int found = 0;
+  value[0] = '\0';
+  if (mpi.MPI_Info_get_string != nullptr) {
+    int room = bytes;
+    if (mpi.MPI_Info_get_string(info, key, &room, value, &found) != 0) return false;
+  } else if (mpi.MPI_Info_get(info, key, bytes - 1, value, &found) != 0) {
+    return false;
+  }
+  return found != 0;
 }
 
 Word split_quietly(const MpiApi& mpi, Word comm) noexcept {

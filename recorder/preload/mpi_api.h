@@ -35,7 +35,8 @@ struct MpiApi {
   int (*MPI_Info_create)(Word*);
   int (*MPI_Info_dup)(Word, Word*);
   int (*MPI_Info_set)(Word, const char*, const char*);
-  int (*MPI_Info_get)(Word, const char*, int, char*, int*);
+  int (*MPI_Info_get)(Word, const char*, int, char*, int*);          // nullptr, or the next is
+  int (*MPI_Info_get_string)(Word, const char*, int*, char*, int*);  // of MPI 4
   int (*MPI_Info_free)(Word*);
   int (*MPI_File_get_info)(Word, Word*);
   int (*MPI_Get_library_version)(char*, int*);
@@ -48,8 +49,14 @@ struct MpiApi {
 // abort it; the new communicator returns errors, too.
 Word split_quietly(const MpiApi& mpi, Word comm) noexcept;
 
+// The value of `key`, cut to `bytes` with its NUL. False where `info` has no such key. Local.
+bool read_info(const MpiApi& mpi, Word info, const char* key, char* value, int bytes) noexcept;
+
 // nullptr where a function is missing.
 const MpiApi* mpi_api(Provider& mpi) noexcept;
+
+// Needs none of its functions.
+MpiAbi abi_of(Provider& mpi) noexcept;
 
 // The provider whose MPI_Init this process called; nullptr before.
 Provider* world_provider() noexcept;

@@ -23,6 +23,7 @@ constexpr const char* kExcludedGlobs[] = {
     "*/site-packages/*",
     "*/lib/python*",
     "/dev/shm/iotune-*",
+    "*/ompi.*.sm",  // OMPIO's shared file pointers, in Open MPI's session directory
     "*/iotune/spool/*",
     "*/iotune/traces/*",
     "*.iobuf",

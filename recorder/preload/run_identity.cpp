@@ -42,7 +42,7 @@ bool parent_is_proxy(long parent) noexcept {
   raw::close(fd);
   if (bytes <= 0) return false;
   for (const char* proxy : {"hydra_pmi_proxy", "hydra_pmi_prox", "orted", "mpirun", "orterun",
-                            "prted", "slurmstepd", "mpiexec"}) {
+                            "prte", "slurmstepd", "mpiexec"}) {
     if (starts_with(name, proxy)) return true;
   }
   return false;

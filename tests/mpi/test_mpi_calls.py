@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import Place, main  # noqa: E402
+from mpis import NAMES, Mpi, compiled, find_mpi, use  # noqa: E402
 
 # What the program makes beside those that it prints.
-NOT_PRINTED = {"MPI_File_open", "MPI_File_close"}
+NOT_PRINTED = {"MPI_File_close"}
 # Issued elsewhere: MPI_File_delete, set_view and set_info by HDF5's MPI-IO driver and its tests.
 ELSEWHERE = {"MPI_File_delete", "MPI_File_set_view", "MPI_File_set_info"}
 
@@ -23,16 +26,26 @@ def table() -> set[str]:
     return set(re.findall(r"^mpi\s+int\s+(MPI_File_\w+)", text, re.MULTILINE))
 
 
-def calls(place: Place) -> None:
+def calls(place: Place, name: str) -> None:
+    mpi = find_mpi(name)
+    if mpi is not None:
+        use(place, mpi)
+        check(place, mpi)
+
+
+def check(place: Place, mpi: Mpi) -> None:
+    program = compiled(place, mpi, "mpi_calls.c")
     seed = random.SystemRandom().randrange(2**31)
     print("seed", seed)
-    done = place.right(place.mpi(2, place.bin / "mpi_calls", "a.bin", seed), "mpi_calls")
+    done = place.right(place.mpi(2, program, "a.bin", seed), "mpi_calls")
     said: dict[int, list[tuple[str, list[int]]]] = {0: [], 1: []}
     for line in done.out.decode().splitlines():
         by, name, *numbers = line.split()
         said[int(by)].append((name, [int(n) for n in numbers]))
     issued = {name for lines in said.values() for name, _ in lines}
     missing = table() - issued - NOT_PRINTED - ELSEWHERE
+    if mpi.name.startswith("openmpi"):  # of MPI 3: without large counts
+        missing = {name for name in missing if not name.endswith("_c")}
     assert not missing, f"in the table, but not issued: {sorted(missing)}"
     for rank, expected in said.items():
         recorded = [
@@ -48,4 +61,4 @@ def calls(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"calls": calls})
+    main({name: partial(calls, name=name) for name in NAMES})

@@ -1,0 +1,172 @@
+"""The same under each MPI of three ABIs: recorded in full, merged at the end, tuned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Done, Place, main, not_verified  # noqa: E402
+from mpis import NAMES, Mpi, compiled, find_mpi, use  # noqa: E402
+
+CONFIG = """<Parameters><High_Level_IO_Library>
+  <alignment>65536,4096</alignment><meta_block_size>131072</meta_block_size>
+</High_Level_IO_Library><Middleware_Layer>
+  <cb_nodes>2</cb_nodes><cb_buffer_size>1048576</cb_buffer_size>
+  <romio_cb_write>enable</romio_cb_write>
+</Middleware_Layer></Parameters>
+"""
+HINTS = {"cb_nodes": "2", "cb_buffer_size": "1048576", "romio_cb_write": "enable"}
+VERDICTS = ("applied", "without effect", "refused", "unverifiable")
+EACH = 4000  # bytes that a rank of mpi_file writes
+
+
+def words_of(done: Done, first: str) -> dict[str, str]:
+    lines = (line.split() for line in done.out.decode().splitlines())
+    return {words[1]: words[2] for words in lines if words[0] == first}
+
+
+def outcomes(calls: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
+    """Parameter: verdict, what was read back, reason; of the first open."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for call in calls:
+        if call["name"] == "iotune_setting":
+            _, parameter, _, got, reason = call["texts"]
+            found.setdefault(parameter, (VERDICTS[call["numbers"][0]], got, reason))
+    return found
+
+
+def check_merged(place: Place, mpi: Mpi, ranks: int) -> list[dict[str, Any]]:
+    """One trace of all ranks, with nothing left beside it; its calls."""
+    assert place.traces() == [place.trace], place.traces()
+    assert place.leftovers() == [], place.leftovers()
+    heads = [head["attributes"] for head in place.heads()]
+    assert sorted(int(head["rank"]) for head in heads) == list(range(ranks)), heads
+    for head in heads:
+        assert int(head["size"]) == ranks, head
+        assert head["mpi"].startswith(mpi.version), head
+    return place.calls()
+
+
+def recorded(place: Place, mpi: Mpi, program: Path, bare: Done) -> None:
+    under = place.right(place.mpi(2, program, "a.bin", IOTUNE_MODE="record"))
+    assert under.same_as(bare), (bare, under)
+    calls = check_merged(place, mpi, 2)
+    for rank in (0, 1):
+        by_name: dict[str, list[dict[str, Any]]] = {}
+        for call in calls:
+            if call["rank"] == rank:
+                by_name.setdefault(call["name"], []).append(call)
+        # One meaning whatever the ABI: MULTIPLE, CREATE|WRONLY and RDONLY, MPI_SEEK_SET.
+        assert by_name["MPI_Init_thread"][0]["arguments"]["required"] == 3
+        assert [c["arguments"]["amode"] for c in by_name["MPI_File_open"]] == [1 + 4, 2]
+        (seek,) = by_name["MPI_File_seek"]
+        assert (seek["arguments"]["offset"], seek["arguments"]["whence"]) == (EACH * rank, 600)
+        (write,) = by_name["MPI_File_write_all"]
+        assert (write["arguments"]["count"], write["arguments"]["extras"]) == (1000, [4])
+        (read,) = by_name["MPI_File_read_at"]
+        assert read["arguments"]["offset"] == EACH * (1 - rank)
+        assert by_name["MPI_File_close"] and by_name["MPI_Finalize"]
+
+
+def tuned(place: Place, mpi: Mpi, program: Path, bare: Done) -> None:
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    before = words_of(bare, "hint")
+    assert any(before.get(name) != value for name, value in HINTS.items()), before
+    place.clear()
+    done = place.right(place.mpi(2, program, "a.bin", IOTUNE_CONFIG=config, IOTUNE_DB="none"))
+    assert done.said() == [], done.said()
+    calls = check_merged(place, mpi, 2)
+    got, said = words_of(done, "hint"), outcomes(calls)
+    for name, value in HINTS.items():
+        verdict, read_back, reason = said[name]
+        if mpi.romio:
+            assert got[name] == value and (verdict, read_back) == ("applied", value), (got, said)
+        else:
+            # OMPIO echoes keys: what it says proves nothing. Those it forgets had no effect.
+            expected = "unverifiable" if name in got else "without effect"
+            assert verdict == expected and reason, said
+    if not mpi.romio:
+        assert said["cb_nodes"][0] == "unverifiable", said
+    # What the program sets itself is left alone.
+    place.clear()
+    done = place.right(place.mpi(2, program, "a.bin", "cb_buffer_size=524288",
+                                 IOTUNE_CONFIG=config, IOTUNE_DB="none"))  # fmt: skip
+    said = outcomes(check_merged(place, mpi, 2))
+    assert said["cb_buffer_size"][0] == "refused", said
+    if mpi.romio:
+        assert words_of(done, "hint")["cb_buffer_size"] == "524288"
+
+
+def alone(place: Place, program: Path) -> None:
+    """One rank without iotune: nothing is tuned, and the next command joins."""
+    place.clear()
+    config = place.scratch / "config.xml"
+    preload = place.preload()
+    loaded = ["-n", "1", "env", f"LD_PRELOAD={preload}", program, "a.bin"]
+    done = place.right(place.run(place.mpirun, *loaded, ":", "-n", "1", program, "a.bin",
+                                 preload=False, IOTUNE_CONFIG=config, IOTUNE_DB="none",
+                                 IOTUNE_TRACE=place.trace))  # fmt: skip
+    assert done.status == 0
+    assert not place.trace.exists()
+    calls = [call for path in place.leftovers() for call in place.calls(path)]
+    assert any(call["name"] == "MPI_File_write_all" for call in calls), calls
+    assert outcomes(calls) == {}, calls
+
+
+def spine(place: Place, name: str) -> None:
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "mpi_file.c")
+    bare = place.right(place.mpi(2, program, "a.bin", preload=False))
+    expected = (place.scratch / "a.bin").read_bytes()
+    recorded(place, mpi, program, bare)
+    tuned(place, mpi, program, bare)
+    assert (place.scratch / "a.bin").read_bytes() == expected
+    alone(place, program)
+
+
+def hdf5_flags(package: str) -> list[str] | None:
+    done = subprocess.run(["pkg-config", "--cflags", "--libs", package],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    return done.stdout.split() if done.returncode == 0 else None
+
+
+def hdf5(place: Place) -> None:
+    """Parallel HDF5 over Open MPI: the alignment reaches the file's own access list."""
+    mpi = find_mpi("openmpi-4")
+    flags = hdf5_flags("hdf5-openmpi")
+    if mpi is None or flags is None:
+        not_verified("parallel HDF5 over Open MPI (libhdf5-openmpi-dev) is not installed")
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "ask_settings.c", *flags)
+    bare = place.right(place.mpi(2, program, "a.h5", preload=False))
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+
+    def values(done: Done) -> dict[str, str]:
+        return {line.split()[-2]: line.split()[-1] for line in done.out.decode().splitlines()}
+
+    under = place.right(place.mpi(2, program, "a.h5", IOTUNE_MODE="record", IOTUNE_CONFIG=config))
+    assert values(under) == values(bare)
+    check_merged(place, mpi, 2)
+    place.clear()
+    done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none"))
+    calls = check_merged(place, mpi, 2)
+    said, now = outcomes(calls), values(done)
+    assert now["alignment"] == "65536,4096" != values(bare)["alignment"], now
+    assert said["alignment"] == ("applied", "65536,4096", ""), said
+    assert now["meta_block_size"] == "131072" and said["meta_block_size"][0] == "applied", said
+    assert said["cb_nodes"][0] == "unverifiable", said
+    assert done.said() == []
+
+
+if __name__ == "__main__":
+    main({**{name: partial(spine, name=name) for name in NAMES}, "hdf5-openmpi": hdf5})
