@@ -37,7 +37,9 @@ def record_argument(call: Call, argument: Argument) -> str | None:
         return None
     if argument.kind == "fhp":
         return f"record.number(static_cast<std::int64_t>({name} == nullptr ? 0 : *{name}));"
-    if argument.kind == "fhclose":
+    if argument.kind == "sessionp":
+        return f"record.number(static_cast<std::int64_t>(handle_at(provider, {name})));"
+    if argument.kind in ("fhclose", "sessionclose"):
         return f"record.number(static_cast<std::int64_t>(closing_{name}));"
     if argument.kind == "cstr":
         return f"record.text({name});"
@@ -63,7 +65,10 @@ def uses_provider(call: Call) -> bool:
         call.flags & {"before", "after"}
         or call.extras
         or call.texts
-        or any(a.length.startswith("@") or a.kind in COMMON_INTEGERS for a in call.arguments)
+        or any(
+            a.length.startswith("@") or a.kind in (*COMMON_INTEGERS, "sessionp", "sessionclose")
+            for a in call.arguments
+        )
     )
 
 
@@ -97,6 +102,9 @@ def wrapper(call: Call, exported: str) -> str:
         if argument.kind == "fhclose":
             name = parameter(argument)
             lines.append(f"  const Word closing_{name} = {name} == nullptr ? 0 : *{name};")
+        if argument.kind == "sessionclose":
+            name = parameter(argument)
+            lines.append(f"  const Word closing_{name} = handle_at(provider, {name});")
     lines += [
         "  scope.start();",
         f"  const {result_type} result = real({real_names});",
@@ -157,6 +165,9 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
 
 def check_file(calls: list[Call], layer: str) -> str:
     header = {"hdf5": "<hdf5.h>", "mpi": "<mpi.h>"}[layer]
+    # Where handles are pointers, one kind must not pass for another.
+    kinds = ("Comm", "Info", "File", "Datatype", "Errhandler") if layer == "mpi" else ()
+    handles = " || ".join(f"std::is_same_v<Type, MPI_{kind}>" for kind in kinds) or "false"
     parts = [
         f"// Generated from recorder/calls.table: does it agree with {header}?",
         f"#include {header}",
@@ -164,9 +175,12 @@ def check_file(calls: list[Call], layer: str) -> str:
         "",
         "// Handles and pointers to them by their real types; other pointers may differ in what",
         "// they point to, numbers of one size may differ in their names (enums).",
+        "template <typename Type>",
+        f"constexpr bool kHandle = {handles};",
         "template <typename Table, typename Real>",
         "constexpr bool kAgree = std::is_same_v<Table, Real> ||",
-        "    (std::is_pointer_v<Table> && std::is_pointer_v<Real>) ||",
+        "    (std::is_pointer_v<Table> && std::is_pointer_v<Real> && !kHandle<Table> &&",
+        "     !kHandle<Real>) ||",
         "    (std::is_enum_v<Real> && sizeof(Table) == sizeof(Real)) ||",
         "    (std::is_integral_v<Table> && std::is_integral_v<Real> &&",
         "     sizeof(Table) == sizeof(Real));",
@@ -183,10 +197,17 @@ def check_file(calls: list[Call], layer: str) -> str:
             continue
         types = ", ".join(C_TYPES[a.kind][1] for a in call.arguments)
         result = C_TYPES[call.result][1]
+        # What only newer MPIs have is held against those.
+        if call.name.endswith("_c"):
+            parts.append("#if MPI_VERSION >= 4")
+        elif call.name.startswith("MPI_Session"):
+            parts.append("#ifdef MPI_SESSION_NULL")
         parts.append(
             f"static_assert(SignaturesAgree<{result}({types}), "
             f'std::remove_pointer_t<decltype(&{call.name})>>::value, "{call.name}");'
         )
+        if parts[-2].startswith("#if"):
+            parts.append("#endif")
     return "\n".join(parts) + "\n"
 
 

@@ -152,9 +152,9 @@ IOTUNE_START_CODE bool is_launcher_name() noexcept {
   if (path == nullptr) return false;
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash == nullptr ? path : slash + 1;
-  for (const char* launcher : {"mpirun", "mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy",
-                               "orterun", "orted", "ompirun_wrapper", "prterun", "prte", "prted",
-                               "srun", "slurmstepd"}) {
+  for (const char* launcher :
+       {"mpirun", "mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy", "orterun", "orted",
+        "ompirun_wrapper", "prterun", "prte", "prted", "srun", "slurmstepd"}) {
     const std::size_t bytes_of_name = std::strlen(launcher);
     // mpiexec.hydra, mpirun.mpich, mpirun.openmpi: a suffix after a dot is still the launcher.
     if (std::strncmp(name, launcher, bytes_of_name) == 0 &&

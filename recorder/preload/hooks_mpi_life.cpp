@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/hooks_mpi.h"
 #include "recorder/preload/mpi_api.h"
@@ -36,11 +38,33 @@ void after_init(Provider& provider, int result) noexcept {
   int rank = 0, size = 1;
   mpi->MPI_Comm_rank(mpi->constants.comm_world, &rank);
   mpi->MPI_Comm_size(mpi->constants.comm_world, &size);
-  set_world(rank, size, mpi->version);
+  set_world(rank, size, mpi->version, nullptr);
   settle_presence(size);
   set_world_provider(&provider);
   set_quiet_rank(rank != 0);
   g_advice.after_mpi_init(provider);
+}
+
+int environment_number(const char* name, int otherwise) noexcept {
+  const char* const text = name == nullptr ? nullptr : std::getenv(name);
+  const bool digits = text != nullptr && *text >= '0' && *text <= '9';
+  return digits ? static_cast<int>(parse_decimal(text)) : otherwise;
+}
+
+// A rank without a world is known by what its launcher calls it.
+void take_rank_from_launcher(const MpiApi& mpi) noexcept {
+  static constexpr const char* kNames[][2] = {{"PMI_RANK", "PMI_SIZE"},
+                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                              {"PMIX_RANK", nullptr},
+                                              {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank_name, size_name] : kNames) {
+    const int rank = environment_number(rank_name, -1);
+    if (rank < 0) continue;
+    set_world(rank, environment_number(size_name, 0), mpi.version, rank_name);
+    set_quiet_rank(rank != 0);
+    return;
+  }
+  set_world(-1, 0, mpi.version, nullptr);
 }
 
 }  // namespace
@@ -57,6 +81,20 @@ void before_MPI_Init_thread(Provider&, HookState& hook, void*&, void*&, int&, vo
 void after_MPI_Init_thread(Provider& provider, HookState&, int result, void*, void*, int,
                            void*) noexcept {
   after_init(provider, result);
+}
+
+// Sessions have no world that could agree: their ranks are recorded and never tuned, and the
+// next iotune command joins their buffers. They take no part in register_presence: a program that
+// calls MPI_Init as well is counted there.
+void before_MPI_Session_init(Provider&, HookState&, Word&, Word&, void*&) noexcept {
+  ++t_thread.ours;
+}
+void after_MPI_Session_init(Provider& provider, HookState&, int result, Word, Word,
+                            void*) noexcept {
+  --t_thread.ours;
+  if (result != 0 || world_provider() != nullptr) return;
+  const OwnCode own;
+  if (const MpiApi* const mpi = mpi_api(provider)) take_rank_from_launcher(*mpi);
 }
 
 void before_MPI_Finalize(Provider& provider, HookState&) noexcept {

@@ -103,6 +103,14 @@ MpiAbi abi_of(Provider& mpi) noexcept {
   return api == nullptr ? detect_abi(mpi) : api->abi;
 }
 
+Word handle_at(Provider& mpi, const void* handle) noexcept {
+  Word value = 0;
+  if (handle != nullptr) {
+    std::memcpy(&value, handle, abi_of(mpi) == MpiAbi::kMpich ? 4 : sizeof value);
+  }
+  return value;
+}
+
 bool read_info(const MpiApi& mpi, Word info, const char* key, char* value, int bytes) noexcept {
   int found = 0;
   value[0] = '\0';

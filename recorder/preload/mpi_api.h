@@ -58,6 +58,10 @@ const MpiApi* mpi_api(Provider& mpi) noexcept;
 // Needs none of its functions.
 MpiAbi abi_of(Provider& mpi) noexcept;
 
+// The handle that the program's pointer points to, in the size that the ABI gives handles other
+// than MPI_File's; 0 for NULL.
+Word handle_at(Provider& mpi, const void* handle) noexcept;
+
 // The provider whose MPI_Init this process called; nullptr before.
 Provider* world_provider() noexcept;
 void set_world_provider(Provider* mpi) noexcept;

@@ -16,10 +16,12 @@ constinit ShortText<4096> g_program;
 constinit ShortText<64> g_mpi;
 constinit ShortText<32> g_hdf5;
 constinit int g_rank = -1, g_size = 0;
+constinit const char* g_rank_from = "MPI_COMM_WORLD";
 
 template <std::size_t N>
 void describe_world(ShortText<N>& text) noexcept {
   text << "rank=" << g_rank << "\nsize=" << g_size << '\n';
+  if (g_rank >= 0) text << "rank_from=" << g_rank_from << '\n';
   if (g_mpi.size() > 0) {
     text << "mpi=";
     text.add_escaped(g_mpi.c_str(), g_mpi.size());
@@ -63,7 +65,8 @@ const char* host_name() noexcept {
   return g_host.c_str();
 }
 
-void set_world(int rank, int size, const char* mpi) noexcept {
+void set_world(int rank, int size, const char* mpi, const char* rank_from) noexcept {
+  g_rank_from = rank_from == nullptr ? "MPI_COMM_WORLD" : rank_from;
   g_rank = rank;
   g_size = size;
   g_mpi.clear();

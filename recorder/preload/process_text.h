@@ -12,8 +12,9 @@ using ProcessText = ShortText<12288>;
 // open may happen on a signal's or a user-level thread's small one.
 void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept;
 
-// What MPI_Init told; also added to a buffer that exists already.
-void set_world(int rank, int size, const char* mpi) noexcept;
+// What MPI_Init told; also added to a buffer that exists already. `rank_from`: the launcher's
+// variable where there is no MPI_COMM_WORLD, else nullptr; kept as it is.
+void set_world(int rank, int size, const char* mpi, const char* rank_from) noexcept;
 
 // The version of the HDF5 that the program uses ("1.10.8"), from its first traced file on.
 void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept;

@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Done, Place, main, not_verified  # noqa: E402
-from mpis import NAMES, Mpi, compiled, find_mpi, use  # noqa: E402
+from mpis import NAMES, ROOT, Mpi, compiled, find_mpi, use  # noqa: E402
 
 CONFIG = """<Parameters><High_Level_IO_Library>
   <alignment>65536,4096</alignment><meta_block_size>131072</meta_block_size>
@@ -132,6 +132,73 @@ def spine(place: Place, name: str) -> None:
     alone(place, program)
 
 
+def headers(place: Place, name: str) -> None:
+    """The table of calls against this MPI's own mpi.h: a disagreement does not compile."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    source = place.scratch / "check_mpi.cpp"
+    generator = ROOT / "recorder" / "generate" / "generate_wrappers.py"
+    table = ROOT / "recorder" / "calls.table"
+    subprocess.run([sys.executable, "-B", generator, table, "check-mpi", source], check=True)
+    done = subprocess.run(
+        [mpi.compiler, "-x", "c++", "-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX",
+         "-fsyntax-only", "-Wno-deprecated-declarations", str(source)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def sessions(place: Place, name: str) -> None:
+    """Without a world: recorded, never tuned, joined later. With one as well: as ever."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "mpi_sessions.c")
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    bare = place.right(place.mpi(2, program, "a.bin", preload=False))
+    env = {"IOTUNE_CONFIG": config, "IOTUNE_DB": "none", "IOTUNE_TRACE": None}
+    under = place.right(place.mpi(2, program, "a.bin", **env))
+    assert under.same_as(bare), (bare, under)
+    assert place.traces() == [], place.traces()
+    ranks = []
+    for path in place.leftovers():
+        (head,) = [head["attributes"] for head in place.heads(path)]
+        ranks.append(int(head["rank"]))
+        expected = "PMI_RANK" if mpi.romio else "OMPI_COMM_WORLD_RANK"
+        assert head["rank_from"] == expected and head["size"] == "2", head
+        assert head["mpi"].startswith(mpi.version), head
+        calls = place.calls(path)
+        names = {call["name"] for call in calls}
+        assert {"MPI_Session_init", "MPI_Session_finalize"} <= names or mpi.romio, names
+        assert "pwrite" in names or "MPI_File_write_at_all" in names, names
+        assert outcomes(calls) == {}
+    assert sorted(ranks) == [0, 1], ranks
+    joined_later(place)
+
+    place.clear()
+    done = place.right(place.mpi(2, program, "a.bin", "world", IOTUNE_CONFIG=config,
+                                 IOTUNE_DB="none"))  # fmt: skip
+    assert done.said() == []
+    calls = check_merged(place, mpi, 2)
+    tuned_files = {call["texts"][0].rpartition("/")[2] for call in calls
+                   if call["name"] == "iotune_setting"}  # fmt: skip
+    assert "a.bin.world" in tuned_files, tuned_files
+
+
+def joined_later(place: Place) -> None:
+    iotune = ROOT / ".venv" / "bin" / "iotune"
+    if not iotune.exists():
+        not_verified("no iotune in .venv that could join the ranks' buffers")
+        return
+    place.right(place.run(iotune, "show", preload=False))
+    assert place.leftovers() == [], place.leftovers()
+    (trace,) = place.traces()
+    assert [head["attributes"]["rank"] for head in place.heads(trace)] == ["0", "1"]
+
+
 def hdf5_flags(package: str) -> list[str] | None:
     done = subprocess.run(["pkg-config", "--cflags", "--libs", package],
                           capture_output=True, text=True, check=False)  # fmt: skip
@@ -169,4 +236,8 @@ def hdf5(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({**{name: partial(spine, name=name) for name in NAMES}, "hdf5-openmpi": hdf5})
+    cases = {name: partial(spine, name=name) for name in NAMES}
+    cases |= {f"headers-{name}": partial(headers, name=name) for name in NAMES}
+    cases |= {f"sessions-{name}": partial(sessions, name=name) for name in NAMES
+              if name != "openmpi-4"}  # fmt: skip
+    main({**cases, "hdf5-openmpi": hdf5})
