@@ -103,6 +103,7 @@ void CallColumnReader::add(CallBatchColumns& to, CallColumn column, const CallRo
       break;
     case CallColumn::kText:
       to.bytes[at] += recorder::format_call(call);
+      to.bytes[at] += row.where;
       break;
     case CallColumn::kWords:
       recorder::append_words_json(to.bytes[at], call);

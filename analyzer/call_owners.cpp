@@ -63,6 +63,7 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
 std::int32_t OwnerFollower::file_of_note(const Call& call) {
   const std::optional<CallArguments> arguments = arguments_of(call);
   if (!arguments) return kNone;
+  if (call.name() == "iotune_view") return file_of_mpi_handle(*arguments);
   if (call.name() != "iotune_file") {
     if (call.name() == "iotune_dataset") define_dataset(call);
     const ArgumentValue* const file = arguments->find("file");
@@ -133,13 +134,18 @@ std::int32_t OwnerFollower::file_of_mpi(std::size_t position, const Call& call) 
     last_open_[call.thread] = position;
     return kNone;
   }
-  const ArgumentValue* const handle = arguments->find("file");
+  const std::int32_t file = file_of_mpi_handle(*arguments);
+  if (file != kNone && call.name() == "MPI_File_close") {
+    mpi_.erase(arguments->find("file")->numbers[0]);
+  }
+  return file;
+}
+
+std::int32_t OwnerFollower::file_of_mpi_handle(const CallArguments& arguments) const {
+  const ArgumentValue* const handle = arguments.find("file");
   if (handle == nullptr || handle->numbers.size() != 1) return kNone;
   const auto owner = mpi_.find(handle->numbers[0]);
-  if (owner == mpi_.end()) return kNone;
-  const std::int32_t file = owner->second;
-  if (call.name() == "MPI_File_close") mpi_.erase(owner);
-  return file;
+  return owner == mpi_.end() ? kNone : owner->second;
 }
 
 std::int32_t OwnerFollower::file_of_posix(std::size_t position, const Call& call) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recorder/read/call.h"
+#include "recorder/read/call_arguments.h"
 
 namespace iotune::analyzer {
 
@@ -54,6 +55,7 @@ class OwnerFollower {
   std::int32_t file_of_note(const recorder::Call& call);
   std::int32_t file_of_hdf5(std::size_t number, const recorder::Call& call);
   std::int32_t file_of_mpi(std::size_t number, const recorder::Call& call);
+  std::int32_t file_of_mpi_handle(const recorder::CallArguments& arguments) const;
   std::int32_t file_of_posix(std::size_t number, const recorder::Call& call);
 
   std::vector<std::string> files_;

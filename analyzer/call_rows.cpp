@@ -12,6 +12,8 @@ using recorder::Attributes;
 using recorder::Call;
 using recorder::ProcessSection;
 
+constexpr std::size_t kShownExtents = 4;
+
 std::int64_t rank_of(const Attributes& attributes) {
   const auto found = attributes.find("rank");
   std::int64_t rank = -1;
@@ -86,6 +88,9 @@ void CallRows::follow(Process& process) {
   for (const std::uint32_t at : group.by_end) {
     Pending& row = process.rows[at];
     row.file = file_number(process, process.owners.follow(base + at, *row.call));
+    if (const auto found = process.accesses.follow(*row.call, kShownExtents)) {
+      row.where = extents_text(*found);
+    }
     if (const DatasetDefinition* const dataset = process.owners.dataset()) {
       row.dataset = datasets_.of(dataset->path);
     }
@@ -104,7 +109,7 @@ bool CallRows::fill(Process& process) {
     process.next_row = 0;
     for (const Call* call : process.group.calls) {
       process.order_ns = std::max(process.order_ns, process.wall_ns + call->start_ns);
-      process.rows.push_back({call, process.order_ns, -1, -1});
+      process.rows.push_back({call, process.order_ns, -1, -1, {}});
     }
     follow(process);
     std::erase_if(process.rows, [&](const Pending& row) {
@@ -140,9 +145,9 @@ bool CallRows::next(CallRow& row) {
     }
     ++process.next_row;
     const std::uint64_t start = process.wall_ns + pending.call->start_ns;
-    row = {process.number, process.rank,
-           pending.call,   start > run_start_ ? start - run_start_ : 0,
-           pending.file,   pending.dataset};
+    row = {
+        process.number, process.rank,    pending.call, start > run_start_ ? start - run_start_ : 0,
+        pending.file,   pending.dataset, pending.where};
     return true;
   }
   return false;

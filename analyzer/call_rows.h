@@ -6,10 +6,12 @@
 #include <memory>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "analyzer/call_owners.h"
+#include "analyzer/mpi_accesses.h"
 #include "recorder/read/call_filter.h"
 #include "recorder/read/call_walk.h"
 #include "recorder/read/result.h"
@@ -25,6 +27,7 @@ struct CallRow {
   std::uint64_t start_ns;  // after the run's first call
   std::int32_t file;       // index into files() or -1
   std::int32_t dataset;    // index into datasets() or -1
+  std::string_view where;  // of a transfer of MPI-IO: extents_text
 };
 
 // Reads the calls that a filter wants, in the order of their starts: each call before those that
@@ -58,6 +61,7 @@ class CallRows {
     const recorder::Call* call;
     std::uint64_t order_ns;
     std::int32_t file, dataset;
+    std::string where;
   };
   struct Process {
     Process(const recorder::TraceIndex& index, std::size_t section, std::uint64_t until_ns)
@@ -67,6 +71,7 @@ class CallRows {
     std::uint64_t wall_ns = 0;
     recorder::ProcessWalk walk;
     OwnerFollower owners;
+    MpiAccesses accesses;
     std::vector<std::int32_t> file_numbers;  // of owners' files here
     recorder::CallGroup group;
     std::vector<Pending> rows;  // of the group

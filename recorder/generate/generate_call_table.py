@@ -86,6 +86,11 @@ PSEUDO_CALLS = [
         "number:layout number:filters array:dims array:chunk text:file text:path",
     ),
     ("iotune_file", "key:file handle:handle number:layer text:path"),
+    (
+        "iotune_view",
+        "handle:file number:displacement number:etype_bytes number:data_bytes number:tile_bytes "
+        "number:kind array:layout",
+    ),
     ("iotune_setting", "number:verdict text:file text:parameter text:wanted text:got text:reason"),
     (
         "iotune_decision",

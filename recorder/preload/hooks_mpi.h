@@ -26,6 +26,9 @@ void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, 
 void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
                          Word info, Word* file) noexcept;
 
+void after_MPI_File_set_view(Provider&, int result, Word file, std::int64_t displacement,
+                             Word etype, Word filetype, const char* datarep, Word info) noexcept;
+
 // Bytes of one element of `type`, appended after the result; -1 after a failed call: asking of
 // a type that is none would abort the program.
 void append_type_bytes(Provider&, RecordWriter&, int result, Word type) noexcept;

@@ -126,4 +126,34 @@ int common_thread_level(MpiAbi abi, int level) noexcept {
   return level;
 }
 
+Combiner combiner_of(MpiAbi abi, int combiner) noexcept {
+  using enum Combiner;
+  // MPICH's from 1 on, with three of Fortran's that MPI 3 took away; Open MPI's are one less.
+  static constexpr Combiner kOwn[] = {
+      kUnknown, kNamed,   kDup,      kContiguous,   kVector,  kUnknown,      kHvector,
+      kIndexed, kUnknown, kHindexed, kIndexedBlock, kUnknown, kStruct,       kSubarray,
+      kDarray,  kF90,     kF90,      kF90,          kResized, kHindexedBlock};
+  static constexpr Combiner kOfStandard[] = {
+      kUnknown, kNamed,    kDup,          kContiguous,    kVector, kHvector,
+      kIndexed, kHindexed, kIndexedBlock, kHindexedBlock, kStruct, kSubarray,
+      kDarray,  kF90,      kF90,          kF90,           kResized};
+  if (abi == MpiAbi::kStandard) {
+    const int i = combiner - 100;
+    return i > 0 && i <= 16 ? kOfStandard[i] : kUnknown;
+  }
+  const int i = abi == MpiAbi::kOpenMpi ? combiner + 1 : combiner;
+  return i > 0 && i <= 19 ? kOwn[i] : kUnknown;
+}
+
+ArrayIntegers array_integers(MpiAbi abi) noexcept {
+  switch (abi) {
+    case MpiAbi::kOpenMpi:
+      return {1, 0, 1, 2, -1};
+    case MpiAbi::kStandard:
+      return {15, 17, 18, 16, 19};
+    default:
+      return {57, 121, 122, 123, -49767};
+  }
+}
+
 }  // namespace iotune::recorder

@@ -50,4 +50,31 @@ int common_whence(MpiAbi abi, int whence) noexcept;
 // MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE as 0 to 3.
 int common_thread_level(MpiAbi abi, int level) noexcept;
 
+// How a datatype was made (MPI_Type_get_envelope).
+enum class Combiner : std::uint8_t {
+  kUnknown,
+  kNamed,
+  kDup,
+  kContiguous,
+  kVector,
+  kHvector,
+  kIndexed,
+  kHindexed,
+  kIndexedBlock,
+  kHindexedBlock,
+  kStruct,
+  kSubarray,
+  kDarray,
+  kF90,  // of MPI_Type_create_f90_*: predefined, too
+  kResized,
+};
+Combiner combiner_of(MpiAbi abi, int combiner) noexcept;
+
+// Among the contents of subarray and darray.
+struct ArrayIntegers {
+  int order_fortran;
+  int distribute_block, distribute_cyclic, distribute_none, default_argument;
+};
+ArrayIntegers array_integers(MpiAbi abi) noexcept;
+
 }  // namespace iotune::recorder

@@ -73,6 +73,15 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   const bool old_info = fill(provider, api.MPI_Info_get, "MPI_Info_get");
   const bool new_info = fill(provider, api.MPI_Info_get_string, "MPI_Info_get_string");
   if (!whole || !(old_info || new_info)) return false;
+#define IOTUNE_OPTIONAL(name) fill(provider, api.name, #name)
+  IOTUNE_OPTIONAL(MPI_Type_size_x);
+  IOTUNE_OPTIONAL(MPI_Type_get_extent);
+  IOTUNE_OPTIONAL(MPI_Type_get_true_extent);
+  IOTUNE_OPTIONAL(MPI_Type_get_envelope);
+  IOTUNE_OPTIONAL(MPI_Type_get_envelope_c);
+  IOTUNE_OPTIONAL(MPI_Type_get_contents);
+  IOTUNE_OPTIONAL(MPI_Type_free);
+#undef IOTUNE_OPTIONAL
   api.abi = detect_abi(provider);
   api.constants = constants_of(api.abi, provider);
   static char text[8192 + 64];  // MPI_MAX_LIBRARY_VERSION_STRING of the largest; filled once

@@ -39,6 +39,15 @@ struct MpiApi {
   int (*MPI_Info_get_string)(Word, const char*, int*, char*, int*);  // of MPI 4
   int (*MPI_Info_free)(Word*);
   int (*MPI_File_get_info)(Word, Word*);
+  // For views alone: may be missing.
+  int (*MPI_Type_size_x)(Word, std::int64_t*);
+  int (*MPI_Type_get_extent)(Word, std::int64_t*, std::int64_t*);
+  int (*MPI_Type_get_true_extent)(Word, std::int64_t*, std::int64_t*);
+  int (*MPI_Type_get_envelope)(Word, int*, int*, int*, int*);
+  int (*MPI_Type_get_envelope_c)(Word, std::int64_t*, std::int64_t*, std::int64_t*, std::int64_t*,
+                                 int*);  // of MPI 4
+  int (*MPI_Type_get_contents)(Word, int, int, int, int*, std::int64_t*, void*);
+  int (*MPI_Type_free)(Word*);
   int (*MPI_Get_library_version)(char*, int*);
   int (*MPI_Initialized)(int*);
   int (*MPI_Finalized)(int*);

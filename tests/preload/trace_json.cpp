@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/mpi_accesses.h"
 #include "analyzer/run_summary.h"
 #include "analyzer/summarize.h"
 #include "recorder/read/call_arguments.h"
@@ -49,6 +50,13 @@ json arguments_json(const recorder::Call& call) {
   return out;
 }
 
+json extents_json(const std::optional<iotune::analyzer::FileExtents>& found) {
+  if (!found) return {};
+  json pieces = json::array();
+  for (const auto& [offset, bytes] : found->extents) pieces.push_back({offset, bytes});
+  return {{"pieces", pieces}, {"unknown", found->unknown}};
+}
+
 void print(const json& value) {
   std::puts(value.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
@@ -56,8 +64,10 @@ void print(const json& value) {
 int calls(const recorder::TraceReader& trace) {
   for (std::size_t i = 0; i < trace.process_count(); ++i) {
     const recorder::ProcessCalls process = trace.read(i);
+    iotune::analyzer::MpiAccesses accesses;
     for (const recorder::Call& call : process.calls) {
       print({{"process", i},
+             {"extents", extents_json(accesses.follow(call, 1U << 20U))},
              {"pid", process.pid()},
              {"rank", process.rank()},
              {"thread", call.thread},

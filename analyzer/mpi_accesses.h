@@ -1,0 +1,31 @@
+// Where the MPI-IO transfers of a process lie in their files, under views and file pointers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "analyzer/file_view.h"
+#include "recorder/read/call.h"
+
+namespace iotune::analyzer {
+
+// Follows individual file pointers by the calls alone: MPI moves them by what was asked for, also
+// at a file's end. What a shared pointer points to is other ranks' doing, and where a file
+// ends is not in the trace: such positions are unknown.
+class MpiAccesses {
+ public:
+  // The process's calls in the order of their ends. Nothing for a call that is no transfer of
+  // MPI-IO. At most `most` extents.
+  std::optional<FileExtents> follow(const recorder::Call& call, std::size_t most);
+
+ private:
+  struct OpenFile {
+    FileView view;
+    std::optional<std::uint64_t> pointer;  // in elements of the view
+  };
+  std::unordered_map<std::int64_t, OpenFile> files_;  // by handle
+};
+
+}  // namespace iotune::analyzer
