@@ -1,0 +1,95 @@
+"""MPI-IO that is not called by one C thread: Fortran's three bindings, and several threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from harness import Place, main, not_verified  # noqa: E402
+from mpis import NAMES, compiled, find_mpi, use  # noqa: E402
+
+BINDINGS = {1: "mpif.h", 2: "use mpi", 3: "use mpi_f08"}
+THREADS, WRITES, BYTES = 4, 50, 64
+
+
+def merged(place: Place) -> list[dict[str, Any]]:
+    assert place.leftovers() == [], place.leftovers()
+    calls = place.calls()
+    assert {call["rank"] for call in calls} == {0, 1}
+    return calls
+
+
+def fortran(place: Place, name: str) -> None:
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    if not mpi.fortran():
+        not_verified(f"{name} has no Fortran compiler here")
+        return
+    use(place, mpi)
+    # Debian's mpifort.openmpi would take the libmpi.so that the machine's alternatives name.
+    show = subprocess.run([mpi.compiler, "-show"], capture_output=True, text=True, check=True)
+    folders = [word for word in show.stdout.split() if word.startswith("-L")]
+    for binding, said in BINDINGS.items():
+        flags = ["-cpp", f"-DBINDING={binding}", "-fallow-argument-mismatch", *folders]
+        program = compiled(place, mpi, "mpi_fortran.f90", *flags, compiler=mpi.fortran())
+        place.clear()
+        place.right(place.mpi(2, program, "a.bin", IOTUNE_DB="none"), said)
+        contents = (place.scratch / "a.bin").read_bytes()
+        assert contents == b"".join(bytes([rank + 1, 0, 0, 0]) * 10
+                                    for _ in range(10) for rank in (0, 1))  # fmt: skip
+        calls = merged(place)
+        for rank in (0, 1):
+            mine = [call for call in calls if call["rank"] == rank]
+            # Once each, however many of MPI's own layers the call goes through.
+            for once in ("MPI_Init", "MPI_File_open", "MPI_File_set_view", "iotune_view",
+                         "MPI_File_write_all", "MPI_File_close", "MPI_Finalize"):  # fmt: skip
+                assert len([c for c in mine if c["name"] == once]) == 1, (said, once)
+            (write,) = [c for c in mine if c["name"] == "MPI_File_write_all"]
+            assert write["arguments"]["count"] == 100 and write["arguments"]["extras"] == [4]
+            expected = [[80 * i + 40 * rank, 40] for i in range(10)]
+            assert write["extents"] == {"pieces": expected, "unknown": ""}, (said, write)
+
+
+def threads(place: Place, name: str) -> None:
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "mpi_threads.c", "-pthread")
+    bare = place.mpi(2, program, "b", preload=False)
+    if bare.status != 0 or bare.out != b"multiple\n":
+        not_verified(f"threads under {name}: {bare.out!r}, status {bare.status}")
+        return
+    done = place.right(place.mpi(2, program, "t", IOTUNE_DB="none"))
+    assert done.out == bare.out
+    calls = merged(place)
+    for rank in (0, 1):
+        by_file: dict[int, list[dict[str, Any]]] = {}
+        for call in calls:
+            if call["rank"] == rank and call["name"] == "MPI_File_write_at":
+                by_file.setdefault(call["thread"], []).append(call)
+        assert len(by_file) == THREADS and all(len(w) == WRITES for w in by_file.values())
+        firsts = sorted(writes[0]["extents"]["pieces"][0][0] for writes in by_file.values())
+        assert firsts == list(range(THREADS)), firsts
+        for writes in by_file.values():
+            start = writes[0]["extents"]["pieces"][0][0]
+            # A tile holds a block's halves with a hole between them: 1.5 blocks.
+            for i, write in enumerate(writes):
+                at = start + i * BYTES * 3 // 2
+                pieces = [[at, BYTES // 2], [at + BYTES, BYTES // 2]]
+                assert write["extents"]["pieces"] == pieces, (write["extents"], pieces)
+        for thread in range(THREADS):
+            with_us = (place.scratch / f"t.{rank}.{thread}").read_bytes()
+            assert with_us.count(b"abcd"[thread]) == WRITES * BYTES
+
+
+if __name__ == "__main__":
+    cases = {f"fortran-{name}": partial(fortran, name=name) for name in NAMES}
+    cases |= {f"threads-{name}": partial(threads, name=name) for name in NAMES}
+    main(cases)
