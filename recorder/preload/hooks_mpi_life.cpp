@@ -3,6 +3,7 @@
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/hooks_mpi.h"
 #include "recorder/preload/mpi_api.h"
+#include "recorder/preload/path_call.h"
 #include "recorder/preload/presence.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
@@ -99,6 +100,7 @@ void after_MPI_Session_init(Provider& provider, HookState&, int result, Word, Wo
 
 void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   const OwnCode own;
+  pass_over_the_end_of_mpi();
   if (buffer_exists()) {
     // Recorded now, without a duration and as a success: the trace is gathered before the call.
     RecordWriter record(CallNumber::kMPI_Finalize, ticks_now());

@@ -11,6 +11,13 @@
 namespace iotune::recorder {
 namespace {
 
+constinit bool g_mpi_ends = false;
+
+// Called by MPI itself, with nothing of HDF5 (which may close its files there) in between.
+bool is_the_end_of_mpi(std::uint8_t layers) noexcept {
+  return g_mpi_ends && layers == 1u << static_cast<unsigned>(Layer::kMpiIo);
+}
+
 template <std::size_t N>
 void begin_with_directory(int directory, ShortText<N>& to) noexcept {
   to.clear();
@@ -55,6 +62,10 @@ bool CallPath::resolve(int directory, const char* path) noexcept {
   }
   return path_is_traced(resolved_);
 }
+void pass_over_the_end_of_mpi() noexcept {
+  g_mpi_ends = true;
+}
+
 PathCall::PathCall(int directory, const char* path, int second_directory,
                    const char* second) noexcept
     : two_(second != nullptr) {
@@ -64,7 +75,7 @@ PathCall::PathCall(int directory, const char* path, int second_directory,
     const OwnCode own;
     traced_ = first_.resolve(directory, path);
     if (two_) traced_ = second_.resolve(second_directory, second) || traced_;
-    traced_ = traced_ && !in_vfork_child();
+    traced_ = traced_ && !is_the_end_of_mpi(scope_.outer_layers()) && !in_vfork_child();
   }
   scope_.start();
 }

@@ -31,6 +31,9 @@ class CallPath {
   }
 };
 
+// MPI's own end has begun: the files that it removes of its own are not the program's.
+void pass_over_the_end_of_mpi() noexcept;
+
 // One such call. Such calls alone leave no trace behind: they wait in memory until a file is
 // opened, or until they are many.
 class PathCall {
