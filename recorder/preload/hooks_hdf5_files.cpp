@@ -33,7 +33,7 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.text(path.c_str());
     record.commit();
   }
-  g_advice.after_hdf5_open(provider, path.c_str(), file, hook.open);
+  g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct Provider {
   const void* link_map = nullptr;
   void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers
   char name[256] = {};     // its path, cut
+  // An HDF5 whose asynchronous calls really are: its objects are left alone (hooks_hdf5_objects).
+  std::atomic<bool> asynchronous{false};
   // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
   std::atomic<const void*> hdf5_api{nullptr};
   std::atomic<const void*> mpi_api{nullptr};

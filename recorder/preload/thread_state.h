@@ -51,12 +51,14 @@ class CallScope {
   ~CallScope() {
     if (!active_) return;
     t_thread.layers = outer_;
-    errno = errno_;
+    if (errno_ >= 0) errno = errno_;
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
   bool active() const noexcept { return active_; }
+  // The call runs the program's own code: what is called in there is not inside of this call.
+  void step_aside() noexcept { t_thread.layers = outer_; }
   void start() noexcept { start_ = ticks_now(); }
   void stop() noexcept {
     end_ = ticks_now();
@@ -72,7 +74,7 @@ class CallScope {
  private:
   std::uint8_t bit_, outer_;
   bool active_;
-  int errno_ = 0;
+  int errno_ = -1;  // below 0: the call went straight through
   std::uint64_t start_ = 0, end_ = 0;
 };
 
