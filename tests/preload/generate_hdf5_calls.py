@@ -30,8 +30,9 @@ def exported(libraries: list[str]) -> set[str]:
 
 def split_arguments(text: str) -> list[str]:
     """The arguments of a call whose text begins behind its parenthesis, and what follows them."""
-    parts, depth, at = [""], 0, 0
-    for at, letter in enumerate(text):
+    parts, depth, end = [""], 0, 0
+    for letter in text:
+        end += 1
         if letter in "([{":
             depth += 1
         elif letter in ")]}":
@@ -43,7 +44,7 @@ def split_arguments(text: str) -> list[str]:
         else:
             parts[-1] += letter
     words = [part.strip() for part in parts if part.strip()]
-    return [*(HERE if words[:1] == ["HERE"] else words[:1]), *words[1:], text[at + 1 :]]
+    return [*(HERE if words[:1] == ["HERE"] else words[:1]), *words[1:], text[end:]]
 
 
 def print_argument(call: Call, at: int, argument: Argument) -> str:
