@@ -15,10 +15,22 @@ enum SelectionKind : std::int64_t {
   kAsInFile = 6,
   kOneBlock = 7
 };
+// Each question to HDF5 costs some 120 ns, so that numbers of points are computed where they can
+// be.
+enum class Points : std::uint8_t { kRecorded, kKnown };
+
+std::uint64_t product(const std::uint64_t* values, std::size_t n) noexcept {
+  std::uint64_t result = 1;
+  for (std::size_t d = 0; d < n; ++d) result *= values[d];
+  return result;
+}
+
 // H5S_sel_type of hdf5.h
 constexpr int kSelNone = 0, kSelPoints = 1, kSelHyperslabs = 2, kSelAll = 3;
 
-void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n) noexcept {
+void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
+                   Points points) noexcept {
+  if (points == Points::kRecorded) record.number(api.H5Sget_select_npoints(space));
   std::uint64_t first[kMaxDimensions] = {}, last[kMaxDimensions] = {};
   api.H5Sget_select_bounds(space, first, last);
   record.number(std::int64_t{kTooLarge});
@@ -69,13 +81,16 @@ void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_
 }
 
 void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
-                      std::size_t most_words) noexcept {
+                      Points points, std::size_t most_words) noexcept {
   if (api.H5Sis_regular_hyperslab(space) > 0) {
     std::uint64_t parts[4][kMaxDimensions] = {};
     api.H5Sget_regular_hyperslab(space, parts[0], parts[1], parts[2], parts[3]);
     std::uint64_t offset[kMaxDimensions];
     offset_from_bounds(api, space, n, parts[0], offset);
     for (std::size_t d = 0; d < n; ++d) parts[0][d] += offset[d];
+    if (points == Points::kRecorded) {
+      record.number(static_cast<std::int64_t>(product(parts[2], n) * product(parts[3], n)));
+    }
     record.number(std::int64_t{kRegular});
     record.number(static_cast<std::int64_t>(n));
     for (const auto& part : parts) record.values(part, n);
@@ -84,9 +99,10 @@ void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::
   const std::int64_t blocks = api.H5Sget_select_hyper_nblocks(space);
   if (blocks < 0 ||
       blocks * 2 * static_cast<std::int64_t>(n) > static_cast<std::int64_t>(most_words)) {
-    append_bounds(api, record, space, n);
+    append_bounds(api, record, space, n, points);
     return;
   }
+  if (points == Points::kRecorded) record.number(api.H5Sget_select_npoints(space));
   record.number(std::int64_t{kBlocks});
   record.number(static_cast<std::int64_t>(n));
   record.number(blocks);
@@ -97,48 +113,51 @@ void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::
 }
 
 void append_points(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
-                   std::size_t most_words) noexcept {
-  const std::int64_t points = api.H5Sget_select_elem_npoints(space);
-  if (points < 0 || points * static_cast<std::int64_t>(n) > static_cast<std::int64_t>(most_words)) {
-    append_bounds(api, record, space, n);
+                   Points points, std::size_t most_words) noexcept {
+  const std::int64_t count = api.H5Sget_select_elem_npoints(space);
+  if (count < 0 || count * static_cast<std::int64_t>(n) > static_cast<std::int64_t>(most_words)) {
+    append_bounds(api, record, space, n, points);
     return;
   }
+  if (points == Points::kRecorded) record.number(count);
   record.number(std::int64_t{kPoints});
   record.number(static_cast<std::int64_t>(n));
-  record.number(points);
-  append_list(api, record, space, n, points, n,
-              [&](std::uint64_t at, std::uint64_t count, std::uint64_t* to) {
-                api.H5Sget_select_elem_pointlist(space, at, count, to);
+  record.number(count);
+  append_list(api, record, space, n, count, n,
+              [&](std::uint64_t at, std::uint64_t some, std::uint64_t* to) {
+                api.H5Sget_select_elem_pointlist(space, at, some, to);
               });
 }
 
-// The selection of a dataspace of `n` dimensions.
-void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n, int type,
+// The selection of a dataspace, `type` its H5S_sel_type.
+void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, int type, Points points,
                      std::size_t most_words) noexcept {
-  if (type == kSelAll) {
-    std::uint64_t dims[kMaxDimensions] = {};
-    api.H5Sget_simple_extent_dims(space, dims, nullptr);
-    record.numbers({kAll, static_cast<std::int64_t>(n)});
-    record.values(dims, n);
-  } else if (type == kSelHyperslabs && n > 0) {
-    append_hyperslab(api, record, space, n, most_words);
-  } else if (type == kSelPoints && n > 0) {
-    append_points(api, record, space, n, most_words);
-  } else {
-    record.numbers({type == kSelNone ? kNothing : kUnknown, static_cast<std::int64_t>(n)});
-  }
-}
-
-void append_file_space(const Hdf5Api& api, RecordWriter& record, Hid space, bool all,
-                       std::size_t most_words) noexcept {
-  const int n = api.H5Sget_simple_extent_ndims(space);
+  std::uint64_t dims[kMaxDimensions] = {};
+  const int n = type == kSelAll ? api.H5Sget_simple_extent_dims(space, dims, nullptr)
+                                : api.H5Sget_simple_extent_ndims(space);
   if (n < 0 || n > kMaxDimensions) {
-    record.numbers({-1, kUnknown, 0});
+    if (points == Points::kRecorded) record.number(std::int64_t{-1});
+    record.numbers({kUnknown, 0});
     return;
   }
-  record.number(api.H5Sget_select_npoints(space));
-  const int type = all ? kSelAll : api.H5Sget_select_type(space);
-  append_selected(api, record, space, static_cast<std::size_t>(n), type, most_words);
+  const auto dimensions = static_cast<std::size_t>(n);
+  if (type == kSelHyperslabs && n > 0) {
+    append_hyperslab(api, record, space, dimensions, points, most_words);
+    return;
+  }
+  if (type == kSelPoints && n > 0) {
+    append_points(api, record, space, dimensions, points, most_words);
+    return;
+  }
+  // A null dataspace has no dimensions either, and no point.
+  const bool has_dims = type == kSelAll && n > 0;
+  if (points == Points::kRecorded) {
+    record.number(has_dims ? static_cast<std::int64_t>(product(dims, dimensions))
+                           : api.H5Sget_select_npoints(space));
+  }
+  const SelectionKind kind = type == kSelAll ? kAll : type == kSelNone ? kNothing : kUnknown;
+  record.numbers({kind, n});
+  if (has_dims) record.values(dims, dimensions);
 }
 
 // H5S_ALL, H5S_BLOCK and H5S_PLIST are no dataspaces: asking of them is an error.
@@ -154,13 +173,11 @@ void append_memory_space(const Hdf5Api& api, RecordWriter& record, Hid space,
     record.numbers({kOneBlock, 0});
     return;
   }
-  const int n = space == kSpaceOfList ? -1 : api.H5Sget_simple_extent_ndims(space);
-  if (n < 0 || n > kMaxDimensions) {
+  if (space == kSpaceOfList) {
     record.numbers({kUnknown, 0});
     return;
   }
-  append_selected(api, record, space, static_cast<std::size_t>(n), api.H5Sget_select_type(space),
-                  most_words);
+  append_selected(api, record, space, api.H5Sget_select_type(space), Points::kKnown, most_words);
 }
 
 }  // namespace
@@ -174,11 +191,12 @@ void append_selections(const Hdf5Api& api, RecordWriter& record, Hid dataset, Hi
   // A point of the file is one in memory, but unions need not be of as many blocks there.
   const std::size_t most_in_file = most_words / 3 * 2;
   if (file_space > kSpaceOfList) {
-    append_file_space(api, record, file_space, false, most_in_file);
+    append_selected(api, record, file_space, api.H5Sget_select_type(file_space), Points::kRecorded,
+                    most_in_file);
   } else if (const Hid space =
                  file_space == kSpaceAll && dataset >= 0 ? api.H5Dget_space(dataset) : -1;
              space >= 0) {
-    append_file_space(api, record, space, true, most_in_file);
+    append_selected(api, record, space, kSelAll, Points::kRecorded, most_in_file);
     api.H5Sclose(space);
   } else {
     record.numbers({-1, kUnknown, 0});
