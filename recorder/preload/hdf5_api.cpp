@@ -80,6 +80,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);
   IOTUNE_OPTIONAL(H5ESget_count);
+  IOTUNE_OPTIONAL(H5VLget_value);
   IOTUNE_OPTIONAL(H5Pget_mpio_actual_io_mode);
   IOTUNE_OPTIONAL(H5Pget_mpio_no_collective_cause);
   IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);

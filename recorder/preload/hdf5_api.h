@@ -76,7 +76,8 @@ struct Hdf5Api {
   int (*H5Eauto_is_v2)(Hid, unsigned*);
   int (*H5Eget_auto1)(void**, void**);
   int (*H5Eset_auto1)(void*, void*);
-  int (*H5ESget_count)(Hid, std::size_t*);  // from 1.14 on
+  int (*H5ESget_count)(Hid, std::size_t*);
+  int (*H5VLget_value)(Hid, int*);
   // Only in parallel builds: nullptr in others.
   int (*H5Pget_mpio_actual_io_mode)(Hid, int*);
   int (*H5Pget_mpio_no_collective_cause)(Hid, unsigned*, unsigned*);

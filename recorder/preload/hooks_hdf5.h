@@ -40,6 +40,7 @@ void after_H5Dclose(Provider&, int result, Hid dataset) noexcept;
 // --- any objects (hooks_hdf5_objects.cpp)
 // Whether what an asynchronous call was about must not be asked now.
 bool is_pending(Provider&, Hid events) noexcept;
+void after_H5Pset_vol(Provider&, int result, Hid fapl, Hid connector, void* info) noexcept;
 void after_H5Oopen(Provider&, Hid object, Hid loc, const char* name, Hid lapl) noexcept;
 void after_H5Oopen_by_addr(Provider&, Hid object, Hid loc, std::uint64_t address) noexcept;
 void after_H5Oopen_by_idx(Provider&, Hid object, Hid loc, const char* group, int index, int order,

@@ -20,6 +20,8 @@ struct Provider {
   char name[256] = {};     // its path, cut
   // An HDF5 whose asynchronous calls really are: its objects are left alone (hooks_hdf5_objects).
   std::atomic<bool> asynchronous{false};
+  // The program gave a property list a connector itself.
+  std::atomic<bool> connector_set{false};
   // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
   std::atomic<const void*> hdf5_api{nullptr};
   std::atomic<const void*> mpi_api{nullptr};

@@ -70,6 +70,49 @@ def asynchronous(place: Place) -> None:
         assert place.leftovers() == []
 
 
+def connector(place: Place) -> None:
+    """Under a connector that is not HDF5's own a file is tuned, but not asked what it has."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    for program in programs(place):
+        place.clear()
+        done = place.right(
+            place.run(program, "async", "a.h5", IOTUNE_DB="none", IOTUNE_CONFIG=config,
+                      HDF5_VOL_CONNECTOR="pass_through under_vol=0;under_info={}")
+        )  # fmt: skip
+        assert done.out.split() == [b"65536", b"4096"], (done.out, done.err)
+        (setting,) = [c for c in place.calls() if c["name"] == "iotune_setting"]
+        assert setting["numbers"][0] == 3, setting
+        (write,) = [c for c in place.calls() if c["name"] == "H5Dwrite_async"]
+        assert write["transfers"][0]["file"]["kind"] == -1, write
+
+
+def pending(place: Place) -> None:
+    """Objects that are not there yet are never asked about, and their calls are recorded."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    for mode in ("record", "tune"):
+        place.clear()
+        done = place.right(
+            place.run(place.bin / "pending_calls", "p.h5", IOTUNE_MODE=mode, IOTUNE_DB="none",
+                      IOTUNE_CONFIG=config)
+        )  # fmt: skip
+        assert done.err == b"", done.err
+        made = [c for c in place.calls() if c["layer"] == "hdf5"]
+        assert [c["name"].removesuffix("_async") for c in made] == 2 * [
+            "H5Fcreate", "H5Dcreate", "H5Dset_extent", "H5Dwrite", "H5Dwrite_multi", "H5Dclose",
+            "H5Fclose",
+        ], made  # fmt: skip
+        for call in made:
+            assert call["arguments"]["events"] == 5, call
+            assert all(one["object"] == 0 for one in call["transfers"]), call
+        files = [c for c in place.calls() if c["name"] == "iotune_file"]
+        assert all(c["texts"][0].endswith("/p.h5") for c in files) and len(files) == 2, files
+        assert not [c for c in place.calls() if c["name"] == "iotune_dataset"]
+
+
 if __name__ == "__main__":
-    cases: dict[str, Callable[[Place], None]] = {"multi": multi, "async": asynchronous}
+    cases: dict[str, Callable[[Place], None]] = {
+        "multi": multi, "async": asynchronous, "connector": connector, "pending": pending
+    }  # fmt: skip
     main(cases)
