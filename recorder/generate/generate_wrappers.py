@@ -161,7 +161,7 @@ def wrapper(call: Call, exported: str) -> str:
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
         f'  if (real == nullptr) return say_missing("{exported}"), -1;',
         f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]});",
-        f"  if (!scope.active() || found.provider == nullptr) return real({names});",
+        f"  if (goes_straight_through(scope, found)) return real({names});",
     ]
     if uses_provider(call):
         lines.append("  Provider& provider = *found.provider;")

@@ -29,7 +29,7 @@ PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
   function_ = found.function;
   if (function_ == nullptr) {
     say_missing(name);
-  } else if (scope_.active()) {
+  } else if (!goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();
     scope_.start();

@@ -30,6 +30,7 @@ struct Provider {
 struct RealFunction {
   void* function = nullptr;
   Provider* provider = nullptr;
+  bool internal = false;  // the caller is the provider, or part of a library that has both
 };
 
 // The cache of one symbol: which real function each calling library gets. All zero at start,

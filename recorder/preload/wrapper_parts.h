@@ -25,6 +25,10 @@ struct HookState {
 // The program called a function that no loaded library but ours defines.
 [[gnu::cold]] void say_missing(const char* name) noexcept;
 
+inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
+  return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);
+}
+
 inline std::int64_t space_dimensions(Provider& provider, Hid space) noexcept {
   const Hdf5Api* const api = hdf5_api(provider);
   if (api == nullptr) return -1;
