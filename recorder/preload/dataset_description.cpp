@@ -74,10 +74,14 @@ std::int64_t object_of(Provider& provider, Hid dataset) noexcept {
 }
 
 const ChunkShape& chunk_shape(const Hdf5Api& api, Hid dataset, std::int64_t object) noexcept {
-  static __thread ChunkShape shape __attribute__((tls_model("initial-exec")));
-  static __thread std::int64_t shape_of __attribute__((tls_model("initial-exec")));
-  if (object != 0 && shape_of == object) return shape;
-  shape_of = object;
+  struct Known {
+    std::int64_t object;
+    ChunkShape shape;
+  };
+  static __thread Known known __attribute__((tls_model("initial-exec")));
+  ChunkShape& shape = known.shape;
+  if (object != 0 && known.object == object) return shape;
+  known.object = object;
   shape.dimensions = -1;
   shape.element_bytes = 0;
   const QuietProbes quiet(api);
