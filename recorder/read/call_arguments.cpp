@@ -118,9 +118,12 @@ bool take_selection(std::span<const std::int64_t>& words, Selection& selection) 
 
 std::vector<TransferExtras> transfer_extras(const CallArguments& arguments) {
   const ArgumentValue* const datasets = arguments.find("dataset");
-  const std::size_t count = datasets == nullptr ? 0 : datasets->numbers.size();
+  return transfer_extras(arguments.extras, datasets == nullptr ? 0 : datasets->numbers.size());
+}
+
+std::vector<TransferExtras> transfer_extras(std::span<const std::int64_t> words,
+                                            std::size_t count) {
   constexpr std::size_t kHead = 4;
-  std::span<const std::int64_t> words = arguments.extras;
   std::vector<TransferExtras> found;
   for (std::size_t i = 0; i < count; ++i) {
     if (words.size() < kHead) return {};

@@ -76,5 +76,7 @@ struct TransferExtras {
 
 // One for each dataset of the call; none where the extras are too few or contradict themselves.
 std::vector<TransferExtras> transfer_extras(const CallArguments& arguments);
+std::vector<TransferExtras> transfer_extras(std::span<const std::int64_t> extras,
+                                            std::size_t datasets);
 
 }  // namespace iotune::recorder
