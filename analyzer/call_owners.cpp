@@ -91,21 +91,33 @@ std::int32_t OwnerFollower::file_of_hdf5(std::size_t position, const Call& call)
   if (!of_file) return kNone;
   const std::optional<CallArguments> arguments = arguments_of(call);
   if (!arguments) return kNone;
-  if (name == "H5Fcreate" || name == "H5Fopen") {
+  if (name == "H5Fcreate" || name == "H5Fopen" || name == "H5Fcreate_async" ||
+      name == "H5Fopen_async") {
     last_open_[call.thread] = position;
     return kNone;
   }
-  if (arguments->values.empty() || arguments->values[0].numbers.size() != 1) return kNone;
-  const std::int64_t object = arguments->values[0].numbers[0];
   if (call.signature()->transfer) {
-    const auto extras = recorder::transfer_extras(arguments->extras);
-    const auto dataset = extras ? datasets_.find(extras->object) : datasets_.end();
-    if (dataset != datasets_.end()) {
-      dataset_ = &dataset->second;
-      object_of_[object] = extras->object;
-      return hdf5_[object] = index_of(dataset->second.file);
+    // All datasets of one call are of one file.
+    const ArgumentValue* const datasets = arguments->find("dataset");
+    std::int32_t file = kNone;
+    const std::vector<recorder::TransferExtras> all = recorder::transfer_extras(*arguments);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto dataset = datasets_.find(all[i].object);
+      if (dataset == datasets_.end()) continue;
+      const std::int64_t id = datasets->numbers[i];
+      if (file == kNone) dataset_ = &dataset->second;
+      file = hdf5_[id] = index_of(dataset->second.file);
+      object_of_[id] = all[i].object;
     }
+    if (file != kNone) return file;
   }
+  // After what asynchronous forms have before.
+  const std::size_t first = name.ends_with("_async") ? 3 : 0;
+  if (arguments->values.size() <= first ||
+      arguments->values[first].signature->form != recorder::ArgumentForm::kNumber) {
+    return kNone;
+  }
+  const std::int64_t object = arguments->values[first].numbers[0];
   const auto owner = hdf5_.find(object);
   if (owner == hdf5_.end()) return kNone;
   const std::int32_t file = owner->second;
@@ -115,7 +127,7 @@ std::int32_t OwnerFollower::file_of_hdf5(std::size_t position, const Call& call)
     }
   }
   const std::int64_t result = arguments->result.value_or(-1);
-  if (name.ends_with("close")) {
+  if (name.ends_with("close") || name.ends_with("close_async")) {
     if (result >= 0) {
       hdf5_.erase(owner);
       object_of_.erase(object);

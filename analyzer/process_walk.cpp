@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/call_owners.h"
 #include "recorder/read/call_arguments.h"
@@ -105,18 +106,41 @@ class Walk {
 
   // Counts the call's time for the file if it is an outermost one.
   void spend(FileRecord& file, const Call& call) {
-    if (call.layers() != 0) return;
+    // What runs the program's own code has that code's calls inside of its time.
+    const bool calls_back = call.name().find("iterate") != std::string::npos ||
+                            call.name().find("visit") != std::string::npos;
+    if (call.layers() != 0 || calls_back) return;
     const std::uint64_t start = process_.wall_ns() + call.start_ns;
     file.first_open_ns = std::min(file.first_open_ns, start);
     file.last_end_ns = std::max(file.last_end_ns, start + call.duration_ns);
     file.nanoseconds_by_rank[rank_] += call.duration_ns;
   }
 
+  // A call on several datasets is one transfer: its time is divided by the bytes of each.
   void hdf5_transfer(FileRecord& file, const Call& call, const CallArguments& arguments,
                      bool write) {
-    const std::optional<TransferExtras> extras = recorder::transfer_extras(arguments.extras);
-    if (!extras || arguments.result.value_or(-1) < 0) return;
-    const auto found = owners_.datasets.find(extras->object);
+    if (arguments.result.value_or(-1) < 0) return;
+    const std::vector<TransferExtras> all = recorder::transfer_extras(arguments);
+    const auto weight = [](const TransferExtras& extras) {
+      return static_cast<double>(std::max<std::int64_t>(extras.points, 0)) *
+             static_cast<double>(extras.type_bytes);
+    };
+    double sum = 0;
+    for (const TransferExtras& extras : all) sum += weight(extras);
+    for (const TransferExtras& extras : all) {
+      const double part =
+          all.size() > 1 && sum > 0 ? weight(extras) / sum : 1.0 / static_cast<double>(all.size());
+      const auto nanoseconds =
+          all.size() == 1
+              ? call.duration_ns
+              : static_cast<std::uint64_t>(part * static_cast<double>(call.duration_ns));
+      dataset_transfer(file, call, extras, write, nanoseconds);
+    }
+  }
+
+  void dataset_transfer(FileRecord& file, const Call& call, const TransferExtras& extras,
+                        bool write, std::uint64_t nanoseconds) {
+    const auto found = owners_.datasets.find(extras.object);
     if (found == owners_.datasets.end()) return;
     const DatasetDefinition& definition = found->second;
     file.layers[layer_index(Layer::kHdf5)].opened = true;
@@ -132,13 +156,13 @@ class Walk {
       dataset.dims[d] = std::max(dataset.dims[d], definition.dims[d]);
     }
     ++dataset.calls;
-    dataset.independent = dataset.independent || extras->mode == 0;
-    dataset.collective = dataset.collective || extras->mode == 1;
+    dataset.independent = dataset.independent || extras.mode == 0;
+    dataset.collective = dataset.collective || extras.mode == 1;
     DatasetRecord::Share& share =
         dataset.by_rank.try_emplace(rank_, dataset.dims.size()).first->second;
-    share.nanoseconds += call.duration_ns;
+    share.nanoseconds += nanoseconds;
     const std::uint64_t before = share.region.points_moved();
-    add_selection(*extras, definition, dataset.dims, share.region);
+    add_selection(extras, definition, dataset.dims, share.region);
     const std::uint64_t bytes = (share.region.points_moved() - before) * definition.element_bytes;
     auto& use = file.layers[layer_index(Layer::kHdf5)];
     (write ? use.written : use.read) += bytes;
@@ -146,21 +170,22 @@ class Walk {
 
   static void add_selection(const TransferExtras& extras, const DatasetDefinition& definition,
                             std::vector<std::uint64_t>& dims, Region& region) {
-    using Selection = TransferExtras::Selection;
+    using Kind = recorder::Selection::Kind;
+    const recorder::Selection& selection = extras.file;
     const auto points = static_cast<std::uint64_t>(std::max<std::int64_t>(0, extras.points));
-    if (extras.selection == Selection::kNone || points == 0) return;
-    const bool scalar = extras.dimensions == 0 && definition.dims.size() == 1;
-    if (extras.selection == Selection::kAll && scalar) {
+    if (selection.kind == Kind::kNone || points == 0) return;
+    const bool scalar = selection.dimensions == 0 && definition.dims.size() == 1;
+    if (selection.kind == Kind::kAll && scalar) {
       region.add({IndexSet::interval(0, points)});
       return;
     }
-    if (extras.selection == Selection::kUnknown || extras.dimensions != region.dimensions()) {
+    if (selection.kind == Kind::kUnknown || selection.dimensions != region.dimensions()) {
       region.add_unknown({}, {}, points);
       return;
     }
-    const std::size_t n = extras.dimensions;
+    const std::size_t n = selection.dimensions;
     const auto corner = [&](std::size_t row, std::size_t d) {
-      return static_cast<std::uint64_t>(extras.row(row)[d]);
+      return static_cast<std::uint64_t>(selection.row(row)[d]);
     };
     const auto box = [&](std::size_t first, std::size_t last) {
       Product product;
@@ -170,8 +195,8 @@ class Walk {
       }
       return product;
     };
-    switch (extras.selection) {
-      case Selection::kAll: {
+    switch (selection.kind) {
+      case Kind::kAll: {
         Product product;
         for (std::size_t d = 0; d < n; ++d) {
           product.push_back(IndexSet::interval(0, corner(0, d)));
@@ -181,7 +206,7 @@ class Walk {
         region.add(std::move(product));
         break;
       }
-      case Selection::kRegular: {
+      case Kind::kRegular: {
         Product product;
         for (std::size_t d = 0; d < n; ++d) {
           std::optional<IndexSet> set =
@@ -196,11 +221,11 @@ class Walk {
         region.add(std::move(product));
         break;
       }
-      case Selection::kBlocks:
-        for (std::size_t i = 0; i < extras.entries; ++i) region.add(box(2 * i, 2 * i + 1));
+      case Kind::kBlocks:
+        for (std::size_t i = 0; i < selection.entries; ++i) region.add(box(2 * i, 2 * i + 1));
         break;
-      case Selection::kPoints:
-        for (std::size_t i = 0; i < extras.entries; ++i) region.add(box(i, i));
+      case Kind::kPoints:
+        for (std::size_t i = 0; i < selection.entries; ++i) region.add(box(i, i));
         break;
       default: {
         std::vector<std::uint64_t> first, last;

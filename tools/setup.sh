@@ -186,8 +186,36 @@ companion_mpi() { # directory, name==version
   printf '%s\n' "$PWD $2" >"$place/installed"
 }
 
+# A newer HDF5: headers out of a Rust package that carries HDF5's source, the library of the same
+# version out of a wheel. Programs of the tests are linked against the two; nothing is installed.
+companion_hdf5() { # directory version crate-version wheel
+  local home=$1/hdf5-$2 scratch=$1/scratch/hdf5-$2
+  [ ! -s "$home/include/hdf5.h" ] || [ ! -d "$home/lib" ] || return 0
+  mkdir -p "$scratch/package/src" "$scratch/include" "$scratch/lib"
+  [ -x .venv/bin/python ] || venv
+  .venv/bin/python -m pip download --quiet --no-deps --only-binary :all: -d "$scratch" "$4" >"$LOG" 2>&1 || return 1
+  .venv/bin/python -m zipfile -e "$scratch"/*.whl "$scratch/wheel" >>"$LOG" 2>&1 || return 1
+  cp "$scratch"/wheel/*.libs/*.so* "$scratch/lib" || return 1
+  command -v cargo >/dev/null || return 1
+  printf '[package]\nname = "headers"\nversion = "0.0.0"\n[dependencies]\nhdf5-metno-src = "=%s"\n' "$3" \
+    >"$scratch/package/Cargo.toml"
+  : >"$scratch/package/src/lib.rs"
+  (cd "$scratch/package" && CARGO_HOME=$PWD/home cargo fetch) >>"$LOG" 2>&1 9>&- || return 1
+  local source
+  source=$(find "$scratch/package/home/registry/src" -type d -path '*/ext/hdf5/src' -print -quit)
+  [ -n "$source" ] || return 1
+  find "$source" -name 'H5*.h' -o -name 'hdf5.h' | while read -r file; do
+    cp "$file" "$scratch/include" || return 1
+  done
+  # The test has its own: this one would be of a configuration that was never run.
+  rm -f "$scratch/include/H5pubconf.h"
+  rm -rf "$home"
+  mkdir -p "$home"
+  mv "$scratch/include" "$scratch/lib" "$home"
+}
+
 companions() {
-  local directory=build/companions mpi
+  local directory=build/companions mpi newer
   companion_packages
   mkdir -p "$directory"
   for mpi in "${COMPANION_MPIS[@]}"; do
@@ -200,6 +228,12 @@ companions() {
     companion_source "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
     rm -rf "$directory/scratch"
   fi
+  # Version, version of the Rust package, wheel.
+  for newer in "1.14 0.9.5 tables==3.11.1" "2.0 0.10.1 h5py==3.16.0" "2.2 0.10.4 netCDF4==1.7.5.1.post1"; do
+    # shellcheck disable=SC2086
+    companion_hdf5 "$directory" $newer || say "going on without HDF5 ${newer%% *} (output: $LOG)"
+    rm -rf "$directory/scratch"
+  done
 }
 
 mkdir -p build

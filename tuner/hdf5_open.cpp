@@ -247,11 +247,13 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   if (open->notes) {
     note_decision(path, open->decision);
     if (file < 0 || open->failed) {
-      const char* const why =
-          file < 0 ? "the program's call failed" : "a rank could not build the property list";
+      const bool pending = file == recorder::kPendingFile && !open->failed;
+      const char* const why = open->failed ? "a rank could not build the property list"
+                              : pending    ? "the file is still being opened"
+                                           : "the program's call failed";
       for (int i = 0; i < open->decision.count; ++i) {
         note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
-                     Verdict::kRefused, why);
+                     pending ? Verdict::kUnverifiable : Verdict::kRefused, why);
       }
     } else {
       note_outcome(*api, path, file, opened, *open);

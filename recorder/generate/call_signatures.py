@@ -19,8 +19,17 @@ C_TYPES = {
     "hsize": ("std::uint64_t", "hsize_t"),
     "size": ("std::size_t", "size_t"),
     "ssize": ("ssize_t", "ssize_t"),
+    "htri": ("int", "htri_t"),
+    "hssize": ("std::int64_t", "hssize_t"),
+    "haddr": ("std::uint64_t", "haddr_t"),
+    "uint64": ("std::uint64_t", "uint64_t"),
     "double": ("double", "double"),
     "dims": ("const std::uint64_t*", "const hsize_t*"),
+    "hids": ("const std::int64_t*", "const hid_t*"),
+    "uints": ("const unsigned*", "const unsigned*"),
+    "sizep": ("std::size_t*", "size_t*"),
+    "uintp": ("unsigned*", "uint32_t*"),
+    "hboolp": ("bool*", "hbool_t*"),
     "cstr": ("const char*", "const char*"),
     "ptr": ("void*", "void*"),
     "comm": ("Word", "MPI_Comm"),
@@ -42,6 +51,9 @@ C_TYPES = {
 }
 
 
+ARRAYS = ("dims", "hids", "uints")
+
+
 @dataclass(frozen=True)
 class Argument:
     kind: str
@@ -60,6 +72,19 @@ class Call:
     extras: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     access: tuple[str, str] | None = None
+    sync: str = ""  # of an asynchronous form: whose hooks it has
+    since: str = ""  # HDF5 versions, "" for all
+    until: str = ""
+    needs: str = ""  # a macro of its configuration
+
+    @property
+    def hooked(self) -> list[Argument]:
+        """The arguments that hooks get: an asynchronous form's own are none of theirs."""
+        return self.arguments[3:-1] if self.is_async else self.arguments
+
+    @property
+    def is_async(self) -> bool:
+        return self.name.startswith("H5") and self.name.endswith("_async")
 
 
 class TableError(Exception):
@@ -91,7 +116,24 @@ def _parse_line(text: str) -> Call:
         elif word == "access":
             offset, length = inner.split(",")
             call.access = (offset, length)
-        elif word in ("before", "after", "transfer", "often", "quiet", "manual", "side"):
+        elif word == "as_in":
+            call.sync = inner
+        elif word == "since":
+            call.since = inner
+        elif word == "until":
+            call.until = inner
+        elif word == "needs":
+            call.needs = inner
+        elif word in (
+            "before",
+            "after",
+            "transfer",
+            "often",
+            "quiet",
+            "manual",
+            "side",
+            "calls_back",
+        ):
             call.flags.add(word)
         else:
             raise ValueError(f"unknown attribute '{word}'")
@@ -109,4 +151,13 @@ def read_table(path: Path) -> list[Call]:
             calls.append(_parse_line(text))
         except ValueError as error:
             raise TableError(f"{path}:{number}: {error}") from None
+    by_name = {call.name: call for call in calls}
+    for call in calls:
+        if not call.sync:
+            continue
+        if call.sync not in by_name:
+            raise TableError(f"{path}: {call.name} is as_in({call.sync}), which is not there")
+        twin = by_name[call.sync]
+        call.flags |= twin.flags
+        call.extras, call.texts = twin.extras, twin.texts
     return calls

@@ -5,11 +5,12 @@ Usage: generate_call_docs.py calls.table output.md
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import Argument, Call, TableError, read_table  # noqa: E402
+from call_signatures import ARRAYS, Argument, Call, TableError, read_table  # noqa: E402
 
 LAYERS = {
     "hdf5": "HDF5",
@@ -19,7 +20,9 @@ LAYERS = {
 }
 # Whether tests issue each call with random arguments and demand it back from the trace.
 COVERED = {
-    "hdf5": "Not each of them is issued with random arguments by a test yet.",
+    "hdf5": "tests/preload/test_hdf5_calls.py issues them with random arguments, with the HDF5 "
+    "that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only some "
+    "builds have (last column) where one of these is built so.",
     "mpi": "tests/mpi/test_mpi_calls.py issues each MPI_File call with random arguments, but for "
     "MPI_File_delete, MPI_File_set_view and MPI_File_set_info.",
     "stdio": "tests/preload/test_recording.py issues them with random arguments.",
@@ -34,10 +37,31 @@ of a thread, and for all with IOTUNE_TIMING=call. A dot marks what is found out 
 """
 
 
+ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "hdf5_calls.c.in"
+
+
+def not_covered(calls: list[Call]) -> list[str]:
+    """The calls of HDF5 that no test issues with random arguments."""
+    issued = set(re.findall(r"@\??(H5\w+)\(", ISSUED.read_text()))
+    return [call.name for call in calls if call.layer == "hdf5" and call.name not in issued]
+
+
+def where(call: Call) -> str:
+    """Which HDF5 has the call."""
+    words = []
+    if call.since:
+        words.append(f"from {call.since}")
+    if call.until:
+        words.append(f"up to {call.until}")
+    if call.needs:
+        words.append(call.needs.removeprefix("H5_HAVE_").removesuffix("_VFD").lower())
+    return ", ".join(words)
+
+
 def argument_text(argument: Argument) -> str | None:
-    if argument.kind in ("ptr", "file", "dimsout"):
+    if argument.kind in ("ptr", "file"):
         return None
-    return argument.name + ("[]" if argument.kind == "dims" else "")
+    return argument.name + ("[]" if argument.kind in ARRAYS else "")
 
 
 def row(call: Call) -> str:
@@ -50,7 +74,10 @@ def row(call: Call) -> str:
         times = "control"
     if "quiet" in call.flags:
         times = "seen, not recorded"
-    return f"| {names} | {', '.join(recorded)} | {times} |"
+    columns = [names, ", ".join(recorded), times]
+    if call.layer == "hdf5":
+        columns.append(where(call))
+    return f"| {' | '.join(columns)} |"
 
 
 def document(calls: list[Call]) -> str:
@@ -58,7 +85,12 @@ def document(calls: list[Call]) -> str:
     for layer, title in LAYERS.items():
         rows = [row(call) for call in calls if call.layer == layer]
         parts.append(f"## {title}\n{len(rows)} calls. {COVERED[layer]}\n")
-        parts.append("| call | recorded | times |\n| --- | --- | --- |")
+        titles = ["call", "recorded", "times"]
+        if layer == "hdf5":
+            titles.append("HDF5")
+            missing = ", ".join(not_covered(calls)) or "none"
+            parts.append(f"Not covered by such a test: {missing}.\n")
+        parts.append(f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}")
         parts.extend(rows)
         parts.append("")
     return "\n".join(parts)

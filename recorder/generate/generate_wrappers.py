@@ -1,10 +1,6 @@
 """Writes the wrappers of HDF5 and MPI calls from recorder/calls.table.
 
 Usage: generate_wrappers.py calls.table LAYER output.cpp
-       generate_wrappers.py calls.table check-LAYER output.cpp
-
-The second form writes a file that compiles only where the table agrees with the real headers
-of that layer: names, numbers and types of arguments, results.
 """
 
 from __future__ import annotations
@@ -13,13 +9,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import C_TYPES, Argument, Call, TableError, read_table  # noqa: E402
+from call_signatures import ARRAYS, C_TYPES, Argument, Call, TableError, read_table  # noqa: E402
 
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
-# What a wrapper returns when the function it stands for cannot be found.
-FAILURES = {"hid": "-1", "int": "-1", "ssize": "-1", "off": "-1"}
 # Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).
 COMMON_INTEGERS = ("amode", "whence", "thread_level")
+FILLED = ("sizep", "uintp", "hboolp")
 
 
 def parameter(argument: Argument) -> str:
@@ -31,33 +26,73 @@ def parameter_list(call: Call) -> str:
     return ", ".join(f"{C_TYPES[a.kind][0]} {parameter(a)}" for a in call.arguments)
 
 
-def record_argument(call: Call, argument: Argument) -> str | None:
+def length_owner(call: Call, argument: Argument) -> int:
+    """The argument that says how long an array is."""
+    if argument.length.startswith("@"):
+        return next(i for i, a in enumerate(call.arguments) if a.kind == "hid")
+    return next(i for i, a in enumerate(call.arguments) if a.name == argument.length)
+
+
+def recorded_number(call: Call, argument: Argument) -> str | None:
+    """The argument as one number; None where it is none or several."""
     name = parameter(argument)
-    if argument.kind == "ptr":
+    if argument.kind in ("ptr", "cstr", *ARRAYS):
         return None
     if argument.kind == "fhp":
-        return f"record.number(static_cast<std::int64_t>({name} == nullptr ? 0 : *{name}));"
+        return f"static_cast<std::int64_t>({name} == nullptr ? 0 : *{name})"
     if argument.kind == "sessionp":
-        return f"record.number(static_cast<std::int64_t>(handle_at(provider, {name})));"
+        return f"static_cast<std::int64_t>(handle_at(provider, {name}))"
     if argument.kind in ("fhclose", "sessionclose"):
-        return f"record.number(static_cast<std::int64_t>(closing_{name}));"
-    if argument.kind == "cstr":
-        return f"record.text({name});"
-    if argument.kind == "dims":
-        if argument.length == "@space":
-            length = f"space_dimensions(provider, {parameter(call.arguments[0])})"
-        elif argument.length == "@dataset":
-            length = f"dataset_dimensions(provider, {parameter(call.arguments[0])})"
-        else:
-            length = f"arg_{argument.length}"
-        # After a failed call nothing is asked (the error stack is the program's), nor are
-        # arrays read whose length may have been the fault.
-        return f"record.array({name}, result < 0 ? -1 : static_cast<std::int64_t>({length}));"
+        return f"static_cast<std::int64_t>(closing_{name})"
+    if argument.kind in FILLED:
+        failed = f"result < 0 || {name} == nullptr"
+        return f"{failed} ? -1 : static_cast<std::int64_t>(*{name})"
     if argument.kind in COMMON_INTEGERS:
-        return f"record.number(std::int64_t{{common_{argument.kind}(abi_of(provider), {name})}});"
+        return f"std::int64_t{{common_{argument.kind}(abi_of(provider), {name})}}"
     if argument.kind == "double":
-        return f"record.number({name});"
-    return f"record.number(static_cast<std::int64_t>({name}));"
+        return f"std::bit_cast<std::int64_t>({name})"
+    return f"static_cast<std::int64_t>({name})"
+
+
+def record_array(call: Call, argument: Argument) -> str:
+    owner = parameter(call.arguments[length_owner(call, argument)])
+    if argument.length == "@space":
+        length = f"space_dimensions(provider, {owner})"
+    elif argument.length == "@dataset":
+        length = f"dataset_dimensions(provider, {owner})"
+    else:
+        length = f"static_cast<std::int64_t>({owner})"
+    # After a failed call nothing is asked (the error stack is the program's), nor are
+    # arrays read whose length may have been the fault.
+    unknown = "result < 0"
+    if call.is_async and argument.length.startswith("@"):
+        unknown += " || is_pending(provider, arg_events)"
+    return f"record.array({parameter(argument)}, {unknown} ? -1 : {length});"
+
+
+def record_arguments(call: Call) -> list[str]:
+    """Arguments and result, numbers that follow each other in one go."""
+    lines: list[str] = []
+    numbers: list[str] = []
+
+    def flush() -> None:
+        if numbers:
+            words = ", ".join(numbers)
+            lines.append(f"record.numbers({{{words}}});")
+            numbers.clear()
+
+    for argument in call.arguments:
+        number = recorded_number(call, argument)
+        if number is not None:
+            numbers.append(number)
+        elif argument.kind == "cstr":
+            lines.append(f"record.text({parameter(argument)});")
+        elif argument.kind in ARRAYS:
+            flush()
+            lines.append(record_array(call, argument))
+    numbers.append("static_cast<std::int64_t>(result)")
+    flush()
+    return lines
 
 
 def uses_provider(call: Call) -> bool:
@@ -72,20 +107,70 @@ def uses_provider(call: Call) -> bool:
     )
 
 
+def times_of(call: Call) -> str:
+    if "transfer" in call.flags:
+        return LAYER_NAMES[call.layer]
+    return "kOften" if "often" in call.flags else "kControl"
+
+
+def is_plain(call: Call) -> bool:
+    """Nothing beside the call: plain_call.h has it already."""
+    if call.layer != "hdf5" or call.flags & {"before", "after", "quiet"}:
+        return False
+    asks_later = call.is_async and any(a.length.startswith("@") for a in call.arguments)
+    return not (call.extras or call.texts or call.aliases or asks_later)
+
+
+def plain_kind(call: Call, argument: Argument) -> str:
+    c_type = C_TYPES[argument.kind][0]
+    if argument.kind == "cstr":
+        return "Text"
+    if argument.kind == "ptr":
+        return "Unrecorded"
+    if argument.kind in FILLED:
+        return f"Filled<{c_type.rstrip('*')}>"
+    if argument.kind not in ARRAYS:
+        return f"Number<{c_type}>"
+    owner = length_owner(call, argument)
+    if argument.length == "@space":
+        return f"SpaceArray<{owner}>"
+    if argument.length == "@dataset":
+        return f"DatasetArray<{owner}>"
+    element = c_type.removeprefix("const ").rstrip("*")
+    return f"ArrayOf<{element}, {owner}>"
+
+
+def plain_wrapper(call: Call) -> str:
+    result_type = C_TYPES[call.result][0]
+    kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
+    names = "".join(f"{parameter(a)}, " for a in call.arguments)
+    calls_back = "true" if "calls_back" in call.flags else "false"
+    return "\n".join(
+        [
+            f"IOTUNE_EXPORT {result_type} {call.name}({parameter_list(call)}) {{",
+            f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
+            f"      {names}{{CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}}},",
+            "      __builtin_return_address(0));",
+            "}",
+            "",
+        ]
+    )
+
+
 def wrapper(call: Call, exported: str) -> str:
     result_type = C_TYPES[call.result][0]
     types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
     names = ", ".join(parameter(a) for a in call.arguments)
-    hook_arguments = "".join(f", {parameter(a)}" for a in call.arguments)
+    hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
+    hooks_name = call.sync or call.name
     lines = [
         f"IOTUNE_EXPORT {result_type} {exported}({parameter_list(call)}) {{",
         "  static constinit CallerSymbol symbol;",
         f'  const RealFunction found = symbol.find("{exported}", __builtin_return_address(0));',
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
-        f"  if (real == nullptr) return missing_function<{result_type}>"
-        f'("{exported}", {FAILURES[call.result]});',
+        f'  if (real == nullptr) return say_missing("{exported}"), -1;',
         f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]});",
-        f"  if (!scope.active() || found.provider == nullptr) return real({names});",
+        f"  if (goes_straight_through(scope, found)) return real({names});",
     ]
     if uses_provider(call):
         lines.append("  Provider& provider = *found.provider;")
@@ -93,11 +178,13 @@ def wrapper(call: Call, exported: str) -> str:
     if "before" in call.flags:
         lines.append("  HookState hook{};")
         # The hook may replace arguments; what is recorded is what the program passed.
-        for argument in call.arguments:
+        for argument in call.hooked:
             lines.append(f"  auto given_{argument.name} = {parameter(argument)};")
-        real_names = ", ".join(f"given_{a.name}" for a in call.arguments)
-        given = "".join(f", given_{a.name}" for a in call.arguments)
-        lines.append(f"  before_{call.name}(provider, hook{given});")
+        real_names = ", ".join(
+            f"given_{a.name}" if a in call.hooked else parameter(a) for a in call.arguments
+        )
+        given = "".join(f", given_{a.name}" for a in call.hooked)
+        lines.append(f"  before_{hooks_name}(provider, hook{given});")
     for argument in call.arguments:
         if argument.kind == "fhclose":
             name = parameter(argument)
@@ -110,32 +197,27 @@ def wrapper(call: Call, exported: str) -> str:
         f"  const {result_type} result = real({real_names});",
         "  scope.stop();",
     ]
+    if call.is_async and "before" in call.flags:
+        lines.append("  hook.pending = result >= 0 && is_pending(provider, arg_events);")
     if "quiet" in call.flags:
         if "after" in call.flags:
             lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
         return "\n".join([*lines, "  return result;", "}", ""])
-    times = "kOften" if "often" in call.flags else "kControl"
-    if "transfer" in call.flags:
-        times = LAYER_NAMES[call.layer]
     lines += [
         "  {",
-        f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times});",
+        f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times_of(call)});",
+        *(f"    {code}" for code in record_arguments(call)),
     ]
-    for argument in call.arguments:
-        code = record_argument(call, argument)
-        if code is not None:
-            lines.append(f"    {code}")
-    lines.append("    record.number(static_cast<std::int64_t>(result));")
     hook_name = ", hook" if "before" in call.flags else ""
     if call.extras == ["type_bytes"]:
         lines.append("    append_type_bytes(provider, record, result, arg_type);")
     elif call.extras or call.texts:
         lines.append(
-            f"    extras_{call.name}(provider{hook_name}, record, result{hook_arguments});"
+            f"    extras_{hooks_name}(provider{hook_name}, record, result{hook_arguments});"
         )
     lines += ["    record.commit();", "  }"]
     if "after" in call.flags:
-        lines.append(f"  after_{call.name}(provider{hook_name}, result{hook_arguments});")
+        lines.append(f"  after_{hooks_name}(provider{hook_name}, result{hook_arguments});")
     lines += ["  return result;", "}", ""]
     return "\n".join(lines)
 
@@ -143,7 +225,10 @@ def wrapper(call: Call, exported: str) -> str:
 def wrappers_file(calls: list[Call], layer: str) -> str:
     parts = [
         f"// Generated from recorder/calls.table: wrappers of layer {layer}.",
+        "#include <bit>",
+        "",
         f'#include "recorder/preload/hooks_{layer}.h"',
+        '#include "recorder/preload/plain_call.h"',
         '#include "recorder/preload/record_writer.h"',
         '#include "recorder/preload/wrapper_parts.h"',
         "",
@@ -155,6 +240,9 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
     for call in calls:
         if call.layer != layer:
             continue
+        if is_plain(call):
+            parts.append(plain_wrapper(call))
+            continue
         for exported in [call.name, *call.aliases]:
             parts.append(wrapper(call, exported))
         if layer == "mpi":
@@ -163,65 +251,14 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
     return "\n".join(parts) + "\n"
 
 
-def check_file(calls: list[Call], layer: str) -> str:
-    header = {"hdf5": "<hdf5.h>", "mpi": "<mpi.h>"}[layer]
-    # Where handles are pointers, one kind must not pass for another.
-    kinds = ("Comm", "Info", "File", "Datatype", "Errhandler") if layer == "mpi" else ()
-    handles = " || ".join(f"std::is_same_v<Type, MPI_{kind}>" for kind in kinds) or "false"
-    parts = [
-        f"// Generated from recorder/calls.table: does it agree with {header}?",
-        f"#include {header}",
-        "#include <type_traits>",
-        "",
-        "// Handles and pointers to them by their real types; other pointers may differ in what",
-        "// they point to, numbers of one size may differ in their names (enums).",
-        "template <typename Type>",
-        f"constexpr bool kHandle = {handles};",
-        "template <typename Table, typename Real>",
-        "constexpr bool kAgree = std::is_same_v<Table, Real> ||",
-        "    (std::is_pointer_v<Table> && std::is_pointer_v<Real> && !kHandle<Table> &&",
-        "     !kHandle<Real>) ||",
-        "    (std::is_enum_v<Real> && sizeof(Table) == sizeof(Real)) ||",
-        "    (std::is_integral_v<Table> && std::is_integral_v<Real> &&",
-        "     sizeof(Table) == sizeof(Real));",
-        "template <typename Table, typename Real>",
-        "struct SignaturesAgree : std::false_type {};",
-        "template <typename R1, typename R2, typename... A1, typename... A2>",
-        "  requires(sizeof...(A1) == sizeof...(A2))",
-        "struct SignaturesAgree<R1(A1...), R2(A2...)>",
-        "    : std::bool_constant<kAgree<R1, R2> && (kAgree<A1, A2> && ...)> {};",
-        "",
-    ]
-    for call in calls:
-        if call.layer != layer:
-            continue
-        types = ", ".join(C_TYPES[a.kind][1] for a in call.arguments)
-        result = C_TYPES[call.result][1]
-        # What only newer MPIs have is held against those.
-        if call.name.endswith("_c"):
-            parts.append("#if MPI_VERSION >= 4")
-        elif call.name.startswith("MPI_Session"):
-            parts.append("#ifdef MPI_SESSION_NULL")
-        parts.append(
-            f"static_assert(SignaturesAgree<{result}({types}), "
-            f'std::remove_pointer_t<decltype(&{call.name})>>::value, "{call.name}");'
-        )
-        if parts[-2].startswith("#if"):
-            parts.append("#endif")
-    return "\n".join(parts) + "\n"
-
-
 def main() -> int:
-    table, what, output = sys.argv[1:4]
+    table, layer, output = sys.argv[1:4]
     try:
         calls = read_table(Path(table))
     except TableError as error:
         print(error, file=sys.stderr)
         return 1
-    if what.startswith("check-"):
-        text = check_file(calls, what.removeprefix("check-"))
-    else:
-        text = wrappers_file(calls, what)
+    text = wrappers_file(calls, layer)
     path = Path(output)
     if not path.exists() or path.read_text() != text:
         path.write_text(text)

@@ -13,6 +13,9 @@ namespace iotune::recorder {
 
 using Word = std::uintptr_t;  // an MPI handle, whatever the ABI makes of it
 
+// after_hdf5_open gets it for a file that is still being opened, which must not be asked.
+inline constexpr std::int64_t kPendingFile = -2;
+
 // What a slot keeps between the two sides of one open; zeroed before each.
 struct OpenState {
   std::uint64_t words[16];

@@ -79,6 +79,10 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_OPTIONAL(H5Eauto_is_v2);
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);
+  IOTUNE_OPTIONAL(H5ESget_count);
+  IOTUNE_OPTIONAL(H5VLget_value);
+  IOTUNE_OPTIONAL(H5Pget_mpio_actual_io_mode);
+  IOTUNE_OPTIONAL(H5Pget_mpio_no_collective_cause);
   IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);
   IOTUNE_OPTIONAL(H5Pset_dxpl_mpio_collective_opt);
   IOTUNE_OPTIONAL(H5Pset_fapl_mpio);

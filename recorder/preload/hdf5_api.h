@@ -76,7 +76,11 @@ struct Hdf5Api {
   int (*H5Eauto_is_v2)(Hid, unsigned*);
   int (*H5Eget_auto1)(void**, void**);
   int (*H5Eset_auto1)(void*, void*);
+  int (*H5ESget_count)(Hid, std::size_t*);
+  int (*H5VLget_value)(Hid, int*);
   // Only in parallel builds: nullptr in others.
+  int (*H5Pget_mpio_actual_io_mode)(Hid, int*);
+  int (*H5Pget_mpio_no_collective_cause)(Hid, unsigned*, unsigned*);
   int (*H5Pget_dxpl_mpio)(Hid, int*);
   int (*H5Pset_dxpl_mpio_collective_opt)(Hid, int);
   int (*H5Pset_fapl_mpio)(Hid, std::uintptr_t, std::uintptr_t);

@@ -37,6 +37,16 @@ void after_H5Dopen2(Provider&, HookState&, Hid dataset, Hid loc, const char* nam
                     Hid dapl) noexcept;
 void after_H5Dclose(Provider&, int result, Hid dataset) noexcept;
 
+// --- any objects (hooks_hdf5_objects.cpp)
+// Whether what an asynchronous call was about must not be asked now.
+bool is_pending(Provider&, Hid events) noexcept;
+void after_H5Pset_vol(Provider&, int result, Hid fapl, Hid connector, void* info) noexcept;
+void after_H5Oopen(Provider&, Hid object, Hid loc, const char* name, Hid lapl) noexcept;
+void after_H5Oopen_by_addr(Provider&, Hid object, Hid loc, std::uint64_t address) noexcept;
+void after_H5Oopen_by_idx(Provider&, Hid object, Hid loc, const char* group, int index, int order,
+                          std::uint64_t n, Hid lapl) noexcept;
+void after_H5Oclose(Provider&, int result, Hid object) noexcept;
+
 // --- transfers (hooks_hdf5_transfers.cpp)
 void before_H5Dread(Provider&, HookState&, Hid& dataset, Hid& mem_type, Hid& mem_space,
                     Hid& file_space, Hid& dxpl, void*& buffer) noexcept;
@@ -46,6 +56,39 @@ void before_H5Dwrite(Provider&, HookState&, Hid& dataset, Hid& mem_type, Hid& me
                      Hid& file_space, Hid& dxpl, void*& buffer) noexcept;
 void extras_H5Dwrite(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid mem_type,
                      Hid mem_space, Hid file_space, Hid dxpl, void* buffer) noexcept;
+void before_H5Dread_multi(Provider&, HookState&, std::size_t& count, const Hid*& datasets,
+                          const Hid*& mem_types, const Hid*& mem_spaces, const Hid*& file_spaces,
+                          Hid& dxpl, void*& buffers) noexcept;
+void extras_H5Dread_multi(Provider&, HookState&, RecordWriter&, int result, std::size_t count,
+                          const Hid* datasets, const Hid* mem_types, const Hid* mem_spaces,
+                          const Hid* file_spaces, Hid dxpl, void* buffers) noexcept;
+void before_H5Dwrite_multi(Provider&, HookState&, std::size_t& count, const Hid*& datasets,
+                           const Hid*& mem_types, const Hid*& mem_spaces, const Hid*& file_spaces,
+                           Hid& dxpl, void*& buffers) noexcept;
+void extras_H5Dwrite_multi(Provider&, HookState&, RecordWriter&, int result, std::size_t count,
+                           const Hid* datasets, const Hid* mem_types, const Hid* mem_spaces,
+                           const Hid* file_spaces, Hid dxpl, void* buffers) noexcept;
+void before_H5Dread_chunk(Provider&, HookState&, Hid& dataset, Hid& dxpl,
+                          const std::uint64_t*& offset, unsigned*& filters, void*& buffer) noexcept;
+void extras_H5Dread_chunk(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid dxpl,
+                          const std::uint64_t* offset, unsigned* filters, void* buffer) noexcept;
+void before_H5Dread_chunk1(Provider&, HookState&, Hid& dataset, Hid& dxpl,
+                           const std::uint64_t*& offset, unsigned*& filters,
+                           void*& buffer) noexcept;
+void extras_H5Dread_chunk1(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid dxpl,
+                           const std::uint64_t* offset, unsigned* filters, void* buffer) noexcept;
+void before_H5Dread_chunk2(Provider&, HookState&, Hid& dataset, Hid& dxpl,
+                           const std::uint64_t*& offset, unsigned*& filters, void*& buffer,
+                           std::size_t*& bytes) noexcept;
+void extras_H5Dread_chunk2(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid dxpl,
+                           const std::uint64_t* offset, unsigned* filters, void* buffer,
+                           std::size_t* bytes) noexcept;
+void before_H5Dwrite_chunk(Provider&, HookState&, Hid& dataset, Hid& dxpl, unsigned& filters,
+                           const std::uint64_t*& offset, std::size_t& bytes,
+                           void*& buffer) noexcept;
+void extras_H5Dwrite_chunk(Provider&, HookState&, RecordWriter&, int result, Hid dataset, Hid dxpl,
+                           unsigned filters, const std::uint64_t* offset, std::size_t bytes,
+                           void* buffer) noexcept;
 
 // --- property lists (hooks_hdf5_properties.cpp)
 void extras_H5Pcreate(Provider&, RecordWriter&, Hid plist, Hid list_class) noexcept;

@@ -5,6 +5,7 @@ namespace iotune::recorder {
 namespace {
 
 void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;
   g_advice.before_hdf5_dataset(provider, call, hook.open);
 }
@@ -13,7 +14,7 @@ void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
   const OwnCode own;
   // An id may have been used before and been closed in a way that is not wrapped.
   if (dataset >= 0) forget_object(provider.number, dataset);
-  g_advice.after_hdf5_dataset(provider, dataset, hook.open);
+  g_advice.after_hdf5_dataset(provider, hook.pending ? -1 : dataset, hook.open);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.text(path.c_str());
     record.commit();
   }
-  g_advice.after_hdf5_open(provider, path.c_str(), file, hook.open);
+  g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
 }
 
 }  // namespace
@@ -56,6 +56,8 @@ void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* na
 }
 
 void after_H5Fclose(Provider& provider, int result, Hid file) noexcept {
+  // Whether the id is gone now would be asked.
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;
   const std::int64_t words[] = {file, result};
   if (result >= 0) g_advice.hdf5_property(provider, CallNumber::kH5Fclose, words, 2);

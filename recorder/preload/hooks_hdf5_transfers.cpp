@@ -1,73 +1,11 @@
+#include "recorder/preload/dataset_description.h"
 #include "recorder/preload/hooks_hdf5.h"
-#include "recorder/preload/object_table.h"
-#include "recorder/preload/process_buffer.h"
-#include "recorder/preload/process_text.h"
 #include "recorder/preload/selection_capture.h"
 
 namespace iotune::recorder {
 namespace {
 
-constexpr std::int64_t kChunkedLayout = 2;  // H5D_CHUNKED
-constexpr int kMaxDimensions = 32;
-
-void append_dims(const Hdf5Api& api, RecordWriter& record, Hid dataset) noexcept {
-  std::uint64_t dims[kMaxDimensions] = {};
-  const Hid space = api.H5Dget_space(dataset);
-  const int n = space < 0 ? -1 : api.H5Sget_simple_extent_dims(space, dims, nullptr);
-  record.array(dims, n);
-  if (space >= 0) api.H5Sclose(space);
-}
-
-// The pseudo call iotune_dataset: what a later reader must know of this dataset.
-std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset) noexcept {
-  const std::int64_t object = add_object(provider.number, dataset);
-  const QuietProbes quiet(api);
-  char file[4096] = "", path[2048] = "";
-  api.H5Fget_name(dataset, file, sizeof file);
-  api.H5Iget_name(dataset, path, sizeof path);
-  ShortText<4096> absolute;
-  absolute_path(file, absolute);
-
-  std::size_t element_bytes = 0;
-  int type_class = -1;
-  if (const Hid type = api.H5Dget_type(dataset); type >= 0) {
-    element_bytes = api.H5Tget_size(type);
-    type_class = api.H5Tget_class(type);
-    api.H5Tclose(type);
-  }
-  int layout = -1, filters = 0, chunk_dimensions = -1;
-  std::uint64_t chunk[kMaxDimensions] = {};
-  if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
-    layout = api.H5Pget_layout(dcpl);
-    filters = api.H5Pget_nfilters(dcpl);
-    if (layout == kChunkedLayout) {
-      chunk_dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, chunk);
-    }
-    api.H5Pclose(dcpl);
-  }
-  RecordWriter record(CallNumber::kiotune_dataset, ticks_now());
-  record.key(object);
-  record.number(static_cast<std::int64_t>(dataset));
-  record.number(static_cast<std::int64_t>(element_bytes));
-  record.number(std::int64_t{type_class});
-  record.number(std::int64_t{layout});
-  record.number(std::int64_t{filters});
-  append_dims(api, record, dataset);
-  record.array(chunk, chunk_dimensions);
-  record.text(absolute.c_str());
-  record.text(path);
-  record.commit();
-  return object;
-}
-
-std::int64_t object_of(Provider& provider, Hid dataset) noexcept {
-  const std::int64_t known = find_object(provider.number, dataset);
-  if (known != 0 || !buffer_exists()) return known;
-  const Hdf5Api* const api = hdf5_api(provider);
-  constexpr int kDatasetId = 5;  // H5I_DATASET
-  if (api == nullptr || api->H5Iget_type(dataset) != kDatasetId) return 0;
-  return define_dataset(*api, provider, dataset);
-}
+constexpr std::int64_t kCollective = 1;  // H5FD_MPIO_COLLECTIVE
 
 std::int64_t transfer_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   if (dxpl == 0) return 0;  // H5P_DEFAULT is independent
@@ -76,27 +14,95 @@ std::int64_t transfer_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   return api.H5Pget_dxpl_mpio(dxpl, &mode) < 0 ? -1 : mode;
 }
 
+// What HDF5 made of a collective transfer; it leaves that in the program's own list, so that
+// asking is local.
+void append_actual_mode(const Hdf5Api& api, RecordWriter& record, Hid dxpl) noexcept {
+  if (api.H5Pget_mpio_actual_io_mode == nullptr || api.H5Pget_mpio_no_collective_cause == nullptr) {
+    return;
+  }
+  int mode = -1;
+  unsigned local = 0, global = 0;
+  if (api.H5Pget_mpio_actual_io_mode(dxpl, &mode) < 0 ||
+      api.H5Pget_mpio_no_collective_cause(dxpl, &local, &global) < 0) {
+    return;
+  }
+  record.numbers({mode, local, global});
+}
+
 void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {
   const OwnCode own;
   hook.object = object_of(provider, dataset);
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   g_advice.before_hdf5_transfer(provider, dataset, dxpl, hook.open);
 }
 
-void extras(Provider& provider, HookState& hook, RecordWriter& record, int result, Hid dataset,
-            Hid mem_type, Hid file_space, Hid dxpl) noexcept {
-  const OwnCode own;
+void after(Provider& provider, HookState& hook, Hid dataset, int result) noexcept {
+  if (provider.asynchronous.load(std::memory_order_relaxed) && hook.open.words[0] == 0) return;
   g_advice.after_hdf5_transfer(provider, dataset, result, hook.open);
+}
+
+void extras(Provider& provider, HookState& hook, RecordWriter& record, int result, Hid dataset,
+            Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl) noexcept {
+  const OwnCode own;
+  after(provider, hook, dataset, result);
   const Hdf5Api* const api = hdf5_api(provider);
   record.number(hook.object);
   if (api == nullptr || result < 0) {
-    record.number(std::int64_t{-1});
-    record.number(std::int64_t{0});
-    append_unknown_selection(record);
+    record.numbers({-1, 0});
+    append_unknown_selections(record);
     return;
   }
-  record.number(transfer_mode(*api, dxpl));
-  record.number(static_cast<std::int64_t>(api->H5Tget_size(mem_type)));
-  append_selection(*api, record, dataset, file_space);
+  const std::int64_t mode = transfer_mode(*api, dxpl);
+  record.numbers({mode, static_cast<std::int64_t>(api->H5Tget_size(mem_type))});
+  append_selections(*api, record, hook.pending ? -1 : dataset, mem_space, file_space,
+                    kMostSelectionWords);
+  if (mode == kCollective && !hook.pending) append_actual_mode(*api, record, dxpl);
+}
+
+void before_many(Provider& provider, HookState& hook, std::size_t count, const Hid* datasets,
+                 Hid dxpl) noexcept {
+  if (count == 0 || datasets == nullptr) return;
+  const OwnCode own;
+  for (std::size_t i = 0; i < count; ++i) object_of(provider, datasets[i]);
+  before(provider, hook, datasets[0], dxpl);
+}
+
+// One record for the call, because it is one transfer with one time: the datasets' extras one
+// after the other, and what HDF5 made of it at the end.
+void extras_of_many(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                    std::size_t count, const Hid* datasets, const Hid* mem_types,
+                    const Hid* mem_spaces, const Hid* file_spaces, Hid dxpl) noexcept {
+  if (count == 0 || datasets == nullptr) return;
+  const OwnCode own;
+  after(provider, hook, datasets[0], result);
+  const Hdf5Api* const api = hdf5_api(provider);
+  if (api == nullptr || result < 0) return;
+  const std::int64_t mode = transfer_mode(*api, dxpl);
+  const std::size_t most_words = kMostSelectionWords / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    record.numbers({object_of(provider, datasets[i]), mode,
+                    static_cast<std::int64_t>(api->H5Tget_size(mem_types[i]))});
+    append_selections(*api, record, hook.pending ? -1 : datasets[i], mem_spaces[i], file_spaces[i],
+                      most_words);
+  }
+  if (mode == kCollective && !hook.pending) append_actual_mode(*api, record, dxpl);
+}
+
+// A chunk as it lies in the file: its place is known, its bytes are what the filters made.
+void extras_of_chunk(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                     Hid dataset, Hid dxpl, const std::uint64_t* offset) noexcept {
+  const OwnCode own;
+  after(provider, hook, dataset, result);
+  const Hdf5Api* const api = hdf5_api(provider);
+  record.number(hook.object);
+  if (api == nullptr || result < 0 || hook.object == 0) {
+    record.numbers({-1, 0});
+    append_unknown_selections(record);
+    return;
+  }
+  const ChunkShape& shape = chunk_shape(*api, dataset, hook.object);
+  record.numbers({transfer_mode(*api, dxpl), static_cast<std::int64_t>(shape.element_bytes)});
+  append_chunk(*api, record, dataset, shape, offset);
 }
 
 }  // namespace
@@ -110,12 +116,75 @@ void before_H5Dwrite(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hi
   before(provider, hook, dataset, dxpl);
 }
 void extras_H5Dread(Provider& provider, HookState& hook, RecordWriter& record, int result,
-                    Hid dataset, Hid mem_type, Hid, Hid file_space, Hid dxpl, void*) noexcept {
-  extras(provider, hook, record, result, dataset, mem_type, file_space, dxpl);
+                    Hid dataset, Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl,
+                    void*) noexcept {
+  extras(provider, hook, record, result, dataset, mem_type, mem_space, file_space, dxpl);
 }
 void extras_H5Dwrite(Provider& provider, HookState& hook, RecordWriter& record, int result,
-                     Hid dataset, Hid mem_type, Hid, Hid file_space, Hid dxpl, void*) noexcept {
-  extras(provider, hook, record, result, dataset, mem_type, file_space, dxpl);
+                     Hid dataset, Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl,
+                     void*) noexcept {
+  extras(provider, hook, record, result, dataset, mem_type, mem_space, file_space, dxpl);
+}
+
+void before_H5Dread_multi(Provider& provider, HookState& hook, std::size_t& count,
+                          const Hid*& datasets, const Hid*&, const Hid*&, const Hid*&, Hid& dxpl,
+                          void*&) noexcept {
+  before_many(provider, hook, count, datasets, dxpl);
+}
+void before_H5Dwrite_multi(Provider& provider, HookState& hook, std::size_t& count,
+                           const Hid*& datasets, const Hid*&, const Hid*&, const Hid*&, Hid& dxpl,
+                           void*&) noexcept {
+  before_many(provider, hook, count, datasets, dxpl);
+}
+void extras_H5Dread_multi(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                          std::size_t count, const Hid* datasets, const Hid* mem_types,
+                          const Hid* mem_spaces, const Hid* file_spaces, Hid dxpl, void*) noexcept {
+  extras_of_many(provider, hook, record, result, count, datasets, mem_types, mem_spaces,
+                 file_spaces, dxpl);
+}
+void extras_H5Dwrite_multi(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                           std::size_t count, const Hid* datasets, const Hid* mem_types,
+                           const Hid* mem_spaces, const Hid* file_spaces, Hid dxpl,
+                           void*) noexcept {
+  extras_of_many(provider, hook, record, result, count, datasets, mem_types, mem_spaces,
+                 file_spaces, dxpl);
+}
+
+void before_H5Dread_chunk(Provider& provider, HookState& hook, Hid& dataset, Hid& dxpl,
+                          const std::uint64_t*&, unsigned*&, void*&) noexcept {
+  before(provider, hook, dataset, dxpl);
+}
+void extras_H5Dread_chunk(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                          Hid dataset, Hid dxpl, const std::uint64_t* offset, unsigned*,
+                          void*) noexcept {
+  extras_of_chunk(provider, hook, record, result, dataset, dxpl, offset);
+}
+void before_H5Dread_chunk1(Provider& provider, HookState& hook, Hid& dataset, Hid& dxpl,
+                           const std::uint64_t*&, unsigned*&, void*&) noexcept {
+  before(provider, hook, dataset, dxpl);
+}
+void extras_H5Dread_chunk1(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                           Hid dataset, Hid dxpl, const std::uint64_t* offset, unsigned*,
+                           void*) noexcept {
+  extras_of_chunk(provider, hook, record, result, dataset, dxpl, offset);
+}
+void before_H5Dread_chunk2(Provider& provider, HookState& hook, Hid& dataset, Hid& dxpl,
+                           const std::uint64_t*&, unsigned*&, void*&, std::size_t*&) noexcept {
+  before(provider, hook, dataset, dxpl);
+}
+void extras_H5Dread_chunk2(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                           Hid dataset, Hid dxpl, const std::uint64_t* offset, unsigned*, void*,
+                           std::size_t*) noexcept {
+  extras_of_chunk(provider, hook, record, result, dataset, dxpl, offset);
+}
+void before_H5Dwrite_chunk(Provider& provider, HookState& hook, Hid& dataset, Hid& dxpl, unsigned&,
+                           const std::uint64_t*&, std::size_t&, void*&) noexcept {
+  before(provider, hook, dataset, dxpl);
+}
+void extras_H5Dwrite_chunk(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                           Hid dataset, Hid dxpl, unsigned, const std::uint64_t* offset,
+                           std::size_t, void*) noexcept {
+  extras_of_chunk(provider, hook, record, result, dataset, dxpl, offset);
 }
 
 }  // namespace iotune::recorder

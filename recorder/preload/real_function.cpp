@@ -139,6 +139,7 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   }
   if (real.function == nullptr) return {};
   real.provider = provider_of(real.function);
+  real.internal = real.provider != nullptr && real.provider->link_map == caller_map;
   if (caller_map == nullptr) return real;
   for (Entry& entry : entries_) {
     const void* const known = entry.caller_map.load(std::memory_order_relaxed);

@@ -18,6 +18,10 @@ struct Provider {
   const void* link_map = nullptr;
   void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers
   char name[256] = {};     // its path, cut
+  // An HDF5 whose asynchronous calls really are: its objects are left alone (hooks_hdf5_objects).
+  std::atomic<bool> asynchronous{false};
+  // The program gave a property list a connector itself.
+  std::atomic<bool> connector_set{false};
   // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
   std::atomic<const void*> hdf5_api{nullptr};
   std::atomic<const void*> mpi_api{nullptr};
@@ -26,6 +30,7 @@ struct Provider {
 struct RealFunction {
   void* function = nullptr;
   Provider* provider = nullptr;
+  bool internal = false;  // the caller is the provider, or part of a library that has both
 };
 
 // The cache of one symbol: which real function each calling library gets. All zero at start,

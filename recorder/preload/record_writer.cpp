@@ -126,6 +126,15 @@ void RecordWriter::array(const std::uint64_t* numbers, std::int64_t count) noexc
   values(numbers, static_cast<std::size_t>(count));
 }
 
+void RecordWriter::array(const unsigned* numbers, std::int64_t count) noexcept {
+  if (numbers == nullptr || count < 0) {
+    number(std::int64_t{-1});
+    return;
+  }
+  number(count);
+  for (std::int64_t i = 0; i < count && !too_large_; ++i) number(std::int64_t{numbers[i]});
+}
+
 void RecordWriter::values(const std::uint64_t* numbers, std::size_t count) noexcept {
   if (numbers_ + count > 0xffff || (position_ + 8 * count > end_ && !make_room(8 * count))) {
     too_large_ = true;
@@ -138,6 +147,10 @@ void RecordWriter::values(const std::uint64_t* numbers, std::size_t count) noexc
 
 void RecordWriter::text(const char* text) noexcept {
   if (texts_ < kMaxTexts) text_[texts_++] = text == nullptr ? "" : text;
+}
+
+void RecordWriter::numbers(std::initializer_list<std::int64_t> values_in_order) noexcept {
+  values(reinterpret_cast<const std::uint64_t*>(values_in_order.begin()), values_in_order.size());
 }
 
 void RecordWriter::commit() noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/call_numbers.h"
 #include "recorder/preload/process_buffer.h"
@@ -36,8 +37,13 @@ class RecordWriter {
     std::memcpy(&bits, &value, sizeof bits);
     number(bits);
   }
+  void numbers(std::initializer_list<std::int64_t> values) noexcept;
   // An array as FORMAT.md has it: its length, or -1 for NULL, then the values.
   void array(const std::uint64_t* values, std::int64_t count) noexcept;
+  void array(const std::int64_t* values, std::int64_t count) noexcept {
+    array(reinterpret_cast<const std::uint64_t*>(values), count);
+  }
+  void array(const unsigned* values, std::int64_t count) noexcept;
   void values(const std::uint64_t* values, std::size_t count) noexcept;
   void text(const char* text) noexcept;
 

@@ -3,8 +3,6 @@
 namespace iotune::recorder {
 namespace {
 
-constexpr int kMaxDimensions = 32;  // H5S_MAX_RANK
-
 enum SelectionKind : std::int64_t {
   kUnknown = -1,
   kNothing = 0,
@@ -12,15 +10,27 @@ enum SelectionKind : std::int64_t {
   kRegular = 2,
   kBlocks = 3,
   kPoints = 4,
-  kTooLarge = 5
+  kTooLarge = 5,
+  // In memory only.
+  kAsInFile = 6,
+  kOneBlock = 7
 };
+// Each question to HDF5 costs some 120 ns, so that numbers of points are computed where they can
+// be.
+enum class Points : std::uint8_t { kRecorded, kKnown };
+
+std::uint64_t product(const std::uint64_t* values, std::size_t n) noexcept {
+  std::uint64_t result = 1;
+  for (std::size_t d = 0; d < n; ++d) result *= values[d];
+  return result;
+}
+
 // H5S_sel_type of hdf5.h
 constexpr int kSelNone = 0, kSelPoints = 1, kSelHyperslabs = 2, kSelAll = 3;
 
-// Numbers of a list that one record can carry (its ring holds 32 Ki words).
-constexpr std::int64_t kMaxListWords = 16384;
-
-void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n) noexcept {
+void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
+                   Points points) noexcept {
+  if (points == Points::kRecorded) record.number(api.H5Sget_select_npoints(space));
   std::uint64_t first[kMaxDimensions] = {}, last[kMaxDimensions] = {};
   api.H5Sget_select_bounds(space, first, last);
   record.number(std::int64_t{kTooLarge});
@@ -70,23 +80,29 @@ void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_
   }
 }
 
-void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n) noexcept {
+void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
+                      Points points, std::size_t most_words) noexcept {
   if (api.H5Sis_regular_hyperslab(space) > 0) {
     std::uint64_t parts[4][kMaxDimensions] = {};
     api.H5Sget_regular_hyperslab(space, parts[0], parts[1], parts[2], parts[3]);
     std::uint64_t offset[kMaxDimensions];
     offset_from_bounds(api, space, n, parts[0], offset);
     for (std::size_t d = 0; d < n; ++d) parts[0][d] += offset[d];
+    if (points == Points::kRecorded) {
+      record.number(static_cast<std::int64_t>(product(parts[2], n) * product(parts[3], n)));
+    }
     record.number(std::int64_t{kRegular});
     record.number(static_cast<std::int64_t>(n));
     for (const auto& part : parts) record.values(part, n);
     return;
   }
   const std::int64_t blocks = api.H5Sget_select_hyper_nblocks(space);
-  if (blocks < 0 || blocks * 2 * static_cast<std::int64_t>(n) > kMaxListWords) {
-    append_bounds(api, record, space, n);
+  if (blocks < 0 ||
+      blocks * 2 * static_cast<std::int64_t>(n) > static_cast<std::int64_t>(most_words)) {
+    append_bounds(api, record, space, n, points);
     return;
   }
+  if (points == Points::kRecorded) record.number(api.H5Sget_select_npoints(space));
   record.number(std::int64_t{kBlocks});
   record.number(static_cast<std::int64_t>(n));
   record.number(blocks);
@@ -96,67 +112,123 @@ void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::
               });
 }
 
-void append_points(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n) noexcept {
-  const std::int64_t points = api.H5Sget_select_elem_npoints(space);
-  if (points < 0 || points * static_cast<std::int64_t>(n) > kMaxListWords) {
-    append_bounds(api, record, space, n);
+void append_points(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
+                   Points points, std::size_t most_words) noexcept {
+  const std::int64_t count = api.H5Sget_select_elem_npoints(space);
+  if (count < 0 || count * static_cast<std::int64_t>(n) > static_cast<std::int64_t>(most_words)) {
+    append_bounds(api, record, space, n, points);
     return;
   }
+  if (points == Points::kRecorded) record.number(count);
   record.number(std::int64_t{kPoints});
   record.number(static_cast<std::int64_t>(n));
-  record.number(points);
-  append_list(api, record, space, n, points, n,
-              [&](std::uint64_t at, std::uint64_t count, std::uint64_t* to) {
-                api.H5Sget_select_elem_pointlist(space, at, count, to);
+  record.number(count);
+  append_list(api, record, space, n, count, n,
+              [&](std::uint64_t at, std::uint64_t some, std::uint64_t* to) {
+                api.H5Sget_select_elem_pointlist(space, at, some, to);
               });
 }
 
-void append_space(const Hdf5Api& api, RecordWriter& record, Hid space, bool all) noexcept {
-  const int n = api.H5Sget_simple_extent_ndims(space);
+// The selection of a dataspace, `type` its H5S_sel_type.
+void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, int type, Points points,
+                     std::size_t most_words) noexcept {
+  std::uint64_t dims[kMaxDimensions] = {};
+  const int n = type == kSelAll ? api.H5Sget_simple_extent_dims(space, dims, nullptr)
+                                : api.H5Sget_simple_extent_ndims(space);
   if (n < 0 || n > kMaxDimensions) {
-    append_unknown_selection(record);
+    if (points == Points::kRecorded) record.number(std::int64_t{-1});
+    record.numbers({kUnknown, 0});
     return;
   }
-  record.number(api.H5Sget_select_npoints(space));
   const auto dimensions = static_cast<std::size_t>(n);
-  const int type = all ? kSelAll : api.H5Sget_select_type(space);
-  if (type == kSelAll) {
-    std::uint64_t dims[kMaxDimensions] = {};
-    api.H5Sget_simple_extent_dims(space, dims, nullptr);
-    record.number(std::int64_t{kAll});
-    record.number(std::int64_t{n});
-    record.values(dims, dimensions);
-  } else if (type == kSelHyperslabs && n > 0) {
-    append_hyperslab(api, record, space, dimensions);
-  } else if (type == kSelPoints && n > 0) {
-    append_points(api, record, space, dimensions);
-  } else {
-    record.number(std::int64_t{type == kSelNone ? kNothing : kUnknown});
-    record.number(std::int64_t{n});
+  if (type == kSelHyperslabs && n > 0) {
+    append_hyperslab(api, record, space, dimensions, points, most_words);
+    return;
   }
+  if (type == kSelPoints && n > 0) {
+    append_points(api, record, space, dimensions, points, most_words);
+    return;
+  }
+  // A null dataspace has no dimensions either, and no point.
+  const bool has_dims = type == kSelAll && n > 0;
+  if (points == Points::kRecorded) {
+    record.number(has_dims ? static_cast<std::int64_t>(product(dims, dimensions))
+                           : api.H5Sget_select_npoints(space));
+  }
+  const SelectionKind kind = type == kSelAll ? kAll : type == kSelNone ? kNothing : kUnknown;
+  record.numbers({kind, n});
+  if (has_dims) record.values(dims, dimensions);
+}
+
+// H5S_ALL, H5S_BLOCK and H5S_PLIST are no dataspaces: asking of them is an error.
+constexpr Hid kSpaceAll = 0, kSpaceBlock = 1, kSpaceOfList = 2;
+
+void append_memory_space(const Hdf5Api& api, RecordWriter& record, Hid space,
+                         std::size_t most_words) noexcept {
+  if (space == kSpaceAll) {
+    record.numbers({kAsInFile, 0});
+    return;
+  }
+  if (space == kSpaceBlock) {
+    record.numbers({kOneBlock, 0});
+    return;
+  }
+  if (space == kSpaceOfList) {
+    record.numbers({kUnknown, 0});
+    return;
+  }
+  append_selected(api, record, space, api.H5Sget_select_type(space), Points::kKnown, most_words);
 }
 
 }  // namespace
 
-void append_unknown_selection(RecordWriter& record) noexcept {
-  record.number(std::int64_t{-1});
-  record.number(std::int64_t{kUnknown});
-  record.number(std::int64_t{0});
+void append_unknown_selections(RecordWriter& record) noexcept {
+  record.numbers({-1, kUnknown, 0, kUnknown, 0});
 }
 
-void append_selection(const Hdf5Api& api, RecordWriter& record, Hid dataset,
-                      Hid file_space) noexcept {
-  if (file_space != 0) {
-    append_space(api, record, file_space, false);
-    return;
+void append_selections(const Hdf5Api& api, RecordWriter& record, Hid dataset, Hid mem_space,
+                       Hid file_space, std::size_t most_words) noexcept {
+  // A point of the file is one in memory, but unions need not be of as many blocks there.
+  const std::size_t most_in_file = most_words / 3 * 2;
+  if (file_space > kSpaceOfList) {
+    append_selected(api, record, file_space, api.H5Sget_select_type(file_space), Points::kRecorded,
+                    most_in_file);
+  } else if (const Hid space =
+                 file_space == kSpaceAll && dataset >= 0 ? api.H5Dget_space(dataset) : -1;
+             space >= 0) {
+    append_selected(api, record, space, kSelAll, Points::kRecorded, most_in_file);
+    api.H5Sclose(space);
+  } else {
+    record.numbers({-1, kUnknown, 0});
   }
+  append_memory_space(api, record, mem_space, most_words - most_in_file);
+}
+
+void append_chunk(const Hdf5Api& api, RecordWriter& record, Hid dataset, const ChunkShape& shape,
+                  const std::uint64_t* offset) noexcept {
+  std::uint64_t dims[kMaxDimensions] = {};
   const Hid space = api.H5Dget_space(dataset);
-  if (space < 0) {
-    append_unknown_selection(record);
+  const int n = space < 0 ? -1 : api.H5Sget_simple_extent_dims(space, dims, nullptr);
+  if (space >= 0) api.H5Sclose(space);
+  if (n < 1 || n != shape.dimensions || offset == nullptr) {
+    append_unknown_selections(record);
     return;
   }
-  append_space(api, record, space, true);
-  api.H5Sclose(space);
+  // A chunk at the edge reaches past the dataset; only what lies in it is data.
+  std::uint64_t ones[kMaxDimensions], block[kMaxDimensions], points = 1;
+  for (int d = 0; d < n; ++d) {
+    const std::uint64_t left = dims[d] > offset[d] ? dims[d] - offset[d] : 0;
+    ones[d] = 1;
+    block[d] = shape.chunk[d] < left ? shape.chunk[d] : left;
+    points *= block[d];
+  }
+  record.numbers({static_cast<std::int64_t>(points), kRegular, n});
+  for (const std::uint64_t* part :
+       {offset, const_cast<const std::uint64_t*>(ones), const_cast<const std::uint64_t*>(ones),
+        const_cast<const std::uint64_t*>(block)}) {
+    record.values(part, static_cast<std::size_t>(n));
+  }
+  record.numbers({kOneBlock, 0});
 }
 
 }  // namespace iotune::recorder

@@ -14,6 +14,9 @@ struct Ring;
 struct ThreadState {
   std::uint8_t layers;  // bit per Layer: a wrapper of it is on this thread's stack
   std::uint8_t ours;    // > 0: iotune's own code runs, everything passes through
+  // > 0: a call runs the program's own code, which is not inside of it. The library's own calls
+  // are, though no layer says so.
+  std::uint8_t aside;
   std::uint16_t index;  // of the thread in this process, in order of first record
   Ring* ring;
 };
@@ -51,12 +54,19 @@ class CallScope {
   ~CallScope() {
     if (!active_) return;
     t_thread.layers = outer_;
-    errno = errno_;
+    if (aside_) --t_thread.aside;
+    if (errno_ >= 0) errno = errno_;
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
   bool active() const noexcept { return active_; }
+  // The call runs the program's own code: what is called in there is not inside of this call.
+  void step_aside() noexcept {
+    t_thread.layers = outer_;
+    ++t_thread.aside;
+    aside_ = true;
+  }
   void start() noexcept { start_ = ticks_now(); }
   void stop() noexcept {
     end_ = ticks_now();
@@ -71,8 +81,8 @@ class CallScope {
 
  private:
   std::uint8_t bit_, outer_;
-  bool active_;
-  int errno_ = 0;
+  bool active_, aside_ = false;
+  int errno_ = -1;  // below 0: the call went straight through
   std::uint64_t start_ = 0, end_ = 0;
 };
 

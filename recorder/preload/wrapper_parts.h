@@ -17,17 +17,16 @@ namespace iotune::recorder {
 // Handed from a call's before hook to its extras and after hooks.
 struct HookState {
   std::int64_t object;
+  // An asynchronous call is still under way: what it was about must not be asked.
+  bool pending;
   OpenState open;
 };
 
 // The program called a function that no loaded library but ours defines.
-template <typename Result>
-Result missing_function(const char* name, Result failure) noexcept {
-  static constinit bool said = false;
-  ShortText<160> text;
-  text << name << " is called, but no loaded library has it";
-  say_once(said, text.c_str());
-  return failure;
+[[gnu::cold]] void say_missing(const char* name) noexcept;
+
+inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
+  return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);
 }
 
 inline std::int64_t space_dimensions(Provider& provider, Hid space) noexcept {

@@ -15,6 +15,18 @@ std::optional<std::int64_t> product(std::int64_t count, std::int64_t bytes) {
   return count * bytes;
 }
 
+std::optional<std::int64_t> bytes_of(const std::vector<TransferExtras>& datasets) {
+  std::optional<std::int64_t> sum;
+  for (const TransferExtras& one : datasets) {
+    const auto bytes = product(one.points, one.type_bytes);
+    if (!bytes || sum.value_or(0) > std::numeric_limits<std::int64_t>::max() - *bytes) {
+      return std::nullopt;
+    }
+    sum = sum.value_or(0) + *bytes;
+  }
+  return sum;
+}
+
 }  // namespace
 
 AccessWordsReader::AccessWordsReader() {
@@ -46,7 +58,12 @@ AccessWords AccessWordsReader::of(const Call& call) const {
   const Places& places = places_[static_cast<std::size_t>(&signature - call_table().data())];
   if (!places.fixed) {
     if (signature.layer == Layer::kIotune) return words;
-    if (const auto arguments = arguments_of(call)) words.result = arguments->result;
+    const auto arguments = arguments_of(call);
+    if (!arguments) return words;
+    words.result = arguments->result;
+    if (signature.layer == Layer::kHdf5 && signature.transfer && words.result.value_or(-1) >= 0) {
+      words.length_bytes = bytes_of(transfer_extras(*arguments));
+    }
     return words;
   }
   const auto number = [&](int place) -> std::optional<std::int64_t> {
@@ -59,9 +76,10 @@ AccessWords AccessWordsReader::of(const Call& call) const {
   if (!signature.transfer || !words.result) return words;
   const std::int64_t result = *words.result;
   if (signature.layer == Layer::kHdf5) {
-    const auto extras =
-        transfer_extras(call.numbers.subspan(static_cast<std::size_t>(places.result) + 1));
-    if (extras && result >= 0) words.length_bytes = product(extras->points, extras->type_bytes);
+    if (result >= 0) {
+      words.length_bytes = bytes_of(
+          transfer_extras(call.numbers.subspan(static_cast<std::size_t>(places.result) + 1), 1));
+    }
   } else if (signature.layer == Layer::kMpiIo) {
     const auto count = number(places.count), bytes = number(places.type_bytes);
     if (result == 0 && count && bytes) words.length_bytes = product(*count, *bytes);

@@ -68,49 +68,76 @@ std::optional<CallArguments> arguments_of(const Call& call) {
   return result;
 }
 
-std::optional<TransferExtras> transfer_extras(std::span<const std::int64_t> extras) {
-  constexpr std::size_t kHead = 6;
+namespace {
+
+// Takes a selection's words from the front of `words`. False where they contradict themselves.
+bool take_selection(std::span<const std::int64_t>& words, Selection& selection) {
   constexpr std::int64_t kMaxDimensions = 64;
-  if (extras.size() < kHead) return std::nullopt;
-  TransferExtras result;
-  result.object = extras[0];
-  result.mode = extras[1];
-  result.type_bytes = extras[2];
-  result.points = extras[3];
-  if (extras[4] < -1 || extras[4] > 5 || extras[5] < 0 || extras[5] > kMaxDimensions) {
-    return std::nullopt;
+  using Kind = Selection::Kind;
+  if (words.size() < 2 || words[0] < static_cast<std::int64_t>(Kind::kUnknown) ||
+      words[0] > static_cast<std::int64_t>(Kind::kOneBlock) || words[1] < 0 ||
+      words[1] > kMaxDimensions) {
+    return false;
   }
-  using Selection = TransferExtras::Selection;
-  result.selection = static_cast<Selection>(extras[4]);
-  result.dimensions = static_cast<std::size_t>(extras[5]);
-  std::span<const std::int64_t> rest = extras.subspan(kHead);
+  selection.kind = static_cast<Kind>(words[0]);
+  selection.dimensions = static_cast<std::size_t>(words[1]);
+  words = words.subspan(2);
   std::size_t rows = 0;
-  switch (result.selection) {
-    case Selection::kUnknown:
-    case Selection::kNone:
+  switch (selection.kind) {
+    case Kind::kUnknown:
+    case Kind::kNone:
+    case Kind::kAsInFile:
+    case Kind::kOneBlock:
       break;
-    case Selection::kAll:
+    case Kind::kAll:
       rows = 1;
       break;
-    case Selection::kRegular:
+    case Kind::kRegular:
       rows = 4;
       break;
-    case Selection::kTooLarge:
+    case Kind::kTooLarge:
       rows = 2;
       break;
-    case Selection::kBlocks:
-    case Selection::kPoints:
-      if (rest.empty() || rest[0] < 0 || static_cast<std::uint64_t>(rest[0]) > rest.size()) {
-        return std::nullopt;
+    case Kind::kBlocks:
+    case Kind::kPoints:
+      if (words.empty() || words[0] < 0 || static_cast<std::uint64_t>(words[0]) > words.size()) {
+        return false;
       }
-      result.entries = static_cast<std::size_t>(rest[0]);
-      rest = rest.subspan(1);
-      rows = result.entries * (result.selection == Selection::kBlocks ? 2 : 1);
+      selection.entries = static_cast<std::size_t>(words[0]);
+      words = words.subspan(1);
+      rows = selection.entries * (selection.kind == Kind::kBlocks ? 2 : 1);
       break;
   }
-  if (rows * result.dimensions > rest.size()) return std::nullopt;
-  result.values = rest.first(rows * result.dimensions);
-  return result;
+  if (rows * selection.dimensions > words.size()) return false;
+  selection.values = words.first(rows * selection.dimensions);
+  words = words.subspan(selection.values.size());
+  return true;
+}
+
+}  // namespace
+
+std::vector<TransferExtras> transfer_extras(const CallArguments& arguments) {
+  const ArgumentValue* const datasets = arguments.find("dataset");
+  return transfer_extras(arguments.extras, datasets == nullptr ? 0 : datasets->numbers.size());
+}
+
+std::vector<TransferExtras> transfer_extras(std::span<const std::int64_t> words,
+                                            std::size_t count) {
+  constexpr std::size_t kHead = 4;
+  std::vector<TransferExtras> found;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (words.size() < kHead) return {};
+    TransferExtras& one =
+        found.emplace_back(TransferExtras{words[0], words[1], words[2], words[3], {}, {}, {}});
+    words = words.subspan(kHead);
+    if (!take_selection(words, one.file)) return {};
+    // Earlier versions ended here.
+    if (!words.empty() && !take_selection(words, one.memory)) return {};
+  }
+  if (words.size() >= 3) {
+    for (TransferExtras& one : found) one.actual = {words[0], words[1], words[2]};
+  }
+  return found;
 }
 
 }  // namespace iotune::recorder

@@ -34,22 +34,20 @@ struct CallArguments {
 // Nothing where the call has no signature or fewer words than its signature says.
 std::optional<CallArguments> arguments_of(const Call& call);
 
-// Extras of H5Dread and H5Dwrite (FORMAT.md).
-struct TransferExtras {
-  enum class Selection : std::int8_t {
+// What a transfer selects, in the file or in memory (FORMAT.md).
+struct Selection {
+  enum class Kind : std::int8_t {
     kUnknown = -1,
     kNone = 0,
     kAll = 1,
     kRegular = 2,
     kBlocks = 3,
     kPoints = 4,
-    kTooLarge = 5
+    kTooLarge = 5,
+    kAsInFile = 6,  // in memory: what is selected in the file, of a space like the dataset's
+    kOneBlock = 7   // in memory: one piece
   };
-  std::int64_t object = 0;
-  std::int64_t mode = -1;
-  std::int64_t type_bytes = 0;
-  std::int64_t points = -1;
-  Selection selection = Selection::kUnknown;
+  Kind kind = Kind::kUnknown;
   std::size_t dimensions = 0;
   // all: dims; regular: start, stride, count, block; blocks: first and last corner of each;
   // points: coordinates of each; too large: first and last corner of them all.
@@ -61,7 +59,24 @@ struct TransferExtras {
   }
 };
 
-// Nothing where the extras are too few or contradict themselves.
-std::optional<TransferExtras> transfer_extras(std::span<const std::int64_t> extras);
+// Extras of a transfer of HDF5, of one dataset.
+struct TransferExtras {
+  std::int64_t object = 0;
+  std::int64_t mode = -1;
+  std::int64_t type_bytes = 0;
+  std::int64_t points = -1;
+  Selection file, memory;  // memory: unknown in traces of earlier versions
+  // What HDF5 made of a collective transfer, where it said so: H5D_mpio_actual_io_mode_t, and the
+  // causes against collective I/O here and anywhere.
+  struct Actual {
+    std::int64_t io_mode, local_cause, global_cause;
+  };
+  std::optional<Actual> actual;
+};
+
+// One for each dataset of the call; none where the extras are too few or contradict themselves.
+std::vector<TransferExtras> transfer_extras(const CallArguments& arguments);
+std::vector<TransferExtras> transfer_extras(std::span<const std::int64_t> extras,
+                                            std::size_t datasets);
 
 }  // namespace iotune::recorder

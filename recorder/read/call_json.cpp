@@ -149,13 +149,16 @@ void append_selection_json(std::string& to, const Call& call) {
     return;
   }
   const std::optional<CallArguments> arguments = arguments_of(call);
-  const auto extras = arguments ? transfer_extras(arguments->extras) : std::nullopt;
-  if (!extras) return;
-  using Selection = TransferExtras::Selection;
-  static constexpr const char* kKinds[] = {"unknown", "none",   "all",   "regular",
-                                           "blocks",  "points", "bounds"};
+  // A call on several datasets has its selections in its text alone.
+  const auto all = arguments ? transfer_extras(*arguments) : std::vector<TransferExtras>{};
+  if (all.size() != 1) return;
+  const Selection* const extras = &all[0].file;
+  using Kind = Selection::Kind;
+  static constexpr const char* kKinds[] = {"unknown", "none",           "all",
+                                           "regular", "blocks",         "points",
+                                           "bounds",  "as in the file", "one block"};
   Members members(to);
-  append_json_text(members.name("kind"), kKinds[static_cast<int>(extras->selection) + 1]);
+  append_json_text(members.name("kind"), kKinds[static_cast<int>(extras->kind) + 1]);
   const auto row = [&](const char* name, std::size_t index) {
     append_numbers(members.name(name), extras->row(index));
   };
@@ -167,28 +170,30 @@ void append_selection_json(std::string& to, const Call& call) {
     }
     list += ']';
   };
-  switch (extras->selection) {
-    case Selection::kAll:
+  switch (extras->kind) {
+    case Kind::kAll:
       row("dims", 0);
       break;
-    case Selection::kRegular: {
+    case Kind::kRegular: {
       static constexpr const char* kRows[] = {"start", "stride", "count", "block"};
       for (std::size_t i = 0; i < 4; ++i) row(kRows[i], i);
       break;
     }
-    case Selection::kTooLarge:
+    case Kind::kTooLarge:
       row("first", 0);
       row("last", 1);
       break;
-    case Selection::kBlocks:
+    case Kind::kBlocks:
       rows("first", 0, 2);
       rows("last", 1, 2);
       break;
-    case Selection::kPoints:
+    case Kind::kPoints:
       rows("points", 0, 1);
       break;
-    case Selection::kNone:
-    case Selection::kUnknown:
+    case Kind::kAsInFile:
+    case Kind::kOneBlock:
+    case Kind::kNone:
+    case Kind::kUnknown:
       break;
   }
   members.end();

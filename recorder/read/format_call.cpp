@@ -78,52 +78,83 @@ std::string_view words_for(const CallSignature& signature, const CallArguments& 
 
 constexpr std::size_t kShownEntries = 4;
 
-void append_selection(std::string& to, const TransferExtras& extras) {
-  using Selection = TransferExtras::Selection;
+void append_selection(std::string& to, const Selection& selection, std::int64_t points) {
+  using Kind = Selection::Kind;
   const auto corners = [&](std::size_t count, bool pairs) {
     for (std::size_t i = 0; i < count; ++i) {
       to += ' ';
-      append_array(to, extras.row(pairs ? 2 * i : i));
+      append_array(to, selection.row(pairs ? 2 * i : i));
       if (!pairs) continue;
       to += '-';
-      append_array(to, extras.row(2 * i + 1));
+      append_array(to, selection.row(2 * i + 1));
     }
   };
-  to += " [";
-  switch (extras.selection) {
-    case Selection::kNone:
+  switch (selection.kind) {
+    case Kind::kNone:
       to += "none";
       break;
-    case Selection::kAll:
+    case Kind::kAll:
       to += "all ";
-      append_array(to, extras.row(0));
+      append_array(to, selection.row(0));
       break;
-    case Selection::kRegular: {
+    case Kind::kRegular: {
       to += "regular";
       static constexpr const char* kNames[] = {" start=", " stride=", " count=", " block="};
       for (std::size_t i = 0; i < 4; ++i) {
         to += kNames[i];
-        append_array(to, extras.row(i));
+        append_array(to, selection.row(i));
       }
       break;
     }
-    case Selection::kBlocks:
-    case Selection::kPoints: {
-      const bool blocks = extras.selection == Selection::kBlocks;
-      to += std::to_string(extras.entries) + (blocks ? " blocks" : " points");
-      corners(std::min(extras.entries, kShownEntries), blocks);
-      if (extras.entries > kShownEntries) to += " ...";
+    case Kind::kBlocks:
+    case Kind::kPoints: {
+      const bool blocks = selection.kind == Kind::kBlocks;
+      to += std::to_string(selection.entries) + (blocks ? " blocks" : " points");
+      corners(std::min(selection.entries, kShownEntries), blocks);
+      if (selection.entries > kShownEntries) to += " ...";
       break;
     }
-    case Selection::kTooLarge:
-      to += std::to_string(extras.points) + " points within";
+    case Kind::kTooLarge:
+      to += std::to_string(points) + " points within";
       corners(1, true);
       break;
-    case Selection::kUnknown:
+    case Kind::kAsInFile:
+      to += "as in the file";
+      break;
+    case Kind::kOneBlock:
+      to += "one block";
+      break;
+    case Kind::kUnknown:
       to += "selection unknown";
       break;
   }
+}
+
+void append_transfer(std::string& to, const TransferExtras& extras) {
+  to += " [";
+  append_selection(to, extras.file, extras.points);
+  // A whole memory space, or the file's selection in memory too, is what anyone expects.
+  using Kind = Selection::Kind;
+  const Kind kind = extras.memory.kind;
+  if (kind != Kind::kUnknown && kind != Kind::kAll && kind != Kind::kAsInFile &&
+      kind != Kind::kOneBlock && kind != Kind::kNone) {
+    to += "; memory ";
+    append_selection(to, extras.memory, extras.points);
+  }
   if (extras.mode >= 0) to += extras.mode == 0 ? "; independent" : "; collective";
+  if (extras.actual) {
+    // H5D_mpio_actual_io_mode_t
+    static constexpr const char* kDone[] = {"nothing collective", "chunks independent",
+                                            "chunks collective", "chunks mixed",
+                                            "contiguous collective"};
+    const auto mode = static_cast<std::size_t>(extras.actual->io_mode);
+    to += ", done: ";
+    to += mode < std::size(kDone) ? kDone[mode] : std::to_string(extras.actual->io_mode).c_str();
+    if (extras.actual->global_cause != 0) {
+      to +=
+          printed(" because 0x%llx", static_cast<unsigned long long>(extras.actual->global_cause));
+    }
+  }
   to += ']';
 }
 
@@ -166,7 +197,7 @@ std::string format_call(const Call& call) {
   text += ')';
   if (arguments->result) text += ' ' + number_text(*arguments->result, signature.result_style);
   if (signature.transfer && signature.layer == Layer::kHdf5) {
-    if (const auto extras = transfer_extras(arguments->extras)) append_selection(text, *extras);
+    for (const TransferExtras& extras : transfer_extras(*arguments)) append_transfer(text, extras);
   }
   return text;
 }

@@ -138,9 +138,9 @@ def headers(place: Place, name: str) -> None:
     if mpi is None:
         return
     source = place.scratch / "check_mpi.cpp"
-    generator = ROOT / "recorder" / "generate" / "generate_wrappers.py"
+    generator = ROOT / "recorder" / "generate" / "generate_header_check.py"
     table = ROOT / "recorder" / "calls.table"
-    subprocess.run([sys.executable, "-B", generator, table, "check-mpi", source], check=True)
+    subprocess.run([sys.executable, "-B", generator, table, "mpi", source], check=True)
     done = subprocess.run(
         [mpi.compiler, "-x", "c++", "-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX",
          "-fsyntax-only", "-Wno-deprecated-declarations", str(source)],

@@ -23,6 +23,39 @@ namespace {
 using nlohmann::json;
 namespace recorder = iotune::recorder;
 
+json selection_json(const recorder::Selection& selection) {
+  json rows = json::array();
+  const std::size_t n = selection.dimensions;
+  for (std::size_t i = 0; n > 0 && i < selection.values.size() / n; ++i) {
+    const auto row = selection.row(i);
+    rows.push_back(std::vector<std::int64_t>(row.begin(), row.end()));
+  }
+  return {{"kind", static_cast<int>(selection.kind)}, {"dimensions", n}, {"rows", rows}};
+}
+
+// The extras of a transfer of HDF5 as the recorder's reader understands them.
+json transfers_json(const recorder::Call& call) {
+  json out = json::array();
+  const auto arguments = recorder::arguments_of(call);
+  if (!arguments || !call.signature()->transfer ||
+      call.signature()->layer != recorder::Layer::kHdf5) {
+    return out;
+  }
+  for (const recorder::TransferExtras& one : recorder::transfer_extras(*arguments)) {
+    json made = {{"object", one.object},
+                 {"mode", one.mode},
+                 {"type_bytes", one.type_bytes},
+                 {"points", one.points},
+                 {"file", selection_json(one.file)},
+                 {"memory", selection_json(one.memory)}};
+    if (one.actual) {
+      made["actual"] = {one.actual->io_mode, one.actual->local_cause, one.actual->global_cause};
+    }
+    out.push_back(std::move(made));
+  }
+  return out;
+}
+
 json arguments_json(const recorder::Call& call) {
   json out = json::object();
   const auto arguments = recorder::arguments_of(call);
@@ -82,7 +115,8 @@ int calls(const recorder::TraceReader& trace) {
              {"keys", call.keys()},
              {"texts", call.texts()},
              {"numbers", std::vector<std::int64_t>(call.numbers.begin(), call.numbers.end())},
-             {"arguments", arguments_json(call)}});
+             {"arguments", arguments_json(call)},
+             {"transfers", transfers_json(call)}});
     }
   }
   return 0;

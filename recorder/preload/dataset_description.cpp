@@ -1,0 +1,101 @@
+#include "recorder/preload/dataset_description.h"
+
+#include "recorder/preload/object_table.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/short_text.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr std::int64_t kChunkedLayout = 2;  // H5D_CHUNKED
+
+void append_dims(const Hdf5Api& api, RecordWriter& record, Hid dataset) noexcept {
+  std::uint64_t dims[kMaxDimensions] = {};
+  const Hid space = api.H5Dget_space(dataset);
+  const int n = space < 0 ? -1 : api.H5Sget_simple_extent_dims(space, dims, nullptr);
+  record.array(dims, n);
+  if (space >= 0) api.H5Sclose(space);
+}
+
+// The pseudo call iotune_dataset: what a later reader must know of this dataset.
+std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset) noexcept {
+  const std::int64_t object = add_object(provider.number, dataset);
+  const QuietProbes quiet(api);
+  char file[4096] = "", path[2048] = "";
+  api.H5Fget_name(dataset, file, sizeof file);
+  api.H5Iget_name(dataset, path, sizeof path);
+  ShortText<4096> absolute;
+  absolute_path(file, absolute);
+
+  std::size_t element_bytes = 0;
+  int type_class = -1;
+  if (const Hid type = api.H5Dget_type(dataset); type >= 0) {
+    element_bytes = api.H5Tget_size(type);
+    type_class = api.H5Tget_class(type);
+    api.H5Tclose(type);
+  }
+  int layout = -1, filters = 0, chunk_dimensions = -1;
+  std::uint64_t chunk[kMaxDimensions] = {};
+  if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
+    layout = api.H5Pget_layout(dcpl);
+    filters = api.H5Pget_nfilters(dcpl);
+    if (layout == kChunkedLayout) {
+      chunk_dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, chunk);
+    }
+    api.H5Pclose(dcpl);
+  }
+  RecordWriter record(CallNumber::kiotune_dataset, ticks_now());
+  record.key(object);
+  record.number(static_cast<std::int64_t>(dataset));
+  record.number(static_cast<std::int64_t>(element_bytes));
+  record.number(std::int64_t{type_class});
+  record.number(std::int64_t{layout});
+  record.number(std::int64_t{filters});
+  append_dims(api, record, dataset);
+  record.array(chunk, chunk_dimensions);
+  record.text(absolute.c_str());
+  record.text(path);
+  record.commit();
+  return object;
+}
+
+}  // namespace
+
+std::int64_t object_of(Provider& provider, Hid dataset) noexcept {
+  const std::int64_t known = find_object(provider.number, dataset);
+  if (known != 0 || !buffer_exists()) return known;
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return 0;
+  const Hdf5Api* const api = hdf5_api(provider);
+  constexpr int kDatasetId = 5;  // H5I_DATASET
+  if (api == nullptr || api->H5Iget_type(dataset) != kDatasetId) return 0;
+  return define_dataset(*api, provider, dataset);
+}
+
+const ChunkShape& chunk_shape(const Hdf5Api& api, Hid dataset, std::int64_t object) noexcept {
+  struct Known {
+    std::int64_t object;
+    ChunkShape shape;
+  };
+  static __thread Known known __attribute__((tls_model("initial-exec")));
+  ChunkShape& shape = known.shape;
+  if (object != 0 && known.object == object) return shape;
+  known.object = object;
+  shape.dimensions = -1;
+  shape.element_bytes = 0;
+  const QuietProbes quiet(api);
+  if (const Hid type = api.H5Dget_type(dataset); type >= 0) {
+    shape.element_bytes = api.H5Tget_size(type);
+    api.H5Tclose(type);
+  }
+  if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
+    if (api.H5Pget_layout(dcpl) == kChunkedLayout) {
+      shape.dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, shape.chunk);
+    }
+    api.H5Pclose(dcpl);
+  }
+  return shape;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,66 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "recorder/preload/hooks_hdf5.h"
+#include "recorder/preload/object_table.h"
+
+namespace iotune::recorder {
+namespace {
+
+bool has_other_connector(const Provider& provider) noexcept {
+  if (provider.connector_set.load(std::memory_order_relaxed)) return true;
+  const char* const wanted = std::getenv("HDF5_VOL_CONNECTOR");
+  return wanted != nullptr && wanted[0] != '\0' && std::strncmp(wanted, "native", 6) != 0;
+}
+
+}  // namespace
+
+void after_H5Pset_vol(Provider& provider, int result, Hid, Hid connector, void*) noexcept {
+  const Hdf5Api* const api = result < 0 ? nullptr : hdf5_api(provider);
+  if (api == nullptr) return;
+  constexpr int kNative = 0;  // H5_VOL_NATIVE
+  const OwnCode own;
+  int value = -1;
+  const bool native = api->H5VLget_value != nullptr && api->H5VLget_value(connector, &value) >= 0 &&
+                      value == kNative;
+  if (!native) provider.connector_set.store(true, std::memory_order_relaxed);
+}
+
+// With HDF5's own connector an asynchronous call is over when it returns, and never enters the
+// event set. What did enter it is under way: an id that such a call gave stands for an object
+// that may not be there yet, and any question about it would wait, or come between operations in
+// an order that nobody asked for.
+//
+// Ranks must come to the same answer, because reading back what a file was opened with is
+// collective: with another connector it does not depend on the event set, which may be H5ES_NONE
+// on one rank only.
+bool is_pending(Provider& provider, Hid events) noexcept {
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return true;
+  if (events != 0) {  // H5ES_NONE
+    const Hdf5Api* const api = hdf5_api(provider);
+    if (api == nullptr || api->H5ESget_count == nullptr) return true;
+    const OwnCode own;
+    std::size_t count = 0;
+    if (api->H5ESget_count(events, &count) < 0 || count > 0) {
+      provider.asynchronous.store(true, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  return has_other_connector(provider);
+}
+
+void after_H5Oopen(Provider& provider, Hid object, Hid, const char*, Hid) noexcept {
+  if (object >= 0) forget_object(provider.number, object);
+}
+void after_H5Oopen_by_addr(Provider& provider, Hid object, Hid, std::uint64_t) noexcept {
+  if (object >= 0) forget_object(provider.number, object);
+}
+void after_H5Oopen_by_idx(Provider& provider, Hid object, Hid, const char*, int, int, std::uint64_t,
+                          Hid) noexcept {
+  if (object >= 0) forget_object(provider.number, object);
+}
+void after_H5Oclose(Provider& provider, int result, Hid object) noexcept {
+  if (result >= 0) forget_object(provider.number, object);
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,93 @@
+#include "recorder/preload/plain_call.h"
+
+namespace iotune::recorder {
+namespace {
+
+// One cache for each call of the table: zero at start, and not touched before the first call.
+CallerSymbol& symbol_of(CallNumber number) noexcept {
+  static constinit CallerSymbol symbols[kCallCount];
+  return symbols[static_cast<std::size_t>(number)];
+}
+
+template <typename T>
+T* pointer(std::int64_t word) noexcept {
+  return reinterpret_cast<T*>(word);
+}
+
+template <typename T>
+std::int64_t filled(std::int64_t word, bool failed) noexcept {
+  return failed || word == 0 ? -1 : static_cast<std::int64_t>(*pointer<const T>(word));
+}
+
+}  // namespace
+
+PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
+    : scope_(layer), call_(call) {
+  // call_name ends every name with a NUL.
+  const char* const name = call_name(static_cast<std::size_t>(call.number)).data();
+  const RealFunction found = symbol_of(call.number).find(name, caller);
+  function_ = found.function;
+  if (function_ == nullptr) {
+    say_missing(name);
+  } else if (!goes_straight_through(scope_, found)) {
+    provider_ = found.provider;
+    if (call.calls_back) scope_.step_aside();
+    scope_.start();
+  }
+}
+
+// After a failed call nothing is asked (the error stack is the program's), nor is anything read
+// that the failure may have been about.
+void PlainFrame::record(const std::int64_t* words, const WordForm* forms, std::size_t arguments,
+                        bool failed) noexcept {
+  scope_.stop();
+  RecordWriter record(scope_, call_.number, call_.times);
+  for (std::size_t i = 0; i < arguments; ++i) {
+    const std::int64_t word = words[i];
+    const std::int64_t owner = words[forms[i].of];
+    switch (forms[i].form) {
+      case Form::kNumber:
+        record.number(word);
+        break;
+      case Form::kText:
+        record.text(pointer<const char>(word));
+        break;
+      case Form::kUnrecorded:
+        break;
+      case Form::kSize:
+        record.number(filled<std::size_t>(word, failed));
+        break;
+      case Form::kUnsigned:
+        record.number(filled<unsigned>(word, failed));
+        break;
+      case Form::kBool:
+        record.number(filled<bool>(word, failed));
+        break;
+      case Form::kWords:
+        record.array(pointer<const std::uint64_t>(word), failed ? -1 : owner);
+        break;
+      case Form::kUnsigneds:
+        record.array(pointer<const unsigned>(word), failed ? -1 : owner);
+        break;
+      case Form::kSpaceDims:
+        record.array(pointer<const std::uint64_t>(word),
+                     failed ? -1 : space_dimensions(*provider_, owner));
+        break;
+      case Form::kDatasetDims:
+        record.array(pointer<const std::uint64_t>(word),
+                     failed ? -1 : dataset_dimensions(*provider_, owner));
+        break;
+    }
+  }
+  record.number(words[arguments]);
+  record.commit();
+}
+
+void say_missing(const char* name) noexcept {
+  static constinit bool said = false;
+  ShortText<160> text;
+  text << name << " is called, but no loaded library has it";
+  say_once(said, text.c_str());
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,70 @@
+/* Calls of HDF5 1.14 and later, in the way of programs that make no others.
+ *   hdf5_newer multi FILE      two datasets written and read by one call
+ *   hdf5_newer async FILE      a file made, written and closed by asynchronous forms alone; prints
+ *                              the alignment that the file was opened with */
+#include <hdf5.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MUST(condition)                                             \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      fprintf(stderr, "hdf5_newer:%d: %s\n", __LINE__, #condition); \
+      return 1;                                                     \
+    }                                                               \
+  } while (0)
+
+enum { kRows = 8, kColumns = 6, kLength = 40 };
+static double values[kRows * kColumns];
+static int numbers[kLength];
+
+static int multi(const char* path) {
+  const hsize_t dims[2] = {kRows, kColumns}, length = kLength;
+  const hsize_t start[2] = {2, 1}, count[2] = {3, 4};
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t spaces[2] = {H5Screate_simple(2, dims, NULL), H5Screate_simple(1, &length, NULL)};
+  hid_t types[2] = {H5T_NATIVE_DOUBLE, H5T_NATIVE_INT}, whole[2] = {H5S_ALL, H5S_ALL};
+  hid_t data[2] = {
+      H5Dcreate2(file, "table", types[0], spaces[0], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dcreate2(file, "list", types[1], spaces[1], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)};
+  const void* from[2] = {values, numbers};
+  void* to[2] = {values, numbers};
+  MUST(file >= 0 && data[0] >= 0 && data[1] >= 0);
+  MUST(H5Sselect_hyperslab(spaces[0], H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
+  MUST(H5Dwrite_multi(2, data, types, spaces, spaces, H5P_DEFAULT, from) >= 0);
+  MUST(H5Dread_multi(2, data, types, whole, whole, H5P_DEFAULT, to) >= 0);
+  for (int i = 0; i < 2; ++i) {
+    H5Dclose(data[i]);
+    H5Sclose(spaces[i]);
+  }
+  return H5Fclose(file) < 0;
+}
+
+static int async(const char* path) {
+  const hsize_t dims[2] = {kRows, kColumns};
+  size_t left = 0;
+  hbool_t failed = 0;
+  const hid_t events = H5EScreate(), space = H5Screate_simple(2, dims, NULL);
+  const hid_t file = H5Fcreate_async(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT, events);
+  const hid_t data = H5Dcreate_async(file, "table", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
+                                     H5P_DEFAULT, H5P_DEFAULT, events);
+  MUST(events >= 0 && file >= 0 && data >= 0);
+  MUST(H5Dwrite_async(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values, events) >= 0);
+  MUST(H5Dread_async(data, H5T_NATIVE_DOUBLE, space, space, H5P_DEFAULT, values, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && left == 0 && !failed);
+  const hid_t fapl = H5Fget_access_plist(file);
+  hsize_t threshold = 0, alignment = 0;
+  MUST(H5Pget_alignment(fapl, &threshold, &alignment) >= 0);
+  printf("%" PRIuHSIZE " %" PRIuHSIZE "\n", threshold, alignment);
+  H5Pclose(fapl);
+  MUST(H5Dclose_async(data, events) >= 0 && H5Fclose_async(file, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0);
+  H5Sclose(space);
+  return H5ESclose(events) < 0;
+}
+
+int main(int argc, char** argv) {
+  MUST(argc == 3);
+  return strcmp(argv[1], "multi") == 0 ? multi(argv[2]) : async(argv[2]);
+}

@@ -1,0 +1,118 @@
+"""Programs that move data by calls which only newer HDF5s have: recorded, analysed and tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from harness import Place, main, not_verified
+
+CONFIG = """<Parameters><High_Level_IO_Library>
+  <alignment>65536,4096</alignment>
+</High_Level_IO_Library></Parameters>
+"""
+
+
+def programs(place: Place) -> Iterable[Path]:
+    """The program with each HDF5 that could be had."""
+    found = sorted(place.bin.glob("hdf5_newer_*"))
+    if not found:
+        not_verified("no HDF5 from 1.14 on (tools/setup.sh companions)")
+    return found
+
+
+def datasets(place: Place) -> dict[tuple[str, bool], dict[str, Any]]:
+    (file,) = [f for f in place.summary()["files"] if f["datasets"]]
+    return {(d["dataset"], d["write"]): d for d in file["datasets"]}
+
+
+def multi(place: Place) -> None:
+    """One call on two datasets is one record, and a transfer of each of them."""
+    for program in programs(place):
+        place.clear()
+        place.right(place.run(program, "multi", "m.h5", IOTUNE_MODE="record"), program.name)
+        (write,) = [c for c in place.calls() if c["name"] == "H5Dwrite_multi"]
+        assert write["arguments"]["count"] == 2, write
+        table, numbers = write["transfers"]
+        slab = {"kind": 2, "dimensions": 2, "rows": [[2, 1], [1, 1], [1, 1], [3, 4]]}
+        slabs = (slab, {**slab, "rows": [[2, 1], [1, 1], [3, 4], [1, 1]]})
+        assert table["file"] in slabs and table["memory"] in slabs, table
+        assert (table["points"], table["type_bytes"]) == (12, 8), table
+        assert (numbers["points"], numbers["type_bytes"]) == (40, 4), numbers
+        assert numbers["file"] == numbers["memory"] == {
+            "kind": 1, "dimensions": 1, "rows": [[40]]
+        }, numbers  # fmt: skip
+        have = datasets(place)
+        assert set(have) == {(d, w) for d in ("/table", "/list") for w in (True, False)}, have
+        assert have["/table", True]["bytes"] == 96 and have["/list", True]["bytes"] == 160
+        assert have["/table", False]["bytes"] == 384 and have["/list", False]["bytes"] == 160
+
+
+def asynchronous(place: Place) -> None:
+    """What comes by asynchronous forms alone is recorded and tuned as anything else."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    for program in programs(place):
+        place.clear()
+        done = place.right(place.run(program, "async", "a.h5", IOTUNE_MODE="record"))
+        assert done.out.split() == [b"1", b"1"], done.out
+        have = datasets(place)
+        assert set(have) == {("/table", True), ("/table", False)}, have
+        assert all(d["bytes"] == 384 and d["calls"] == 1 for d in have.values()), have
+        place.clear()
+        done = place.right(
+            place.run(program, "async", "a.h5", IOTUNE_DB="none", IOTUNE_CONFIG=config)
+        )
+        assert done.out.split() == [b"65536", b"4096"], (done.out, done.err)
+        (setting,) = [c for c in place.calls() if c["name"] == "iotune_setting"]
+        assert setting["numbers"][0] == 0, setting
+        assert place.leftovers() == []
+
+
+def connector(place: Place) -> None:
+    """Under a connector that is not HDF5's own a file is tuned, but not asked what it has."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    for program in programs(place):
+        place.clear()
+        done = place.right(
+            place.run(program, "async", "a.h5", IOTUNE_DB="none", IOTUNE_CONFIG=config,
+                      HDF5_VOL_CONNECTOR="pass_through under_vol=0;under_info={}")
+        )  # fmt: skip
+        assert done.out.split() == [b"65536", b"4096"], (done.out, done.err)
+        (setting,) = [c for c in place.calls() if c["name"] == "iotune_setting"]
+        assert setting["numbers"][0] == 3, setting
+        (write,) = [c for c in place.calls() if c["name"] == "H5Dwrite_async"]
+        assert write["transfers"][0]["file"]["kind"] == -1, write
+
+
+def pending(place: Place) -> None:
+    """Objects that are not there yet are never asked about, and their calls are recorded."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    for mode in ("record", "tune"):
+        place.clear()
+        done = place.right(
+            place.run(place.bin / "pending_calls", "p.h5", IOTUNE_MODE=mode, IOTUNE_DB="none",
+                      IOTUNE_CONFIG=config)
+        )  # fmt: skip
+        assert done.err == b"", done.err
+        made = [c for c in place.calls() if c["layer"] == "hdf5"]
+        assert [c["name"].removesuffix("_async") for c in made] == 2 * [
+            "H5Fcreate", "H5Dcreate", "H5Dset_extent", "H5Dwrite", "H5Dwrite_multi", "H5Dclose",
+            "H5Fclose",
+        ], made  # fmt: skip
+        for call in made:
+            assert call["arguments"]["events"] == 5, call
+            assert all(one["object"] == 0 for one in call["transfers"]), call
+        files = [c for c in place.calls() if c["name"] == "iotune_file"]
+        assert all(c["texts"][0].endswith("/p.h5") for c in files) and len(files) == 2, files
+        assert not [c for c in place.calls() if c["name"] == "iotune_dataset"]
+
+
+if __name__ == "__main__":
+    cases: dict[str, Callable[[Place], None]] = {
+        "multi": multi, "async": asynchronous, "connector": connector, "pending": pending
+    }  # fmt: skip
+    main(cases)
