@@ -24,6 +24,10 @@ constexpr const char* kExcludedGlobs[] = {
     "*/lib/python*",
     "/dev/shm/iotune-*",
     "*/ompi.*.sm",  // OMPIO's shared file pointers, in Open MPI's session directory
+    "*/pmix-*",     // what PMIx keeps there
+    "*/prterun-*",
+    "/dev/shm/vader_segment.*",  // Open MPI's memory between ranks
+    "/dev/shm/sm_segment.*",
     "*/iotune/spool/*",
     "*/iotune/traces/*",
     "*.iobuf",
