@@ -34,7 +34,7 @@ void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
   remember(call);
   if (!may_count || left_ == 0) return;
   // In a quiet spell a list follows, unless the last loop's stride mostly goes on after a jump.
-  may_list_ = !alert_ && !has_guess_;
+  may_list_ = !alert_ && !(has_guess_ && same_stream(call, guess_.next));
   last_ = call;
   for (std::int64_t& number : last_step_) number = INT64_MIN;
   position_ = 0;
