@@ -6,6 +6,7 @@ in memory. Bytes are counted, not timed. The memory of a process is that of a re
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import subprocess
@@ -82,7 +83,7 @@ def main() -> int:
 
         rounds = paired.compare(
             f"{pattern} of many ranks",
-            {str(n): lambda n=n: timed(n) for n in (RANKS // 100, RANKS)},
+            {str(n): functools.partial(timed, n) for n in (RANKS // 100, RANKS)},
             options.rounds, warmup=0, seed=options.seed,
         )  # fmt: skip
         table.keep(rounds)
@@ -103,11 +104,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:
         folder = Path(scratch)
         for pattern in ("regular", "random"):
+            arm = functools.partial(memory_kib, build, pattern)
             comparison = paired.compare(
                 f"memory, {pattern}",
                 {
-                    "bare": lambda p=pattern: memory_kib(build, p, False, folder, options.out),
-                    "iotune": lambda p=pattern: memory_kib(build, p, True, folder, options.out),
+                    "bare": functools.partial(arm, False, folder, options.out),
+                    "iotune": functools.partial(arm, True, folder, options.out),
                 },
                 3, warmup=0, seed=options.seed,
             )  # fmt: skip

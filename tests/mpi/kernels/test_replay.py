@@ -76,7 +76,7 @@ MOVED = 2000 * 8 + 3 * 8 * 5 * 8 + 2 * 16 + 2 * 4 + 6 * 4
 
 
 def write_plan(programs: Programs, text: str) -> Path:
-    plan = programs.scratch / "the.plan"
+    plan: Path = programs.scratch / "the.plan"
     plan.write_text(text)
     return plan
 
