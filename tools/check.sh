@@ -57,6 +57,7 @@ case $suite in
   # Before the build, which compiles what is there of them.
   check | soak) step "programs of others" tools/setup.sh companions ;;
 esac
+[ "$suite" != soak ] || step "a compiler for AArch64" tools/setup.sh cross
 
 case $suite in
   check)

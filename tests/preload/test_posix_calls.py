@@ -17,14 +17,10 @@ def table() -> set[str]:
     return set(re.findall(r"^posix\s+\w+\s+(\w+)", text, re.MULTILINE))
 
 
-def calls(place: Place) -> None:
-    seed = random.SystemRandom().randrange(2**31)
-    print("seed", seed)
-    folder = place.scratch / "a folder"
-    folder.mkdir()
-    done = place.right(place.run(place.bin / "posix_random", folder, seed), "posix_random")
+def compare(place: Place, out: bytes) -> None:
+    """The trace's POSIX calls with what posix_random printed."""
     said = []
-    for line in done.out.decode().splitlines():
+    for line in out.decode().splitlines():
         head, *paths = line.split(" | ")
         name, *numbers = head.split()
         said.append((name, [int(n) for n in numbers], paths))
@@ -36,6 +32,15 @@ def calls(place: Place) -> None:
     for index, (one, other) in enumerate(zip(recorded, said)):
         assert one == other, f"call {index}: recorded {one}, made {other}"
     assert len(recorded) == len(said), (len(recorded), len(said), recorded[len(said) :][:3])
+
+
+def calls(place: Place) -> None:
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    folder = place.scratch / "a folder"
+    folder.mkdir()
+    done = place.right(place.run(place.bin / "posix_random", folder, seed), "posix_random")
+    compare(place, done.out)
 
 
 def metadata_alone(place: Place) -> None:
