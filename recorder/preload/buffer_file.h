@@ -23,7 +23,8 @@ struct BufferHeader {
   std::uint64_t dropped;
   std::atomic<std::uint32_t> segments;
   std::uint32_t zero;
-  std::uint8_t reserved[56];
+  std::uint64_t joined_calls;
+  std::uint8_t reserved[48];
   Segment segment[kMaxBufferSegments];
 };
 static_assert(offsetof(BufferHeader, segment) == kSegmentTableOffset &&

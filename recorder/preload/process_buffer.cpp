@@ -42,8 +42,9 @@ struct Buffer {
   TickRate rate = {};
   std::uint64_t calls = 0;
   std::uint64_t early_dropped = 0;
-  std::uint64_t visited_at = 0;  // bytes in all block segments when they were read last
-  std::uint64_t joined_at = 0;   // of these, what stands in a trace; 0: never
+  std::uint64_t visited_at = 0;     // bytes in all block segments when they were read last
+  std::uint64_t visited_calls = 0;  // and the calls in these
+  std::uint64_t joined_at = 0;      // of these, what stands in a trace; 0: never
   bool failed = false;
   bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
@@ -358,12 +359,14 @@ void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void
   const SpinGuard guard(g_lock);
   g_buffer.file.visit(visit, context);
   g_buffer.visited_at = g_buffer.file.block_bytes();
+  g_buffer.visited_calls = g_buffer.calls;
 }
 
 void mark_joined() noexcept {
   if (!g_buffer.file.exists()) return;
   // Another thread may have added blocks since.
   g_buffer.joined_at = g_buffer.visited_at;
+  g_buffer.file.header().joined_calls = g_buffer.visited_calls;
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kJoined);
 }
 
