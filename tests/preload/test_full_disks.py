@@ -222,46 +222,44 @@ def no_local_file_system(place: Place) -> None:
 
 def size_limit(place: Place) -> None:
     """`ulimit -f`: a store of ours past it would be a SIGXFSZ in the program."""
-    for kib, words in ((100, ["ulimit -f"]), (200, ["ulimit -f"]), (330, ["ulimit -f"]),
-                       (100000, [])):  # fmt: skip
+
+    def limited(kib: int, *words: str) -> None:
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, kib << 10))
+
+        def launch(here: Path, preload: bool) -> Done:
+            command: list[object] = [place.bin / "posix_calls", here / "data", "errors"]
+            if kib == 330:  # room for a ring, and for no more than a block
+                command = [sys.executable, "-c", PROGRAM, here, "nothing", CALLS]
+            return place.run(*command, cwd=here, preload=preload, before=limit)
+
         place.clear()
+        equal(place, launch, *words)
 
-        def limit(bytes_: int = kib << 10) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
-
-        equal(
-            place,
-            lambda here, preload: place.run(
-                *(
-                    [sys.executable, "-c", PROGRAM, here, "nothing", CALLS]
-                    if kib == 330
-                    else [place.bin / "posix_calls", here / "data", "errors"]
-                ),
-                cwd=here,
-                preload=preload,
-                before=limit,
-            ),
-            *words,
-        )
+    for kib in (100, 200, 330):
+        limited(kib, "ulimit -f")
+    limited(100000)
 
 
 def buffer_limit(place: Place) -> None:
     """IOTUNE_BUFFER_LIMIT_MIB: beyond it calls are counted, and that is said."""
-    folder = place.scratch / "x"
-    folder.mkdir()
-    for mib, words in ((1, ["IOTUNE_BUFFER_LIMIT_MIB"]), (64, [])):
+    calls = 250000
+
+    def limited(mib: int, *words: str) -> None:
+        def launch(here: Path, preload: bool) -> Done:
+            return place.run(
+                sys.executable, "-c", PROGRAM, here, "nothing", calls, cwd=here, preload=preload,
+                IOTUNE_BUFFER_LIMIT_MIB=mib,
+            )  # fmt: skip
+
         place.trace.unlink(missing_ok=True)
-        equal(
-            place,
-            lambda here, preload: place.run(
-                sys.executable, "-c", PROGRAM, folder, "nothing", 250000, cwd=here,
-                preload=preload, IOTUNE_BUFFER_LIMIT_MIB=mib,
-            ),
-            *words,
-        )  # fmt: skip
+        equal(place, launch, *words)
         (head,) = place.heads()
-        assert head["calls"] + head["dropped"] >= 250000, head
+        assert head["calls"] + head["dropped"] >= calls, head
         assert (head["dropped"] > 0) == bool(words), head
+
+    limited(1, "IOTUNE_BUFFER_LIMIT_MIB")
+    limited(64)
 
 
 if __name__ == "__main__":
