@@ -70,7 +70,8 @@ def mpi_wrapper(place: Place) -> None:
         want = mpi_deaths.planned(done.out)
         mpi_deaths.compare(mpi_deaths.recorded(place, [place.trace]), want)
         ours = sum(len(made) for (_, name), made in want.items() if name == "MPI_File_write_at")
-        assert counted(counts)["MPI_File_write_at"] == ours, (order, ours)
+        got = counted(counts)["MPI_File_write_at"]
+        assert got == ours, (order, got, ours)
         print(f"{order}: both saw {ours} MPI_File_write_at")
 
 
