@@ -169,7 +169,7 @@ package_source() { # source package, a binary package of it, scratch
 }
 
 # HDF5's own parallel tests.
-companion_hdf5() { # directory
+companion_hdf5_tests() { # directory
   [ ! -s "$1/hdf5/testpar/testphdf5.c" ] || return 0
   local scratch=$1/scratch
   package_source hdf5 libhdf5-mpich-dev "$scratch" || return 1
@@ -219,6 +219,8 @@ companion_hdf5() { # directory version crate-version wheel
   rm -rf "$home"
   mkdir -p "$home"
   mv "$scratch/include" "$scratch/lib" "$home"
+}
+
 # ROMIO's own tests, a folder in MPICH's source.
 companion_romio() { # directory
   [ ! -s "$1/romio/simple.c" ] || return 0
@@ -242,7 +244,7 @@ companions() {
     mkdir -p "$directory"
     rm -rf "$directory/scratch"
     companion_example "$directory" || say "going on without HDF5's example (package libhdf5-doc; output: $LOG)"
-    companion_hdf5 "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
+    companion_hdf5_tests "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
     companion_romio "$directory" || say "going on without ROMIO's own tests (source package mpich; output: $LOG)"
     rm -rf "$directory/scratch"
   fi
