@@ -85,11 +85,12 @@ def bad_globs(place: Place) -> None:
         for value, word in (("data/*", "'data/*'"), ("/x/*:*.h5:~/run:b", "'~/run'"),
                             ("*" * 17000, "16 KiB")):  # fmt: skip
             place.clear()
-            done = place.right(place.run(place.bin / "posix_calls", file, "plain", **{name: value}))
+            env: dict[str, Any] = {name: value}
+            done = place.right(place.run(place.bin / "posix_calls", file, "plain", **env))
             (line,) = done.said()
             assert name in line and word in line and len(line) < 300, line
             # Off is off.
-            off = place.run("true", IOTUNE_MODE="off", **{name: value})
+            off = place.run("true", IOTUNE_MODE="off", **env)
             assert off.said() == [], off.said()
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from harness import Place, main, not_verified
 
@@ -63,7 +64,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def compare(place: Place, *command: object, ignore: tuple[str, ...] = (), **env: object) -> None:
+def compare(place: Place, *command: object, ignore: tuple[str, ...] = (), **env: Any) -> None:
     """Run bare and under the preload in equal folders of one name; everything has to be equal."""
     folder = place.scratch / "here"
     seen = []
