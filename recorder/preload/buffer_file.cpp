@@ -40,7 +40,6 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
   void* const memory = create_mapped(path_.c_str(), kBufferHeadBytes, failure);
   if (memory == nullptr) {
     say_not_recorded(path_.c_str(), failure);
-    full_ = true;
     return false;
   }
   auto* const header = static_cast<BufferHeader*>(memory);
@@ -55,18 +54,19 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
   return true;
 }
 
-std::byte* BufferFile::add_segment(SegmentKind kind, std::uint16_t thread,
+std::byte* BufferFile::add_segment(SegmentKind kind, std::uint32_t thread,
                                    std::size_t bytes) noexcept {
-  if (full_) return nullptr;
+  bool& full = full_[static_cast<int>(kind)];
+  if (full) return nullptr;
   const std::uint32_t count = header_->segments.load(std::memory_order_relaxed);
-  MapFailure failure = MapFailure::kNoSpace;
+  MapFailure failure = MapFailure::kLimit;
   void* memory = nullptr;
   if (count < kMaxBufferSegments && file_bytes_ + bytes <= configuration().buffer_limit_bytes) {
     memory = extend_mapped(path_.c_str(), file_bytes_, bytes, failure);
   }
   if (memory == nullptr) {
     say_not_recorded(path_.c_str(), failure);
-    full_ = true;
+    full = true;
     return nullptr;
   }
   header_->segment[count] = {static_cast<std::uint32_t>(kind), thread, file_bytes_, bytes};
@@ -75,8 +75,15 @@ std::byte* BufferFile::add_segment(SegmentKind kind, std::uint16_t thread,
   return static_cast<std::byte*>(memory);
 }
 
-std::byte* BufferFile::add_ring(std::uint16_t thread, std::size_t bytes) noexcept {
-  return add_segment(SegmentKind::kRing, thread, bytes);
+std::byte* BufferFile::add_ring(std::uint32_t thread, std::size_t bytes,
+                                std::uint32_t& segment) noexcept {
+  std::byte* const memory = add_segment(SegmentKind::kRing, thread, bytes);
+  if (memory != nullptr) segment = header_->segments.load(std::memory_order_relaxed) - 1;
+  return memory;
+}
+
+void BufferFile::give_ring(std::uint32_t segment, std::uint32_t thread) noexcept {
+  __atomic_store_n(&header_->segment[segment].thread, thread, __ATOMIC_RELEASE);
 }
 
 bool BufferFile::last_has_room(std::size_t bytes) const noexcept {
@@ -146,7 +153,7 @@ void BufferFile::forget() noexcept {
   header_ = nullptr;
   count_ = 0;
   file_bytes_ = 0;
-  full_ = false;
+  for (bool& full : full_) full = false;
 }
 
 }  // namespace iotune::recorder

@@ -23,7 +23,8 @@ struct BufferHeader {
   std::uint64_t dropped;
   std::atomic<std::uint32_t> segments;
   std::uint32_t zero;
-  std::uint8_t reserved[56];
+  std::uint64_t joined_calls;
+  std::uint8_t reserved[48];
   Segment segment[kMaxBufferSegments];
 };
 static_assert(offsetof(BufferHeader, segment) == kSegmentTableOffset &&
@@ -41,8 +42,11 @@ class BufferFile {
   BufferHeader& header() noexcept { return *header_; }
   const char* path() const noexcept { return path_.c_str(); }
 
-  // Memory of a new ring segment; its first kRingHeadBytes are the ring's word.
-  std::byte* add_ring(std::uint16_t thread, std::size_t bytes) noexcept;
+  // Memory of a new ring segment, the number of which it tells; its first kRingHeadBytes are the
+  // ring's word.
+  std::byte* add_ring(std::uint32_t thread, std::size_t bytes, std::uint32_t& segment) noexcept;
+  // An empty ring goes on as another thread's.
+  void give_ring(std::uint32_t segment, std::uint32_t thread) noexcept;
 
   // Room for a block's payload of at least `bytes`, behind the place of its head; nullptr where
   // there is none. `capacity` is all that is free there.
@@ -65,7 +69,7 @@ class BufferFile {
       return *reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
     }
   };
-  std::byte* add_segment(SegmentKind kind, std::uint16_t thread, std::size_t bytes) noexcept;
+  std::byte* add_segment(SegmentKind kind, std::uint32_t thread, std::size_t bytes) noexcept;
   bool last_has_room(std::size_t bytes) const noexcept;
 
   BufferHeader* header_ = nullptr;
@@ -73,7 +77,7 @@ class BufferFile {
   std::uint64_t file_bytes_ = 0;
   BlockSegment blocks_[kMaxBufferSegments] = {};
   std::uint32_t count_ = 0;
-  bool full_ = false;
+  bool full_[3] = {};  // by SegmentKind: none can be added
 };
 
 }  // namespace iotune::recorder

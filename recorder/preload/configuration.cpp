@@ -165,6 +165,31 @@ IOTUNE_START_CODE bool is_launcher_name() noexcept {
   return false;
 }
 
+// A glob that no absolute path can match is a mistake, and so is a list that is too long to keep.
+IOTUNE_START_CODE const char* keep_globs(const char* name, const char* value) noexcept {
+  const char* const kept = keep_if_any(value);
+  if (kept == nullptr) {
+    if (value == nullptr || *value == '\0' || g_configuration.is_launcher) return nullptr;
+    ShortText<128> text;
+    text << name << " is longer than 16 KiB: it is left out";
+    say(text.c_str());
+    return nullptr;
+  }
+  if (g_configuration.is_launcher) return kept;
+  for (const char* at = kept; at != nullptr; at = std::strchr(at, ':')) {
+    if (*at == ':') ++at;
+    if (*at == '/' || *at == '*' || *at == '?' || *at == ':' || *at == '\0') continue;
+    const char* const end = std::strchr(at, ':');
+    ShortText<512> text;
+    text << name << ": '";
+    text.add(at, end == nullptr ? std::strlen(at) : static_cast<std::size_t>(end - at));
+    text << "' matches nothing: paths are absolute, a glob begins with / or *";
+    say(text.c_str());
+    break;
+  }
+  return kept;
+}
+
 IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
   if (mode == nullptr || *mode == '\0' || std::strcmp(mode, "tune") == 0) {
     g_configuration.mode = Mode::kTune;
@@ -199,8 +224,6 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.verbose = found.verbose != nullptr;
   g_configuration.trace_path = keep_if_any(found.trace);
   g_configuration.buffer_root = keep_if_any(found.buffers);
-  g_configuration.include = keep_if_any(found.include);
-  g_configuration.exclude = keep_if_any(found.exclude);
   g_configuration.state_home = keep_if_any(found.state);
   if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
     g_configuration.state_home = keep_home(found.home);
@@ -218,6 +241,9 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.is_launcher = is_launcher_name();
   g_quiet_rank = found.other_rank;
   read_mode(found.mode);
+  if (g_configuration.mode == Mode::kOff) return;
+  g_configuration.include = keep_globs("IOTUNE_INCLUDE", found.include);
+  g_configuration.exclude = keep_globs("IOTUNE_EXCLUDE", found.exclude);
 }
 
 void set_quiet_rank(bool quiet) noexcept {

@@ -58,6 +58,8 @@ const char* describe(MapFailure failure) noexcept {
       return "no space can be allocated";
     case MapFailure::kMap:
       return "the file cannot be mapped";
+    case MapFailure::kLimit:
+      return "as large as it may grow (IOTUNE_BUFFER_LIMIT_MIB)";
   }
   return "";
 }

@@ -8,7 +8,15 @@
 
 namespace iotune::recorder {
 
-enum class MapFailure : std::uint8_t { kNone, kOpen, kFileSystem, kSizeLimit, kNoSpace, kMap };
+enum class MapFailure : std::uint8_t {
+  kNone,
+  kOpen,
+  kFileSystem,
+  kSizeLimit,
+  kNoSpace,
+  kMap,
+  kLimit
+};
 const char* describe(MapFailure failure) noexcept;
 
 // Creates `path` (it must not exist), mode 0600, allocates and maps `bytes` from its start.

@@ -8,6 +8,7 @@
 #include "recorder/preload/buffer_file.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/fork_marker.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -21,19 +22,29 @@ namespace {
 // Calls of a thread whose times are kept one by one, by Times. An HDF5 call stands for many below.
 constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 
+// A ring and where its records lie. Not in the ring itself, which a fork wipes.
+struct RingPlace {
+  Ring* ring = nullptr;
+  std::byte* in_file = nullptr;  // nullptr: not yet
+  std::size_t bytes = 0;
+  std::uint32_t segment = 0;
+};
+
 struct Buffer {
   BufferFile file;
-  Ring* rings[kMaxBufferSegments] = {};
+  RingPlace rings[kMaxRings];
   std::uint32_t ring_count = 0;
-  std::uint16_t threads = 0;
+  std::uint32_t threads = 0;
+  std::uint32_t refused = 0;     // threads' calls that found no ring
   std::byte* scratch = nullptr;  // for the encoder, then a copy of a ring
   std::size_t scratch_bytes = 0;
   ClockReading first = {};
   TickRate rate = {};
   std::uint64_t calls = 0;
   std::uint64_t early_dropped = 0;
-  std::uint64_t visited_at = 0;  // bytes in all block segments when they were read last
-  std::uint64_t joined_at = 0;   // of these, what stands in a trace; 0: never
+  std::uint64_t visited_at = 0;     // bytes in all block segments when they were read last
+  std::uint64_t visited_calls = 0;  // and the calls in these
+  std::uint64_t joined_at = 0;      // of these, what stands in a trace; 0: never
   bool failed = false;
   bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
@@ -78,7 +89,7 @@ bool have_scratch() noexcept {
 }
 
 // Writes the records as an EVENTS block. `calls`: how many they are. False: no room.
-bool store_records(const std::byte* records, std::uint64_t word, std::uint16_t thread,
+bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t thread,
                    std::uint64_t& calls) noexcept {
   calibrate();
   const std::uint32_t used = used_of(word);
@@ -148,35 +159,93 @@ bool store_and_empty(Ring& ring) noexcept {
   return stored;
 }
 
-Ring* make_ring() noexcept {
-  if (g_buffer.ring_count == kMaxBufferSegments) return nullptr;
+// A thread that has ended writes no more. Kernel numbers are reused: then it counts as alive, which
+// costs its ring for as long.
+bool owner_is_alive(const Ring& ring, long self) noexcept {
+  constexpr long kNoSuchThread = -3;  // ESRCH
+  return ring.owner != self && raw::call(SYS_tgkill, g_own_pid, ring.owner, 0) != kNoSuchThread;
+}
+
+void give_to(Ring& ring, long thread) noexcept {
+  ring.thread = g_buffer.threads++;
+  ring.owner = thread;
+  ring.stored_word = ring.stored_calls = 0;
+  std::memcpy(ring.exact_left, kExactCalls, sizeof kExactCalls);
+  ring.cursor.emptied();
+}
+
+Ring* make_ring(long thread) noexcept {
+  if (g_buffer.ring_count == kMaxRings) return nullptr;
   // The ring's description lives in front of the early ring's memory.
   static_assert(sizeof(Ring) <= 4032);
   auto* const memory = static_cast<std::byte*>(private_memory(kEarlyRingBytes + 4096));
   if (memory == nullptr) return nullptr;
+  wipe_on_fork(memory, kEarlyRingBytes + 4096);
   auto* const ring = reinterpret_cast<Ring*>(memory);
   ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + 4032);
   ring->records = memory + 4096;
   ring->capacity_bytes = kEarlyRingBytes;
-  ring->thread = g_buffer.threads++;
   ring->in_file = false;
-  std::memcpy(ring->exact_left, kExactCalls, sizeof kExactCalls);
-  ring->cursor.emptied();
-  g_buffer.rings[g_buffer.ring_count++] = ring;
-  t_thread.index = ring->thread;
+  give_to(*ring, thread);
+  g_buffer.rings[g_buffer.ring_count++] = {ring, nullptr, 0, 0};
   return ring;
 }
 
-void move_into_file(Ring& ring) noexcept {
-  std::byte* const memory = g_buffer.file.add_ring(ring.thread, kRingBytes);
-  if (memory == nullptr) return;
-  const std::uint64_t used = ring.word->load(std::memory_order_relaxed);
-  std::memcpy(memory + kRingHeadBytes, ring.records, used);
+// Where there is no room its calls go into a block, or are counted as dropped.
+void move_into_file(RingPlace& place) noexcept {
+  Ring& ring = *place.ring;
+  const bool many = &place - g_buffer.rings >= kLargeRings;
+  const std::size_t bytes = many ? kSmallRingBytes : kRingBytes;
+  std::byte* const memory = g_buffer.file.add_ring(ring.thread, bytes, place.segment);
+  if (memory == nullptr) {
+    store_and_empty(ring);
+    return;
+  }
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  std::memcpy(memory + kRingHeadBytes, ring.records, used_of(word));
   ring.word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory);
   ring.records = memory + kRingHeadBytes;
-  ring.capacity_bytes = kRingBytes - kRingHeadBytes;
-  ring.word->store(used, std::memory_order_release);
+  ring.capacity_bytes = bytes - kRingHeadBytes;
+  ring.word->store(word, std::memory_order_release);
   ring.in_file = true;
+  place.in_file = memory;
+  place.bytes = bytes;
+}
+
+// The ring of a thread that has ended, its records stored; nullptr where there is none.
+Ring* take_over_ring(long thread) noexcept {
+  for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
+    RingPlace& place = g_buffer.rings[i];
+    Ring& ring = *place.ring;
+    if (owner_is_alive(ring, thread)) continue;
+    if (used_of(ring.word->load(std::memory_order_acquire)) != 0) {
+      if (!g_buffer.file.exists()) continue;
+      store_and_empty(ring);
+    }
+    give_to(ring, thread);
+    if (ring.in_file) g_buffer.file.give_ring(place.segment, ring.thread);
+    return &ring;
+  }
+  return nullptr;
+}
+
+RingPlace& place_of(const Ring& ring) noexcept {
+  std::uint32_t i = 0;
+  while (g_buffer.rings[i].ring != &ring) ++i;
+  return g_buffer.rings[i];
+}
+
+Ring* ring_for(long thread) noexcept {
+  // Asking after every thread at every call would cost more than the calls.
+  const bool full = g_buffer.ring_count == kMaxRings;
+  if (full && g_buffer.refused++ % 256 != 0) return nullptr;
+  Ring* ring = take_over_ring(thread);
+  if (ring == nullptr) ring = make_ring(thread);
+  if (ring == nullptr && full) {
+    static constinit bool said = false;
+    say_once(said, "more threads at once than can be recorded: some calls are counted only");
+  }
+  return ring;
 }
 
 }  // namespace
@@ -187,6 +256,7 @@ const ClockReading& first_reading() noexcept {
 }
 
 bool start_buffer() noexcept {
+  if (in_vfork_child()) return false;
   if (g_buffer.file.exists()) return true;
   if (g_buffer.failed) return false;
   const OwnCode own;
@@ -212,9 +282,10 @@ bool start_buffer() noexcept {
 }
 
 Ring* ring_of_this_thread() noexcept {
-  if (t_thread.ring != nullptr && (t_thread.ring->in_file || !g_buffer.file.exists())) {
-    return t_thread.ring;
-  }
+  if (t_thread.ring != nullptr && t_thread.ring->in_file) return t_thread.ring;
+  // A fork that ran no handlers shows here first: it wiped the ring.
+  if (in_vfork_child()) return nullptr;
+  if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
   if (g_buffer.inherited) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
@@ -223,13 +294,13 @@ Ring* ring_of_this_thread() noexcept {
       announce_descriptors();
     }
   }
+  mark_memory();
   const SpinGuard guard(g_lock);
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
-  if (t_thread.ring == nullptr) t_thread.ring = make_ring();
-  if (t_thread.ring != nullptr && g_buffer.file.exists() && !t_thread.ring->in_file) {
-    move_into_file(*t_thread.ring);
-  }
-  return t_thread.ring;
+  if (t_thread.ring == nullptr) t_thread.ring = ring_for(raw::call(SYS_gettid));
+  if (t_thread.ring == nullptr || !g_buffer.file.exists()) return t_thread.ring;
+  if (!t_thread.ring->in_file) move_into_file(place_of(*t_thread.ring));
+  return t_thread.ring->in_file ? t_thread.ring : nullptr;
 }
 
 bool encode_ring(Ring& ring) noexcept {
@@ -246,7 +317,7 @@ void count_dropped(std::uint64_t calls) noexcept {
 }
 
 void add_process_text(const char* text, std::size_t bytes) noexcept {
-  if (!g_buffer.file.exists()) return;
+  if (!g_buffer.file.exists() || in_vfork_child()) return;
   const OwnCode own;
   const SpinGuard guard(g_lock);
   g_buffer.file.add_text(BlockType::kProcess, text, bytes);
@@ -257,8 +328,7 @@ void end_buffer(const char* how) noexcept {
   const OwnCode own;
   const SpinGuard guard(g_lock);
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    Ring& ring = *g_buffer.rings[i];
-    if (!ring.in_file) continue;
+    Ring& ring = *g_buffer.rings[i].ring;
     if (&ring == t_thread.ring) {
       store_and_empty(ring);
     } else {
@@ -289,12 +359,14 @@ void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void
   const SpinGuard guard(g_lock);
   g_buffer.file.visit(visit, context);
   g_buffer.visited_at = g_buffer.file.block_bytes();
+  g_buffer.visited_calls = g_buffer.calls;
 }
 
 void mark_joined() noexcept {
   if (!g_buffer.file.exists()) return;
   // Another thread may have added blocks since.
   g_buffer.joined_at = g_buffer.visited_at;
+  g_buffer.file.header().joined_calls = g_buffer.visited_calls;
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kJoined);
 }
 
@@ -304,7 +376,7 @@ bool anything_pending() noexcept {
   const SpinGuard guard(g_lock);
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    const Ring& ring = *g_buffer.rings[i];
+    const Ring& ring = *g_buffer.rings[i].ring;
     const std::uint64_t word = ring.word->load(std::memory_order_acquire);
     const std::uint64_t calls = count_calls({ring.records, used_of(word)});
     pending = pending || (calls != 0 && (word != ring.stored_word || calls != ring.stored_calls));
@@ -323,8 +395,10 @@ void remove_if_joined() noexcept {
 
 void forget_buffer_after_fork() noexcept {
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    const Ring& ring = *g_buffer.rings[i];
-    if (ring.in_file) unmap(ring.records - kRingHeadBytes, kRingBytes);
+    RingPlace& place = g_buffer.rings[i];
+    if (place.in_file != nullptr) unmap(place.in_file, place.bytes);
+    unmap(place.ring, kEarlyRingBytes + 4096);
+    place = {};
   }
   const ClockReading first = read_clocks();
   g_buffer.inherited = g_buffer.inherited || g_buffer.file.exists();
@@ -336,7 +410,6 @@ void forget_buffer_after_fork() noexcept {
   g_buffer.first = first;
   g_lock.unlock();  // a thread of the parent may have held it
   t_thread.ring = nullptr;
-  t_thread.index = 0;
 }
 
 }  // namespace iotune::recorder

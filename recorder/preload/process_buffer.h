@@ -16,12 +16,15 @@ namespace iotune::recorder {
 enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften };
 inline constexpr int kTimesKinds = 5;
 
-// A thread's ring. `word` is epoch << 32 | bytes in use, published after each whole record.
+// A thread's ring, in memory that a fork wipes: a child that was not told of its birth finds no
+// ring. When its thread has ended another one gets it. `word` is epoch << 32 | bytes in use,
+// published after each whole record.
 struct Ring {
   std::atomic<std::uint64_t>* word;
   std::byte* records;
   std::size_t capacity_bytes;
-  std::uint16_t thread;
+  std::uint32_t thread;                     // in order of first record, never reused
+  long owner;                               // its number in the kernel
   bool in_file;                             // false: private memory, before the first traced access
   std::uint16_t exact_left[kTimesKinds];    // calls whose times are still kept one by one
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
@@ -30,13 +33,17 @@ struct Ring {
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;
 inline constexpr std::size_t kRingBytes = 256u << 10;
+// Of threads beyond the first ones at once; more than kMaxRings at once are counted only.
+inline constexpr int kLargeRings = 32;
+inline constexpr std::size_t kSmallRingBytes = 64u << 10;
+inline constexpr std::uint32_t kMaxRings = 256;
 
 // A file has been opened that is to be traced: from now on there is a buffer file (design.md:
 // none before). Returns false, after one line on stderr, where none can be had.
 bool start_buffer() noexcept;
 
-// The ring of this thread, made at first use, moved into the file once there is one. nullptr
-// where there is no memory.
+// The ring of this thread, had at first use, moved into the file once there is one. nullptr
+// where there is no memory, and in memory that is another process's.
 Ring* ring_of_this_thread() noexcept;
 
 // Encodes the ring's records into an EVENTS block and empties it. False: no room, the ring is

@@ -6,6 +6,7 @@
 #include "recorder/preload/advice.h"
 #include "recorder/preload/at_start.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/fork_marker.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/mpi_api.h"
 #include "recorder/preload/object_table.h"
@@ -19,9 +20,6 @@ namespace iotune::recorder {
 
 IOTUNE_START_DATA constinit bool g_recording = false;
 IOTUNE_START_DATA constinit long g_own_pid = 0;
-bool in_vfork_child() noexcept {
-  return raw::getpid() != g_own_pid;
-}
 __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -29,8 +27,7 @@ namespace {
 // A process that fork made shares its parent's run and leaves its buffer to whoever joins it.
 constinit bool g_forked = false;
 
-void in_forked_child() noexcept {
-  g_own_pid = raw::getpid();
+void adopt_copy() noexcept {
   // Another thread of the parent may have held a lock; it does not exist here.
   unlock_objects_after_fork();
   unlock_lookups_after_fork();
@@ -38,6 +35,13 @@ void in_forked_child() noexcept {
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
   g_forked = true;
+  // Last: until then whoever asks finds a copy.
+  g_own_pid = raw::getpid();
+}
+
+void in_forked_child() noexcept {
+  adopt_copy();
+  mark_memory_after_fork();
   t_thread.ours = 0;
 }
 
@@ -58,7 +62,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
 // sooner what the next iotune command would do.
 IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   // exit() called by a signal handler that interrupted our own code: its locks may be held.
-  if (!g_recording || t_thread.ours != 0 || !buffer_exists()) return;
+  if (!g_recording || t_thread.ours != 0 || in_vfork_child() || !buffer_exists()) return;
   const int kept = errno;
   const OwnCode own;
   end_buffer("exit");
@@ -70,4 +74,9 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 }
 
 }  // namespace
+
+bool in_vfork_child() noexcept {
+  return raw::getpid() != g_own_pid && !adopt_copied_memory(adopt_copy);
+}
+
 }  // namespace iotune::recorder

@@ -88,6 +88,16 @@ const struct link_map* own_map() noexcept {
   return map;
 }
 
+// True for this library and for those loaded before it: the call has come through these already,
+// if they are preloads of the same kind.
+bool is_not_behind_us(const void* function) noexcept {
+  const struct link_map* const map = map_of(function);
+  for (const struct link_map* at = own_map(); at != nullptr; at = at->l_prev) {
+    if (at == map) return true;
+  }
+  return false;
+}
+
 constexpr std::size_t kMaxProviders = 16;
 constinit Provider g_providers[kMaxProviders];
 constinit std::uint16_t g_provider_count = 0;
@@ -134,7 +144,7 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
       dlclose(handle);
     }
   }
-  if (real.function == nullptr || map_of(real.function) == own_map()) {
+  if (real.function == nullptr || is_not_behind_us(real.function)) {
     real.function = dlsym(RTLD_NEXT, name);
   }
   if (real.function == nullptr) return {};
@@ -176,7 +186,7 @@ void* default_symbol(const char* name) noexcept {
 void* provider_symbol(const Provider& provider, const char* name) noexcept {
   const OwnCode own;
   void* const found = provider.handle == nullptr ? nullptr : dlsym(provider.handle, name);
-  return found != nullptr && map_of(found) == own_map() ? dlsym(RTLD_NEXT, name) : found;
+  return found != nullptr && is_not_behind_us(found) ? dlsym(RTLD_NEXT, name) : found;
 }
 
 }  // namespace iotune::recorder

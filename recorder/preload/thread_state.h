@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "recorder/call_table.h"
@@ -17,9 +18,9 @@ struct ThreadState {
   // > 0: a call runs the program's own code, which is not inside of it. The library's own calls
   // are, though no layer says so.
   std::uint8_t aside;
-  std::uint16_t index;  // of the thread in this process, in order of first record
   Ring* ring;
 };
+static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
 // Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
 // no allocation at first use.
@@ -28,8 +29,11 @@ extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 // True once the constructor has run and IOTUNE_MODE is not off.
 extern bool g_recording;
 
-// The process that this memory belongs to: a child of vfork shares it and must leave it alone.
+// The process that this memory belongs to.
 extern long g_own_pid;
+// True in a process that shares its parent's memory, as children of vfork do: it must leave all of
+// ours alone. A copy of the parent's memory, as fork makes it, is first made this process's own,
+// if fork's handlers have not done so (_Fork, clone). A system call: not for the hot path.
 bool in_vfork_child() noexcept;
 
 // While one exists every wrapped call of this thread goes straight through.

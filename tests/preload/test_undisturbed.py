@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from harness import Place, main, not_verified
 
@@ -63,13 +64,13 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def compare(place: Place, *command: object, ignore: tuple[str, ...] = ()) -> None:
+def compare(place: Place, *command: object, ignore: tuple[str, ...] = (), **env: Any) -> None:
     """Run bare and under the preload in equal folders of one name; everything has to be equal."""
     folder = place.scratch / "here"
     seen = []
     for preload in (False, True):
         folder.mkdir()
-        done = place.run(*command, cwd=folder, preload=preload, IOTUNE_TRACE=None)
+        done = place.run(*command, cwd=folder, preload=preload, IOTUNE_TRACE=None, **env)
         files = contents(folder)
         for name in ignore:
             files.pop(name, None)
