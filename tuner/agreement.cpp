@@ -1,7 +1,5 @@
 #include "tuner/agreement.h"
 
-#include <initializer_list>
-
 #include "patterndb/decision.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
@@ -84,6 +82,9 @@ int rank_in(const MpiApi& mpi, Word comm) noexcept {
 Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   const Word none = mpi.constants.comm_null;
   if (!mpi.constants.known || !recorder::all_ranks_tune() || same(mpi, comm, none)) return none;
+  // Nobody else hears what is said there. Threads may open files on it at the same time: making it
+  // a private one, the later would free that of the earlier.
+  if (same(mpi, comm, mpi.constants.comm_self)) return comm;
   if (!g_keyval_made || !inside_world(mpi, comm)) return none;
   void* value = nullptr;
   int found = 0;
@@ -101,12 +102,11 @@ Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
 
 void free_world_communicator(const MpiApi& mpi) noexcept {
   if (!g_keyval_made) return;
-  for (const Word comm : {mpi.constants.comm_world, mpi.constants.comm_self}) {
-    void* value = nullptr;
-    int found = 0;
-    if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
-      mpi.MPI_Comm_delete_attr(comm, g_keyval);
-    }
+  void* value = nullptr;
+  int found = 0;
+  const Word world = mpi.constants.comm_world;
+  if (mpi.MPI_Comm_get_attr(world, g_keyval, &value, &found) == 0 && found != 0) {
+    mpi.MPI_Comm_delete_attr(world, g_keyval);
   }
 }
 

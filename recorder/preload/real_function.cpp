@@ -122,12 +122,17 @@ Provider* provider_of(const void* function) noexcept {
 
 }  // namespace
 
-RealFunction CallerSymbol::find(const char* name, const void* caller) noexcept {
+RealFunction CallerSymbol::find_by_library(const char* name, const void* caller) noexcept {
   const void* const map = map_of(caller);
-  for (Entry& entry : entries_) {
-    const void* const known = entry.caller_map.load(std::memory_order_acquire);
-    if (known == map && known != nullptr) return entry.real;
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    const void* const known = entries_[i].caller_map.load(std::memory_order_acquire);
     if (known == nullptr) break;
+    if (known != map) continue;
+    const auto address = reinterpret_cast<std::uintptr_t>(caller);
+    if ((address & ~kAddress) == 0) {
+      newest_.store(address | std::uint64_t{i} << kEntryShift, std::memory_order_release);
+    }
+    return entries_[i].real;
   }
   return look_up(name, map);
 }

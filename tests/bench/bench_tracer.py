@@ -121,8 +121,8 @@ def add_hdf5_dispatch(
 
     def arm(preload: str, mode: str) -> float:
         env = {**environment(scratch, preload), "IOTUNE_MODE": mode}
-        done = subprocess.run([str(program), str(options.calls)], env=env, check=True,
-                              stdout=subprocess.PIPE)  # fmt: skip
+        command = [str(program), str(scratch / "y.h5"), str(options.calls)]
+        done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE)
         return float(done.stdout)
 
     name = "H5Sselect_all"

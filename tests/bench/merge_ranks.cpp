@@ -77,7 +77,7 @@ class SimulatedRank {
     }
     const std::int64_t base =
         2048 + dataset * side_ * side_ * side_ * kEdge * kEdge * kEdge * kElement;
-    for (std::int64_t row = 0; grid_ && row < 512; ++row) {
+    for (std::int64_t row = 0; grid_ && row < 64; ++row) {
       const std::int64_t x = at.i * kEdge + row / kEdge, y = at.j * kEdge + row % kEdge;
       const std::int64_t element = (x * side_ * kEdge + y) * side_ * kEdge + at.k * kEdge;
       add(CallNumber::kpwrite, {14, 3},
@@ -152,7 +152,7 @@ class Simulation {
     SimulatedRank simulated(rank, ranks_, grid_);
     const Bytes events = simulated.events();
     const Bytes process = made::bytes_of(simulated.process());
-    const Bytes end = made::bytes_of("end=finalize\ncalls=4123\ndropped=0\n");
+    const Bytes end = made::bytes_of("end=finalize\ncalls=540\ndropped=0\n");
     std::vector<std::uint64_t> scratch(rank_block_scratch_bytes() / 8 + 1);
     Bytes message(4096 + 4 * (events.size() + process.size() + end.size()));
     patterns::ByteWriter out(message);
