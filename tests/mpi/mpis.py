@@ -61,6 +61,10 @@ def find_mpi(name: str) -> Mpi | None:
     if None in paths:
         not_verified(f"{name}: neither installed nor below build/companions")
         return None
+    # The wheel's compiler is a shell script that does not quote its own place.
+    if known.compiler.startswith("mpich/") and " " in str(paths[1]):
+        not_verified(f"{name}: its mpicc does not work in a path with a space")
+        return None
     return Mpi(name, str(paths[0]), str(paths[1]), known.version, known.romio, known.hdf5_package)
 
 
