@@ -32,7 +32,8 @@ def joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[s
     monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(core, "join", join)
-    monkeypatch.setattr(core, "processes", lambda path: [{"program": "/bin/vpic-io", "rank": "0"}])
+    one = {"program": "/bin/vpic-io", "rank": "0", "calls": 0}
+    monkeypatch.setattr(core, "processes", lambda path: [one])
     monkeypatch.setattr(core, "observe", lambda trace: None)
     return asked
 

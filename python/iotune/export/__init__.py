@@ -64,4 +64,8 @@ def _stdout(kind: str) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as problem:
+        # What is left in the buffer would fail once more at the interpreter's end.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
         raise Error(f"stdout: {problem.strerror}") from None

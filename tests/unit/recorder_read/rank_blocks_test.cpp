@@ -165,7 +165,6 @@ TEST(RankBlocks, times_are_those_of_all_ranks) {
   ASSERT_TRUE(shared && shared->size() == 13);
   std::uint64_t shares = 0;
   for (std::size_t k = 0; k < 13; ++k) {
-    patterns::ByteReader in(shared->payload(k));
     const Bytes payload = shared->payload(k);
     patterns::ByteReader reader(payload);
     for (int i = 0; i < 3; ++i) reader.varint();

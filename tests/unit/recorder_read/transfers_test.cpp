@@ -14,9 +14,12 @@ std::vector<TransferExtras> extras_of(const std::vector<std::int64_t>& datasets,
                                       const std::vector<std::int64_t>& words) {
   static constexpr ArgumentSignature kDataset{"dataset", ArgumentForm::kArray,
                                               NumberStyle::kSigned};
+  // What is found points into the words.
+  static std::vector<std::int64_t> kept;
+  kept = words;
   CallArguments arguments;
   arguments.values.push_back({&kDataset, datasets, {}, false});
-  arguments.extras = words;
+  arguments.extras = kept;
   return transfer_extras(arguments);
 }
 
