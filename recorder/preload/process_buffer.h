@@ -32,7 +32,7 @@ struct Ring {
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;
-inline constexpr std::size_t kRingBytes = 256u << 10;
+inline constexpr std::size_t kRingBytes = 128u << 10;
 // Of threads beyond the first ones at once; more than kMaxRings at once are counted only.
 inline constexpr int kLargeRings = 32;
 inline constexpr std::size_t kSmallRingBytes = 64u << 10;

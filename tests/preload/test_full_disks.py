@@ -112,16 +112,16 @@ def none_lost(place: Place, file: Path, calls: int) -> None:
 
 
 def buffers_full(place: Place) -> None:
-    for size, word in (("4k", "no space"), ("16k", "no space"), ("200k", "no space"),
-                       ("400k", "no space"), ("100m", "")):  # fmt: skip
+    for size, word in (("4k", "no space"), ("16k", "no space"), ("100k", "no space"),
+                       ("250k", "no space"), ("100m", "")):  # fmt: skip
         with mounted(place, "tmpfs", f"size={size},mode=700") as small:
             if small is None:
                 return
             words = [word] if word else []
-            if size != "400k":  # regular calls fit into that
+            if size != "250k":  # regular calls fit into that
                 errno_too(place, *words, IOTUNE_BUFFER_DIR=small)
             program(place, "", "nothing", *words, IOTUNE_BUFFER_DIR=small)
-            if size == "400k":
+            if size == "250k":
                 none_lost(place, place.trace, CALLS)
             place.trace.unlink(missing_ok=True)
 
@@ -229,14 +229,14 @@ def size_limit(place: Place) -> None:
 
         def launch(here: Path, preload: bool) -> Done:
             command: list[object] = [place.bin / "posix_calls", here / "data", "errors"]
-            if kib == 330:  # room for a ring, and for no more than a block
+            if kib == 210:  # room for a ring, and for no more than a block
                 command = [sys.executable, "-c", PROGRAM, here, "nothing", CALLS]
             return place.run(*command, cwd=here, preload=preload, before=limit)
 
         place.clear()
         equal(place, launch, *words)
 
-    for kib in (100, 200, 330):
+    for kib in (100, 120, 210):
         limited(kib, "ulimit -f")
     limited(100000)
 
