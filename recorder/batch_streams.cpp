@@ -215,6 +215,19 @@ void BatchStreams::add_node(std::uint32_t number, std::uint32_t offset, std::uin
   stream.last = node_count_++;
 }
 
+// `counted`: a leaf of a repeat or a list, whose calls have their times in sums alone.
+template <typename Counted>
+void BatchStreams::add_times(BatchStream& stream, std::uint64_t calls,
+                             const Counted& counted) const noexcept {
+  stream.all_exact = false;
+  stream.calls += calls;
+  stream.sum += sane(counted.sum_ticks);
+  if (counted.least_ticks < stream.least) stream.least = counted.least_ticks;
+  if (sane(counted.largest_ticks) > stream.largest) stream.largest = sane(counted.largest_ticks);
+  const std::uint64_t end = since_first(counted.last_end_ticks);
+  if (end > stream.last_end) stream.last_end = end;
+}
+
 void BatchStreams::add_repeat(const RingRecord& record, std::uint32_t offset) noexcept {
   const unsigned period = record.period();
   const std::uint64_t calls = record.repeated_calls();
@@ -227,16 +240,8 @@ void BatchStreams::add_repeat(const RingRecord& record, std::uint32_t offset) no
     add_node(number, offset, 1, static_cast<std::uint8_t>(i));
     const std::uint64_t own_calls = calls_of_leaf(record, i);
     if (own_calls == 0) continue;
-    BatchStream& stream = streams_[number];
-    const RepeatLeaf leaf = record.leaf(i);
-    stream.all_exact = false;
-    stream.has_repeats = true;
-    stream.calls += own_calls;
-    stream.sum += sane(leaf.sum_ticks);
-    if (leaf.least_ticks < stream.least) stream.least = leaf.least_ticks;
-    if (sane(leaf.largest_ticks) > stream.largest) stream.largest = leaf.largest_ticks;
-    const std::uint64_t end = since_first(leaf.last_end_ticks);
-    if (end > stream.last_end) stream.last_end = end;
+    streams_[number].has_repeats = true;
+    add_times(streams_[number], own_calls, record.leaf(i));
   }
   if (calls == 0) return;
   add_order(period == 1 ? turns.streams[0] : kFirstTurns + number_of(turns), calls);
@@ -246,16 +251,8 @@ void BatchStreams::add_list(const RingRecord& record, std::uint32_t offset) noex
   const std::uint32_t calls = record.list_calls();
   if (calls == 0) return;
   const std::uint32_t number = newest_[0];
-  const ListHead list = record.list();
-  BatchStream& stream = streams_[number];
   calls_ += calls;
-  stream.all_exact = false;
-  stream.calls += calls;
-  stream.sum += sane(list.sum_ticks);
-  if (list.least_ticks < stream.least) stream.least = list.least_ticks;
-  if (sane(list.largest_ticks) > stream.largest) stream.largest = list.largest_ticks;
-  const std::uint64_t end = since_first(list.last_end_ticks);
-  if (end > stream.last_end) stream.last_end = end;
+  add_times(streams_[number], calls, record.list());
   add_node(number, offset, calls, kListLeaf);
   add_order(number, calls);
   // A repeat may go on from its last call.

@@ -91,6 +91,8 @@ class BatchStreams {
                 std::uint8_t leaf) noexcept;
   std::uint32_t add_calls(const RingRecord& first, std::uint32_t offset) noexcept;
   void add_times(BatchStream& stream, const RingRecord& record) noexcept;
+  template <typename Counted>
+  void add_times(BatchStream& stream, std::uint64_t calls, const Counted& counted) const noexcept;
   void add_repeat(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_list(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_order(std::int64_t number, std::uint64_t calls) noexcept;

@@ -3,33 +3,11 @@
 
 #include <initializer_list>
 
-#include "recorder/preload/private_path.h"
+#include "recorder/preload/call_path.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
-
-// A path argument of a call made absolute, in memory of its own only where it is a long one.
-class CallPath {
- public:
-  CallPath() noexcept = default;
-  CallPath(const CallPath&) = delete;
-  CallPath& operator=(const CallPath&) = delete;
-
-  // True where the file is one that is traced. `directory`: what a relative path begins at.
-  bool resolve(int directory, const char* path) noexcept;
-  const char* c_str() const noexcept { return resolved_; }
-
- private:
-  ShortText<768> near_;  // on the stack, which may be a signal handler's
-  ShortText<4096>* far_ = nullptr;
-  const char* resolved_ = "";
-
- public:
-  ~CallPath() {
-    if (far_ != nullptr) unmap(far_, sizeof *far_);
-  }
-};
 
 // MPI's own end has begun: the files that it removes of its own are not the program's.
 void pass_over_the_end_of_mpi() noexcept;

@@ -5,11 +5,10 @@
 
 #include <cstdarg>
 
+#include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
-#include "recorder/preload/private_path.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -22,20 +21,6 @@ namespace iotune::recorder {
 constinit std::atomic<std::uint32_t> g_descriptor_file[kMaxDescriptors] = {};
 
 namespace {
-
-// The path that openat means, absolute as far as can be said.
-void path_at(int directory, const char* path, ShortText<4096>& to) noexcept {
-  if (path == nullptr || path[0] == '/' || directory == AT_FDCWD) {
-    absolute_path(path, to);
-    return;
-  }
-  ShortText<64> link;
-  link << "/proc/self/fd/" << directory;
-  to.clear();
-  const long bytes = raw::readlink(link.c_str(), to.tail(), to.room() - 1);
-  if (bytes > 0) to.grew(static_cast<std::size_t>(bytes));
-  to << '/' << path;
-}
 
 void note_file(std::uint32_t file, int fd, const char* path) noexcept {
   RecordWriter record(CallNumber::kiotune_file, ticks_now());
@@ -65,12 +50,11 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
     if (untraced >= 0) set_file_of_descriptor(untraced, 0);
     return untraced;
   }
-  PrivatePath memory;
-  bool traced = memory.get() != nullptr;
-  if (traced) {
+  CallPath absolute;
+  bool traced = false;
+  {
     const OwnCode own;
-    path_at(directory, path, *memory.get());
-    traced = !memory.get()->cut() && path_is_traced(memory.get()->c_str()) && start_buffer();
+    traced = absolute.resolve(directory, path) && start_buffer();
   }
   scope.start();
   const int fd = call();
@@ -79,11 +63,11 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
   if (!traced) return fd;
   {
     RecordWriter record(scope, number, Times::kControl);
-    write(record, memory.get()->c_str());
+    write(record, absolute.c_str());
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, memory.get()->c_str());
+  if (fd >= 0) note_descriptor(fd, absolute.c_str());
   return fd;
 }
 

@@ -11,16 +11,6 @@
 
 using namespace iotune::recorder;
 
-namespace {
-
-// A glibc that is older than the call.
-int no_such_call() noexcept {
-  errno = ENOSYS;
-  return -1;
-}
-
-}  // namespace
-
 extern "C" {
 
 // parameters and arguments in parentheses; then the numbers that are recorded

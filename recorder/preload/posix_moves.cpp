@@ -16,11 +16,6 @@
 namespace iotune::recorder {
 namespace {
 
-int no_such_call() noexcept {
-  errno = ENOSYS;
-  return -1;
-}
-
 // The descriptor's position after a call at it, less what it moved; -1 where it has none.
 std::int64_t position_before(int fd, std::int64_t moved) noexcept {
   constexpr int kCurrent = 1;  // SEEK_CUR
@@ -34,13 +29,18 @@ struct Side {
   int fd, other;
   std::int64_t* offset;  // the program's; nullptr: the descriptor's own position
   std::uint32_t file = file_of_descriptor(fd);
-  std::int64_t asked = offset == nullptr ? -1 : *offset;
+
+  // Where the data stood, after the call: the program's offset is looked at only where the kernel
+  // has found that it can be.
+  std::int64_t position(std::int64_t moved) const noexcept {
+    if (offset == nullptr) return position_before(fd, moved);
+    return moved < 0 ? -1 : *offset - moved;
+  }
 };
 
 void record_side(const CallScope& scope, const Side& side, std::size_t count, unsigned flags,
                  std::int64_t result) noexcept {
   if (side.file == 0) return;
-  const std::int64_t at = side.offset == nullptr ? position_before(side.fd, result) : side.asked;
   RecordWriter record(scope, side.number, Times::kPosix);
   record.key(side.fd);
   record.key(side.file);
@@ -48,7 +48,7 @@ void record_side(const CallScope& scope, const Side& side, std::size_t count, un
   record.number(static_cast<std::int64_t>(count));
   record.number(static_cast<std::int64_t>(flags));
   record.number(result);
-  record.number(at);
+  record.number(side.position(result));
   record.commit();
 }
 
@@ -56,39 +56,31 @@ void record_side(const CallScope& scope, const Side& side, std::size_t count, un
 template <typename Call>
 ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
               Call call) noexcept {
-  if ((from.file == 0 && to.file == 0) || in_vfork_child()) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const ssize_t result = call();
-  scope.stop();
-  const OwnCode own;
-  record_side(scope, from, count, flags, result);
-  record_side(scope, to, count, flags, result);
-  return result;
+  if (from.file == 0 && to.file == 0) return call();
+  return recorded_call<Layer::kPosix, ssize_t>(call, [&](const CallScope& scope, ssize_t result) {
+    const OwnCode own;
+    record_side(scope, from, count, flags, result);
+    record_side(scope, to, count, flags, result);
+  });
 }
 
 template <typename Call>
 ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int flags,
                   Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (file == 0 || in_vfork_child()) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const ssize_t result = call();
-  scope.stop();
-  // -1 asks for the descriptor's own position.
-  const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
-  RecordWriter record(scope, number, Times::kPosix);
-  record.key(fd);
-  record.key(file);
-  for (const std::int64_t value :
-       {std::int64_t{count}, offset, std::int64_t{flags}, std::int64_t{result}, at}) {
-    record.number(value);
-  }
-  record.commit();
-  return result;
+  if (file == 0) return call();
+  return recorded_call<Layer::kPosix, ssize_t>(call, [=](const CallScope& scope, ssize_t result) {
+    // -1 asks for the descriptor's own position.
+    const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
+    RecordWriter record(scope, number, Times::kPosix);
+    record.key(fd);
+    record.key(file);
+    for (const std::int64_t value :
+         {std::int64_t{count}, offset, std::int64_t{flags}, std::int64_t{result}, at}) {
+      record.number(value);
+    }
+    record.commit();
+  });
 }
 
 // What is asked for; how much of it is moved aio_return says.
@@ -108,14 +100,10 @@ Result on_request(CallNumber number, const void* request, Call call) noexcept {
   if (request == nullptr) return call();
   const AioRequest asked = read_aio_request(request);
   const std::uint32_t file = file_of_descriptor(asked.fd);
-  if (file == 0 || in_vfork_child()) return call();
-  CallScope scope(Layer::kPosix);
-  if (!scope.active()) return call();
-  scope.start();
-  const Result result = call();
-  scope.stop();
-  record_request(scope, number, asked, file, static_cast<std::int64_t>(result));
-  return result;
+  if (file == 0) return call();
+  return recorded_call<Layer::kPosix, Result>(call, [=](const CallScope& scope, Result result) {
+    record_request(scope, number, asked, file, static_cast<std::int64_t>(result));
+  });
 }
 
 void* map_directly(void* address, std::size_t bytes, int protection, int flags, int fd,

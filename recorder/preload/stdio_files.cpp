@@ -1,11 +1,10 @@
 // Wrappers of stdio: what it does below is done inside libc, where no wrapper sees it.
+#include <fcntl.h>
 #include <stdio.h>
 
+#include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/path_filter.h"
-#include "recorder/preload/private_path.h"
 #include "recorder/preload/process_buffer.h"
-#include "recorder/preload/process_text.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -22,13 +21,11 @@ template <typename Call>
 FILE* opened(CallNumber number, const char* path, const char* mode, Call call) noexcept {
   CallScope scope(Layer::kStdio);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call();
-  PrivatePath memory;
+  CallPath absolute;
   bool traced = false;
-  // Most are of absolute paths that are not traced: no more is needed to say so.
-  if ((path[0] != '/' || path_is_traced(path)) && memory.get() != nullptr) {
+  {
     const OwnCode own;
-    absolute_path(path, *memory.get());
-    traced = !memory.get()->cut() && path_is_traced(memory.get()->c_str()) && start_buffer();
+    traced = absolute.resolve(AT_FDCWD, path) && start_buffer();
   }
   scope.start();
   FILE* const stream = call();
@@ -38,12 +35,12 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Call call) n
   if (!traced) return stream;
   {
     RecordWriter record(scope, number, Times::kControl);
-    record.text(memory.get()->c_str());
+    record.text(absolute.c_str());
     record.text(mode);
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, memory.get()->c_str());
+  if (fd >= 0) note_descriptor(fd, absolute.c_str());
   return stream;
 }
 

@@ -1,6 +1,7 @@
 // What every wrapper is made of.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 
 #include "recorder/preload/advice.h"
@@ -24,6 +25,12 @@ struct HookState {
 
 // The program called a function that no loaded library but ours defines.
 [[gnu::cold]] void say_missing(const char* name) noexcept;
+
+// What a call that the system's libc is too old for does.
+inline int no_such_call() noexcept {
+  errno = ENOSYS;
+  return -1;
+}
 
 inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
   return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);

@@ -253,6 +253,13 @@ static void between(void) {
   moved = sendfile(to, from, &in, count);
   SAY("sendfile", NULL, NULL, to, (long)count, 0, moved, in_asked);
   SAY("sendfile_write", NULL, NULL, from, (long)count, 0, moved, before);
+  const long after = lseek(to, 0, SEEK_CUR);
+  SAY("lseek", NULL, NULL, 0, SEEK_CUR, after);
+  /* An offset that cannot be read is the kernel's to refuse. */
+  moved = sendfile(to, from, (off_t*)8, count);
+  MUST(moved == -1 && errno == EFAULT);
+  SAY("sendfile", NULL, NULL, to, (long)count, 0, moved, -1);
+  SAY("sendfile_write", NULL, NULL, from, (long)count, 0, moved, after);
   int pipes[2];
   MUST(pipe(pipes) == 0);
   in = in_asked;
