@@ -60,6 +60,13 @@ class ByteWriter {
     next_ += size;
   }
 
+  // Room for `size` bytes that the caller fills; nullptr where there is no more.
+  std::byte* claim(std::size_t size) noexcept {
+    if (!fits(size)) return nullptr;
+    next_ += size;
+    return next_ - size;
+  }
+
   std::size_t bytes_used() const noexcept { return static_cast<std::size_t>(next_ - start_); }
   std::size_t bytes_left() const noexcept { return static_cast<std::size_t>(end_ - next_); }
   std::span<const std::byte> written() const noexcept { return {start_, bytes_used()}; }

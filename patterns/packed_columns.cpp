@@ -45,32 +45,25 @@ std::size_t column_bytes(std::size_t n, unsigned width) noexcept {
 }
 
 // Numbers of `width` bits, the first in the lowest bits of the first byte.
-class BitWriter {
- public:
-  explicit BitWriter(ByteWriter& out) noexcept : out_(out) {}
-  void put(std::uint64_t value, unsigned width) noexcept {
-    word_ |= value << used_;
-    const unsigned free = 64 - used_;
-    if (width < free) {
-      used_ += width;
-      return;
-    }
-    out_.u64le(word_);
-    word_ = free == 64 ? 0 : value >> free;
-    used_ = width - free;
+void write_column(const std::int64_t* values, std::size_t n, unsigned dims,
+                  const PackedColumn& column, std::byte* to) noexcept {
+  const Divider divider(column.unit);
+  const unsigned width = column.width;
+  std::uint64_t word = 0;
+  unsigned used = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims]) - column.base;
+    const std::uint64_t number = divider.quotient(value);
+    word |= number << used;
+    used += width;
+    if (used < 64) continue;
+    std::memcpy(to, &word, 8);
+    to += 8;
+    used -= 64;
+    word = used == 0 ? 0 : number >> (width - used);
   }
-  void end() noexcept {
-    for (; used_ > 0; used_ = used_ > 8 ? used_ - 8 : 0) {
-      out_.u8(static_cast<std::uint8_t>(word_));
-      word_ >>= 8;
-    }
-  }
-
- private:
-  ByteWriter& out_;
-  std::uint64_t word_ = 0;
-  unsigned used_ = 0;
-};
+  std::memcpy(to, &word, (used + 7) / 8);
+}
 
 std::uint64_t bits_at(const std::byte* bytes, std::size_t size, std::size_t bit,
                       unsigned width) noexcept {
@@ -89,18 +82,25 @@ std::uint64_t bits_at(const std::byte* bytes, std::size_t size, std::size_t bit,
 
 PackedColumn measure_column(const std::int64_t* values, std::size_t n, unsigned dims,
                             unsigned column) noexcept {
-  std::int64_t least = values[column], largest = least;
-  for (std::size_t i = 1; i < n; ++i) {
+  const std::int64_t first = values[column];
+  std::size_t i = 1;
+  while (i < n && values[i * dims + column] == first) ++i;
+  if (i == n) return {static_cast<std::uint64_t>(first), 1, 0};
+  std::int64_t least = first, largest = first;
+  std::uint64_t bits = 0;
+  for (; i < n; ++i) {
     const std::int64_t value = values[i * dims + column];
     least = value < least ? value : least;
     largest = value > largest ? value : largest;
+    bits |= static_cast<std::uint64_t>(value ^ first);
   }
   const auto base = static_cast<std::uint64_t>(least);
   const std::uint64_t range = static_cast<std::uint64_t>(largest) - base;
-  if (range == 0) return {base, 1, 0};
+  // The factors of two that all differences have; a unit has no more, and mostly nothing else.
+  const std::uint64_t twos = bits & (~bits + 1);
   std::uint64_t unit = range;
   Divider divider(unit);
-  for (std::size_t i = 0; i < n && unit > 1; ++i) {
+  for (i = 0; i < n && unit > twos; ++i) {
     const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims + column]) - base;
     if (divider.divides(value)) continue;
     unit = greatest_divisor(unit, value);
@@ -128,13 +128,9 @@ void write_packed(const std::int64_t* values, std::size_t n, unsigned dims,
     out.u8(static_cast<std::uint8_t>(column.width));
     if (column.width == 0) continue;
     out.varint(column.unit);
-    const Divider divider(column.unit);
-    BitWriter bits(out);
-    for (std::size_t i = 0; i < n && !out.overflowed(); ++i) {
-      const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims + j]) - column.base;
-      bits.put(divider.quotient(value), column.width);
-    }
-    bits.end();
+    std::byte* const to = out.claim(column_bytes(n, column.width));
+    if (to == nullptr) return;
+    write_column(values + j, n, dims, column, to);
   }
 }
 

@@ -119,8 +119,15 @@ class BatchWriter {
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
       if (node.leaf == kNoLeaf || node.leaf == kListLeaf) {
-        const NumbersOf from = numbers_of(node, first.size(), place);
+        const NumbersOf from = numbers_of(node, first, place);
         const std::byte* at = from.begin;
+        if (from.count == 1 && numbers == 3) {
+          for (std::uint32_t k = 0; k < node.records; ++k, at += from.step, to += 3) {
+            for (int d = 0; d < 3; ++d) to[d] = to[d - 3];
+            std::memcpy(to + from.first, at, 8);
+          }
+          continue;
+        }
         for (std::uint32_t k = 0; k < node.records; ++k, at += from.step, to += numbers) {
           for (unsigned d = 0; d < numbers; ++d) std::memcpy(to + d, at + std::size_t{8} * d, 8);
         }
@@ -136,15 +143,22 @@ class BatchWriter {
     return patterns::encode_tuples({values_, to}, shape.rows, shape.columns, rest_, payload);
   }
 
-  // Where the numbers of a node's calls stand: in records of `size`, behind `place`, or in a list.
+  // The numbers of a node's calls: `count` of each, from its number `first` on; the others are as
+  // in the stream's call before.
   struct NumbersOf {
     const std::byte* begin;
     std::size_t step;
+    unsigned first, count;
   };
-  NumbersOf numbers_of(const BatchNode& node, std::size_t size, std::size_t place) const noexcept {
+  // Of records like `record`, whose numbers stand behind `place` bytes, or of a list.
+  NumbersOf numbers_of(const BatchNode& node, const RingRecord& record,
+                       std::size_t place) const noexcept {
     const std::byte* const at = batch_.bytes_at(node.offset);
-    if (node.leaf == kListLeaf) return {at + kListHeadBytes, kListCallBytes};
-    return {at + place, size};
+    if (node.leaf != kListLeaf) return {at + place, record.size(), 0, record.numbers()};
+    const unsigned listed = batch_.record_at(node.offset).listed();
+    const std::byte* const calls = at + kListHeadBytes;
+    if (listed == 0) return {calls, list_call_bytes(0), 0, 3};
+    return {calls, list_call_bytes(listed), listed - 1, 1};
   }
 
   std::size_t build_runs(const BatchStream& stream, const RingRecord& first) noexcept {
@@ -155,10 +169,10 @@ class BatchWriter {
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
       if (node.leaf == kNoLeaf || node.leaf == kListLeaf) {
-        const NumbersOf from = numbers_of(node, first.size(), place);
+        const NumbersOf from = numbers_of(node, first, place);
         const std::byte* at = from.begin;
         for (std::uint32_t k = 0; k < node.records; ++k, at += from.step) {
-          std::memcpy(last, at, std::size_t{8} * numbers);
+          std::memcpy(last + from.first, at, std::size_t{8} * from.count);
           builder.add(last, last, 1);
         }
         continue;
@@ -245,10 +259,11 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
 
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept {
   // A record: head of its stream (name, 14 varints), values, order and time of its own. Each
-  // word of keys or numbers takes ten bytes at most, each byte of text one.
+  // word of keys or numbers takes ten bytes at most, and two more where a list leaves out numbers
+  // that stay; each byte of text one.
   constexpr std::size_t kStreamHead = 64 + 14 * patterns::kMaxVarintBytes;
   constexpr std::size_t kPerRecord = kStreamHead + 1 + 3 * patterns::kMaxVarintBytes;
-  return 64 + (ring_bytes / kRecordHeadBytes) * kPerRecord + (ring_bytes / 8) * 10;
+  return 64 + (ring_bytes / kRecordHeadBytes) * kPerRecord + (ring_bytes / 8) * 12;
 }
 
 std::uint64_t count_calls(std::span<const std::byte> records) noexcept {

@@ -26,14 +26,18 @@ struct RepeatLeaf {
 static_assert(sizeof(RepeatHead) == kRecordHeadBytes && sizeof(RepeatLeaf) == 56);
 
 // Calls of the stream of the record before, by their numbers alone (FORMAT.md, "List in a ring"):
-// what repeats nothing, in a third of the room.
+// what repeats nothing, in a third or a ninth of the room.
 struct ListHead {
   std::uint32_t bytes;
   std::uint16_t function;  // kListFunction
-  std::uint8_t layers, zero;
+  std::uint8_t layers;
+  std::uint8_t listed;  // 0: all three numbers of a call; k: its k-th alone moves
   std::uint64_t calls, sum_ticks, counts, least_ticks, largest_ticks, last_end_ticks;
 };
-inline constexpr std::size_t kListHeadBytes = 56, kListCallBytes = 24;
+inline constexpr std::size_t kListHeadBytes = 56;
+constexpr std::size_t list_call_bytes(unsigned listed) noexcept {
+  return listed == 0 ? 24 : 8;
+}
 static_assert(sizeof(ListHead) == kListHeadBytes);
 
 inline constexpr std::uint16_t kRepeatFunction = 0xffff, kListFunction = 0xfffe;
@@ -61,12 +65,13 @@ class RingRecord {
     std::memcpy(&numbers_, at_ + 26, 2);
     std::memcpy(&text_bytes_, at_ + 28, 4);
     if (is_list()) {
-      if (size_ != kListHeadBytes || size_ > bytes.size()) return false;
+      if (size_ != kListHeadBytes || size_ > bytes.size() || listed() > 3) return false;
       // A list grows in place: what is published of it counts.
-      const std::uint64_t room = (bytes.size() - kListHeadBytes) / kListCallBytes;
+      const std::size_t call_bytes = list_call_bytes(listed());
+      const std::uint64_t room = (bytes.size() - kListHeadBytes) / call_bytes;
       const std::uint64_t calls = word(offsetof(ListHead, calls));
       list_calls_ = static_cast<std::uint32_t>(calls < room ? calls : room);
-      size_ = static_cast<std::uint32_t>(kListHeadBytes + list_calls_ * kListCallBytes);
+      size_ = static_cast<std::uint32_t>(kListHeadBytes + list_calls_ * call_bytes);
       return true;
     }
     return size_ % 8 == 0 && size_ <= bytes.size() && text_bytes_ <= size_ &&
@@ -89,6 +94,7 @@ class RingRecord {
 
   bool is_list() const noexcept { return function_ == kListFunction; }
   std::uint32_t list_calls() const noexcept { return list_calls_; }
+  unsigned listed() const noexcept { return std::to_integer<unsigned>(at_[7]); }
   ListHead list() const noexcept {
     ListHead head;
     std::memcpy(&head, at_, sizeof head);

@@ -19,16 +19,16 @@ inline constexpr int kTimesKinds = 5;
 // A thread's ring, in memory that a fork wipes: a child that was not told of its birth finds no
 // ring. When its thread has ended another one gets it. `word` is epoch << 32 | bytes in use,
 // published after each whole record.
-struct Ring {
+struct alignas(64) Ring {
   std::atomic<std::uint64_t>* word;
   std::byte* records;
   std::size_t capacity_bytes;
+  RepeatCursor cursor;                      // begins with what the hot path uses
   std::uint32_t thread;                     // in order of first record, never reused
-  long owner;                               // its number in the kernel
   bool in_file;                             // false: private memory, before the first traced access
+  long owner;                               // its number in the kernel
   std::uint16_t exact_left[kTimesKinds];    // calls whose times are still kept one by one
   std::uint64_t stored_word, stored_calls;  // what end_buffer has stored of the present epoch
-  RepeatCursor cursor;
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;

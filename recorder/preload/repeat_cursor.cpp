@@ -50,49 +50,114 @@ void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
 
 bool RepeatCursor::append(const TransferCall& call, std::uint64_t start_ticks,
                           std::uint64_t duration_ticks, Ring& ring) noexcept {
-  if (!may_list_ || period_ != 0 || !ring.in_file || !same_stream(call, last_)) return false;
-  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
-  const std::size_t used = static_cast<std::uint32_t>(word);
-  const std::size_t bytes = kListCallBytes + (list_ == nullptr ? kListHeadBytes : 0);
-  if (used + bytes > ring.capacity_bytes) return false;
-  std::byte* at = ring.records + used;
-  if (list_ == nullptr) {
-    list_ = reinterpret_cast<ListHead*>(at);
-    const ListHead head{
-        static_cast<std::uint32_t>(kListHeadBytes), kListFunction, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0};
-    std::memcpy(at, &head, sizeof head);
-    at += kListHeadBytes;
+  if (!may_list_ || period_ != 0) return false;
+  if (!same_stream(call, last_) || (list_ == nullptr && !begin_list(call, ring))) return false;
+  if (listed_ == 0) return append_all(call, start_ticks, duration_ticks, ring);
+  const std::uint64_t moved[3] = {word(call.numbers[0] ^ last_.numbers[0]),
+                                  word(call.numbers[1] ^ last_.numbers[1]),
+                                  word(call.numbers[2] ^ last_.numbers[2])};
+  if ((listed_ == 1   ? moved[1] | moved[2]
+       : listed_ == 2 ? moved[0] | moved[2]
+                      : moved[0] | moved[1]) != 0) {
+    constexpr std::uint64_t kWorthwhile = 64;
+    list_all_ = list_->calls < kWorthwhile;
+    return false;
   }
-  std::memcpy(at, call.numbers, kListCallBytes);
-  publish(list_->sum_ticks, list_->sum_ticks + duration_ticks);
-  if (duration_ticks < list_->least_ticks) publish(list_->least_ticks, duration_ticks);
-  if (duration_ticks > list_->largest_ticks) publish(list_->largest_ticks, duration_ticks);
-  publish(list_->last_end_ticks, start_ticks + duration_ticks);
-  // The number first: a reader takes no more calls than the ring's word says there is room for.
-  __atomic_store_n(&list_->calls, list_->calls + 1, __ATOMIC_RELEASE);
-  ring.word->store(word + bytes, std::memory_order_release);
+  const std::size_t used = static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
+  if (used + list_call_bytes(1) > ring.capacity_bytes) return false;
+  const unsigned k = listed_ - 1;
+  const std::int64_t number = call.numbers[k], now = step(number, last_.numbers[k]);
+  std::memcpy(ring.records + used, &number, sizeof number);
+  publish_listed(list_call_bytes(1), start_ticks, duration_ticks, ring);
+  const bool goes_on = now == last_step_[k];
+  last_step_[k] = now;
+  last_.numbers[k] = number;
+  if (++fruitless_ % kQuiet == 0 || goes_on) find_loop_in_list(call, goes_on);
+  return true;
+}
 
+bool RepeatCursor::append_all(const TransferCall& call, std::uint64_t start_ticks,
+                              std::uint64_t duration_ticks, Ring& ring) noexcept {
+  const std::size_t used = static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
+  if (used + list_call_bytes(0) > ring.capacity_bytes) return false;
+  std::memcpy(ring.records + used, call.numbers, sizeof call.numbers);
+  publish_listed(list_call_bytes(0), start_ticks, duration_ticks, ring);
   std::uint64_t different = 0;
+  unsigned moved = 0;
   for (int k = 0; k < 3; ++k) {
     const std::int64_t now = step(call.numbers[k], last_.numbers[k]);
-    different |= this->word(now) ^ this->word(last_step_[k]);
+    different |= word(now ^ last_step_[k]);
+    moved += now != 0 ? 1 : 0;
     last_step_[k] = now;
     last_.numbers[k] = call.numbers[k];
   }
-  ++fruitless_;
-  if (different == 0) {
-    end_list();
-    leaves_[0].next = call;
-    std::memcpy(leaves_[0].stride, last_step_, sizeof last_step_);
-    go_on(leaves_[0]);
-    position_ = 0;
-    period_ = 1;
-    fruitless_ = 0;
-    alert_ = true;
-  } else if (is_alert()) {
-    end_list();
-    alert_ = true;
+  // Where no more than one number has moved for some time, another list follows.
+  constexpr unsigned kForSomeTime = 32;
+  one_moved_ = moved <= 1 ? one_moved_ + 1 : 0;
+  if (one_moved_ == kForSomeTime) {
+    list_all_ = false;
+    list_ = nullptr;
   }
+  if (++fruitless_ % kQuiet == 0 || different == 0) find_loop_in_list(call, different == 0);
+  return true;
+}
+
+void RepeatCursor::publish_listed(std::size_t bytes, std::uint64_t start_ticks,
+                                  std::uint64_t duration_ticks, Ring& ring) noexcept {
+  ListHead& list = *list_;
+  publish(list.sum_ticks, list.sum_ticks + duration_ticks);
+  if (duration_ticks < list.least_ticks) publish(list.least_ticks, duration_ticks);
+  if (duration_ticks > list.largest_ticks) publish(list.largest_ticks, duration_ticks);
+  publish(list.last_end_ticks, start_ticks + duration_ticks);
+  // The number first: a reader takes no more calls than the ring's word says there is room for.
+  __atomic_store_n(&list.calls, list.calls + 1, __ATOMIC_RELEASE);
+  ring.word->store(ring.word->load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+}
+
+// A call on the list made the same step as the one before (`goes_on`), or the quiet spell is over.
+void RepeatCursor::find_loop_in_list(const TransferCall& call, bool goes_on) noexcept {
+  end_list();
+  alert_ = true;
+  if (!goes_on) return;
+  leaves_[0].next = call;
+  std::memcpy(leaves_[0].stride, last_step_, sizeof last_step_);
+  go_on(leaves_[0]);
+  position_ = 0;
+  period_ = 1;
+  fruitless_ = 0;
+}
+
+// Only the number that moved is listed, where one did.
+bool RepeatCursor::begin_list(const TransferCall& call, Ring& ring) noexcept {
+  if (!ring.in_file) return false;
+  listed_ = 0;
+  one_moved_ = 0;
+  unsigned moved = 0;
+  for (unsigned k = 0; k < 3; ++k) {
+    if (call.numbers[k] == last_.numbers[k]) continue;
+    ++moved;
+    listed_ = static_cast<std::uint8_t>(k + 1);
+  }
+  if (moved != 1 || list_all_) listed_ = 0;
+  for (unsigned k = 0; k < 3; ++k) {
+    if (listed_ != 0 && listed_ != k + 1) last_step_[k] = 0;
+  }
+  const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
+  const std::size_t used = static_cast<std::uint32_t>(word);
+  if (used + kListHeadBytes + list_call_bytes(listed_) > ring.capacity_bytes) return false;
+  list_ = reinterpret_cast<ListHead*>(ring.records + used);
+  const ListHead head{static_cast<std::uint32_t>(kListHeadBytes),
+                      kListFunction,
+                      0,
+                      listed_,
+                      0,
+                      0,
+                      0,
+                      UINT64_MAX,
+                      0,
+                      0};
+  std::memcpy(list_, &head, sizeof head);
+  ring.word->store(word + kListHeadBytes, std::memory_order_release);
   return true;
 }
 
@@ -124,6 +189,7 @@ void RepeatCursor::wrote_other() noexcept {
 
 void RepeatCursor::emptied() noexcept {
   wrote_other();
+  list_all_ = false;
   left_ = kMostRepeatedCalls;
 }
 
@@ -143,11 +209,10 @@ void RepeatCursor::end_loop() noexcept {
   period_ = 0;
 }
 
-// Where nothing has repeated for long, loops of several calls are looked for in one of eight
-// spells of calls only: they are found a little later, and noise costs less.
+// Where nothing has repeated for long, loops of several calls are looked for now and then only:
+// they are found a little later, and noise costs less.
 bool RepeatCursor::is_alert() const noexcept {
-  constexpr unsigned kPatience = 256, kSpell = 64;
-  return fruitless_ < kPatience || fruitless_ / kSpell % 8 == 0;
+  return fruitless_ < kPatience || fruitless_ % kQuiet < kSpell;
 }
 
 void RepeatCursor::remember(const TransferCall& call) noexcept {

@@ -64,6 +64,7 @@ class RepeatCursor {
 
  private:
   static constexpr unsigned kHistory = 32;
+  static constexpr std::uint32_t kPatience = 256, kSpell = 64, kQuiet = 2048;
 
   struct Leaf {
     TransferCall next;  // what is expected
@@ -90,6 +91,12 @@ class RepeatCursor {
     return seen_[(count_ - calls) % kHistory].call;
   }
   bool begin_record(Ring& ring) noexcept;
+  bool begin_list(const TransferCall& call, Ring& ring) noexcept;
+  bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
+                  Ring& ring) noexcept;
+  void publish_listed(std::size_t bytes, std::uint64_t start_ticks, std::uint64_t duration_ticks,
+                      Ring& ring) noexcept;
+  void find_loop_in_list(const TransferCall& call, bool goes_on) noexcept;
   void end_loop() noexcept;
   void end_list() noexcept;
   void remember(const TransferCall& call) noexcept;
@@ -99,27 +106,32 @@ class RepeatCursor {
   bool is_alert() const noexcept;
   bool is_loop(unsigned period) const noexcept;
 
-  // What the hot path uses comes first, on few cache lines.
+  // What the hot path uses comes first, on few cache lines: where a program reads at random, each
+  // line of ours is one less of its own.
   unsigned period_ = 0;  // 0: nothing is expected
   unsigned position_ = 0;
   std::uint32_t left_ = kMostRepeatedCalls;
-  bool has_guess_ = false;
+  unsigned fruitless_ = 0;          // transfers since the last loop
   std::uint64_t* calls_ = nullptr;  // of the record; nullptr: nothing is counted yet
   RepeatLeaf* written_ = nullptr;
-  Leaf leaves_[kMostLeaves] = {};
 
   // While a list may be gone on with, or begun:
-  bool may_list_ = false;
   ListHead* list_ = nullptr;  // nullptr: not begun
   TransferCall last_ = {};
   std::int64_t last_step_[3] = {};
+  std::uint8_t listed_ = 0;  // as in ListHead
+  bool may_list_ = false;
+  bool list_all_ = false;  // what stayed did not stay for long
+  bool has_guess_ = false;
+  unsigned one_moved_ = 0;  // calls in a row of which one number moved at most
+
+  Leaf leaves_[kMostLeaves] = {};
 
   unsigned guess_misses_ = 0;  // in a row
   // The last loop of one call: after a jump it mostly goes on with the same stride.
   Leaf guess_ = {};
   // The transfers that are the ring's newest records, one behind the other.
   unsigned count_ = 0;
-  unsigned fruitless_ = 0;  // transfers since the last loop
   bool alert_ = true;
   unsigned matches_[kMostLeaves + 1] = {};  // by period: calls in a row that went on by it
   Seen seen_[kHistory] = {};
