@@ -99,6 +99,15 @@ struct App3Tiles {
 };
 Workload lanl_app3_tiles(const App3Tiles& = {});
 
+// 1 KiB pieces of a matrix that a grid of ranks shares by blocks, row by row.
+struct App3Grid {
+  std::uint32_t ranks_y = 8;
+  std::uint32_t ranks_x = 8;
+  std::int64_t rows = 128;     // of a rank's block
+  std::int64_t columns = 128;  // pieces in each
+};
+Workload lanl_app3_grid(const App3Grid& = {});
+
 // NAS BT-IO, simple mode: diagonal multipartition of an extent^3 grid over a square number of
 // ranks, a write for each row in x of each cell, five doubles a point.
 struct BtIo {

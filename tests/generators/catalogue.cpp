@@ -47,6 +47,10 @@ std::vector<Row> catalogue(Size size) {
       [=] { return lanl_app3({.ranks = ranks(64), .writes = count(65536, 500)}); });
   add(rows, "LANL App3, tiles 8x8", Kind::nested, 0,
       [=] { return lanl_app3_tiles({.ranks = ranks(64), .tiles = count(16, 3)}); });
+  add(rows, "LANL App3, grid 8x8", Kind::nested, 0, [=] {
+    return small ? lanl_app3_grid({.ranks_y = 2, .ranks_x = 3, .rows = 9, .columns = 20})
+                 : lanl_app3_grid();
+  });
   add(rows, "BT-IO A", Kind::nested, 0,
       [=] { return small ? btio({.ranks = 4, .extent = 12, .dumps = 3}) : btio_a(); });
   add(rows, "BT-IO B, uneven", Kind::nested, 0,

@@ -1,7 +1,7 @@
 #include "tests/generators/drawn_nest.h"
 
 #include <algorithm>
-#include <numeric>
+#include <sstream>
 
 #include "tests/generators/drawing.h"
 #include "tests/generators/transforms.h"
@@ -104,20 +104,22 @@ std::size_t DrawnNest::depth() const noexcept {
 }
 
 std::string DrawnNest::text() const {
-  std::string text = std::to_string(ranks) + " ranks";
+  std::ostringstream text;
+  text << ranks << " ranks";
   for (const Nest& nest : nests) {
-    text += ", start " + std::to_string(nest.start_bytes);
+    text << ", start " << nest.start_bytes;
     for (const NestLoop& loop : nest.loops) {
-      text += " " + std::to_string(loop.count) + "x(+" + std::to_string(loop.stride_bytes) + ")";
+      text << ' ' << loop.count << "x(" << std::showpos << loop.stride_bytes << ')'
+           << std::noshowpos;
     }
     for (const patterns::Extent& part : nest.body) {
-      text += " {" + std::to_string(part.offset) + "," + std::to_string(part.length) + "}";
+      text << " {" << part.offset << ',' << part.length << '}';
     }
-    text += " rank +" + std::to_string(nest.rank_stride_bytes);
+    text << " rank " << std::showpos << nest.rank_stride_bytes << std::noshowpos;
   }
-  if (interleaved()) text += ", in turns of " + std::to_string(turn);
-  if (noise_percent > 0) text += ", noise " + std::to_string(noise_percent) + " %";
-  return text;
+  if (interleaved()) text << ", in turns of " << turn;
+  if (noise_percent > 0) text << ", noise " << noise_percent << " %";
+  return text.str();
 }
 
 DrawnNest draw_nest(std::uint64_t seed) {

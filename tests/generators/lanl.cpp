@@ -150,4 +150,24 @@ Workload lanl_app3_tiles(const App3Tiles& of) {
   return made;
 }
 
+Workload lanl_app3_grid(const App3Grid& of) {
+  Workload made{"LANL App3, grid",
+                "HPDC 2013, 3.3: 2-D strided. Reading: a matrix of 1 KiB pieces, a block of it a "
+                "rank of an 8x8 grid",
+                {}};
+  const std::int64_t width = of.ranks_x * of.columns;
+  for (std::uint32_t py = 0; py < of.ranks_y; ++py) {
+    for (std::uint32_t px = 0; px < of.ranks_x; ++px) {
+      Stream stream{py * of.ranks_x + px, {}};
+      for (std::int64_t i = py * of.rows; i < (py + 1) * of.rows; ++i) {
+        for (std::int64_t j = px * of.columns; j < (px + 1) * of.columns; ++j) {
+          stream.accesses.push_back({(i * width + j) * kPieceBytes, kPieceBytes});
+        }
+      }
+      made.streams.push_back(std::move(stream));
+    }
+  }
+  return made;
+}
+
 }  // namespace iotune::generators

@@ -83,12 +83,12 @@ TEST(Applications, milc_b_and_c_differ_by_the_header) {
   }
 }
 
-TEST(Applications, record_variables_have_slabs_of_five_sizes) {
+TEST(Applications, record_variables_have_slabs_of_seven_sizes) {
   const Workload made = record_variables({.ranks = 3, .records = 4});
   EXPECT_EQ(made.accesses(), 3U * 4 * 12);
   std::set<std::int64_t> lengths;
   for (const Extent& access : made.streams[0].accesses) lengths.insert(access.length);
-  EXPECT_EQ(lengths.size(), 5U);
+  EXPECT_EQ(lengths.size(), 7U);
   expect_whole_file(made);
 }
 
@@ -141,6 +141,14 @@ TEST(Applications, app3_tiles_visit_the_same_places) {
   EXPECT_EQ(made.accesses(), 64U * 9 * 64);
   EXPECT_EQ(made.streams[0].accesses[8].offset, 24 * 65536);  // the tile's second row
   EXPECT_EQ(made.streams[0].accesses[64].offset, 8 * 65536);  // the second tile
+  expect_whole_file(made);
+}
+
+TEST(Applications, app3_over_a_grid_of_ranks_is_the_same_file) {
+  const Workload made = lanl_app3_grid({.ranks_y = 2, .ranks_x = 3, .rows = 4, .columns = 5});
+  EXPECT_EQ(made.accesses(), 6U * 20);
+  EXPECT_EQ(made.streams[4].accesses[0].offset, (4 * 15 + 5) * 1024);  // py = 1, px = 1
+  EXPECT_EQ(made.streams[4].accesses[5].offset, (5 * 15 + 5) * 1024);  // the next row
   expect_whole_file(made);
 }
 
