@@ -107,12 +107,16 @@ void append(std::int64_t start, const Shape& shape, std::vector<std::int64_t>& v
   }
 }
 
+// By += alone: GCC 12 warns of "literal" + string (its bug 105329).
 std::string deltas_text(const Shape& shape) {
   std::string text;
   for (const std::int64_t delta : shape.deltas) {
-    text += (text.empty() ? "(" : ",") + std::to_string(delta);
+    text += text.empty() ? "(" : ",";
+    text += std::to_string(delta);
   }
-  return text + ")^" + std::to_string(shape.repeats);
+  text += ")^";
+  text += std::to_string(shape.repeats);
+  return text;
 }
 
 std::string children_text(const Shape& shape) {
@@ -173,9 +177,13 @@ std::vector<std::int64_t> expand(std::span<const Node> nodes) {
 }
 
 std::string text(const Node& node) {
-  const std::string start = "[" + std::to_string(node.start);
-  if (node.shape->deltas.empty()) return start + "]";
-  return start + "," + deltas_text(*node.shape) + "]" + children_text(*node.shape);
+  std::string text = "[";
+  text += std::to_string(node.start);
+  if (node.shape->deltas.empty()) return text + "]";
+  text += ",";
+  text += deltas_text(*node.shape);
+  text += "]";
+  return text + children_text(*node.shape);
 }
 
 std::size_t memory_bytes(std::span<const Node> nodes) {

@@ -43,17 +43,21 @@ std::int64_t Unit::value(std::uint64_t position) const noexcept {
 }
 
 std::string Unit::text() const {
-  std::string text = "[" + std::to_string(start);
+  // By += alone: GCC 12 warns of "literal" + string (its bug 105329).
+  std::string text = "[";
+  text += std::to_string(start);
   if (!deltas.empty()) {
-    char before = '(';
-    text += ",";
+    const char* before = ",(";
     for (const std::int64_t delta : deltas) {
-      text += before + std::to_string(delta);
-      before = ',';
+      text += before;
+      text += std::to_string(delta);
+      before = ",";
     }
-    text += ")^" + std::to_string(repeats);
+    text += ")^";
+    text += std::to_string(repeats);
   }
-  return text + "]";
+  text += "]";
+  return text;
 }
 
 std::vector<Unit> find_units(std::span<const std::int64_t> values, unsigned window) {
