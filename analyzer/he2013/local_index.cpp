@@ -54,15 +54,8 @@ void LocalIndex::flush() {
 
 std::vector<RawEntry> LocalIndex::expand() const {
   std::vector<RawEntry> pieces;
-  std::size_t pattern = 0;
-  std::size_t single = 0;
-  for (const bool is_pattern : order_) {
-    if (is_pattern) {
-      append_pieces(patterns_[pattern++], pieces);
-    } else {
-      pieces.push_back(raw_[single++]);
-    }
-  }
+  for_each([&](const LocalEntry& entry) { append_pieces(entry, pieces); },
+           [&](const RawEntry& raw) { pieces.push_back(raw); });
   for (std::size_t k = 0; k < logical_.size(); ++k) {
     pieces.push_back({chunk_id_, logical_[k], length_[k], physical_[k]});
   }

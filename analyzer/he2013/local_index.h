@@ -62,6 +62,19 @@ class LocalIndex {
   // (the papers' "non-pattern index").
   std::span<const LocalEntry> patterns() const noexcept { return patterns_; }
   std::span<const RawEntry> raw() const noexcept { return raw_; }
+  // Calls pattern(LocalEntry) or single(RawEntry) for what flushes found, in the order of accesses.
+  template <typename Pattern, typename Single>
+  void for_each(Pattern&& pattern, Single&& single) const {
+    std::size_t patterns = 0;
+    std::size_t singles = 0;
+    for (const bool is_pattern : order_) {
+      if (is_pattern) {
+        pattern(patterns_[patterns++]);
+      } else {
+        single(raw_[singles++]);
+      }
+    }
+  }
   // The entries as they were added.
   std::vector<RawEntry> expand() const;
 

@@ -6,4 +6,5 @@ PYBIND11_MODULE(_core, module) {
   bind_trace(module);
   bind_calls(module);
   bind_patterndb(module);
+  bind_patterns(module);
 }
