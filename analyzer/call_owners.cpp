@@ -1,5 +1,7 @@
 #include "analyzer/call_owners.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "recorder/read/call_arguments.h"
@@ -19,6 +21,14 @@ std::vector<std::uint64_t> unsigned_values(std::span<const std::int64_t> values)
 bool makes_object(std::string_view name) {
   return name.find("create") != std::string_view::npos ||
          name.find("open") != std::string_view::npos;
+}
+
+// iotune_file follows it.
+bool makes_descriptor(std::string_view name) {
+  constexpr std::string_view kNames[] = {"open",     "openat",    "creat",   "fopen",
+                                         "freopen",  "tmpfile",   "mkstemp", "mkostemp",
+                                         "mkstemps", "mkostemps", "opendir"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 }  // namespace
@@ -162,8 +172,7 @@ std::int32_t OwnerFollower::file_of_mpi_handle(const CallArguments& arguments) c
 
 std::int32_t OwnerFollower::file_of_posix(std::size_t position, const Call& call) {
   const std::string& name = call.name();
-  if (name == "open" || name == "openat" || name == "creat" || name == "fopen" ||
-      name == "freopen") {
+  if (makes_descriptor(name)) {
     last_open_[call.thread] = position;
     return kNone;
   }

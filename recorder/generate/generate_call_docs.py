@@ -25,8 +25,8 @@ COVERED = {
     "builds have (last column) where one of these is built so.",
     "mpi": "tests/mpi/test_mpi_calls.py issues each MPI_File call with random arguments, but for "
     "MPI_File_delete, MPI_File_set_view and MPI_File_set_info.",
-    "stdio": "tests/preload/test_recording.py issues them with random arguments.",
-    "posix": "tests/preload/test_recording.py issues most of them, with arguments that are known.",
+    "stdio": "tests/preload/test_recording.py issues each with random arguments.",
+    "posix": "tests/preload/test_posix_calls.py issues each with random arguments.",
 }
 HEAD = """# The calls that are recorded
 
@@ -35,6 +35,42 @@ true. Recorded are the arguments named here, the result, and when the call began
 took: of *control* calls always, of *transfers* and the calls that go with them for the first ones
 of a thread, and for all with IOTUNE_TIMING=call. A dot marks what is found out beside the call.
 """
+
+
+# What other tracers wrap and this one leaves alone, and why (tests/structure/test_peer_calls.py
+# holds that there is nothing else).
+LEFT_OUT = {
+    "Messages, communicators, types and operations of MPI: they move no data of files. What "
+    "Recorder uses them for, the order of accesses on different ranks, is only as good as every "
+    "call that can order them being wrapped, persistent and one-sided ones too; a wrapper would "
+    "cost each message what it costs a transfer, and the calls would crowd the ones on files out "
+    "of the trace. (Recorder leaves them off itself unless asked.) The order in time stands in "
+    "the trace.": (
+        "MPI_Finalized MPI_Wtime MPI_Comm_rank MPI_Comm_size MPI_Get_processor_name "
+        "MPI_Comm_set_errhandler MPI_Barrier MPI_Bcast MPI_Gather MPI_Gatherv MPI_Scatter "
+        "MPI_Scatterv MPI_Allgather MPI_Allgatherv MPI_Alltoall MPI_Reduce MPI_Allreduce "
+        "MPI_Reduce_scatter MPI_Scan MPI_Op_create MPI_Op_free MPI_Cart_rank MPI_Cart_create "
+        "MPI_Cart_get MPI_Cart_shift MPI_Cart_sub MPI_Wait MPI_Waitall MPI_Waitsome MPI_Waitany "
+        "MPI_Test MPI_Testall MPI_Testsome MPI_Testany MPI_Send MPI_Ssend MPI_Recv MPI_Sendrecv "
+        "MPI_Isend MPI_Issend MPI_Irecv MPI_Comm_split MPI_Comm_split_type MPI_Comm_dup "
+        "MPI_Comm_create MPI_Comm_free MPI_Ibcast MPI_Ireduce MPI_Iscatter MPI_Igather "
+        "MPI_Ialltoall"
+    ),
+    "Types and hints that MPI-IO uses: they are flattened where a file's view or a transfer uses "
+    "them (iotune_view, type_bytes), and say nothing before.": (
+        "MPI_Type_commit MPI_Type_contiguous MPI_Type_extent MPI_Type_free MPI_Type_hindexed "
+        "MPI_Type_get_envelope MPI_Type_size MPI_Type_create_darray MPI_Info_create MPI_Info_set "
+        "MPI_Info_get"
+    ),
+    "Single characters and words of stdio: they cost some nanoseconds each, which a wrapper would "
+    "multiply. The positions of the recorded calls around them tell how many bytes they moved.": (
+        "fgetc getc _IO_getc getw fputc putc _IO_putc putw"
+    ),
+    "A driver that HDF5 dropped before 1.10.": "H5Pset_fapl_mpiposix",
+}
+ALSO_LEFT_OUT = """Nor are printf, puts and scanf on the standard streams (fprintf and its kind are,
+on any stream that is a traced file), wide characters, and what HDF5 answers out of memory: getters
+of property lists, types (H5T), identifiers (H5I), errors (H5E), plugins and connectors."""
 
 
 ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "hdf5_calls.c.in"
@@ -93,6 +129,11 @@ def document(calls: list[Call]) -> str:
         parts.append(f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}")
         parts.extend(rows)
         parts.append("")
+    parts.append("## Left out on purpose\n")
+    for reason, names in LEFT_OUT.items():
+        text = " ".join(f"`{name}`" for name in names.split())
+        parts.append(f"- {reason} {text}")
+    parts.append(f"\n{ALSO_LEFT_OUT}\n")
     return "\n".join(parts)
 
 

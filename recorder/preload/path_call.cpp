@@ -49,6 +49,7 @@ void PathCall::record(CallNumber number, std::initializer_list<std::int64_t> num
     begin_trace_if_many();
   }
   RecordWriter writer(scope_, number, Times::kControl);
+  if (front_ != nullptr) writer.text(front_);
   writer.text(first_.c_str());
   if (two_) writer.text(second_.c_str());
   for (const std::int64_t value : numbers) writer.number(value);

@@ -98,9 +98,26 @@ IOTUNE_PATH(ssize_t, readlink, readlink, (const char* path, char* buffer, std::s
 IOTUNE_PATH_AT(ssize_t, readlinkat, readlinkat,
                (int directory, const char* path, char* buffer, std::size_t size),
                (directory, path, buffer, size), size)
-IOTUNE_PATH(int, symlink, symlink, (const char* target, const char* path), (target, path))
-IOTUNE_PATH_AT(int, symlinkat, symlinkat, (const char* target, int directory, const char* path),
-               (target, directory, path))
+// The target is text: what is at its end is not asked for.
+IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
+  static constinit NextSymbol symbol;
+  auto* const real = reinterpret_cast<int (*)(const char*, const char*)>(symbol.find("symlink"));
+  PathCall call(raw::kAtFdcwd, path, 0, nullptr);
+  call.text_in_front(target);
+  const int done = real(target, path);
+  call.made(CallNumber::ksymlink, done);
+  return done;
+}
+IOTUNE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
+  static constinit NextSymbol symbol;
+  auto* const real =
+      reinterpret_cast<int (*)(const char*, int, const char*)>(symbol.find("symlinkat"));
+  PathCall call(directory, path, 0, nullptr);
+  call.text_in_front(target);
+  const int done = real(target, directory, path);
+  call.made(CallNumber::ksymlinkat, directory, done);
+  return done;
+}
 
 #define IOTUNE_TWO_PATHS(name, parameters, arguments, directory, second_directory, ...)   \
   IOTUNE_PATHS(int, name, name, parameters, arguments, directory, path, second_directory, \

@@ -1,20 +1,20 @@
 // Wrappers of stdio: what it does below is done inside libc, where no wrapper sees it.
 #include <fcntl.h>
-#include <stdio.h>
+
+#include <cstddef>
 
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
 
+using FILE = _IO_FILE;
+
 namespace iotune::recorder {
 namespace {
-
-int descriptor_of(FILE* stream) noexcept {
-  return stream == nullptr ? -1 : fileno(stream);
-}
 
 // A call that makes a stream of a path.
 template <typename Call>

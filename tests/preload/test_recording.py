@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import sys
 from pathlib import Path
@@ -206,6 +207,11 @@ def stdio(place: Place) -> None:
     assert got == want, first_difference(got, want)
     posix = [c["name"] for c in calls if c["layer"] == "posix"]
     assert posix == ["open"], posix
+    text = (Path(__file__).resolve().parents[2] / "recorder" / "calls.table").read_text()
+    table = set(re.findall(r"^stdio\s+\w+\s+(\w+)", text, re.MULTILINE))
+    assert table == {name for name, _ in want}, table ^ {name for name, _ in want}
+    temporary = [c["texts"] for c in calls if c["name"] == "tmpfile"]
+    assert temporary[0][0].startswith("/tmp/"), temporary
 
 
 if __name__ == "__main__":

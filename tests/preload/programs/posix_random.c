@@ -3,6 +3,7 @@
  * the paths. */
 #define _GNU_SOURCE
 #include <aio.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -149,13 +150,13 @@ static void names_and_times(int directory) {
   TWO_N("renameat", renameat(directory, "two", directory, "one"), two, one, directory, directory);
   TWO_N("renameat2", renameat2(directory, "one", directory, "two", RENAME_NOREPLACE), one, two,
         directory, directory, RENAME_NOREPLACE);
-  PATH("symlink", symlink("somewhere", one), one);
+  TWO("symlink", symlink("somewhere", one), "somewhere", one);
   char target[64];
   const size_t room = (size_t)(10 + below(50));
   PATH_1("readlink", readlink(one, target, room), one, room);
   PATH_N("readlinkat", readlinkat(directory, "one", target, room), one, directory, (long)room);
   PATH("remove", remove(one), one);
-  PATH_N("symlinkat", symlinkat("else", directory, "one"), one, directory);
+  TWO_N("symlinkat", symlinkat("../else", directory, "one"), "../else", one, directory);
   PATH("remove", remove(one), one);
   PATH_1("mkdir", mkdir(sub, 0700), sub, 0700);
   PATH("rmdir", rmdir(sub), sub);
@@ -166,6 +167,9 @@ static void names_and_times(int directory) {
   PATH_1("mkfifo", mkfifo(sub, 0600), sub, 0600);
   PATH("unlink", unlink(sub), sub);
   PATH_N("mknod", mknod(sub, S_IFREG | 0600, 0), sub, S_IFREG | 0600, 0);
+  PATH("unlink", unlink(sub), sub);
+  PATH_N("mknodat", mknodat(directory, "sub", S_IFIFO | 0600, 0), sub, directory, S_IFIFO | 0600,
+         0);
   PATH("unlink", unlink(sub), sub);
   /* What is not there. */
   PATH("stat", stat(sub, &status), sub);
@@ -262,6 +266,7 @@ static void between(void) {
   SAY("sendfile_write", NULL, NULL, from, (long)count, 0, moved, after);
   int pipes[2];
   MUST(pipe(pipes) == 0);
+  SAY("pipe", NULL, NULL, 0, pipes[0], pipes[1]);
   in = in_asked;
   moved = splice(from, &in, pipes[1], NULL, count, 0);
   SAY("splice", NULL, NULL, pipes[1], (long)count, 0, moved, in_asked);
@@ -309,6 +314,73 @@ static void in_background(void) {
   shut(fd);
 }
 
+/* Names that libc makes: the trace has the one that was made. */
+static void temporary(void) {
+  char* const first = in_folder("XXXXXX");
+  const int one = mkstemp(first);
+  SAY("mkstemp", first, NULL, one);
+  shut(one);
+  char* const second = in_folder("XXXXXX");
+  const int two = mkostemp(second, O_CLOEXEC | O_APPEND);
+  SAY("mkostemp", second, NULL, O_CLOEXEC | O_APPEND, two);
+  const long size = 1 + below(50);
+  const long moved = write(two, second, (size_t)size);
+  SAY("write", NULL, NULL, size, moved, 0);
+  shut(two);
+  char* const third = in_folder("XXXXXX.dat");
+  const int three = mkstemps(third, 4);
+  SAY("mkstemps", third, NULL, 4, three);
+  shut(three);
+  char* const fourth = in_folder("XXXXXX.data");
+  const int four = mkostemps(fourth, 5, O_CLOEXEC);
+  SAY("mkostemps", fourth, NULL, 5, O_CLOEXEC, four);
+  shut(four);
+  /* Nothing to fill in. */
+  char* const wrong = in_folder("no place holders");
+  const int none = mkstemp(wrong);
+  SAY("mkstemp", wrong, NULL, none);
+  for (char* const* name = (char*[]){first, second, third, fourth, NULL}; *name; ++name) {
+    PATH("unlink", unlink(*name), *name);
+  }
+}
+
+static void in_directories(void) {
+  DIR* const stream = opendir(folder);
+  MUST(stream != NULL);
+  SAY("opendir", folder, NULL, dirfd(stream));
+  for (long entries = 1 + below(3); entries > 0; --entries) {
+    ON_0("readdir", readdir(stream) != NULL);
+  }
+  rewinddir(stream);
+  SAY("rewinddir", NULL, NULL, 0);
+  long more;
+  do {
+    more = readdir64(stream) != NULL;
+    SAY("readdir", NULL, NULL, more);
+  } while (more);
+  ON_0("closedir", closedir(stream));
+  char* const none = in_folder("no such");
+  MUST(opendir(none) == NULL && errno == ENOENT);
+  SAY("opendir", none, NULL, -1);
+}
+
+static void of_the_process(void) {
+  char here[4096];
+  const long size = 4000 + below(90);
+  MUST(getcwd(here, (size_t)size) == here);
+  SAY("getcwd", here, NULL, size, 0);
+  MUST(getcwd(here, 1) == NULL && errno == ERANGE);
+  SAY("getcwd", "", NULL, 1, -1);
+  const long mask = below(0100);
+  const long before = umask((mode_t)mask);
+  SAY("umask", NULL, NULL, mask, before);
+  ON("umask", umask((mode_t)before), before);
+  int ends[2];
+  MUST(pipe2(ends, O_CLOEXEC) == 0);
+  SAY("pipe2", NULL, NULL, O_CLOEXEC, 0, ends[0], ends[1]);
+  MUST(close(ends[0]) == 0 && close(ends[1]) == 0);
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 3 && strlen(argv[1]) < sizeof folder);
   strcpy(folder, argv[1]);
@@ -329,6 +401,9 @@ int main(int argc, char** argv) {
     on_descriptors();
     between();
     in_background();
+    temporary();
+    in_directories();
+    of_the_process();
     PATH("unlink", unlink(in_folder("data")), in_folder("data"));
     PATH("unlink", unlink(in_folder("two")), in_folder("two"));
   }
