@@ -9,9 +9,9 @@ namespace {
 using recorder::Call;
 
 constexpr std::string_view kColumnNames[kCallColumns] = {
-    "rank",         "process", "thread",    "level",     "layer",       "call",
-    "file",         "dataset", "time_kind", "start_ns",  "duration_ns", "offset_bytes",
-    "length_bytes", "result",  "selection", "arguments", "text",        "words"};
+    "rank",      "process",   "thread",   "level",       "layer",        "call",         "file",
+    "dataset",   "time_kind", "start_ns", "duration_ns", "offset_bytes", "length_bytes", "result",
+    "selection", "arguments", "text",     "words",       "transfers"};
 
 constexpr std::int32_t kUnknownLayer = 5;
 constexpr const char* kLayerNames[] = {"hdf5", "mpiio", "stdio", "posix", "iotune", "unknown"};
@@ -107,6 +107,12 @@ void CallColumnReader::add(CallBatchColumns& to, CallColumn column, const CallRo
       break;
     case CallColumn::kWords:
       recorder::append_words_json(to.bytes[at], call);
+      break;
+    case CallColumn::kTransfers:
+      recorder::append_transfers_json(to.bytes[at], call, [&](std::int64_t object) {
+        const DatasetDefinition* const dataset = row.owners->definition(object);
+        return dataset == nullptr ? std::string_view() : std::string_view(dataset->path);
+      });
       break;
   }
   to.offsets[at].push_back(static_cast<std::int64_t>(to.bytes[at].size()));

@@ -36,9 +36,10 @@ enum class CallColumn : std::uint8_t {
   kSelection,
   kArguments,
   kText,
-  kWords
+  kWords,
+  kTransfers
 };
-inline constexpr std::size_t kCallColumns = 18;
+inline constexpr std::size_t kCallColumns = 19;
 inline constexpr std::int64_t kMissing = INT64_MIN;
 
 // The column's name, as users know it; nothing for a number that is no column.

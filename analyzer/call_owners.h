@@ -40,6 +40,12 @@ class OwnerFollower {
   // not been transferred before.
   const DatasetDefinition* dataset() const { return dataset_; }
 
+  // What was said of an object, nullptr if nothing.
+  const DatasetDefinition* definition(std::int64_t object) const {
+    const auto found = datasets_.find(object);
+    return found == datasets_.end() ? nullptr : &found->second;
+  }
+
   // iotune_dataset. One that comes late (another thread noted it) may be given before its turn.
   void define_dataset(const recorder::Call& call);
 

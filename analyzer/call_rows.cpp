@@ -146,8 +146,8 @@ bool CallRows::next(CallRow& row) {
     ++process.next_row;
     const std::uint64_t start = process.wall_ns + pending.call->start_ns;
     row = {
-        process.number, process.rank,    pending.call, start > run_start_ ? start - run_start_ : 0,
-        pending.file,   pending.dataset, pending.where};
+        process.number, process.rank,    pending.call,  start > run_start_ ? start - run_start_ : 0,
+        pending.file,   pending.dataset, pending.where, &process.owners};
     return true;
   }
   return false;

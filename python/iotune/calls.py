@@ -25,8 +25,8 @@ COLUMNS = (
     *("offset_bytes", "length_bytes", "start_ns", "duration_ns", "time_kind", "result"),
     *JSON_TEXTS,
 )
-# For iotune itself: a call as it is printed, and as it was recorded.
-_TEXTS = (*JSON_TEXTS, "text", "words")
+# For iotune itself: a call as it is printed, as it was recorded, and what it moved of each dataset.
+_TEXTS = (*JSON_TEXTS, "text", "words", "transfers")
 
 MISSING = -(2**63)  # in OPTIONAL_NUMBERS
 
@@ -166,6 +166,10 @@ class Call:
     keys: tuple[int, ...] = ()
     numbers: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
+    result: int | None = None  # iotune's own notes have none
+    # Of transfers of HDF5, one for each dataset (docs/reading.md): object, dataset, mode,
+    # type_bytes, points, selection, memory.
+    transfers: tuple[dict[str, Any], ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -175,7 +179,7 @@ class Call:
 
 _CALL_COLUMNS = (
     *("rank", "process", "thread", "start_ns", "duration_ns", "time_kind", "layer", "level"),
-    *("call", "text", "file", "dataset", "words"),
+    *("call", "text", "file", "dataset", "result", "words", "transfers"),
 )
 
 
@@ -187,8 +191,8 @@ def calls(
     zero_ns = reader.run_start_unix_ns
     for batch in reader:
         for row in zip(*(batch.values(column) for column in _CALL_COLUMNS)):
-            rank, process, thread, start_ns, duration_ns, *named, words = row
-            kind, layer, level, name, text, file, dataset = named
+            rank, process, thread, start_ns, duration_ns, *named, words, transfers = row
+            kind, layer, level, name, text, file, dataset, result = named
             recorded = json.loads(words)
             yield Call(
                 rank,
@@ -206,4 +210,6 @@ def calls(
                 tuple(recorded["keys"]),
                 tuple(recorded["numbers"]),
                 tuple(recorded["texts"]),
+                result,
+                tuple(json.loads(transfers)) if transfers else (),
             )

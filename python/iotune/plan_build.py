@@ -11,7 +11,7 @@ from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repea
 
 @dataclass(frozen=True)
 class DatasetCall:
-    """One rank's H5Dwrite or H5Dread, with what HDF5 said of the dataset."""
+    """One rank's transfer of one dataset, with what HDF5 said of that."""
 
     rank: int
     start: float  # seconds; only its order counts
@@ -126,7 +126,7 @@ def plan_of_calls(
         raise Error(
             "no HDF5 transfer to replay"
             + (f" on {only_file}" if only_file else "")
-            + ": only what goes through H5Dread and H5Dwrite can be replayed"
+            + ": only what goes through H5Dread, H5Dwrite and their kind can be replayed"
         )
     return plan
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from iotune.calls import Call
 from iotune.plan import Plan, Selection
 from iotune.plan_build import DatasetCall, FileOpen, plan_of_calls
 from iotune.trace import Trace
-
-# Numbers of H5Dread and H5Dwrite: five handles and the result, then the extras.
-_OBJECT, _MODE, _KIND, _RANK_OF_SPACE = 6, 7, 10, 11
-_NONE, _ALL, _REGULAR, _BLOCKS, _POINTS, _BOUNDS = range(6)
 
 
 @dataclass(frozen=True)
@@ -35,28 +32,35 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
     defined: dict[tuple[int, int], _Defined] = {}  # by process and object
     transfers: list[DatasetCall] = []
     opens: list[FileOpen] = []
-    left_out = approximated = 0
+    left_out = approximated = of_chunks = 0
     calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
     for call in calls:
         if call.name == "iotune_dataset":
             defined[(call.process, call.keys[0])] = _definition(call)
-        elif call.name in ("H5Fcreate", "H5Fopen") and call.texts:
+        elif call.name.removesuffix("_async") in ("H5Fcreate", "H5Fopen") and call.texts:
             opens.append(_open(call))
     for call in calls:
-        if call.name not in ("H5Dwrite", "H5Dread"):
+        if not call.name.startswith(("H5Dread", "H5Dwrite")) or (call.result or 0) < 0:
             continue
-        transfer, exact = _transfer(call, defined)
-        if transfer is None:
-            left_out += 1
-        else:
-            transfers.append(transfer)
-            approximated += not exact
+        of_chunks += "chunk" in call.name
+        for moved in call.transfers or ({},):
+            transfer, exact = _transfer(call, moved, defined)
+            if transfer is None:
+                left_out += 1
+            else:
+                transfers.append(transfer)
+                approximated += not exact
     notes = []
     if left_out:
         notes.append(f"{left_out} transfer(s) left out: their selection is not in the trace")
     if approximated:
         notes.append(f"{approximated} selection(s) were too large to keep: their bounds are used")
+    if of_chunks:
+        notes.append(
+            f"{of_chunks} transfer(s) of whole chunks as they lie in the file are replayed as "
+            "H5Dread and H5Dwrite of their elements"
+        )
     files = {one.file for one in transfers}
     opens = [_absolute(one, files) for one in opens]
     return plan_of_calls(transfers, opens, ranks, only_file), notes
@@ -73,7 +77,9 @@ def _absolute(opened: FileOpen, files: set[str]) -> FileOpen:
 
 
 def _open(call: Call) -> FileOpen:
-    return FileOpen(max(call.rank, 0), call.start, call.texts[0], call.name == "H5Fcreate")
+    # An asynchronous form has texts of its own in front.
+    file = call.file or call.texts[-1]
+    return FileOpen(max(call.rank, 0), call.start, file, call.name.startswith("H5Fcreate"))
 
 
 def _definition(call: Call) -> _Defined:
@@ -86,14 +92,13 @@ def _definition(call: Call) -> _Defined:
 
 
 def _transfer(
-    call: Call, defined: dict[tuple[int, int], _Defined]
+    call: Call, moved: dict[str, Any], defined: dict[tuple[int, int], _Defined]
 ) -> tuple[DatasetCall | None, bool]:
-    if len(call.numbers) <= _KIND:
-        return None, True
-    dataset = defined.get((call.process, call.numbers[_OBJECT]))
+    """What the call moved of one of its datasets, and whether that is all that is known."""
+    dataset = defined.get((call.process, moved.get("object", 0)))
     if dataset is None or not dataset.path:
         return None, True
-    selection, exact = _selection(call.numbers[_KIND:])
+    selection, exact = _selection(moved["selection"])
     if selection is None:
         return None, True
     return (
@@ -106,36 +111,29 @@ def _transfer(
             dims=dataset.dims,
             chunk=dataset.chunk,
             deflate=dataset.filters > 0,
-            write=call.name == "H5Dwrite",
-            collective=call.numbers[_MODE] == 1,
+            write=call.name.startswith("H5Dwrite"),
+            collective=moved["mode"] == 1,
             selection=selection,
         ),
         exact,
     )
 
 
-def _selection(words: tuple[int, ...]) -> tuple[Selection | None, bool]:
-    """The extras from the selection's kind on; and whether it is the true one."""
-    kind, n = words[0], words[1] if len(words) > 1 else 0
-    rest = words[2:]
-    if kind == _NONE:
-        return Selection("none"), True
-    if kind == _ALL:
-        return Selection("all"), True
-    if kind == _REGULAR and len(rest) >= 4 * n:
-        return Selection("slab", (rest[: 4 * n],)), True
-    if kind == _BLOCKS and rest:
-        corners = [rest[1 + 2 * n * at : 1 + 2 * n * (at + 1)] for at in range(rest[0])]
-        return Selection("slab", tuple(_box(one[:n], one[n:]) for one in corners)), True
-    if kind == _POINTS and rest:
-        return (
-            Selection(
-                "points", tuple(rest[1 + n * at : 1 + n * (at + 1)] for at in range(rest[0]))
-            ),
-            True,
-        )
-    if kind == _BOUNDS and len(rest) >= 2 * n:
-        return Selection("slab", (_box(rest[:n], rest[n : 2 * n]),)), False
+def _selection(told: dict[str, Any]) -> tuple[Selection | None, bool]:
+    """A recorded selection, and whether it is the true one."""
+    kind = told["kind"]
+    if kind in ("none", "all"):
+        return Selection(kind), True
+    if kind == "regular":
+        words = (*told["start"], *told["stride"], *told["count"], *told["block"])
+        return Selection("slab", (words,)), True
+    if kind == "blocks":
+        corners = zip(told["first"], told["last"])
+        return Selection("slab", tuple(_box(tuple(a), tuple(b)) for a, b in corners)), True
+    if kind == "points":
+        return Selection("points", tuple(tuple(point) for point in told["points"])), True
+    if kind == "bounds":
+        return Selection("slab", (_box(tuple(told["first"]), tuple(told["last"])),)), False
     return None, True
 
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "recorder/read/call_arguments.h"
 
@@ -88,6 +89,62 @@ void append_value(std::string& to, const ArgumentValue& value) {
   }
 }
 
+std::vector<TransferExtras> transfers_of(const Call& call) {
+  if (call.signature() == nullptr || !call.signature()->transfer ||
+      call.signature()->layer != Layer::kHdf5) {
+    return {};
+  }
+  const std::optional<CallArguments> arguments = arguments_of(call);
+  return arguments ? transfer_extras(*arguments) : std::vector<TransferExtras>{};
+}
+
+void append_selection(std::string& to, const Selection& selection) {
+  using Kind = Selection::Kind;
+  static constexpr const char* kKinds[] = {"unknown", "none",           "all",
+                                           "regular", "blocks",         "points",
+                                           "bounds",  "as in the file", "one block"};
+  Members members(to);
+  append_json_text(members.name("kind"), kKinds[static_cast<int>(selection.kind) + 1]);
+  const auto row = [&](const char* name, std::size_t index) {
+    append_numbers(members.name(name), selection.row(index));
+  };
+  const auto rows = [&](const char* name, std::size_t first, std::size_t step) {
+    std::string& list = members.name(name) += '[';
+    for (std::size_t i = 0; i < selection.entries; ++i) {
+      if (i > 0) list += ", ";
+      append_numbers(list, selection.row(first + step * i));
+    }
+    list += ']';
+  };
+  switch (selection.kind) {
+    case Kind::kAll:
+      row("dims", 0);
+      break;
+    case Kind::kRegular: {
+      static constexpr const char* kRows[] = {"start", "stride", "count", "block"};
+      for (std::size_t i = 0; i < 4; ++i) row(kRows[i], i);
+      break;
+    }
+    case Kind::kTooLarge:
+      row("first", 0);
+      row("last", 1);
+      break;
+    case Kind::kBlocks:
+      rows("first", 0, 2);
+      rows("last", 1, 2);
+      break;
+    case Kind::kPoints:
+      rows("points", 0, 1);
+      break;
+    case Kind::kAsInFile:
+    case Kind::kOneBlock:
+    case Kind::kNone:
+    case Kind::kUnknown:
+      break;
+  }
+  members.end();
+}
+
 }  // namespace
 
 void append_json_text(std::string& to, std::string_view text) {
@@ -144,59 +201,35 @@ void append_arguments_json(std::string& to, const Call& call) {
 }
 
 void append_selection_json(std::string& to, const Call& call) {
-  if (call.signature() == nullptr || !call.signature()->transfer ||
-      call.signature()->layer != Layer::kHdf5) {
-    return;
-  }
-  const std::optional<CallArguments> arguments = arguments_of(call);
-  // A call on several datasets has its selections in its text alone.
-  const auto all = arguments ? transfer_extras(*arguments) : std::vector<TransferExtras>{};
-  if (all.size() != 1) return;
-  const Selection* const extras = &all[0].file;
-  using Kind = Selection::Kind;
-  static constexpr const char* kKinds[] = {"unknown", "none",           "all",
-                                           "regular", "blocks",         "points",
-                                           "bounds",  "as in the file", "one block"};
-  Members members(to);
-  append_json_text(members.name("kind"), kKinds[static_cast<int>(extras->kind) + 1]);
-  const auto row = [&](const char* name, std::size_t index) {
-    append_numbers(members.name(name), extras->row(index));
-  };
-  const auto rows = [&](const char* name, std::size_t first, std::size_t step) {
-    std::string& list = members.name(name) += '[';
-    for (std::size_t i = 0; i < extras->entries; ++i) {
-      if (i > 0) list += ", ";
-      append_numbers(list, extras->row(first + step * i));
+  const std::vector<TransferExtras> all = transfers_of(call);
+  // A call on several datasets has one for each of them: append_transfers_json.
+  if (all.size() == 1) append_selection(to, all[0].file);
+}
+
+void append_transfers_json(std::string& to, const Call& call,
+                           const std::function<std::string_view(std::int64_t)>& path_of) {
+  const std::vector<TransferExtras> all = transfers_of(call);
+  if (all.empty()) return;
+  const char* between = "[";
+  for (const TransferExtras& one : all) {
+    to += between;
+    between = ", ";
+    Members members(to);
+    members.name("object") += std::to_string(one.object);
+    const std::string_view path = path_of(one.object);
+    if (path.empty()) {
+      members.name("dataset") += "null";
+    } else {
+      append_json_text(members.name("dataset"), path);
     }
-    list += ']';
-  };
-  switch (extras->kind) {
-    case Kind::kAll:
-      row("dims", 0);
-      break;
-    case Kind::kRegular: {
-      static constexpr const char* kRows[] = {"start", "stride", "count", "block"};
-      for (std::size_t i = 0; i < 4; ++i) row(kRows[i], i);
-      break;
-    }
-    case Kind::kTooLarge:
-      row("first", 0);
-      row("last", 1);
-      break;
-    case Kind::kBlocks:
-      rows("first", 0, 2);
-      rows("last", 1, 2);
-      break;
-    case Kind::kPoints:
-      rows("points", 0, 1);
-      break;
-    case Kind::kAsInFile:
-    case Kind::kOneBlock:
-    case Kind::kNone:
-    case Kind::kUnknown:
-      break;
+    members.name("mode") += std::to_string(one.mode);
+    members.name("type_bytes") += std::to_string(one.type_bytes);
+    members.name("points") += std::to_string(one.points);
+    append_selection(members.name("selection"), one.file);
+    append_selection(members.name("memory"), one.memory);
+    members.end();
   }
-  members.end();
+  to += ']';
 }
 
 void append_words_json(std::string& to, const Call& call) {

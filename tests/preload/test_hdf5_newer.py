@@ -49,6 +49,17 @@ def multi(place: Place) -> None:
         assert have["/table", False]["bytes"] == 384 and have["/list", False]["bytes"] == 160
 
 
+def chunks(place: Place) -> None:
+    """Chunks count for what they hold of the dataset, which is less at its edge."""
+    for program in programs(place):
+        place.clear()
+        place.right(place.run(program, "chunk", "c.h5", IOTUNE_MODE="record"), program.name)
+        have = datasets(place)
+        assert set(have) == {("/table", True), ("/table", False)}, have
+        assert (have["/table", True]["calls"], have["/table", True]["bytes"]) == (2, 192), have
+        assert (have["/table", False]["calls"], have["/table", False]["bytes"]) == (1, 64), have
+
+
 def asynchronous(place: Place) -> None:
     """What comes by asynchronous forms alone is recorded and tuned as anything else."""
     config = place.scratch / "config.xml"
@@ -113,6 +124,7 @@ def pending(place: Place) -> None:
 
 if __name__ == "__main__":
     cases: dict[str, Callable[[Place], None]] = {
-        "multi": multi, "async": asynchronous, "connector": connector, "pending": pending
+        "multi": multi, "chunk": chunks, "async": asynchronous, "connector": connector,
+        "pending": pending,
     }  # fmt: skip
     main(cases)

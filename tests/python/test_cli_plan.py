@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -173,21 +174,37 @@ def test_an_irregular_pattern_without_its_trace_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected", "exact"),
+    ("told", "expected", "exact"),
     [
-        ((0,), Selection("none"), True),
-        ((1, 2, 24, 24), Selection("all"), True),
-        ((2, 1, 3, 2, 5, 1), Selection("slab", ((3, 2, 5, 1),)), True),
-        ((3, 1, 2, 0, 4, 8, 9), Selection("slab", ((0, 1, 5, 1), (8, 1, 2, 1))), True),
-        ((4, 2, 2, 1, 2, 3, 4), Selection("points", ((1, 2), (3, 4))), True),
-        ((5, 2, 0, 0, 3, 5), Selection("slab", ((0, 0, 1, 1, 4, 6, 1, 1),)), False),
-        ((-1,), None, True),
+        ({"kind": "none"}, Selection("none"), True),
+        ({"kind": "all", "dims": [24, 24]}, Selection("all"), True),
+        (
+            {"kind": "regular", "start": [3], "stride": [2], "count": [5], "block": [1]},
+            Selection("slab", ((3, 2, 5, 1),)),
+            True,
+        ),
+        (
+            {"kind": "blocks", "first": [[0], [8]], "last": [[4], [9]]},
+            Selection("slab", ((0, 1, 5, 1), (8, 1, 2, 1))),
+            True,
+        ),
+        (
+            {"kind": "points", "points": [[1, 2], [3, 4]]},
+            Selection("points", ((1, 2), (3, 4))),
+            True,
+        ),
+        (
+            {"kind": "bounds", "first": [0, 0], "last": [3, 5]},
+            Selection("slab", ((0, 0, 1, 1, 4, 6, 1, 1),)),
+            False,
+        ),
+        ({"kind": "unknown"}, None, True),
     ],
 )
 def test_every_kind_of_recorded_selection_is_read(
-    words: tuple[int, ...], expected: Selection | None, exact: bool
+    told: dict[str, Any], expected: Selection | None, exact: bool
 ) -> None:
-    assert _selection(words) == (expected, exact)
+    assert _selection(told) == (expected, exact)
 
 
 def test_a_dataset_s_definition_is_read() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -11,79 +10,16 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from user_home import KERNELS, Home
 
 from iotune import preload
-from iotune.mpi import find_mpi
-
-ROOT = Path(__file__).resolve().parents[2]
-KERNELS = Path(os.environ.get("IOTUNE_KERNELS", ROOT / "build" / "dev" / "bin"))
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
     reason="libiotune.so is not installed, or the kernels are not built",
 )
-
-
-class Home:
-    """A user of iotune: a directory to work in, a database, traces and buffers of its own."""
-
-    def __init__(self, root: Path):
-        self.work = root / "work dir"  # a blank: paths are never split
-        self.work.mkdir()
-        self.root = root
-        self.buffers = root / "buffers"
-        self.environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("IOTUNE_") or name in ("IOTUNE_LIB", "IOTUNE_MPIRUN")
-        }
-        for kind in ("DATA", "STATE", "CONFIG"):
-            self.environment[f"XDG_{kind}_HOME"] = str(root / kind.lower())
-        self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
-
-    def type(
-        self, *words: str, status: int = 0, state_home: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Type a command of iotune and demand its exit status."""
-        done = subprocess.run(
-            [sys.executable, "-m", "iotune", *words],
-            cwd=self.work,
-            env=self.environment | ({"XDG_STATE_HOME": str(state_home)} if state_home else {}),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == status, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    def asked(self, *words: str) -> Any:
-        return json.loads(self.type(*words, "--json").stdout)
-
-    def calls(self, *words: str) -> list[dict[str, Any]]:
-        """The newest trace's calls."""
-        text = self.type("show", "--calls", *words, "--json").stdout
-        return [json.loads(line) for line in text.splitlines()]
-
-    def mpi(self, kernel: str, *options: str, ranks: int = 2) -> list[str]:
-        return [*find_mpi().command(ranks), str(KERNELS / kernel), *options]
-
-    def run(self, kernel: str, *options: str, ranks: int = 2) -> str:
-        return self.type("run", "--", *self.mpi(kernel, *options, ranks=ranks)).stderr
-
-    def speaker(self, *trace: str) -> dict[str, Any]:
-        """The dataset that speaks for the newest trace's only HDF5 file."""
-        files = [one for one in self.asked("show", *trace)["files"] if one["speaker"] is not None]
-        assert len(files) == 1
-        found: dict[str, Any] = files[0]["datasets"][files[0]["speaker"]]
-        return found
-
-    def traces(self) -> list[Path]:
-        return sorted((self.root / "state").rglob("*.iotrace"))
 
 
 @pytest.fixture

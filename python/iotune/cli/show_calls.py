@@ -19,7 +19,7 @@ _SHOWN = (*("rank", "process", "thread", "start_ns", "duration_ns", "time_kind",
 _FOR_PROGRAMS = (
     *_SHOWN,
     *("layer", "call", "file", "dataset", "offset_bytes", "length_bytes", "result"),
-    *("arguments", "selection", "words"),
+    *("arguments", "selection", "transfers", "words"),
 )
 
 
@@ -89,8 +89,8 @@ def _json_lines(batch: CallBatch, processes: list[dict[str, Any]], zero_ns: int)
     for values in zip(*(batch.values(column) for column in _FOR_PROGRAMS)):
         row = dict(zip(_FOR_PROGRAMS, values))
         # These are JSON already.
-        words, arguments, selection = (
-            row.pop(name) for name in ("words", "arguments", "selection")
+        words, arguments, selection, transfers = (
+            row.pop(name) for name in ("words", "arguments", "selection", "transfers")
         )
         start_ns, duration_ns, kind = row["start_ns"], row["duration_ns"], row["time_kind"]
         first = {
@@ -108,5 +108,5 @@ def _json_lines(batch: CallBatch, processes: list[dict[str, Any]], zero_ns: int)
         head = json.dumps({**first, **row})
         yield (
             f'{head[:-1]}, "arguments": {arguments}, "selection": {selection or "null"}, '
-            f"{words[1:]}"
+            f'"transfers": {transfers or "null"}, {words[1:]}'
         )

@@ -1,5 +1,6 @@
 /* Calls of HDF5 1.14 and later, in the way of programs that make no others.
  *   hdf5_newer multi FILE      two datasets written and read by one call
+ *   hdf5_newer chunk FILE      chunks of a dataset written and read as they lie in the file
  *   hdf5_newer async FILE      a file made, written and closed by asynchronous forms alone; prints
  *                              the alignment that the file was opened with */
 #include <hdf5.h>
@@ -41,6 +42,30 @@ static int multi(const char* path) {
   return H5Fclose(file) < 0;
 }
 
+static int chunk(const char* path) {
+  const hsize_t dims[2] = {kRows, kColumns}, chunk[2] = {4, 4};
+  const hsize_t first[2] = {0, 0}, edge[2] = {4, 4};
+  const size_t bytes = 4 * 4 * sizeof(double);
+  uint32_t filters = 0;
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t space = H5Screate_simple(2, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+  MUST(file >= 0 && H5Pset_chunk(dcpl, 2, chunk) >= 0);
+  const hid_t data =
+      H5Dcreate2(file, "table", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+  MUST(data >= 0);
+  MUST(H5Dwrite_chunk(data, H5P_DEFAULT, 0, first, bytes, values) >= 0);
+  MUST(H5Dwrite_chunk(data, H5P_DEFAULT, 0, edge, bytes, values) >= 0);
+#if H5_VERS_MAJOR >= 2
+  MUST(H5Dread_chunk1(data, H5P_DEFAULT, edge, &filters, values) >= 0);
+#else
+  MUST(H5Dread_chunk(data, H5P_DEFAULT, edge, &filters, values) >= 0);
+#endif
+  H5Dclose(data);
+  H5Pclose(dcpl);
+  H5Sclose(space);
+  return H5Fclose(file) < 0;
+}
+
 static int async(const char* path) {
   const hsize_t dims[2] = {kRows, kColumns};
   size_t left = 0;
@@ -66,5 +91,7 @@ static int async(const char* path) {
 
 int main(int argc, char** argv) {
   MUST(argc == 3);
-  return strcmp(argv[1], "multi") == 0 ? multi(argv[2]) : async(argv[2]);
+  if (strcmp(argv[1], "multi") == 0) return multi(argv[2]);
+  if (strcmp(argv[1], "chunk") == 0) return chunk(argv[2]);
+  return async(argv[2]);
 }
