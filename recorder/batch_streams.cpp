@@ -127,6 +127,7 @@ void BatchStreams::sort() noexcept {
     repeatable_ = 0;
     offset += static_cast<std::uint32_t>(record.size());
   }
+  sorted_bytes_ = offset;
 }
 
 // The record and those behind it that have the same head, keys and text but for their times.

@@ -57,6 +57,8 @@ class BatchStreams {
                std::span<std::byte> scratch) noexcept;
 
   std::uint64_t calls() const noexcept { return calls_; }
+  // Up to the first damaged record.
+  std::size_t sorted_bytes() const noexcept { return sorted_bytes_; }
   std::uint64_t exact_calls() const noexcept { return exact_; }
   std::uint64_t least_start() const noexcept { return least_start_; }
   std::uint32_t count() const noexcept { return stream_count_; }
@@ -101,6 +103,7 @@ class BatchStreams {
   std::span<const std::byte> records_;
   std::uint64_t first_ticks_;
   bool every_time_exact_;
+  std::size_t sorted_bytes_ = 0;
   std::uint64_t calls_ = 0, repeated_ = 0, exact_ = 0, least_start_ = UINT64_MAX;
   std::uint32_t stream_count_ = 0, node_count_ = 0, turns_count_ = 0, order_count_ = 0;
   std::uint32_t repeatable_ = 0;            // records in a row that a repeat may go on from

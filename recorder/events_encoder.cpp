@@ -49,6 +49,7 @@ class BatchWriter {
   }
 
   std::uint64_t calls() const noexcept { return batch_.calls(); }
+  std::size_t whole_bytes() const noexcept { return batch_.sorted_bytes(); }
 
   // False where the scratch or the payload is too small.
   bool write(ByteWriter& payload) noexcept {
@@ -285,6 +286,7 @@ bool encode_events(const EventsRequest& request, ByteWriter& payload) noexcept {
   }
   BatchWriter batch(request);
   const ByteWriter::Mark start = payload.mark();
+  if (request.whole_bytes != nullptr) *request.whole_bytes = batch.whole_bytes();
   if (batch.calls() == 0 || !batch.write(payload)) {
     payload.rewind(start);
     return false;

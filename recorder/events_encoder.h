@@ -26,6 +26,8 @@ struct EventsRequest {
   bool coded_times = false;
   // Where not nullptr: receives the number of calls written.
   std::uint64_t* calls = nullptr;
+  // Where not nullptr: receives how far the records are whole.
+  std::size_t* whole_bytes = nullptr;
   // At least scratch_bytes_needed(records.size()), aligned to 8.
   std::span<std::byte> scratch;
 };

@@ -149,7 +149,8 @@ Result<BufferImage> read_buffer(const InputFile& file) {
 }
 
 std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingImage& ring,
-                                         std::uint64_t ticks_per_second) {
+                                         std::uint64_t ticks_per_second, std::size_t& whole_bytes) {
+  whole_bytes = 0;
   std::vector<std::uint64_t> scratch(scratch_bytes_needed(ring.records.size()) / 8 + 1);
   std::vector<std::byte> payload(events_bytes_at_most(ring.records.size()));
   EventsRequest request;
@@ -160,6 +161,7 @@ std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingIm
   request.thread = ring.thread;
   request.epoch = ring.epoch;
   request.every_time_exact = true;
+  request.whole_bytes = &whole_bytes;
   request.scratch = std::as_writable_bytes(std::span(scratch));
   patterns::ByteWriter writer(payload);
   if (!encode_events(request, writer)) return {};

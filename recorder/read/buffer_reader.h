@@ -36,7 +36,8 @@ Result<BufferImage> read_buffer(const InputFile& file);
 
 // The ring's calls as the payload of an EVENTS block, every time exact. Empty where it has no
 // whole record. `ticks_per_second` is used where the buffer was never calibrated; 0: unknown.
+// `whole_bytes`: how far the ring's records are whole.
 std::vector<std::byte> encode_ring_image(const BufferImage& buffer, const RingImage& ring,
-                                         std::uint64_t ticks_per_second);
+                                         std::uint64_t ticks_per_second, std::size_t& whole_bytes);
 
 }  // namespace iotune::recorder

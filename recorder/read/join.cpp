@@ -89,12 +89,14 @@ struct Batch {
 struct Process {
   Attributes attributes, end;
   std::uint64_t dropped = 0;
+  std::vector<std::string> damage;  // of the buffers: nothing else tells it later
   std::map<std::pair<std::uint64_t, std::uint64_t>, Batch> batches;
 
   void add(const TraceIndex& source, const ProcessSection& section) {
     for (const auto& [key, value] : section.attributes) attributes[key] = value;
     for (const auto& [key, value] : section.end) end[key] = value;
     dropped = std::max(dropped, section.dropped);
+    damage = section.damage;  // a buffer's, which comes after the trace that has an earlier part
     for (const EventsPlace& place : section.events) {
       Batch& batch =
           batches.try_emplace({place.thread, place.epoch}, Batch{&source, &place}).first->second;
@@ -152,6 +154,9 @@ void write_process(ReplacingFile& file, const Process& process, JoinReport& repo
   Attributes attributes = process.attributes;
   // Where END is missing nothing else says it.
   if (process.dropped > 0) attributes["dropped"] = std::to_string(process.dropped);
+  std::string damage;
+  for (const std::string& text : process.damage) damage += (damage.empty() ? "" : "; ") + text;
+  if (!damage.empty()) attributes["damage"] = damage;
   write_text_block(file, BlockType::kProcess, attributes);
   for (const auto& [key, batch] : process.batches) {
     const std::vector<std::byte> payload = read_payload(*batch.source, *batch.place);

@@ -280,7 +280,7 @@ void index_buffer(const BufferImage& buffer, TraceIndex& index) {
   sorter.add(all);
   sorter.finish();
 
-  section.damage = buffer.damage;
+  section.damage.insert(section.damage.end(), buffer.damage.begin(), buffer.damage.end());
   section.dropped = std::max(section.dropped, buffer.dropped);
   index.in_use = owner_runs(index.file, buffer.pid, section.attributes["host"]);
   section.alive = buffer.state == 0 && index.in_use;
@@ -292,12 +292,24 @@ void index_buffer(const BufferImage& buffer, TraceIndex& index) {
       continue;
     }
     EventsPlace place{};
-    place.memory =
-        encode_ring_image(buffer, ring, unsigned_of(section.attributes, "ticks_per_second"));
+    std::size_t whole_bytes = 0;
+    place.memory = encode_ring_image(
+        buffer, ring, unsigned_of(section.attributes, "ticks_per_second"), whole_bytes);
     if (!read_epoch(place.memory, place)) {
       section.damage.push_back("the last calls of thread " + std::to_string(ring.thread) +
                                " are damaged");
       continue;
+    }
+    const bool stands_in_a_block =
+        std::ranges::any_of(section.events, [&](const EventsPlace& other) {
+          return other.thread == place.thread && other.epoch == place.epoch &&
+                 other.calls >= place.calls;
+        });
+    // Of a list that is being gone on with, one call may be there before its number is.
+    if (!stands_in_a_block && whole_bytes + kRecordHeadBytes <= ring.records.size()) {
+      section.damage.push_back("the calls of thread " + std::to_string(ring.thread) + " in " +
+                               std::to_string(ring.records.size() - whole_bytes) +
+                               " bytes behind a damaged record are lost");
     }
     section.add(std::move(place));  // of a block and a ring of one epoch, the one with more calls
   }
@@ -368,6 +380,10 @@ Result<TraceIndex> index_trace(const std::string& path) {
   }
   for (ProcessSection& section : index.processes) {
     section.dropped = std::max(section.dropped, unsigned_of(section.attributes, "dropped"));
+    // Of the buffer that it was joined from.
+    if (const auto damage = section.attributes.find("damage"); damage != section.attributes.end()) {
+      section.damage.push_back(damage->second);
+    }
   }
   return index;
 }

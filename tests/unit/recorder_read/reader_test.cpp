@@ -64,6 +64,30 @@ TEST(Reader, ARingWhoseEpochIsEncodedIsNotCountedTwice) {
   EXPECT_EQ(only_process(path).calls.size(), 8U);  // thread 1 has an epoch 5 of its own
 }
 
+TEST(Reader, WhatIsBehindADamagedRecordIsTold) {
+  const Folder folder;
+  std::vector<std::byte> blocks;
+  add_block(blocks, BlockType::kProcess, bytes_of(process_text(1 << 30, 0, "r", call_table_crc())));
+  std::vector<std::byte> ring = writes(100, 9).bytes();
+  const std::size_t record_bytes = ring.size() / 9;
+  ring[5 * record_bytes + 4] = ring[5 * record_bytes + 5] = std::byte{0x7f};  // no such function
+  const auto path = folder.file("a.iobuf", made::buffer_bytes(1 << 30, blocks, {{0, 5, ring}}));
+  const auto damage_in = [&](const std::string& file) {
+    const ProcessCalls process = only_process(file);
+    EXPECT_EQ(process.calls.size(), 5U);
+    ASSERT_EQ(process.damage.size(), 1U);
+    EXPECT_NE(process.damage[0].find(std::to_string(4 * record_bytes) + " bytes behind a damaged"),
+              std::string::npos);
+  };
+  damage_in(path);
+  // The trace that is made of it says so, too, and a second join says it once.
+  const std::string out = folder.path("out.iotrace");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(join({path}, out, false));
+    damage_in(out);
+  }
+}
+
 // A thread that goes on after the end was written has more than the copy in the block.
 TEST(Reader, ARingThatWentOnBehindItsBlockHoldsItsCalls) {
   const Folder folder;
