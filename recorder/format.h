@@ -30,6 +30,7 @@ inline constexpr std::size_t kBufferHeadBytes = 8192;
 inline constexpr std::size_t kSegmentTableOffset = 128;
 inline constexpr std::size_t kSegmentEntryBytes = 24;
 inline constexpr std::uint32_t kMaxBufferSegments = 336;
+inline constexpr char kSpillSuffix[] = ".iospill";
 enum class SegmentKind : std::uint32_t { kBlocks = 1, kRing = 2 };
 
 }  // namespace iotune::recorder

@@ -33,8 +33,12 @@ from iotune.locations import (
 
 _HEADER = struct.Struct("<8sIIIIQQQQ16xQ")
 _JOINED = 2
+# Beside a buffer: a link to the blocks that left its memory (recorder/FORMAT.md, "Spill").
+_SPILL_SUFFIX = ".iospill"
 # An empty directory this young may belong to a process that is about to write into it.
 _YOUNG_SECONDS = 60.0
+# A spill file without a buffer for so long has lost it.
+_ORPHAN_SECONDS = 86400.0
 
 
 @dataclass(frozen=True)
@@ -150,13 +154,27 @@ def collect_run(
             time.sleep(0.05)
         for one in buffers:
             if one.joined:
+                _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
                 one.path.unlink(missing_ok=True)
         fresh = [one for one in buffers if not one.joined]
         written = _join(fresh, run_directory.name, trace, observe) if fresh else None
+        for link in run_directory.glob(f"*{_SPILL_SUFFIX}"):
+            if not link.with_suffix(".iobuf").exists():
+                _remove_spill(link)
         with contextlib.suppress(OSError):
             if buffers or time.time() - run_directory.stat().st_mtime > _YOUNG_SECONDS:
                 run_directory.rmdir()
         return written
+
+
+def _remove_spill(link: Path) -> None:
+    """Remove the spill file that a link beside its buffer leads to, and the link."""
+    with contextlib.suppress(OSError):
+        target = Path(os.readlink(link))
+        # Of another name it is not one that the buffer's process has made.
+        if target.name == link.name:
+            target.unlink(missing_ok=True)
+        link.unlink()
 
 
 def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool) -> Path:
@@ -207,6 +225,33 @@ def _program(buffers: list[Buffer]) -> str:
     return best
 
 
+def _orphans() -> Iterator[Path]:
+    """Spill files of this host in the default directory whose buffers are gone: it was rebooted."""
+    for path in sorted(traces_dir().glob(f"*{_SPILL_SUFFIX}")):
+        name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+", path.stem)
+        if name is None or name.group(1) != socket.gethostname() or path.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            old = time.time() - path.stat().st_mtime > _ORPHAN_SECONDS
+            began = _process_start(int(name.group(2)))
+            linked = any(buffer_root().glob(f"*/{path.name}"))
+            if old and not linked and began > path.stat().st_mtime:
+                yield path
+
+
+def _join_orphan(spill: Path) -> Path:
+    run_id = _run_of(spill)
+    trace = _trace_of(run_id)
+    if trace is None:
+        process = next(iter(core.processes(spill)), {})
+        name = os.path.basename(str(process.get("program", ""))) or "program"
+        trace = make_private(traces_dir()) / trace_name(name, run_id, spill.stat().st_mtime)
+    last = spill.stat().st_mtime
+    core.join([spill], trace, remove=True)
+    os.utime(trace, (last, last))
+    return trace
+
+
 def collect_all() -> list[Path]:
     """Collect every run of this user that has ended; returns the traces, oldest first."""
     written = []
@@ -214,7 +259,7 @@ def collect_all() -> list[Path]:
     try:
         directories = sorted(path for path in root.iterdir() if path.is_dir())
     except OSError:
-        return []
+        directories = []
     for directory in directories:
         if directory.is_symlink():
             continue
@@ -222,6 +267,9 @@ def collect_all() -> list[Path]:
             trace = collect_run(directory)
             if trace:
                 written.append(trace)
+    for spill in _orphans():
+        with contextlib.suppress(Error, OSError):
+            written.append(_join_orphan(spill))
     if written:
         trim_traces()
     return written

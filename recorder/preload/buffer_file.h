@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "recorder/format.h"
+#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/spill_file.h"
 #include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
@@ -24,7 +26,8 @@ struct BufferHeader {
   std::atomic<std::uint32_t> segments;
   std::uint32_t zero;
   std::uint64_t joined_calls;
-  std::uint8_t reserved[48];
+  std::atomic<std::uint64_t> spilled;
+  std::uint8_t reserved[40];
   Segment segment[kMaxBufferSegments];
 };
 static_assert(offsetof(BufferHeader, segment) == kSegmentTableOffset &&
@@ -40,7 +43,6 @@ class BufferFile {
   bool create(const char* directory, const ClockReading& first) noexcept;
   bool exists() const noexcept { return header_ != nullptr; }
   BufferHeader& header() noexcept { return *header_; }
-  const char* path() const noexcept { return path_.c_str(); }
 
   // Memory of a new ring segment, the number of which it tells; its first kRingHeadBytes are the
   // ring's word.
@@ -49,15 +51,34 @@ class BufferFile {
   void give_ring(std::uint32_t segment, std::uint32_t thread) noexcept;
 
   // Room for a block's payload of at least `bytes`, behind the place of its head; nullptr where
-  // there is none. `capacity` is all that is free there.
+  // there is none. `capacity` is all that is free there. Where the memory for blocks is used up,
+  // they go into the spill file first; where that cannot be, the buffer grows.
   std::byte* room_for(std::size_t bytes, std::size_t& capacity) noexcept;
   // Completes the block whose payload now stands in that room, and publishes it.
   void publish(BlockType type, std::size_t payload_bytes) noexcept;
   void add_text(BlockType type, const char* text, std::size_t bytes) noexcept;
 
-  std::uint64_t block_bytes() const noexcept;
-  void visit(void (*visitor)(const std::byte*, std::size_t, void*), void* context) const noexcept;
+  // Bytes of all blocks that were ever published.
+  std::uint64_t block_bytes() const noexcept { return published_bytes_; }
 
+  // The blocks of one moment. From hold() to release() they stay where they are, and visit() needs
+  // no lock: others may be added meanwhile.
+  struct Held {
+    std::uint64_t spilled_end;
+    std::uint32_t last;       // block segment
+    std::uint64_t last_used;  // of its bytes
+    std::size_t window_bytes;
+    std::uint64_t bytes;
+  };
+  Held hold() noexcept;
+  void release() noexcept { --holds_; }
+  // Calls `visitor` with whole blocks, in the order in which they were published. False where some
+  // that were spilled cannot be read, or there is no memory to read them.
+  bool visit(const Held& held, void (*visitor)(const std::byte*, std::size_t, void*),
+             void* context) const noexcept;
+
+  // Unlinks the file and what belongs to it.
+  void remove() noexcept;
   // In a forked child: the mappings are the parent's file, they are given back without a store.
   void forget() noexcept;
 
@@ -70,14 +91,23 @@ class BufferFile {
     }
   };
   std::byte* add_segment(SegmentKind kind, std::uint32_t thread, std::size_t bytes) noexcept;
-  bool last_has_room(std::size_t bytes) const noexcept;
+  bool find_room(std::size_t whole) noexcept;
+  bool add_block_segment(std::size_t whole, std::uint64_t most_bytes) noexcept;
+  // All blocks but those of the first segment go into the spill file.
+  bool spill() noexcept;
 
   BufferHeader* header_ = nullptr;
   ShortText<640> path_;
   std::uint64_t file_bytes_ = 0;
   BlockSegment blocks_[kMaxBufferSegments] = {};
   std::uint32_t count_ = 0;
-  bool full_[3] = {};  // by SegmentKind: none can be added
+  std::uint32_t current_ = 0;     // block segment that is filled; those behind it are empty
+  std::uint64_t block_room_ = 0;  // bytes of all block segments
+  std::uint64_t published_bytes_ = 0;
+  std::size_t largest_block_ = 0;  // with head and padding
+  SpillFile spill_;
+  int holds_ = 0;
+  MapFailure full_[3] = {};  // by SegmentKind: why none can be added
 };
 
 }  // namespace iotune::recorder

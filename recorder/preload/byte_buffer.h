@@ -38,6 +38,7 @@ class ByteBuffer {
   std::size_t used() const noexcept { return used_; }
   std::size_t capacity() const noexcept { return capacity_; }
   std::span<std::byte> room() noexcept { return {memory_, capacity_}; }
+  std::span<const std::byte> whole() const noexcept { return {memory_, capacity_}; }
   std::span<std::byte> bytes() noexcept { return {memory_, used_}; }
   std::span<const std::byte> bytes() const noexcept { return {memory_, used_}; }
 

@@ -56,8 +56,8 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
-  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *merge, *include, *exclude, *state,
-      *home;
+  const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
+      *exclude, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -72,6 +72,8 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.trace, value_of(entry, "IOTUNE_TRACE")) ||
       take(found.buffers, value_of(entry, "IOTUNE_BUFFER_DIR")) ||
       take(found.limit, value_of(entry, "IOTUNE_BUFFER_LIMIT_MIB")) ||
+      take(found.memory, value_of(entry, "IOTUNE_MEMORY_MIB")) ||
+      take(found.spill, value_of(entry, "IOTUNE_SPILL_LIMIT_MIB")) ||
       take(found.merge, value_of(entry, "IOTUNE_MERGE_ABOVE_MIB")) ||
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE"));
@@ -190,6 +192,14 @@ IOTUNE_START_CODE const char* keep_globs(const char* name, const char* value) no
   return kept;
 }
 
+// What is no number, or out of range, counts as not said.
+IOTUNE_START_CODE void read_mebibytes(const char* text, std::uint64_t least,
+                                      std::uint64_t& bytes) noexcept {
+  if (text == nullptr || *text < '0' || *text > '9') return;
+  const std::uint64_t mebibytes = parse_decimal(text);
+  if (mebibytes >= least && mebibytes < (1u << 20)) bytes = mebibytes << 20;
+}
+
 IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
   if (mode == nullptr || *mode == '\0' || std::strcmp(mode, "tune") == 0) {
     g_configuration.mode = Mode::kTune;
@@ -228,16 +238,10 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
     g_configuration.state_home = keep_home(found.home);
   }
-  if (found.limit != nullptr) {
-    const std::uint64_t limit_mib = parse_decimal(found.limit);
-    if (limit_mib > 0 && limit_mib < (1u << 20)) {
-      g_configuration.buffer_limit_bytes = limit_mib << 20;
-    }
-  }
-  if (found.merge != nullptr) {
-    const std::uint64_t merge_mib = parse_decimal(found.merge);
-    if (merge_mib < (1u << 20)) g_configuration.merge_above_bytes = merge_mib << 20;
-  }
+  read_mebibytes(found.limit, 1, g_configuration.buffer_limit_bytes);
+  read_mebibytes(found.memory, 0, g_configuration.memory_bytes);
+  read_mebibytes(found.spill, 0, g_configuration.spill_limit_bytes);
+  read_mebibytes(found.merge, 0, g_configuration.merge_above_bytes);
   g_configuration.is_launcher = is_launcher_name();
   g_quiet_rank = found.other_rank;
   read_mode(found.mode);

@@ -19,6 +19,9 @@ struct Configuration {
   const char* exclude = nullptr;      // IOTUNE_EXCLUDE
   const char* state_home = nullptr;   // XDG_STATE_HOME or HOME/.local/state
   std::uint64_t buffer_limit_bytes = 64u << 20;  // IOTUNE_BUFFER_LIMIT_MIB
+  // IOTUNE_MEMORY_MIB: finished blocks beyond it leave the buffer for a file.
+  std::uint64_t memory_bytes = 4u << 20;
+  std::uint64_t spill_limit_bytes = 1u << 30;  // IOTUNE_SPILL_LIMIT_MIB, of that file
   // IOTUNE_MERGE_ABOVE_MIB: larger runs store once what ranks did alike, with common times.
   std::uint64_t merge_above_bytes = 16u << 20;
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies

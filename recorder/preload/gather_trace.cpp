@@ -1,8 +1,9 @@
 #include "recorder/preload/gather_trace.h"
 
-#include <climits>
 #include <cstdint>
+#include <cstring>
 
+#include "recorder/preload/block_choice.h"
 #include "recorder/preload/byte_buffer.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/merge_tree.h"
@@ -16,23 +17,11 @@ namespace {
 
 constexpr int kTag = 7;
 
-void add_size(const std::byte*, std::size_t bytes, void* context) noexcept {
-  *static_cast<std::uint64_t*>(context) += bytes;
-}
-void copy_blocks(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
-  static_cast<ByteBuffer*>(context)->append(blocks, bytes);
-}
+// Blocks travel in messages of so many bytes, the last one of a rank in a shorter one.
+constexpr std::size_t kPieceBytes = 1u << 20;
+
 void write_blocks(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
   static_cast<TraceFile*>(context)->append(blocks, bytes);
-}
-
-// This process's blocks in one piece; empty where there are none.
-ByteBuffer own_blocks() noexcept {
-  std::uint64_t bytes = 0;
-  if (buffer_exists()) visit_blocks(add_size, &bytes);
-  ByteBuffer blocks(bytes);
-  if (blocks.capacity() > 0) visit_blocks(copy_blocks, &blocks);
-  return blocks;
 }
 
 // The communicator of the run's end, and this rank's place in it.
@@ -51,40 +40,95 @@ struct World {
   }
 };
 
-// Rank 0's own blocks, then those of each other rank: memory for the largest.
-bool receive_blocks(const World& world, const RankShare& mine, const std::uint64_t* bytes,
-                    TraceFile& trace) noexcept {
-  std::uint64_t largest = 1;
-  for (int rank = 1; rank < world.size; ++rank) {
-    largest = bytes[rank] > largest ? bytes[rank] : largest;
+// What goes into the trace as it is, by rank 0's hand.
+std::uint64_t bytes_apart(const RankShare& share) noexcept {
+  return share.apart.used() + share.own.bytes();
+}
+
+// A rank's blocks on their way to rank 0, in pieces.
+class Sender {
+ public:
+  Sender(const World& world, std::uint64_t bytes, ByteBuffer& piece) noexcept
+      : world_(world), left_(bytes), piece_(piece) {}
+
+  void add(const std::byte* blocks, std::size_t bytes) noexcept {
+    while (bytes > 0) {
+      const std::size_t free = piece_.capacity() - piece_.used();
+      const std::size_t now = bytes < free ? bytes : free;
+      piece_.append(blocks, now);
+      blocks += now;
+      bytes -= now;
+      if (piece_.used() == piece_.capacity()) send();
+    }
   }
-  const ByteBuffer memory(largest);
-  std::uint64_t go = memory.capacity() == 0 ? 0 : 1;
+  // Rank 0 waits for as many bytes as it was told. Zeros stand for what could not be read again:
+  // no reader takes them for a block.
+  void finish() noexcept {
+    while (left_ > piece_.used()) {
+      const std::uint64_t missing = left_ - piece_.used();
+      const std::size_t free = piece_.capacity() - piece_.used();
+      const std::size_t now = missing < free ? static_cast<std::size_t>(missing) : free;
+      std::memset(piece_.room().data() + piece_.used(), 0, now);
+      piece_.set_used(piece_.used() + now);
+      if (piece_.used() == piece_.capacity()) send();
+    }
+    if (piece_.used() > 0) send();
+  }
+
+ private:
+  void send() noexcept {
+    world_.mpi.MPI_Send(piece_.bytes().data(), static_cast<int>(piece_.used()),
+                        world_.mpi.constants.byte, 0, kTag, world_.comm);
+    left_ -= piece_.used();
+    piece_.set_used(0);
+  }
+
+  const World& world_;
+  std::uint64_t left_;
+  ByteBuffer& piece_;
+};
+
+void add_to_sender(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
+  static_cast<Sender*>(context)->add(blocks, bytes);
+}
+
+// Nothing where rank 0 has no memory for a piece.
+void send_blocks(const World& world, const HeldBlocks& held, const RankShare& share,
+                 ByteBuffer& piece) noexcept {
+  std::uint64_t go = 0;
+  world.broadcast(go);
+  if (go == 0 || share.failed) return;
+  Sender sender(world, bytes_apart(share), piece);
+  sender.add(share.apart.bytes().data(), share.apart.used());
+  share.own.visit(held, add_to_sender, &sender);
+  sender.finish();
+}
+
+// Rank 0's own blocks, then those of each other rank, `bytes` of it.
+bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare& mine,
+                    const std::uint64_t* bytes, TraceFile& trace) noexcept {
+  ByteBuffer piece(kPieceBytes);
+  std::uint64_t go = piece.capacity() == 0 ? 0 : 1;
   world.broadcast(go);
   if (go == 0) return false;
   trace.append(mine.shared.bytes().data(), mine.shared.used());
   trace.append(mine.apart.bytes().data(), mine.apart.used());
+  mine.own.visit(held, write_blocks, &trace);
   bool whole = true;
   for (int rank = 1; rank < world.size; ++rank) {
-    if (bytes[rank] == 0) continue;
-    StatusSpace status{};
-    auto* const to = const_cast<std::byte*>(memory.bytes().data());
-    if (world.mpi.MPI_Recv(to, static_cast<int>(bytes[rank]), world.mpi.constants.byte, rank, kTag,
-                           world.comm, &status) != 0) {
-      whole = false;  // the other ranks still wait to be heard
-      continue;
+    for (std::uint64_t left = bytes[rank]; left > 0;) {
+      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+      StatusSpace status{};
+      left -= now;
+      if (world.mpi.MPI_Recv(piece.room().data(), static_cast<int>(now), world.mpi.constants.byte,
+                             rank, kTag, world.comm, &status) != 0) {
+        whole = false;  // the other ranks still wait to be heard
+        continue;
+      }
+      trace.append(piece.room().data(), now);
     }
-    trace.append(to, bytes[rank]);
   }
   return whole;
-}
-
-void send_blocks(const World& world, const ByteBuffer& blocks) noexcept {
-  std::uint64_t go = 0;
-  world.broadcast(go);
-  if (go == 0 || blocks.used() == 0) return;
-  world.mpi.MPI_Send(blocks.bytes().data(), static_cast<int>(blocks.used()),
-                     world.mpi.constants.byte, 0, kTag, world.comm);
 }
 
 enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
@@ -110,29 +154,23 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
 }
 
 // The trace's path where it was written, on rank 0 only.
-const char* gather(const World& world, ByteBuffer& mine, std::uint64_t* sizes,
+const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* sizes,
                    std::uint64_t& done) noexcept {
   static constinit ShortText<4096> path;
-  // MPI counts in int: a rank with more keeps its buffer for the next iotune command.
-  const bool countable = mine.used() <= INT_MAX;
-  const Gathering how = agree(world, mine.used(), sizes);
+  const Gathering how = agree(world, held.bytes(), sizes);
   if (how == Gathering::kNot) return nullptr;
   RankShare share;
-  if (!countable) {
-    share.failed = true;
-  } else if (how == Gathering::kWhole) {
-    share.apart = static_cast<ByteBuffer&&>(mine);
+  if (how == Gathering::kWhole) {
+    share.own = BlockChoice::all(held);
   } else {
-    share = share_of_rank(mine.bytes(), static_cast<std::uint64_t>(world.rank));
-  }
-  if (how == Gathering::kMerged) {
+    share = share_of_rank(held, static_cast<std::uint64_t>(world.rank));
     merge_up_the_tree(world.mpi, world.comm, world.rank, world.size, share);
   }
-  if (share.apart.used() > INT_MAX) share.failed = true;
-  world.gather(share.failed ? UINT64_MAX : share.apart.used(), sizes);
+  ByteBuffer piece(world.rank == 0 ? 0 : kPieceBytes);
+  share.failed = share.failed || (world.rank != 0 && piece.capacity() == 0);
+  world.gather(share.failed ? UINT64_MAX : bytes_apart(share), sizes);
   if (world.rank != 0) {
-    if (share.failed) share.apart.set_used(0);
-    send_blocks(world, share.apart);
+    send_blocks(world, held, share, piece);
     world.broadcast(done);
     return nullptr;
   }
@@ -146,7 +184,7 @@ const char* gather(const World& world, ByteBuffer& mine, std::uint64_t* sizes,
   TraceFile trace(place ? path.c_str() : "/nonexistent/iotune");
   make_trace_blocks(share.shared.bytes());
   const bool written =
-      receive_blocks(world, share, sizes, trace) && whole && place && trace.finish();
+      receive_blocks(world, held, share, sizes, trace) && whole && place && trace.finish();
   done = written ? 1 : 0;
   world.broadcast(done);
   return written ? path.c_str() : nullptr;
@@ -163,12 +201,12 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   world.comm = split_quietly(mpi, mpi.constants.comm_world);
   if (world.comm == mpi.constants.comm_null) return nullptr;
 
-  ByteBuffer mine = own_blocks();
+  const HeldBlocks held;
   // Rank 0 says by this table whether it can take the others' blocks.
   ByteBuffer sizes(world.rank == 0 ? static_cast<std::size_t>(world.size) * 8 : 0);
   std::uint64_t done = 0;
   const char* const path =
-      gather(world, mine, reinterpret_cast<std::uint64_t*>(sizes.room().data()), done);
+      gather(world, held, reinterpret_cast<std::uint64_t*>(sizes.room().data()), done);
   if (done != 0) mark_joined();
   mpi.MPI_Comm_free(&world.comm);
   return path;
@@ -180,7 +218,8 @@ const char* write_own_trace() noexcept {
   static constinit ShortText<4096> path;
   if (!trace_path(path)) return nullptr;
   TraceFile trace(path.c_str());
-  visit_blocks(write_blocks, &trace);
+  const HeldBlocks held;
+  held.visit(write_blocks, &trace);
   if (!trace.finish()) return nullptr;
   mark_joined();
   return path.c_str();

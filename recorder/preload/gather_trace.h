@@ -6,8 +6,8 @@
 namespace iotune::recorder {
 
 // Collective over the world, all ranks loaded, before the real MPI_Finalize. Rank 0 receives
-// every rank's blocks, one rank at a time, and writes the trace. Returns its path on rank 0
-// when it was written, else nullptr. Afterwards the buffers count as joined on all ranks, or
+// every rank's blocks, one rank at a time and in pieces, and writes the trace. Returns its path on
+// rank 0 when it was written, else nullptr. Afterwards the buffers count as joined on all ranks, or
 // on none.
 const char* gather_trace(const MpiApi& mpi) noexcept;
 

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/vfs.h>
 
 #include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/size_limit.h"
 
 namespace iotune::recorder {
 namespace {
@@ -16,13 +16,6 @@ bool maps_safely(int fd) noexcept {
   constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
   const auto type = static_cast<long>(status.f_type);
   return type == kTmpfs || type == kExt4 || type == kXfs;
-}
-
-// A write past RLIMIT_FSIZE is a SIGXFSZ even from fallocate.
-bool within_size_limit(std::uint64_t end) noexcept {
-  struct rlimit limit {};
-  if (raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit)) != 0) return false;
-  return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
 void* allocate_and_map(int fd, std::uint64_t offset, std::size_t bytes,

@@ -14,35 +14,28 @@ constexpr int kTreeTag = 8;
 // More is not merged any further: it would be irregular, and rank 0 would have to hold it.
 constexpr std::size_t kMostTreeBytes = 48U << 20U;
 
-constexpr std::size_t padded(std::size_t bytes) noexcept {
-  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
-}
+// A token takes more room than the byte it stands for only where it is one of few.
+constexpr std::size_t kTokensPerByte = 4, kMostShareBytes = kTokensPerByte * kMostTreeBytes;
 
-struct Block {
-  BlockType type;
-  std::span<const std::byte> whole, payload;
+struct Sharing {
+  RankShare* share;
+  std::span<std::byte> scratch;
+  std::uint64_t rank;
+  std::uint64_t ordinals[256];  // by type: blocks so far
 };
 
-// The next block, which this process wrote itself.
-bool next_block(std::span<const std::byte>& blocks, Block& block) noexcept {
-  patterns::ByteReader head(blocks);
-  if (head.u32le() != kBlockMagic) return false;
-  block.type = static_cast<BlockType>(head.u32le());
-  const std::size_t bytes = head.u32le();
-  const std::size_t whole = padded(kBlockHeadBytes + bytes);
-  if (head.failed() || whole > blocks.size()) return false;
-  block.whole = blocks.first(whole);
-  block.payload = blocks.subspan(kBlockHeadBytes, bytes);
-  blocks = blocks.subspan(whole);
-  return true;
-}
-
-// A copy of the PROCESS blocks, so that the blocks behind them are somebody's.
-void append_process_blocks(std::span<const std::byte> blocks, RankShare& share) noexcept {
-  Block block;
-  while (next_block(blocks, block)) {
-    if (block.type != BlockType::kProcess) continue;
-    share.failed = !share.apart.append(block.whole.data(), block.whole.size()) || share.failed;
+void share_blocks(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
+  auto& sharing = *static_cast<Sharing*>(context);
+  RankShare& share = *sharing.share;
+  std::span<const std::byte> left(blocks, bytes);
+  Block block{};
+  while (next_block(left, block)) {
+    std::uint64_t& ordinal = sharing.ordinals[static_cast<std::uint8_t>(block.type)];
+    patterns::ByteWriter out(share.shared.room().subspan(share.shared.used()));
+    const bool shared =
+        add_rank_block(block.type, block.payload, ordinal++, sharing.rank, sharing.scratch, out);
+    if (shared) share.shared.set_used(share.shared.used() + out.bytes_used());
+    share.own.add(block, !shared);
   }
 }
 
@@ -139,26 +132,15 @@ void make_trace_blocks(std::span<std::byte> shared) noexcept {
   }
 }
 
-RankShare share_of_rank(std::span<const std::byte> blocks, std::uint64_t rank) noexcept {
+RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank) noexcept {
   RankShare share;
   ByteBuffer scratch(rank_block_scratch_bytes());
-  // A token takes more room than the byte it stands for only where it is one of few.
-  share.shared = ByteBuffer(4 * blocks.size() + 4096);
-  share.apart = ByteBuffer(2 * blocks.size());
-  std::uint64_t ordinals[256] = {};
-  std::span<const std::byte> left = blocks;
-  Block block;
-  while (next_block(left, block)) {
-    std::uint64_t& ordinal = ordinals[static_cast<std::uint8_t>(block.type)];
-    patterns::ByteWriter out(share.shared.room().subspan(share.shared.used()));
-    if (add_rank_block(block.type, block.payload, ordinal++, rank, scratch.room(), out)) {
-      share.shared.set_used(share.shared.used() + out.bytes_used());
-      continue;
-    }
-    if (share.apart.used() == 0) append_process_blocks(blocks, share);
-    if (block.type == BlockType::kProcess) continue;
-    share.failed = !share.apart.append(block.whole.data(), block.whole.size()) || share.failed;
-  }
+  const std::uint64_t room = kTokensPerByte * blocks.bytes() + 4096;
+  share.shared = ByteBuffer(room < kMostShareBytes ? room : kMostShareBytes);
+  share.failed = !share.own.make_room(blocks.bytes());
+  if (share.failed) return share;
+  Sharing sharing{&share, scratch.room(), rank, {}};
+  blocks.visit(share_blocks, &sharing);
   return share;
 }
 

@@ -2,20 +2,22 @@
 // rank 0 meets log2(ranks) messages which do not grow with the ranks where these did alike.
 #pragma once
 
+#include "recorder/preload/block_choice.h"
 #include "recorder/preload/byte_buffer.h"
 #include "recorder/preload/mpi_api.h"
 
 namespace iotune::recorder {
 
-// What one rank has to give: blocks in the form of rank_blocks.h, and blocks of a trace which are
-// to be written as they are.
+// What one rank has to give: blocks in the form of rank_blocks.h, blocks of a trace which are to
+// be written as they are, and those of its own which are.
 struct RankShare {
   ByteBuffer shared, apart;
-  bool failed = false;  // memory was missing: some blocks are in neither
+  BlockChoice own;
+  bool failed = false;  // memory was missing: some blocks are in none of them
 };
 
 // Sorts this rank's blocks into those that may be merged and those that are too irregular.
-RankShare share_of_rank(std::span<const std::byte> blocks, std::uint64_t rank) noexcept;
+RankShare share_of_rank(const HeldBlocks& blocks, std::uint64_t rank) noexcept;
 
 // Collective over `comm`, ranks 0 to size - 1. Afterwards `share.shared` of rank 0 stands for all
 // ranks, but for what grew too large on its way: that is among the `apart` of some rank, as

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/preload/buffer_file.h"
 #include "recorder/preload/repeat_cursor.h"
 #include "recorder/preload/ticks.h"
 
@@ -59,14 +60,29 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 void end_buffer(const char* how) noexcept;
 
 bool buffer_exists() noexcept;
-const char* buffer_path() noexcept;
 
-// Calls `visit(blocks, bytes, context)` for each block segment, in order, under the lock.
-void visit_blocks(void (*visit)(const std::byte* blocks, std::size_t bytes, void* context),
-                  void* context) noexcept;
+// The blocks of one moment, the spilled ones too. They stay where they are as long as this lives,
+// and other threads may add more: no lock is held while they are visited.
+class HeldBlocks {
+ public:
+  HeldBlocks() noexcept;
+  ~HeldBlocks();
+  HeldBlocks(const HeldBlocks&) = delete;
+  HeldBlocks& operator=(const HeldBlocks&) = delete;
 
-// Everything so far stands in a trace now. Removes the file if nothing is added before the end.
+  std::uint64_t bytes() const noexcept { return held_.bytes; }
+  // Calls `visitor(blocks, bytes, context)` with whole blocks, in order, in bounded memory. False
+  // where some that were spilled cannot be read, which is said.
+  bool visit(void (*visitor)(const std::byte* blocks, std::size_t bytes, void* context),
+             void* context) const noexcept;
+
+ private:
+  BufferFile::Held held_{};
+};
+
+// What was held last stands in a trace now.
 void mark_joined() noexcept;
+// Removes the file if nothing was added since.
 void remove_if_joined() noexcept;
 
 // In the child of a fork: forget the parent's buffer without touching it.

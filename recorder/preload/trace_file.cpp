@@ -1,7 +1,6 @@
 #include "recorder/preload/trace_file.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <cstring>
 
@@ -10,6 +9,7 @@
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
+#include "recorder/preload/size_limit.h"
 #include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
@@ -43,10 +43,14 @@ void add_time_stamp(ShortText<4096>& to) noexcept {
 
 }  // namespace
 
-bool trace_path(ShortText<4096>& path) noexcept {
+bool trace_directory(ShortText<4096>& path) noexcept {
   if (configuration().trace_path != nullptr) {
-    absolute_path(configuration().trace_path, path);
-    return !path.cut();
+    static constinit ShortText<4096> file;
+    absolute_path(configuration().trace_path, file);
+    const char* const slash = std::strrchr(file.c_str(), '/');
+    path.clear();
+    if (slash != nullptr) path.add(file.c_str(), static_cast<std::size_t>(slash - file.c_str()));
+    return slash != nullptr && !file.cut();
   }
   if (configuration().state_home == nullptr) return false;
   path.clear();
@@ -65,6 +69,15 @@ bool trace_path(ShortText<4096>& path) noexcept {
   raw::mkdir(path.c_str(), 0700);
   path << "/traces";
   raw::mkdir(path.c_str(), 0700);
+  return !path.cut();
+}
+
+bool trace_path(ShortText<4096>& path) noexcept {
+  if (configuration().trace_path != nullptr) {
+    absolute_path(configuration().trace_path, path);
+    return !path.cut();
+  }
+  if (!trace_directory(path)) return false;
   path << '/';
   add_time_stamp(path);
   const char* const program = program_path();
@@ -94,11 +107,8 @@ TraceFile::~TraceFile() {
 void TraceFile::append(const void* bytes, std::size_t size) noexcept {
   const char* from = static_cast<const char*>(bytes);
   while (size > 0 && error_ == 0) {
-    // A write past the limit would be a SIGXFSZ in the program.
-    struct rlimit limit {};
-    raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit));
     const long at = raw::lseek(fd_, 0, SEEK_CUR);
-    if (limit.rlim_cur != RLIM_INFINITY && static_cast<std::uint64_t>(at) + size > limit.rlim_cur) {
+    if (!within_size_limit(static_cast<std::uint64_t>(at) + size)) {
       error_ = -27;  // EFBIG
       return;
     }

@@ -7,6 +7,10 @@
 
 namespace iotune::recorder {
 
+// The directory that this run's trace goes to, without a slash at its end; the default one is made.
+// False where there is none. One at a time.
+bool trace_directory(ShortText<4096>& path) noexcept;
+
 // Where this run's trace goes: IOTUNE_TRACE, or a new name in the default directory, which is
 // made. False where there is no place.
 bool trace_path(ShortText<4096>& path) noexcept;

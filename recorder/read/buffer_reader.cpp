@@ -1,7 +1,11 @@
 #include "recorder/read/buffer_reader.h"
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "patterns/bytes.h"
@@ -57,6 +61,59 @@ RingImage read_ring(const InputFile& file, const Segment& segment, BufferImage& 
   return ring;
 }
 
+// The blocks' bytes in the file, as far as it goes.
+std::pair<std::uint64_t, std::uint64_t> block_area(const InputFile& file, const Segment& segment,
+                                                   BufferImage& image) {
+  std::uint64_t used = read_word(file, segment.offset);
+  if (used > segment.bytes - kRingHeadBytes) {
+    image.damage.emplace_back("a segment says that it holds more than its size");
+    used = segment.bytes - kRingHeadBytes;
+  }
+  const std::uint64_t begin = segment.offset + kRingHeadBytes;
+  if (begin + used > file.size()) {
+    image.damage.push_back(std::to_string(begin + used - file.size()) +
+                           " bytes were cut off at the end");
+  }
+  return {begin, std::min(begin + used, file.size())};
+}
+
+// A process of that number exists here.
+bool may_run(std::uint32_t pid) {
+  return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+}
+
+void read_blocks(const InputFile& file, const std::vector<Segment>& table, BufferImage& image) {
+  constexpr std::uint64_t kSpilledOffset = 80;
+  if (!may_run(image.pid)) {
+    for (const Segment& segment : table) {
+      image.block_areas.push_back(block_area(file, segment, image));
+    }
+    image.spilled = read_word(file, kSpilledOffset);
+    return;
+  }
+  // All segments but the first are emptied when their blocks have been spilled. A process that
+  // spills faster than we read them leaves its blocks in the spill file.
+  const std::size_t damage = image.damage.size();
+  std::uint64_t before = read_word(file, kSpilledOffset);
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    image.damage.resize(damage);
+    image.block_areas.clear();
+    image.copied_blocks.clear();
+    for (const Segment& segment : table) {
+      const auto [begin, end] = block_area(file, segment, image);
+      if (image.block_areas.empty()) {
+        image.block_areas.emplace_back(begin, end);
+        continue;
+      }
+      std::vector<std::byte>& copy = image.copied_blocks.emplace_back(end - begin);
+      copy.resize(file.read(begin, copy));
+    }
+    image.spilled = read_word(file, kSpilledOffset);
+    if (image.spilled == before) return;
+    before = image.spilled;
+  }
+}
+
 std::uint64_t rate_of(const BufferImage& buffer, std::uint64_t ticks_per_second) {
   constexpr std::uint64_t kOne = std::uint64_t{1} << kRateShift;
   if (buffer.last_ticks > buffer.first_ticks &&
@@ -72,6 +129,10 @@ std::uint64_t rate_of(const BufferImage& buffer, std::uint64_t ticks_per_second)
 }
 
 }  // namespace
+
+std::string spill_path(const std::string& buffer_path) {
+  return buffer_path.substr(0, buffer_path.rfind('.')) + kSpillSuffix;
+}
 
 bool is_buffer(const InputFile& file) {
   std::array<std::byte, 8> magic{};
@@ -131,20 +192,10 @@ Result<BufferImage> read_buffer(const InputFile& file) {
     RingImage ring = read_ring(file, segment, image);
     if (!ring.records.empty()) image.rings.push_back(std::move(ring));
   }
-  for (const Segment& segment : table) {
-    if (segment.kind != static_cast<std::uint32_t>(SegmentKind::kBlocks)) continue;
-    std::uint64_t used = read_word(file, segment.offset);
-    if (used > segment.bytes - kRingHeadBytes) {
-      image.damage.push_back("a segment says that it holds more than its size");
-      used = segment.bytes - kRingHeadBytes;
-    }
-    const std::uint64_t begin = segment.offset + kRingHeadBytes;
-    if (begin + used > file.size()) {
-      image.damage.push_back(std::to_string(begin + used - file.size()) +
-                             " bytes were cut off at the end");
-    }
-    image.block_areas.emplace_back(begin, std::min(begin + used, file.size()));
-  }
+  std::erase_if(table, [](const Segment& segment) {
+    return segment.kind != static_cast<std::uint32_t>(SegmentKind::kBlocks);
+  });
+  read_blocks(file, table, image);
   return image;
 }
 

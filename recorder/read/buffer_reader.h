@@ -24,14 +24,20 @@ struct BufferImage {
   std::uint64_t first_ticks = 0, first_realtime_ns = 0, last_ticks = 0, last_realtime_ns = 0;
   std::uint64_t dropped = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> block_areas;  // [begin, end) in the file
+  // Blocks of a running process, which may reuse their memory while we read: copies.
+  std::vector<std::vector<std::byte>> copied_blocks;
+  std::uint64_t spilled = 0;  // bytes of the spill file that count
   std::vector<RingImage> rings;
   std::vector<std::string> damage;
 };
 
 bool is_buffer(const InputFile& file);
 
-// The rings are read before the blocks' ends: a batch that is being encoded meanwhile is seen
-// twice, which its epoch tells, and never not at all.
+// Where the blocks are that left the buffer's memory; there need be nothing.
+std::string spill_path(const std::string& buffer_path);
+
+// The rings are read before the blocks, and these before the spill file's end: a batch that is on
+// its way meanwhile is seen twice, which its epoch tells, and never not at all.
 Result<BufferImage> read_buffer(const InputFile& file);
 
 // The ring's calls as the payload of an EVENTS block, every time exact. Empty where it has no

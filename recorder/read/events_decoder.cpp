@@ -174,7 +174,10 @@ class Decoder {
 
   bool put_in_order() {
     const std::size_t first_stream = streams_.size() - times_.size();
-    calls_.reserve(first_call_ + count_);
+    // Batches are appended one by one: exact room for each would move all calls before it.
+    if (calls_.capacity() < first_call_ + count_) {
+      calls_.reserve(std::max(first_call_ + count_, 2 * calls_.capacity()));
+    }
     for (const std::uint32_t i : order_) {
       Times& times = times_[i];
       if (times.seen == times.calls) return false;

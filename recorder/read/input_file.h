@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "recorder/read/result.h"
 
@@ -14,6 +15,8 @@ namespace iotune::recorder {
 class InputFile {
  public:
   static Result<InputFile> open(const std::string& path);
+  // Bytes of the file of that name that were read already.
+  static InputFile of_bytes(std::string path, std::vector<std::byte> bytes);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();
@@ -28,6 +31,7 @@ class InputFile {
   InputFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   std::string path_;
   int fd_ = -1;
+  std::vector<std::byte> bytes_;  // where fd_ is none
 };
 
 }  // namespace iotune::recorder

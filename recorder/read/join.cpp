@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <map>
@@ -15,6 +16,7 @@
 #include "patterns/crc32c.h"
 #include "recorder/format.h"
 #include "recorder/read/block_text.h"
+#include "recorder/read/buffer_reader.h"
 #include "recorder/read/trace_index.h"
 
 namespace iotune::recorder {
@@ -112,6 +114,18 @@ struct Process {
     return value < 0 ? 1LL << 40U : value;
   }
 };
+
+// The spill file that a buffer's process has left, and the link to it.
+void remove_spill(const std::string& buffer) {
+  const std::string link = spill_path(buffer);
+  std::array<char, 4096> target{};
+  const ssize_t bytes = ::readlink(link.c_str(), target.data(), target.size() - 1);
+  const std::string path(target.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const auto name = [](const std::string& of) { return of.substr(of.rfind('/') + 1); };
+  // Of another name it is not one that this buffer's process has made.
+  if (name(path) == name(link)) ::unlink(path.c_str());
+  if (bytes > 0) ::unlink(link.c_str());
+}
 
 std::string run_of(const TraceIndex& index) {
   if (index.processes.empty()) return {};
@@ -219,7 +233,11 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
   for (const TraceIndex& index : indices) {
     if (index.in_use) {
       report.warnings.push_back(index.file.path() + ": its process may still run; kept");
-    } else if (::unlink(index.file.path().c_str()) == 0) {
+      continue;
+    }
+    // The buffer last: without it nobody would find the others.
+    remove_spill(index.file.path());
+    if (::unlink(index.file.path().c_str()) == 0) {
       ++report.removed;
     } else {
       report.warnings.push_back(index.file.path() + ": " + std::generic_category().message(errno));

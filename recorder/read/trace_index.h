@@ -20,9 +20,10 @@ struct EventsPlace {
   static constexpr std::uint32_t kNotShared = UINT32_MAX;
 
   std::uint64_t thread, epoch, calls;
-  std::uint64_t base_ns;  // the least start of its calls
+  std::uint64_t base_ns;     // the least start of its calls
+  std::uint32_t source = 0;  // TraceIndex::source(), in which
+  std::uint32_t bytes = 0;   // of the payload
   std::uint64_t offset = 0;
-  std::uint32_t bytes = 0;
   std::uint32_t shared = kNotShared, member = 0;  // of TraceIndex::shared
   std::vector<std::byte> memory;
 };
@@ -44,11 +45,17 @@ struct ProcessSection {
 
 struct TraceIndex {
   InputFile file;
+  // What a process buffer's blocks are read from beside its file: the spill file, copies.
+  std::vector<InputFile> others;
   std::vector<ProcessSection> processes;
   std::vector<SharedRanks> shared;
   std::vector<std::string> warnings;  // of the file as a whole
   // A process buffer whose process may still write to it.
   bool in_use = false;
+
+  const InputFile& source(std::uint32_t number) const {
+    return number == 0 ? file : others[number - 1];
+  }
 };
 
 // Fails where the file cannot be read or is none of iotune's; damage inside it is told.

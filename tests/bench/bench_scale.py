@@ -101,7 +101,8 @@ def main() -> int:
         few, many = (merge(build, n, pattern, "calls") for n in (RANKS // 100, RANKS))
         table.add(f"{pattern}, calls alone: trace of {RANKS // 100} ranks, bytes", few.trace_bytes)
         table.add(f"{pattern}, calls alone: trace of {RANKS} ranks, bytes", many.trace_bytes)
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:
+    # On a disk: files in memory would be memory that nobody counts.
+    with tempfile.TemporaryDirectory(dir=options.out) as scratch:
         folder = Path(scratch)
         for pattern in ("regular", "random"):
             arm = functools.partial(memory_kib, build, pattern)
@@ -114,10 +115,10 @@ def main() -> int:
                 3, warmup=0, seed=options.seed,
             )  # fmt: skip
             table.keep(comparison)
-            goal = paired.at_most(16, "MiB") if pattern == "regular" else None
             table.add(
                 f"memory added to a process of {CALLS} {pattern} calls, MiB",
-                comparison.difference("iotune", "bare").scaled(1 / 1024), goal,
+                comparison.difference("iotune", "bare").scaled(1 / 1024),
+                paired.at_most(16, "MiB"),
             )  # fmt: skip
     return table.finish(options.out)
 

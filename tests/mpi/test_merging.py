@@ -87,5 +87,32 @@ def times_on_request(place: Place) -> None:
     assert all(call["exact"] for call in place.calls())
 
 
+def spilled(place: Place) -> None:
+    """Ranks whose blocks left memory for a file send them in pieces, whole and merged."""
+    calls, ranks = 45000, 3
+    want: dict[int, list[tuple[int, int]]] = {}
+    for rank in range(ranks):
+        state, want[rank] = rank, []
+        for i in range(calls):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+            want[rank].append((1 + (state >> 58), state >> 2) if rank % 2 else (64, 64 * i))
+    for above in (16, 0):
+        run(place, ranks, place.bin / "spilling_ranks", calls,
+            IOTUNE_MEMORY_MIB=0, IOTUNE_MERGE_ABOVE_MIB=above)  # fmt: skip
+        got: dict[int, list[tuple[int, int]]] = {rank: [] for rank in range(ranks)}
+        for call in place.calls():
+            if call["name"] == "pread":
+                got[call["rank"]].append((call["numbers"][0], call["numbers"][1]))
+        for rank in range(ranks):
+            assert got[rank] == want[rank], (above, rank, len(got[rank]))
+        assert (SHARED in block_types(place.trace)) == (above == 0)
+        assert place.trace.stat().st_size > 320 << 10, "the blocks fitted into memory"
+        assert not place.leftovers()
+        assert not list(place.scratch.rglob("*.iospill")) + list(place.buffers.rglob("*.iospill"))
+        assert all(head["damage"] == [] for head in place.heads())
+
+
 if __name__ == "__main__":
-    main({"alike": alike, "kernel": kernel, "times-on-request": times_on_request})
+    main(
+        {"alike": alike, "kernel": kernel, "times-on-request": times_on_request, "spilled": spilled}
+    )

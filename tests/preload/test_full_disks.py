@@ -249,7 +249,7 @@ def buffer_limit(place: Place) -> None:
         def launch(here: Path, preload: bool) -> Done:
             return place.run(
                 sys.executable, "-c", PROGRAM, here, "nothing", calls, cwd=here, preload=preload,
-                IOTUNE_BUFFER_LIMIT_MIB=mib,
+                IOTUNE_BUFFER_LIMIT_MIB=mib, IOTUNE_SPILL_LIMIT_MIB=0,
             )  # fmt: skip
 
         place.trace.unlink(missing_ok=True)

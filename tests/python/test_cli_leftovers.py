@@ -167,3 +167,44 @@ def test_a_link_in_place_of_a_run_is_not_followed(joined: list[Any], tmp_path: P
     # then
     assert leftovers.collect_all() == []
     assert joined == []
+
+
+def spill_of(path: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """The blocks that a buffer's process has spilled, and the link to them."""
+    file, link = tmp_path / path.with_suffix(".iospill").name, path.with_suffix(".iospill")
+    file.write_bytes(b"IOTUNE-TRACE")
+    link.symlink_to(file)
+    return file, link
+
+
+def test_a_joined_buffer_s_spill_file_goes_with_it(joined: list[Any], tmp_path: Path) -> None:
+    path = buffer("run1", dead_pid(), state=2)
+    file, link = spill_of(path, tmp_path)
+    assert leftovers.collect_all() == []
+    assert not file.exists() and not link.is_symlink() and not path.parent.exists()
+
+
+def test_a_link_to_a_foreign_file_is_not_followed(joined: list[Any], tmp_path: Path) -> None:
+    # given a link that no process of ours has made
+    path = buffer("run1", dead_pid(), state=2)
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("years of work")
+    path.with_suffix(".iospill").symlink_to(precious)
+    # when
+    leftovers.collect_all()
+    # then
+    assert precious.exists()
+
+
+def test_a_spill_file_that_has_lost_its_buffer_is_joined(joined: list[Any]) -> None:
+    # given one of a dead process, long ago, and one that is young
+    traces = locations.make_private(locations.traces_dir())
+    old, young = (traces / f"{socket.gethostname()}.{dead_pid()}.99.{n}.iospill" for n in "ab")
+    for path in (old, young):
+        path.write_bytes(b"IOTUNE-TRACE")
+    os.utime(old, (1e9, 1e9))
+    # when
+    written = leftovers.collect_all()
+    # then
+    assert [names for names, _ in joined] == [[old.name]]
+    assert len(written) == 1 and young.exists()
