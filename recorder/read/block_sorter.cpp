@@ -49,23 +49,24 @@ void BlockSorter::add(const BlockScan& scan, std::uint32_t source) {
     std::array<std::byte, 1> type{};
     file.read(block.offset, type);
     if (static_cast<BlockType>(type[0]) == BlockType::kProcess) {
-      add_shared(read_bytes(file, block.offset, block.bytes));
+      add_shared(block);
     } else {
       of_ranks.push_back(&block);
     }
   }
   for (const BlockPlace* block : of_ranks) {
-    add_shared(read_bytes(file, block->offset, block->bytes));
+    add_shared(*block);
   }
   for (const BlockPlace& block : scan.blocks) {
     switch (static_cast<BlockType>(block.type)) {
       case BlockType::kProcess:
-        add_process(read_bytes(file, block.offset, block.bytes));
+        add_process(read_bytes(file, block.offset, block.bytes), false);
         break;
       case BlockType::kEvents:
         add_events(block);
         break;
       case BlockType::kEnd:
+        section_of(block).only_shared = false;
         add_end(section_of(block), read_bytes(file, block.offset, block.bytes));
         break;
       case BlockType::kShared:
@@ -90,11 +91,12 @@ void BlockSorter::finish() {
   }
 }
 
-void BlockSorter::add_process(const std::vector<std::byte>& payload) {
+void BlockSorter::add_process(const std::vector<std::byte>& payload, bool shared) {
   Attributes attributes;
   read_block_text(payload, attributes);
   ProcessSection probe;
   probe.attributes = attributes;
+  probe.only_shared = shared;
   const std::string identity = probe.identity();
   auto& processes = index_.processes;
   std::size_t found = processes.size();
@@ -108,11 +110,13 @@ void BlockSorter::add_process(const std::vector<std::byte>& payload) {
     processes.push_back(std::move(probe));
     return;
   }
+  processes[found].only_shared = processes[found].only_shared && shared;
   for (auto& [key, value] : attributes) processes[found].attributes[key] = std::move(value);
 }
 
-void BlockSorter::add_shared(const std::vector<std::byte>& payload) {
-  std::optional<SharedRanks> read = SharedRanks::read(payload);
+void BlockSorter::add_shared(const BlockPlace& block) {
+  std::optional<SharedRanks> read =
+      SharedRanks::read(read_bytes(index_.source(source_), block.offset, block.bytes));
   if (!read) {
     ++unreadable_;
     return;
@@ -120,13 +124,14 @@ void BlockSorter::add_shared(const std::vector<std::byte>& payload) {
   const std::size_t before = current_;
   const auto number = static_cast<std::uint32_t>(index_.shared.size());
   index_.shared.push_back(std::move(*read));
+  index_.shared_places.push_back({block.offset, block.bytes});
   const SharedRanks& shared = index_.shared.back();
   for (std::size_t k = 0; k < shared.size(); ++k) {
     switch (shared.type()) {
       case BlockType::kProcess: {
         const auto known = by_rank_.find(shared.rank(k));
         current_ = known == by_rank_.end() ? kNobody : known->second;
-        add_process(shared.payload(k));
+        add_process(shared.payload(k), true);
         by_rank_[shared.rank(k)] = current_;
         break;
       }
@@ -157,6 +162,7 @@ ProcessSection& BlockSorter::section_of_rank(std::int64_t rank) {
   if (missing) {
     index_.processes.emplace_back();
     index_.processes.back().attributes["rank"] = std::to_string(rank);
+    index_.processes.back().only_shared = true;
     index_.processes.back().damage.push_back(
         "the block that says which process this rank was "
         "is lost");

@@ -29,9 +29,10 @@ class BlockSorter {
   void finish();
 
  private:
-  void add_process(const std::vector<std::byte>& payload);
+  // `shared`: it is a rank's part of what ranks share.
+  void add_process(const std::vector<std::byte>& payload, bool shared);
   // What ranks share goes to each of them.
-  void add_shared(const std::vector<std::byte>& payload);
+  void add_shared(const BlockPlace& block);
   ProcessSection& section_of_rank(std::int64_t rank);
   ProcessSection& section_of(const BlockPlace& block);
   void add_events(const BlockPlace& block);

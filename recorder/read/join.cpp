@@ -15,6 +15,7 @@
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
 #include "recorder/format.h"
+#include "recorder/read/block_sorter.h"
 #include "recorder/read/block_text.h"
 #include "recorder/read/buffer_reader.h"
 #include "recorder/read/trace_index.h"
@@ -92,9 +93,13 @@ struct Process {
   Attributes attributes, end;
   std::uint64_t dropped = 0;
   std::vector<std::string> damage;  // of the buffers: nothing else tells it later
+  // Ranks' SHARED blocks, which stay as they are, say all but its batches of its own.
+  bool only_shared = true;
+  std::size_t sections = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Batch> batches;
 
   void add(const TraceIndex& source, const ProcessSection& section) {
+    only_shared = section.only_shared && ++sections == 1;
     for (const auto& [key, value] : section.attributes) attributes[key] = value;
     for (const auto& [key, value] : section.end) end[key] = value;
     dropped = std::max(dropped, section.dropped);
@@ -164,7 +169,29 @@ std::vector<Process> processes_of(const std::vector<const TraceIndex*>& sources)
   return processes;
 }
 
+bool is_shared(const Batch& batch) {
+  return batch.place->shared != EventsPlace::kNotShared;
+}
+
+// Taken apart they would make many ranks as large as many processes.
+void write_shared(ReplacingFile& file, const TraceIndex& source, JoinReport& report) {
+  for (const SharedPlace& place : source.shared_places) {
+    const std::vector<std::byte> payload = read_bytes(source.file, place.offset, place.bytes);
+    if (payload.empty()) {
+      report.warnings.push_back(source.file.path() + ": what ranks share cannot be read");
+      continue;
+    }
+    write_block(file, BlockType::kShared, payload);
+  }
+}
+
 void write_process(ReplacingFile& file, const Process& process, JoinReport& report) {
+  bool all_shared = process.only_shared;
+  for (const auto& [key, batch] : process.batches) {
+    if (is_shared(batch)) report.calls += batch.place->calls;
+    all_shared = all_shared && is_shared(batch);
+  }
+  if (all_shared) return;
   Attributes attributes = process.attributes;
   // Where END is missing nothing else says it.
   if (process.dropped > 0) attributes["dropped"] = std::to_string(process.dropped);
@@ -173,6 +200,7 @@ void write_process(ReplacingFile& file, const Process& process, JoinReport& repo
   if (!damage.empty()) attributes["damage"] = damage;
   write_text_block(file, BlockType::kProcess, attributes);
   for (const auto& [key, batch] : process.batches) {
+    if (is_shared(batch)) continue;
     const std::vector<std::byte> payload = read_payload(*batch.source, *batch.place);
     if (payload.empty()) {
       report.warnings.push_back(batch.source->file.path() + ": a batch of calls cannot be read");
@@ -226,6 +254,7 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
   writer.raw(kTraceMagic, sizeof kTraceMagic - 1);
   writer.u32le(kFormatVersion);
   file.write(head);
+  for (const TraceIndex* source : sources) write_shared(file, *source, report);
   for (const Process& process : processes) write_process(file, process, report);
   if (const std::optional<Error> error = file.commit()) return *error;
   report.processes = processes.size();

@@ -53,7 +53,7 @@ Result<TraceIndex> index_trace(const std::string& path) {
   if (is_buffer(*file)) {
     Result<BufferImage> buffer = read_buffer(*file);
     if (!buffer) return buffer.error();
-    TraceIndex index{std::move(*file), {}, {}, {}, {}, false};
+    TraceIndex index{std::move(*file), {}, {}, {}, {}, {}, false};
     index_buffer(*buffer, index);
     return index;
   }
@@ -69,7 +69,7 @@ Result<TraceIndex> index_trace(const std::string& path) {
     return Error{path, "trace format version " + std::to_string(version) + ", this iotune reads " +
                            std::to_string(kFormatVersion)};
   }
-  TraceIndex index{std::move(*file), {}, {}, {}, {}, false};
+  TraceIndex index{std::move(*file), {}, {}, {}, {}, {}, false};
   BlockScan scan;
   scan_blocks(index.file, kTraceHeadBytes, UINT64_MAX, scan);
   BlockSorter sorter(index);

@@ -36,11 +36,19 @@ struct ProcessSection {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> by_epoch;  // into events
   bool alive = false;
   std::uint64_t dropped = 0;
+  // PROCESS and END say nothing of it but what ranks share.
+  bool only_shared = false;
   std::vector<std::string> damage;
 
   // Host, pid and start_ticks; empty where damage has left none of it.
   std::string identity() const;
   void add(EventsPlace place);
+};
+
+// A SHARED payload in the file.
+struct SharedPlace {
+  std::uint64_t offset;
+  std::uint32_t bytes;
 };
 
 struct TraceIndex {
@@ -49,7 +57,8 @@ struct TraceIndex {
   std::vector<InputFile> others;
   std::vector<ProcessSection> processes;
   std::vector<SharedRanks> shared;
-  std::vector<std::string> warnings;  // of the file as a whole
+  std::vector<SharedPlace> shared_places;  // of the same blocks
+  std::vector<std::string> warnings;       // of the file as a whole
   // A process buffer whose process may still write to it.
   bool in_use = false;
 

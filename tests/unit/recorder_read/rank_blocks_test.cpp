@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
 #include "recorder/read/events_decoder.h"
+#include "recorder/read/join.h"
 #include "recorder/read/shared_ranks.h"
 #include "recorder/read/trace_reader.h"
 #include "tests/unit/recorder_read/made_files.h"
@@ -306,16 +308,22 @@ TEST(RankBlocks, damage_is_never_more_than_an_error) {
   EXPECT_GT(noticed, 0U);
 }
 
-TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
+// The same five ranks twice: one by one, and as blocks that they share.
+struct Traces {
+  Bytes apart = made::trace_head(), together = made::trace_head();
+};
+constexpr int kFirstPid = 1 << 30;
+
+Traces traces_of_five_ranks() {
+  Traces traces;
   std::vector<Bytes> messages;
-  Bytes apart = made::trace_head();
   for (int rank = 0; rank < 5; ++rank) {
-    const Bytes process = made::bytes_of(made::process_text(100 + rank, rank));
+    const Bytes process = made::bytes_of(made::process_text(kFirstPid + rank, rank));
     const Bytes more = made::bytes_of("mpi=MPICH%204.0.2\nrank=" + std::to_string(rank) + "\n");
     const Bytes events = regular_rank(rank, 1), end = made::bytes_of("end=finalize\ncalls=47\n");
     Bytes message;
     const auto add = [&](BlockType type, const Bytes& payload, std::uint64_t ordinal) {
-      made::add_block(apart, type, payload);
+      made::add_block(traces.apart, type, payload);
       const Bytes one = message_of(type, payload, static_cast<std::uint64_t>(rank), ordinal);
       message.insert(message.end(), one.begin(), one.end());
     };
@@ -325,13 +333,17 @@ TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
     add(BlockType::kEnd, end, 0);
     messages.push_back(message);
   }
-  Bytes together = made::trace_head();
   const Bytes message = merged_in_a_tree(messages);
   RankBlockCursor cursor(message);
   while (cursor.next()) {
-    made::add_block(together, BlockType::kShared,
+    made::add_block(traces.together, BlockType::kShared,
                     Bytes(cursor.payload().begin(), cursor.payload().end()));
   }
+  return traces;
+}
+
+TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
+  const auto [apart, together] = traces_of_five_ranks();
   EXPECT_LT(together.size(), apart.size());
   const made::Folder folder;
   const auto one = TraceReader::open(folder.file("apart.iotrace", apart));
@@ -349,6 +361,42 @@ TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
     for (std::size_t k = 0; k < a.calls.size(); ++k) {
       EXPECT_EQ(a.calls[k].name(), b.calls[k].name());
       EXPECT_EQ(a.calls[k].texts(), b.calls[k].texts());
+    }
+  }
+}
+
+// What a process did behind the end of its run is joined: its ranks' blocks stay as they are.
+TEST(RankBlocks, leftovers_do_not_take_shared_blocks_apart) {
+  const Traces traces = traces_of_five_ranks();
+  const made::Folder folder;
+  const std::string path = folder.file("run.iotrace", traces.together);
+  Bytes late;
+  made::add_block(late, BlockType::kProcess, made::bytes_of(made::process_text(kFirstPid + 3, 3)));
+  RingBytes ring;
+  for (std::int64_t i = 0; i < 4; ++i) ring.add(CallNumber::kpwrite, {100, 5}, {4, 1}, {64, i, 64});
+  made::add_block(late, BlockType::kEvents, made::encoded(ring.bytes(), 0, 99));
+  made::add_block(late, BlockType::kEnd, made::bytes_of("end=exit\ncalls=51\n"));
+  const std::string buffer =
+      folder.file("late.iobuf", made::buffer_bytes(kFirstPid + 3, late, {}, 1));
+  const auto before = TraceReader::open(path);
+  ASSERT_TRUE(before);
+  for (int again = 0; again < 2; ++again) {  // a buffer may be joined twice
+    const Result<JoinReport> report = join({buffer}, path, false);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->processes, 5U);
+    EXPECT_EQ(report->calls, 5 * before->head(0).calls + 4);
+    // Two text blocks and one of calls are more.
+    EXPECT_LT(std::filesystem::file_size(path), traces.together.size() + late.size() + 256);
+    const auto after = TraceReader::open(path);
+    ASSERT_TRUE(after);
+    EXPECT_TRUE(after->warnings().empty());
+    ASSERT_EQ(after->process_count(), 5U);
+    for (std::size_t rank = 0; rank < 5; ++rank) {
+      const std::uint64_t more = rank == 3 ? 4 : 0;
+      EXPECT_EQ(after->head(rank).calls, before->head(rank).calls + more);
+      EXPECT_EQ(after->read(rank).calls.size(), before->read(rank).calls.size() + more);
+      EXPECT_EQ(after->head(rank).attributes.at("mpi"), "MPICH 4.0.2");
+      EXPECT_EQ(after->head(rank).end.at("end"), rank == 3 ? "exit" : "finalize");
     }
   }
 }
