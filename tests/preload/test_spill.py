@@ -19,7 +19,7 @@ from harness import Done, Place, collect, main
 from test_full_disks import mounted
 
 CALLS = 45000  # more blocks than the least memory holds
-LEAST = {"IOTUNE_MEMORY_MIB": 0}
+LEAST: dict[str, Any] = {"IOTUNE_MEMORY_MIB": 0}
 MASK = 2**64 - 1
 SPILLED_AT = 80  # of the buffer's header (recorder/FORMAT.md)
 

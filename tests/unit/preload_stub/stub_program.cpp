@@ -1,8 +1,10 @@
 // Calls the wrappers from threads, a forked child and a signal handler. Usage:
 //   preload_stub DIRECTORY THREADS CALLS
-// Every thread writes CALLS times 64 bytes to a file of its own and reads them back; a timer's
-// signals write to another file meanwhile; a forked child writes CALLS times. Exit status 0
-// means that every call did what it should.
+// Every thread writes CALLS times 64 bytes to a file of its own and reads them back, then reads
+// CALLS times where nothing is, each time elsewhere: these calls overflow its ring as lists. A
+// timer's signals write to another file meanwhile; a forked child does as a thread. Then kWaves
+// times as many threads, one wave after the other, make CALLS / 16 of the latter: they go on with
+// the rings of ended ones. Exit status 0 means that every call did what it should.
 #include <fcntl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -10,6 +12,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +25,7 @@
 namespace {
 
 constexpr long kUnit = 64;
+constexpr int kWaves = 20;
 int g_signal_file = -1;
 std::atomic<int> g_signals = 0;  // signals reach any thread
 
@@ -37,6 +41,17 @@ int open_in(const std::string& directory, const std::string& name) {
   return fd;
 }
 
+// No two alike: offsets far behind the file's end.
+void read_elsewhere(int fd, int thread, int calls) {
+  auto state = static_cast<std::uint64_t>(thread);
+  char back[kUnit];
+  for (int i = 0; i < calls; ++i) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const auto at = static_cast<off_t>((std::uint64_t{1} << 40U) + (state >> 24U));
+    if (pread(fd, back, 1 + (state >> 58U), at) != 0) std::abort();
+  }
+}
+
 void work(const std::string& directory, int thread, int calls) {
   const int fd = open_in(directory, "thread" + std::to_string(thread));
   char block[kUnit], back[kUnit];
@@ -48,6 +63,7 @@ void work(const std::string& directory, int thread, int calls) {
       std::abort();
     }
   }
+  read_elsewhere(fd, thread, calls);
   const int copy = dup(fd);
   if (copy < 0 || close(fd) != 0 || close(copy) != 0) std::abort();
   // Errors keep their errno through the wrapper.
@@ -80,6 +96,16 @@ int main(int argc, char** argv) {
     iotune::recorder::end_buffer("test");
   }
   for (std::thread& worker : workers) worker.join();
+  const int elsewhere = open_in(directory, "elsewhere");
+  for (int wave = 0; wave < kWaves; ++wave) {
+    workers.clear();
+    for (int i = 0; i < threads; ++i) {
+      workers.emplace_back(read_elsewhere, elsewhere, wave * threads + i, calls / 16);
+    }
+    // Neither end of the buffer nor of a thread waits for the other.
+    iotune::recorder::end_buffer("test");
+    for (std::thread& worker : workers) worker.join();
+  }
   int status = 1;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

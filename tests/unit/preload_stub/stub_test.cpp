@@ -17,7 +17,8 @@ using iotune::recorder::TraceReader;
 
 namespace {
 
-constexpr int kThreads = 3, kCalls = 6000;
+constexpr int kThreads = 3, kCalls = 6000, kWaves = 20;
+constexpr int kShortCalls = kThreads * kWaves * (kCalls / 16);
 
 std::map<std::string, int> count_calls(const ProcessCalls& process) {
   std::map<std::string, int> counts;
@@ -58,9 +59,26 @@ TEST_F(PreloadStub, RecordsEveryCallOfEveryThread) {
   // then every transfer of the threads is in it
   auto counts = count_calls(parent);
   EXPECT_EQ(counts["pwrite"], kThreads * kCalls);
-  EXPECT_EQ(counts["pread"], kThreads * kCalls);
+  EXPECT_EQ(counts["pread"], 2 * kThreads * kCalls + kShortCalls);
   EXPECT_EQ(parent.dropped, 0u);
   EXPECT_TRUE(parent.damage.empty());
+}
+
+TEST_F(PreloadStub, SpillsWhileThreadsGoOn) {
+  // given as little memory as can be, and times that fill it
+  ASSERT_EQ(run("IOTUNE_MODE=record IOTUNE_MEMORY_MIB=0 IOTUNE_TIMING=exact"), 0);
+  // when the parent's trace and the child's buffer are read
+  auto trace_file = TraceReader::open(trace());
+  ASSERT_TRUE(bool(trace_file)) << trace_file.error().text();
+  const ProcessCalls parent = trace_file->read(0);
+  // then no call is missing or there twice
+  auto counts = count_calls(parent);
+  EXPECT_EQ(counts["pwrite"], kThreads * kCalls);
+  EXPECT_EQ(counts["pread"], 2 * kThreads * kCalls + kShortCalls);
+  EXPECT_GT(fs::file_size(trace()), 320U << 10U) << "the blocks fitted into memory";
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    EXPECT_NE(entry.path().extension(), ".iospill") << "left behind";
+  }
 }
 
 TEST_F(PreloadStub, LeavesTheChildsBufferForTheNextReader) {
@@ -73,7 +91,7 @@ TEST_F(PreloadStub, LeavesTheChildsBufferForTheNextReader) {
     ASSERT_TRUE(bool(buffer)) << buffer.error().text();
     auto counts = count_calls(buffer->read(0));
     EXPECT_EQ(counts["pwrite"], kCalls);
-    EXPECT_EQ(counts["pread"], kCalls);
+    EXPECT_EQ(counts["pread"], 2 * kCalls);
     ++children;
   }
   EXPECT_EQ(children, 1);
