@@ -139,7 +139,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
   world.gather(bytes, sizes);
-  if (world.rank == 0) {
+  if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
     for (int i = 0; i < world.size; ++i) sum += sizes[i];
     // The user who asks for the times of single calls gets them.
