@@ -56,7 +56,8 @@ class Folding {
     bool folded = false;
     while (first != last) {
       const std::size_t run = run_length(first, last);
-      if (run > 1 && fold(first, run, to)) {
+      const bool together = run > 2 || (run == 2 && tiles(*first, first[1].start - first->start));
+      if (together && fold(first, run, to)) {
         first += run;
         folded = true;
       } else {
@@ -78,6 +79,19 @@ class Folding {
     while (run < left && step_between(first[run - 1], first[run]) == step) ++run;
     if (run == 2 && left > 2 && first[2].start - first[1].start < step.start) return 1;
     return run;
+  }
+
+  // Whether a second nest so far behind the first fills what one of its loops leaves free, or goes
+  // on where one ends. Two of a shape anywhere else are a coincidence: as one nest they would span,
+  // and contest, all that lies between them.
+  static bool tiles(const Nest& nest, std::int64_t away) {
+    std::int64_t goes_on = nest.length;
+    for (std::size_t k = nest.levels.size(); k-- > 0;) {
+      const NestLevel& level = nest.levels[k];
+      if (away == goes_on || 2 * away == level.stride) return true;
+      goes_on = level.stride * level.count;
+    }
+    return away == goes_on;
   }
 
   bool fold(const Nest* nests, std::size_t run, std::vector<Nest>& to) {

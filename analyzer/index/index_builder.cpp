@@ -14,7 +14,10 @@ constexpr std::size_t kLeastRun = 4;
 constexpr int kMostMeetings = 64;
 
 Error problem(std::uint32_t stream, const std::string& what) {
-  return {"", "stream " + std::to_string(stream) + ": " + what};
+  std::string text("stream ");
+  text += std::to_string(stream);
+  text += ": ";
+  return {"", text += what};
 }
 
 std::vector<std::int64_t> latest_of(const std::vector<Nest>& nests, const SlotTable& slots,

@@ -43,11 +43,7 @@ void append_payload(const IndexParts& parts, std::vector<std::byte>& to) {
   for (const StreamEnd& end : parts.ends) rows.insert(rows.end(), {end.position, end.physical});
   append_tuples(to, rows, 2);
   parts.names.write(to);
-  rows.clear();
-  for (const auto& [stream, knots] : parts.knots) {
-    for (const TimeKnot& knot : knots) rows.insert(rows.end(), {stream, knot.position, knot.time});
-  }
-  append_tuples(to, rows, 3);
+  StreamTimes(parts.knots).write(to);
   append_tuples(to, Rows(parts.slots.begin(), parts.slots.end()), 1);
   rows.clear();
   Rows levels;
@@ -93,12 +89,7 @@ class PayloadReader {
     return true;
   }
   bool knots(IndexParts& to) {
-    if (!list(3, sizeof(TimeKnot))) return false;
-    for (std::size_t i = 0; i < rows_.size(); i += 3) {
-      if (!is_stream(rows_[i])) return false;
-      to.knots[static_cast<std::uint32_t>(rows_[i])].push_back({rows_[i + 1], rows_[i + 2]});
-    }
-    return true;
+    return StreamTimes::read(in_, most_bytes_ / sizeof(TimeKnot), to.knots);
   }
   bool slots(IndexParts& to) {
     if (!list(1, 0)) return false;

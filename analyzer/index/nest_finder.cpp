@@ -54,17 +54,32 @@ std::int64_t NestFinder::nest_next(std::uint32_t number, std::int64_t from) cons
   return start;
 }
 
-std::uint32_t NestFinder::first_above(const Node& node, std::int64_t at) const noexcept {
-  const std::int64_t* first = lows_.data() + node.first_item;
-  std::uint32_t left = node.items;
-  while (left > 0) {
-    const std::uint32_t half = left / 2;
+namespace {
+
+// How many of these, which ascend, are not above `at`.
+std::uint32_t count_until(const std::int64_t* values, std::uint32_t count, std::int64_t at) {
+  const std::int64_t* first = values;
+  while (count > 0) {
+    const std::uint32_t half = count / 2;
     // Without a branch: which half it is cannot be predicted.
     const bool upper = first[half] <= at;
     first += upper ? half + 1 : 0;
-    left = upper ? left - half - 1 : half;
+    count = upper ? count - half - 1 : half;
   }
-  return static_cast<std::uint32_t>(first - lows_.data());
+  return static_cast<std::uint32_t>(first - values);
+}
+
+}  // namespace
+
+std::uint32_t NestFinder::first_above(const Node& node, std::int64_t at) const noexcept {
+  const std::int64_t* const lows = lows_.data() + node.first_item;
+  if (node.items <= kSampled) return node.first_item + count_until(lows, node.items, at);
+  const std::uint32_t samples = (node.items + kSampled - 1) / kSampled;
+  const std::uint32_t above = count_until(samples_.data() + node.first_sample, samples, at);
+  if (above == 0) return node.first_item;
+  const std::uint32_t skipped = (above - 1) * kSampled;
+  const std::uint32_t left = std::min(kSampled, node.items - skipped);
+  return node.first_item + skipped + count_until(lows + skipped, left, at);
 }
 
 // The first item at `from` or behind it, of the subtree [first, last), whose latest access is not
@@ -91,7 +106,11 @@ std::int64_t NestFinder::next_start(std::int64_t from, std::int64_t since,
   items_at(root, from, [&](const Item& item) { item_next(item, from, always, search); });
   const std::uint32_t end = root.first_item + root.items;
   std::uint32_t i = first_above(root, from);
-  for (; (i = next_later(root.first_item, end, i, since)) != end && lows_[i] < search.best; ++i) {
+  // Where any time will do, the next item is not looked for.
+  const auto later = [&](std::uint32_t at) {
+    return since == INT64_MIN ? at : next_later(root.first_item, end, at, since);
+  };
+  for (i = later(i); i != end && lows_[i] < search.best; i = later(i + 1)) {
     item_next(items_[i], from, always, search);
   }
   return search.best < limit ? search.best : kNoStart;
@@ -159,7 +178,8 @@ Nest NestFinder::nest(std::uint32_t number) const {
 
 std::size_t NestFinder::memory_bytes() const noexcept {
   return nests_.capacity() * sizeof(StoredNest) + levels_.capacity() * sizeof(Level) +
-         items_.capacity() * sizeof(Item) + lows_.capacity() * sizeof(std::int64_t) +
+         items_.capacity() * sizeof(Item) +
+         (lows_.capacity() + samples_.capacity()) * sizeof(std::int64_t) +
          nodes_.capacity() * sizeof(Node) + combs_.capacity() * sizeof(Comb);
 }
 

@@ -75,12 +75,14 @@ class NestFinder {
       return static_cast<std::int64_t>(x < 0 && rest != 0 ? stride - rest : rest);
     }
   };
-  struct Level {
+  struct alignas(64) Level {
     Divisor divisor;
     NestLevel steps;
   };
-  struct StoredNest {
-    std::int64_t start, end, length, position, physical, slot, latest;
+  // One cache line: among many, each look-up misses it.
+  struct alignas(64) StoredNest {
+    std::int64_t start, end, length, position, physical, latest;
+    std::uint32_t slot;
     std::uint32_t first_level;
     std::uint8_t levels;
     bool contested;
@@ -95,6 +97,7 @@ class NestFinder {
   };
   struct Node {
     std::uint32_t first_item, items;
+    std::uint32_t first_sample;
     bool overlapping;  // its items, each other
   };
   struct Comb {
@@ -180,7 +183,11 @@ class NestFinder {
   std::vector<StoredNest> nests_;
   std::vector<Level> levels_;  // equal lists are kept once
   std::vector<Item> items_;
-  std::vector<std::int64_t> lows_;  // of the items once more: what is searched lies close
+  // What is searched lies close: the items' `low` once more, and of large nodes every
+  // kSampled-th of these.
+  static constexpr std::uint32_t kSampled = 32;
+  std::vector<std::int64_t> lows_;
+  std::vector<std::int64_t> samples_;
   std::vector<Node> nodes_;
   std::vector<Comb> combs_;
 };

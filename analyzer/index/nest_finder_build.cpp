@@ -35,14 +35,23 @@ NestFinder::NestFinder(const std::vector<Nest>& nests, const std::vector<std::in
     if (is_new) {
       for (const NestLevel& level : nest.levels) levels_.push_back({Divisor(level.stride), level});
     }
-    nests_.push_back({nest.start, nest.end(), nest.length, nest.position, nest.physical, nest.slot,
-                      latest[i], at->second, static_cast<std::uint8_t>(nest.levels.size()), false});
+    nests_.push_back({.start = nest.start,
+                      .end = nest.end(),
+                      .length = nest.length,
+                      .position = nest.position,
+                      .physical = nest.physical,
+                      .latest = latest[i],
+                      .slot = static_cast<std::uint32_t>(nest.slot),
+                      .first_level = at->second,
+                      .levels = static_cast<std::uint8_t>(nest.levels.size()),
+                      .contested = false});
     bounds.push_back({nest.start, nest.end(), static_cast<std::uint32_t>(i)});
   }
   build_node(std::move(bounds), 0, 0);
   levels_.shrink_to_fit();
   items_.shrink_to_fit();
   lows_.shrink_to_fit();
+  samples_.shrink_to_fit();
   nodes_.shrink_to_fit();
   combs_.shrink_to_fit();
 }
@@ -81,13 +90,16 @@ std::uint32_t NestFinder::build_node(std::vector<Bounds> bounds, unsigned level,
   std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.low < b.low; });
   mark_contested(items, period);
   Node node{static_cast<std::uint32_t>(items_.size()), static_cast<std::uint32_t>(items.size()),
-            false};
+            static_cast<std::uint32_t>(samples_.size()), false};
   std::int64_t reach = INT64_MIN;
   for (const Item& item : items) {
     node.overlapping = node.overlapping || item.low < reach;
     reach = std::max(reach, item.high);
     items_.push_back(item);
     lows_.push_back(item.low);
+  }
+  if (node.items > kSampled) {
+    for (std::uint32_t i = 0; i < node.items; i += kSampled) samples_.push_back(items[i].low);
   }
   finish_subtree(node.first_item, node.first_item + node.items);
   nodes_[number] = node;

@@ -2,6 +2,7 @@
 // accesses to one place is the later one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/index/packed_array.h"
+#include "patterns/bytes.h"
 
 namespace iotune::analyzer {
 
@@ -27,16 +29,24 @@ class StreamTimes {
   // By stream; each list ascends in positions and does not descend in times (see check_knots).
   explicit StreamTimes(const std::map<std::uint32_t, std::vector<TimeKnot>>& knots);
 
-  // 0 for a stream without knots.
+  // 0 for a stream beyond the last one with knots.
   std::int64_t at(std::uint32_t stream, std::int64_t position) const noexcept;
   std::map<std::uint32_t, std::vector<TimeKnot>> knots() const;
   std::size_t memory_bytes() const noexcept;
 
+  void write(std::vector<std::byte>& to) const;
+  // False on damage, and where more than `most` knots are there. What the knots say is not checked.
+  static bool read(patterns::ByteReader& in, std::size_t most,
+                   std::map<std::uint32_t, std::vector<TimeKnot>>& knots);
+
  private:
-  // Knots of stream i stand from first_[i] on. A time is kept as what has passed since the
-  // stream's first knot: streams that began alike and took equally long need few bits.
-  PackedArray first_;
+  TimeKnot knot(std::size_t stream, std::size_t number) const noexcept;
+
+  // Of each stream its first knot. The others of stream i stand from others_[i] on, as what has
+  // passed since the first: streams that began alike and took equally long need few bits.
   PackedArray begin_;
+  PackedArray begin_position_;
+  PackedArray others_;
   PackedArray position_;
   PackedArray passed_;
 };
