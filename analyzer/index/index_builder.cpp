@@ -199,6 +199,9 @@ std::optional<Error> IndexBuilder::add(const IndexParts& parts, std::uint32_t fi
   std::map<std::uint32_t, std::vector<TimeKnot>> joined;
   for (const auto& [stream, knots] : parts.knots) {
     if (stream >= streams) return bad("a time without its stream");
+    for (const TimeKnot& knot : knots) {
+      if (knot.position < 0 || knot.position > kMostBytes) return bad("a time of no access");
+    }
     std::vector<TimeKnot>& all = joined[first_stream + stream];
     if (const auto known = streams_.find(first_stream + stream); known != streams_.end()) {
       all = known->second.knots;
