@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 void bind_calls(pybind11::module_& module);
+void bind_import(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
 void bind_patterndb(pybind11::module_& module);

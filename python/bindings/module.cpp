@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The native part of iotune: traces, patterns, the pattern database.";
   bind_trace(module);
   bind_calls(module);
+  bind_import(module);
   bind_patterndb(module);
   bind_patterns(module);
 }

@@ -1,6 +1,5 @@
 #include "recorder/read/join.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,9 +11,8 @@
 #include <optional>
 #include <system_error>
 
-#include "patterns/bytes.h"
-#include "patterns/crc32c.h"
 #include "recorder/format.h"
+#include "recorder/read/block_file.h"
 #include "recorder/read/block_sorter.h"
 #include "recorder/read/block_text.h"
 #include "recorder/read/buffer_reader.h"
@@ -22,67 +20,6 @@
 
 namespace iotune::recorder {
 namespace {
-
-// A new file that becomes `target` when it is whole, and vanishes when it never is.
-class ReplacingFile {
- public:
-  explicit ReplacingFile(std::string target)
-      : target_(std::move(target)), temporary_(target_ + ".part" + std::to_string(::getpid())) {
-    ::unlink(temporary_.c_str());
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd_ < 0) error_ = errno;
-  }
-  ReplacingFile(const ReplacingFile&) = delete;
-  ReplacingFile& operator=(const ReplacingFile&) = delete;
-  ~ReplacingFile() {
-    if (fd_ >= 0) ::close(fd_);
-    if (!done_ && fd_ >= 0) ::unlink(temporary_.c_str());
-  }
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty() && error_ == 0) {
-      const ssize_t wrote = ::write(fd_, bytes.data(), bytes.size());
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) {
-        error_ = wrote < 0 ? errno : ENOSPC;
-        return;
-      }
-      bytes = bytes.subspan(static_cast<std::size_t>(wrote));
-    }
-  }
-
-  std::optional<Error> commit() {
-    if (error_ == 0 && ::fdatasync(fd_) != 0) error_ = errno;
-    if (error_ == 0 && ::rename(temporary_.c_str(), target_.c_str()) != 0) error_ = errno;
-    if (error_ != 0) return Error{target_, std::generic_category().message(error_)};
-    done_ = true;
-    return std::nullopt;
-  }
-
- private:
-  std::string target_, temporary_;
-  int fd_ = -1, error_ = 0;
-  bool done_ = false;
-};
-
-void write_block(ReplacingFile& file, BlockType type, std::span<const std::byte> payload) {
-  std::byte head[kBlockHeadBytes];
-  patterns::ByteWriter writer(head);
-  writer.u32le(kBlockMagic);
-  writer.u32le(static_cast<std::uint32_t>(type));
-  writer.u32le(static_cast<std::uint32_t>(payload.size()));
-  writer.u32le(patterns::crc32c(payload.data(), payload.size(), patterns::crc32c(head + 4, 8)));
-  file.write(head);
-  file.write(payload);
-  static constexpr std::byte kZeros[kBlockAlignment] = {};
-  file.write(std::span(kZeros).first((kBlockAlignment - payload.size() % kBlockAlignment) %
-                                     kBlockAlignment));
-}
-
-void write_text_block(ReplacingFile& file, BlockType type, const Attributes& attributes) {
-  const std::string text = block_text(attributes);
-  write_block(file, type, std::as_bytes(std::span(text)));
-}
 
 struct Batch {
   const TraceIndex* source;
@@ -249,11 +186,7 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
   const std::vector<Process> processes = processes_of(sources);
 
   ReplacingFile file(output);
-  std::byte head[kTraceHeadBytes];
-  patterns::ByteWriter writer(head);
-  writer.raw(kTraceMagic, sizeof kTraceMagic - 1);
-  writer.u32le(kFormatVersion);
-  file.write(head);
+  write_trace_head(file);
   for (const TraceIndex* source : sources) write_shared(file, *source, report);
   for (const Process& process : processes) write_process(file, process, report);
   if (const std::optional<Error> error = file.commit()) return *error;

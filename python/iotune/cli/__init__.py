@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import __version__
-from iotune.cli import db, explain, export, lib, replay, run, show, train
+from iotune.cli import db, explain, export, import_log, lib, replay, run, show, train
 from iotune.cli.output import next_command
 
 app = typer.Typer(
@@ -59,6 +59,7 @@ def _add(name: str, module: ModuleType, short: str, **more: Any) -> None:
 _add("run", run, "Run a program: record it, and tune what is known.", context_settings=run.CONTEXT)
 _add("show", show, "A run's patterns, or its calls.")
 _add("export", export, "A run's calls for other programs: parquet, csv, perfetto.")
+_add("import", import_log, "Another tool's log as a trace: Darshan, FUSE-Tracer, Recorder, CSV.")
 _add("explain", explain, "What was decided, applied, refused and gained.")
 _add("train", train, "Measure settings for patterns without an answer.")
 _add("replay", replay, "Reissue a recorded pattern without its program.")

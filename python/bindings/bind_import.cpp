@@ -1,0 +1,110 @@
+// Writing traces of accesses that other tools logged. python/iotune/importing gives it types.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "python/bindings/bindings.h"
+#include "python/bindings/errors.h"
+#include "recorder/write/access_writer.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace iotune;
+using recorder::AccessKind;
+using recorder::AccessWriter;
+using recorder::KeptTimes;
+using recorder::NewAccess;
+
+KeptTimes kept_times(const std::string& word) {
+  if (word == "exact") return KeptTimes::kExact;
+  if (word == "call") return KeptTimes::kCoded;
+  if (word == "pattern") return KeptTimes::kPattern;
+  throw CoreError("times are kept exact, call or pattern, not " + word);
+}
+
+class ImportWriter {
+ public:
+  ImportWriter(const std::string& path, const std::string& times, bool replace)
+      : writer_(path, kept_times(times), replace) {
+    check();
+  }
+
+  std::uint32_t add_process(const std::map<std::string, std::string>& attributes) {
+    return writer_.trace().add_process(attributes);
+  }
+  void set_attribute(std::uint32_t process, const std::string& key, const std::string& value) {
+    if (process >= writer_.trace().process_count()) throw py::index_error("no such process");
+    writer_.trace().attributes(process)[key] = value;
+  }
+
+  std::uint32_t take_thread(std::uint32_t process, std::uint64_t start_ns, std::uint64_t end_ns) {
+    const std::int64_t thread = writer_.take_thread(process, start_ns, end_ns);
+    if (thread < 0) throw py::value_error("too many calls before it overlap it: sort the log");
+    return static_cast<std::uint32_t>(thread);
+  }
+
+  void add(std::uint32_t process, std::uint32_t thread, int kind, const std::string& path,
+           std::int64_t offset, std::int64_t length, std::uint64_t start_ns, std::uint64_t end_ns,
+           bool mpi_io, bool collective, std::uint8_t layers) {
+    if (kind < 0 || kind > static_cast<int>(AccessKind::kSync)) throw py::value_error("no kind");
+    NewAccess access;
+    access.kind = static_cast<AccessKind>(kind);
+    access.mpi_io = mpi_io;
+    access.collective = collective;
+    access.layers = layers;
+    access.path = path;
+    access.offset = offset;
+    access.length = length;
+    access.start_ns = start_ns;
+    access.end_ns = end_ns;
+    if (writer_.add(process, thread, access)) return;
+    check();
+    throw py::value_error("an access out of range");
+  }
+
+  void hide_mpi_positions(std::uint32_t process, const std::string& path) {
+    writer_.hide_mpi_positions(process, path);
+  }
+
+  py::dict finish() {
+    const recorder::WrittenTrace written = [&] {
+      const py::gil_scoped_release released;
+      return taken(writer_.finish());
+    }();
+    py::dict row;
+    row["processes"] = written.processes;
+    row["calls"] = written.calls;
+    return row;
+  }
+
+ private:
+  void check() {
+    if (const auto& error = writer_.trace().error()) throw CoreError(error->text());
+  }
+  AccessWriter writer_;
+};
+
+}  // namespace
+
+void bind_import(py::module_& module) {
+  py::class_<ImportWriter>(module, "ImportWriter", "recorder/write/access_writer.h")
+      .def(py::init<const std::string&, const std::string&, bool>(), py::arg("path"),
+           py::arg("times"), py::arg("replace"))
+      .def("add_process", &ImportWriter::add_process, py::arg("attributes"))
+      .def("set_attribute", &ImportWriter::set_attribute, py::arg("process"), py::arg("key"),
+           py::arg("value"))
+      .def("take_thread", &ImportWriter::take_thread, py::arg("process"), py::arg("start_ns"),
+           py::arg("end_ns"))
+      .def("add", &ImportWriter::add, py::arg("process"), py::arg("thread"), py::arg("kind"),
+           py::arg("path"), py::arg("offset"), py::arg("length"), py::arg("start_ns"),
+           py::arg("end_ns"), py::arg("mpi_io") = false, py::arg("collective") = false,
+           py::arg("layers") = 0)
+      .def("hide_mpi_positions", &ImportWriter::hide_mpi_positions, py::arg("process"),
+           py::arg("path"))
+      .def("finish", &ImportWriter::finish);
+}

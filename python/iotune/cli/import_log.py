@@ -1,0 +1,63 @@
+"""Make a trace of another tool's log, to show, export, compare and replay as one's own.
+
+  iotune import job.darshan                 Darshan with DXT (pip install 'iotune[darshan]')
+  iotune import tracer.log                  FUSE-Tracer: pid path op offset length start end
+  iotune import recorder-logs/_text         Recorder, by recorder2text
+  iotune import accesses.csv -o run.iotrace rank,file,op,offset,length,start,end
+
+What it is is seen from its content. docs/import.md has the forms and what becomes of them.
+"""
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
+from iotune.importing import import_log
+
+
+class Format(str, Enum):
+    """What can be read."""
+
+    darshan = "darshan"
+    fuse = "fuse"
+    recorder = "recorder"
+    csv = "csv"
+
+
+class Times(str, Enum):
+    """How much of the log's times is kept."""
+
+    exact = "exact"
+    call = "call"
+    pattern = "pattern"
+
+
+@errors_in_one_line
+def command(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A file, or Recorder's folder.")],
+    output: Annotated[
+        Optional[Path],
+        typer.Option("-o", "--output", metavar="FILE", help="Default: LOG.iotrace, here."),
+    ] = None,
+    kind: Annotated[
+        Optional[Format], typer.Option("--format", help="Default: what the content is.")
+    ] = None,
+    times: Annotated[
+        Times,
+        typer.Option("--timing", help="exact; call: a little rounded, smaller; pattern: smallest."),
+    ] = Times.exact,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+) -> None:
+    """Import it."""
+    target = output or Path(log.resolve().name + ".iotrace")
+    done = import_log(log, target, kind.value if kind else None, times.value, force)
+    for note in done.notes:
+        say(note)
+    say(
+        f"{done.format}: {count_text(done.calls, 'call')} of {count_text(done.processes, 'rank')} "
+        f"written to {path_text(str(target))}"
+    )
+    next_command("iotune", "show", str(target), why="the patterns")

@@ -1,0 +1,69 @@
+"""Other tools' logs as traces of our own (docs/import.md)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from iotune.core import as_error, native_part
+from iotune.errors import Error
+from iotune.importing import darshan_log, fuse_lines, guess, recorder_text, table
+from iotune.importing.sink import AccessSink
+
+_READERS: dict[str, Callable[[Path, AccessSink], None]] = {
+    "darshan": darshan_log.read,
+    "fuse": fuse_lines.read,
+    "recorder": recorder_text.read,
+    "csv": table.read,
+}
+FORMATS = tuple(_READERS)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import made."""
+
+    trace: Path
+    format: str
+    processes: int
+    calls: int  # the opens and closes that logs leave out included
+    notes: list[str] = field(default_factory=list)
+
+
+def import_log(
+    log: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    format: str | None = None,
+    times: str = "exact",
+    force: bool = False,
+) -> Imported:
+    """Write a trace of what `log` holds to `output`.
+
+    `format` is one of FORMATS, else it is guessed from the content. `times`: exact; call, a
+    little rounded and smaller; or pattern, of patterns only. Raises Error, with file and line or
+    record, for a log that is damaged or contradicts itself, and leaves no file then.
+    """
+    source, target = Path(log), Path(output)
+    chosen = format or guess.format_of(source)
+    if chosen not in _READERS:
+        raise Error(f"{chosen!r} is no format of logs: {', '.join(FORMATS)}")
+    if target.exists() and not target.is_file():
+        raise Error(f"{target} is no regular file")
+    if not force and os.path.lexists(target):
+        raise Error(f"{target} is there already; --force replaces it")
+    with as_error():
+        writer = native_part().ImportWriter(os.fsencode(target), times, force)
+    sink = AccessSink(writer, source, secrets.token_hex(8))
+    try:
+        _READERS[chosen](source, sink)
+    except OSError as problem:
+        raise Error(f"{problem.filename or source}: {problem.strerror or problem}") from None
+    if sink.accesses == 0:
+        raise Error(f"{source}: no reads and no writes in it")
+    sink.end()
+    with as_error():
+        done = writer.finish()
+    return Imported(target, chosen, done["processes"], done["calls"], sink.notes)

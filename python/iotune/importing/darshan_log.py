@@ -1,0 +1,171 @@
+"""Darshan logs with extended tracing (DXT), by PyDarshan.
+
+PyDarshan is C underneath and trusts a log; so a process of its own reads it (darshan_worker), and
+what that says is checked here. DXT keeps the extents of MPI-IO's requests, not where data lie under
+a view: where POSIX was traced too, the positions of MPI-IO are marked as unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from iotune.errors import Error
+from iotune.importing.lines import MOST_LINE_BYTES, Malformed
+from iotune.importing.nesting import LoggedCall, Nesting
+from iotune.importing.sink import READ, WRITE, AccessSink
+
+_MOST_HELD = 1 << 20  # calls of one rank that are sorted together
+_LARGEST = 1 << 62
+
+
+def read(log: Path, sink: AccessSink) -> None:
+    """Put all segments of `log` into the sink, rank by rank."""
+    if not _installed():
+        raise Error(f"{log}: reading Darshan's logs needs PyDarshan: pip install 'iotune[darshan]'")
+    _Reader(log, sink).run()
+
+
+def _installed() -> bool:
+    try:
+        return importlib.util.find_spec("darshan") is not None
+    except (ImportError, ValueError):
+        return False
+
+
+class _Reader:
+    def __init__(self, log: Path, sink: AccessSink):
+        self._log = log
+        self._sink = sink
+        self._zero_ns = 0
+        self._ranks = 0
+        self._record = 0
+        self._rank = -1
+        self._host = b""
+        self._path = b""
+        self._mpi_io = False
+        self._held: list[LoggedCall] = []
+        self._posix_files: set[bytes] = set()
+
+    def run(self) -> None:
+        ended = False
+        with contextlib.closing(_worker_lines(self._log)) as lines:
+            try:
+                for words in lines:
+                    ended = words[0] == "end"
+                    self._take(words)
+                self._flush()
+            except (Malformed, ValueError, IndexError, OverflowError) as problem:
+                raise Error(f"{self._log}: record {self._record}: {problem}") from None
+        if not ended:
+            raise Error(f"{self._log}: record {self._record}: ends before its end")
+
+    def _take(self, words: list[str]) -> None:
+        kind = words[0]
+        if kind in ("r", "w"):
+            self._segment(words)
+        elif kind == "record":
+            self._record += 1
+            _, module, rank, host, path = words
+            if int(rank) != self._rank:
+                self._flush()
+            self._rank, self._host = int(rank), unquote_to_bytes(host)
+            self._path = unquote_to_bytes(path)
+            self._mpi_io = module == "DXT_MPIIO"
+            if not self._mpi_io:
+                self._posix_files.add(self._path)
+        elif kind == "job":
+            self._zero_ns = int(words[1]) * 1_000_000_000 + int(words[2])
+            self._ranks = int(words[3])
+            command = unquote_to_bytes(words[4] if len(words) > 4 else "").split()
+            if not 0 < self._ranks <= 1 << 20:
+                raise Malformed(f"a run of {self._ranks} ranks")
+            if not 0 <= self._zero_ns < _LARGEST:
+                raise Malformed(f"the run began at {words[1]} s")
+            self._sink.ranks = self._ranks
+            if command:
+                self._sink.program = os.fsdecode(command[0])
+                self._sink.arguments = [os.fsdecode(word) for word in command]
+        elif kind == "note":
+            self._sink.notes.append(" ".join(words[1:]))
+        elif kind == "fail":
+            raise Malformed(" ".join(words[1:])[:300])
+
+    def _segment(self, words: list[str]) -> None:
+        kind, offset, length, start, end = words
+        if int(offset) < 0 or int(length) < 0:
+            raise Malformed(f"offset {offset} and length {length} cannot be")
+        times = []
+        for name, word in (("starts", start), ("ends", end)):
+            seconds = float(word)
+            if not 0 <= seconds < 1e9:  # also not a number
+                raise Malformed(f"a call {name} {word} s after the run did")
+            times.append(self._zero_ns + round(seconds * 1e9))
+        self._held.append(
+            LoggedCall(
+                READ if kind == "r" else WRITE,
+                self._path,
+                int(offset),
+                int(length),
+                times[0],
+                times[1],
+                self._mpi_io,
+            )
+        )
+        if len(self._held) >= _MOST_HELD:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Hand on what is held, in the order of time: records go by files."""
+        held, self._held = self._held, []
+        if not held:
+            self._posix_files.clear()
+            return
+        process = self._sink.process(self._rank, self._rank, host=self._host)
+        for path in {call.path for call in held if call.mpi_io} & self._posix_files:
+            self._sink.hide_mpi_positions(process, path)
+        self._posix_files.clear()
+        held.sort(key=lambda call: (call.start_ns, -call.end_ns, not call.mpi_io))
+        nesting = Nesting(self._sink, process)
+        for call in held:
+            nesting.add(call)
+        nesting.end()
+
+
+def _worker_lines(log: Path) -> Generator[list[str], None, None]:
+    """What the worker says. Raises Error where it was ended by a signal."""
+    worker = Path(__file__).with_name("darshan_worker.py")
+    with tempfile.TemporaryFile() as talk:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(worker), str(log)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=talk,
+            cwd="/" if log.is_absolute() else None,
+        )
+        assert process.stdout is not None
+        try:
+            while line := process.stdout.readline(MOST_LINE_BYTES):
+                yield line.decode("utf-8", "surrogateescape").split()
+            status = process.wait()
+            talk.seek(0)
+            said = talk.read(4096).decode("utf-8", "replace").strip().splitlines()
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+    if status < 0:
+        raise Error(f"{log}: PyDarshan crashed on it (signal {-status}): the log is damaged")
+    if status > 0:
+        raise Error(f"{log}: PyDarshan cannot read it: {said[-1][:200] if said else status}")
+    # libdarshan-util says so and goes on as if the log ended there.
+    errors = [line for line in said if line.startswith("Error")]
+    if errors:
+        raise Error(f"{log}: {errors[0][:200]}")

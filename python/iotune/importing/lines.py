@@ -1,0 +1,59 @@
+"""Lines of a log in bounded memory, and numbers in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from iotune.errors import Error
+
+MOST_LINE_BYTES = 64 << 10  # a path has 4 KiB at most
+_LARGEST = 1 << 62  # offsets, lengths and times: what a trace holds
+_SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d*))?")
+
+
+class Malformed(ValueError):
+    """What is wrong with a line or record; who reads it adds where."""
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number and content of each line. Raises Error for one that is too long or no text."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise Error(f"{path}:{number}: longer than {MOST_LINE_BYTES >> 10} KiB: no log")
+            if b"\0" in line:
+                raise Error(f"{path}:{number}: binary data, no text")
+            yield number, line.rstrip(b"\r\n")
+
+
+def quoted(word: bytes) -> str:
+    """A word for an error message, cut where it is long."""
+    text = word[:40].decode("utf-8", "backslashreplace") + ("…" if len(word) > 40 else "")
+    return repr(text)
+
+
+def whole(word: bytes, name: str, least: int = 0, most: int = _LARGEST) -> int:
+    """An integer within its bounds. Raises Malformed."""
+    digits = word[1:] if word[:1] == b"-" else word
+    if not digits.isdigit() or len(digits) > 20:
+        raise Malformed(f"{name} is {quoted(word)}, no number")
+    value = int(word)
+    if not least <= value <= most:
+        raise Malformed(f"{name} is {value}, not from {least} to {most}")
+    return value
+
+
+def seconds_ns(word: bytes, name: str) -> int:
+    """Seconds as nanoseconds, exactly: a float cannot hold them. Raises Malformed."""
+    match = _SECONDS.fullmatch(word)
+    if match is None:
+        raise Malformed(f"{name} is {quoted(word)}, no time in seconds")
+    fraction = (match[2] or b"")[:9]
+    value = int(match[1]) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
+    if value > _LARGEST:
+        raise Malformed(f"{name} is {quoted(word)}: too late")
+    return value

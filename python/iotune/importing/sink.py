@@ -1,0 +1,135 @@
+"""Where the readers of logs put what they find."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from iotune.core import as_error
+from iotune.importing.lines import Malformed, quoted
+
+# recorder/write/access_writer.h, AccessKind
+READ, WRITE, OPEN, CLOSE, SYNC = range(5)
+IN_MPI_IO = 1 << 1  # mask of the layers around a call: FORMAT.md, EVENTS
+
+_MOST_PROCESSES = 1 << 20
+_MOST_PATH_BYTES = 4096
+_LARGEST = 1 << 62
+
+# What tools call these, in lower case and without a 64 at the end.
+KINDS = {
+    **dict.fromkeys(("read", "pread", "readv", "preadv", "preadv2", "fread"), READ),
+    **dict.fromkeys(("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite"), WRITE),
+    **dict.fromkeys(("open", "openat", "create", "creat", "fopen"), OPEN),
+    **dict.fromkeys(("close", "release", "fclose"), CLOSE),
+    **dict.fromkeys(("fsync", "fdatasync", "sync"), SYNC),
+}
+
+
+def kind_of(operation: str) -> int | None:
+    """What an operation is here; None for one that moves nothing."""
+    word = operation.strip().lower().lstrip("_")
+    return KINDS.get(word[:-2] if word.endswith("64") else word)
+
+
+class AccessSink:
+    """Checks what a log says, and hands it to the native writer."""
+
+    def __init__(self, writer: Any, log: Path, run: str):
+        self._writer = writer
+        self._log = log
+        self._run = run
+        self._processes: dict[Any, int] = {}
+        self._ranks: set[int] = set()
+        self.accesses = 0
+        self.notes: list[str] = []
+        self.left_out: Counter[str] = Counter()
+        self.ranks = 0  # as the log says it; else the highest that was seen, and one
+        self.program = self._log.name
+        self.arguments: list[str] = []
+
+    def process(self, who: Any, rank: int | None, pid: int = 0, host: bytes = b"") -> int:
+        """The number of a process; without a rank it gets the next one. Raises Malformed."""
+        known = self._processes.get(who)
+        if known is not None:
+            return known
+        if rank is None:
+            rank = len(self._processes)
+        if not 0 <= rank < _MOST_PROCESSES or len(self._processes) >= _MOST_PROCESSES:
+            raise Malformed(f"rank {rank}: more than {_MOST_PROCESSES} ranks cannot be")
+        if self.ranks and rank >= self.ranks:
+            raise Malformed(f"rank {rank} of a run of {self.ranks}")
+        self._ranks.add(rank)
+        number: int = self._writer.add_process(
+            {b"rank": b"%d" % rank, b"pid": b"%d" % pid, b"host": host, b"rank_from": b"log"}
+        )
+        self._processes[who] = number
+        return number
+
+    def thread(self, process: int, start_ns: int, end_ns: int) -> int:
+        """A thread that is free for a call and all that runs inside it. Raises Malformed."""
+        try:
+            return int(self._writer.take_thread(process, start_ns, end_ns))
+        except ValueError as problem:
+            raise Malformed(str(problem)) from None
+
+    def add(
+        self,
+        process: int,
+        kind: int,
+        path: bytes,
+        offset: int,
+        length: int,
+        start_ns: int,
+        end_ns: int,
+        thread: int | None = None,
+        mpi_io: bool = False,
+        collective: bool = False,
+        layers: int = 0,
+    ) -> None:
+        """One access; an inner one before those around it. Raises Malformed, Error."""
+        if not path or len(path) > _MOST_PATH_BYTES:
+            raise Malformed(f"a path of {len(path)} bytes")
+        if offset < 0 or length < 0 or offset + length > _LARGEST:
+            raise Malformed(f"offset {offset} and length {length} cannot be")
+        if end_ns < start_ns:
+            raise Malformed(f"ends {(start_ns - end_ns) / 1e9:g} s before it starts")
+        if start_ns < 0 or end_ns > _LARGEST:
+            raise Malformed("its time cannot be")
+        if thread is None:
+            thread = self.thread(process, start_ns, end_ns)
+        try:
+            with as_error():
+                self._writer.add(
+                    *(process, thread, kind, path, offset, length, start_ns, end_ns),
+                    *(mpi_io, collective, layers),
+                )
+        except ValueError as problem:
+            raise Malformed(f"{problem}: {quoted(path)}") from None
+        if kind <= WRITE:
+            self.accesses += 1
+
+    def hide_mpi_positions(self, process: int, path: bytes) -> None:
+        """The log has no views: where MPI-IO's accesses of this file lie is not known."""
+        self._writer.hide_mpi_positions(process, path)
+
+    def end(self) -> None:
+        """Tell all processes of the run, once it is known."""
+        if self.left_out:
+            what = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common(5))
+            more = ", …" if len(self.left_out) > 5 else ""
+            self.notes.append(f"{self.left_out.total()} record(s) left out: {what}{more}")
+        size = max(self.ranks, max(self._ranks, default=0) + 1)
+        argv = "\0".join(self.arguments or [self.program])
+        shared = {
+            b"size": b"%d" % size,
+            b"run": self._run.encode(),
+            b"program": os.fsencode(self.program),
+            b"argv": os.fsencode(argv),
+            b"cwd": b"/",
+        }
+        for number in self._processes.values():
+            for key, value in shared.items():
+                self._writer.set_attribute(number, key, value)

@@ -1,0 +1,40 @@
+// Writing a trace file: a head, then blocks (FORMAT.md). The file takes its name when it is whole.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "recorder/format.h"
+#include "recorder/read/call.h"
+#include "recorder/read/result.h"
+
+namespace iotune::recorder {
+
+// A new file that becomes `target` when it is whole, and vanishes when it never is. Readable by
+// its owner only.
+class ReplacingFile {
+ public:
+  explicit ReplacingFile(std::string target);
+  ReplacingFile(const ReplacingFile&) = delete;
+  ReplacingFile& operator=(const ReplacingFile&) = delete;
+  ~ReplacingFile();
+
+  // The first failure is kept: commit() tells it.
+  void write(std::span<const std::byte> bytes);
+
+  // Without `replace` a target that is there is an error.
+  std::optional<Error> commit(bool replace = true);
+
+ private:
+  std::string target_, temporary_;
+  int fd_ = -1, error_ = 0;
+  bool done_ = false;
+};
+
+void write_trace_head(ReplacingFile& file);
+void write_block(ReplacingFile& file, BlockType type, std::span<const std::byte> payload);
+void write_text_block(ReplacingFile& file, BlockType type, const Attributes& attributes);
+
+}  // namespace iotune::recorder

@@ -1,0 +1,191 @@
+#include "recorder/write/access_writer.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "recorder/call_table.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr std::size_t kMostThreads = 4096;
+constexpr std::size_t kMostOpenBytes = 64U << 20U, kEntryBytes = 128;
+constexpr std::int64_t kCreateReadWrite = O_RDWR | O_CREAT;
+constexpr std::int64_t kModeCreate = 1, kModeReadWrite = 8;  // MPI-IO's, as FORMAT.md has them
+constexpr std::int64_t kUnknownView = -1;
+
+std::uint16_t number_of(std::string_view name) {
+  return static_cast<std::uint16_t>(find_call(name) - call_table().data());
+}
+
+}  // namespace
+
+AccessWriter::Process& AccessWriter::process(std::uint32_t number) {
+  if (number >= processes_.size()) processes_.resize(number + 1);
+  return processes_[number];
+}
+
+std::int64_t AccessWriter::take_thread(std::uint32_t number, std::uint64_t start_ns,
+                                       std::uint64_t end_ns) {
+  std::vector<std::uint64_t>& threads = process(number).free_from_ns;
+  const auto found = std::find_if(threads.begin(), threads.end(),
+                                  [&](std::uint64_t free) { return free <= start_ns; });
+  if (found != threads.end()) {
+    *found = end_ns;
+    return found - threads.begin();
+  }
+  if (threads.size() == kMostThreads) return -1;
+  threads.push_back(end_ns);
+  return static_cast<std::int64_t>(threads.size() - 1);
+}
+
+std::string AccessWriter::file_key(std::uint32_t thread, const NewAccess& access) {
+  std::string key(access.mpi_io ? "m" : "p");
+  key.append(reinterpret_cast<const char*>(&thread), sizeof thread);
+  return key.append(access.path);
+}
+
+void AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view path) {
+  process(number).hidden[std::string(path)] = true;
+}
+
+bool AccessWriter::call(std::uint32_t number, std::uint32_t thread, std::string_view name,
+                        std::uint8_t layers, std::initializer_list<std::int64_t> keys,
+                        std::initializer_list<std::int64_t> numbers, std::string_view text,
+                        std::uint64_t start_ns, std::uint64_t end_ns) {
+  NewCall call;
+  call.function = number_of(name);
+  call.layers = layers;
+  call.keys = keys;
+  call.numbers = numbers;
+  call.text = text;
+  call.start_ns = start_ns;
+  call.duration_ns = end_ns - start_ns;
+  return trace_.add(number, thread, call);
+}
+
+AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t thread,
+                                             const NewAccess& access) {
+  Process& own = process(number);
+  const auto [found, added] = own.open.try_emplace(file_key(thread, access));
+  OpenFile& file = found->second;
+  if (!added) return &file;
+  open_bytes_ += found->first.size() + kEntryBytes;
+  // What an access makes necessary takes no time of its own.
+  const std::uint64_t end = access.kind == AccessKind::kOpen ? access.end_ns : access.start_ns;
+  const std::string_view path = access.path;
+  file.number = own.next_file++;
+  file.last_end_ns = end;
+  bool good = false;
+  if (access.mpi_io) {
+    const std::int64_t handle = file.handle = own.next_handle++;
+    good = call(number, thread, "MPI_File_open", access.layers, {},
+                {0, kModeCreate | kModeReadWrite, 0, handle, 0}, path, access.start_ns, end) &&
+           call(number, thread, "iotune_file", access.layers, {file.number},
+                {handle, static_cast<std::int64_t>(Layer::kMpiIo)}, path, end, end);
+    if (good && own.hidden.contains(std::string(path))) {
+      good = call(number, thread, "iotune_view", access.layers, {},
+                  {handle, 0, 1, 0, 0, kUnknownView, 0}, {}, end, end);
+    }
+  } else {
+    if (own.free_descriptors.empty()) {
+      file.handle = own.next_descriptor++;
+    } else {
+      file.handle = own.free_descriptors.back();
+      own.free_descriptors.pop_back();
+    }
+    good = call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle}, path,
+                access.start_ns, end) &&
+           call(number, thread, "iotune_file", access.layers, {file.number},
+                {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
+  }
+  return good ? &file : nullptr;
+}
+
+bool AccessWriter::close(std::uint32_t number, std::uint32_t thread, const std::string& key,
+                         std::uint8_t layers, std::uint64_t start_ns, std::uint64_t end_ns) {
+  Process& own = process(number);
+  const auto found = own.open.find(key);
+  if (found == own.open.end()) return true;
+  const OpenFile file = found->second;
+  open_bytes_ -= key.size() + kEntryBytes;
+  own.open.erase(found);
+  if (key.front() == 'm') {
+    return call(number, thread, "MPI_File_close", layers, {}, {file.handle, 0}, {}, start_ns,
+                end_ns);
+  }
+  own.free_descriptors.push_back(file.handle);
+  return call(number, thread, "close", layers, {file.handle, file.number}, {0}, {}, start_ns,
+              end_ns);
+}
+
+bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAccess& access) {
+  if (access.offset < 0 || access.length < 0 || access.end_ns < access.start_ns) return false;
+  if (access.kind == AccessKind::kClose) {
+    std::string key = file_key(thread, access);
+    const Process& own = process(number);
+    // The thread that closes a file need not be the one that used it.
+    for (std::uint32_t other = 0; !own.open.contains(key) && other < own.free_from_ns.size();
+         ++other) {
+      key = file_key(other, access);
+    }
+    return close(number, thread, key, access.layers, access.start_ns, access.end_ns);
+  }
+  if (open_bytes_ > kMostOpenBytes) {
+    for (std::uint32_t each = 0; each < processes_.size(); ++each) {
+      if (!close_all(each)) return false;
+    }
+  }
+  OpenFile* const file = opened(number, thread, access);
+  if (file == nullptr) return false;
+  if (access.kind == AccessKind::kOpen) return true;
+  file->last_end_ns = std::max(file->last_end_ns, access.end_ns);
+  const bool write = access.kind == AccessKind::kWrite;
+  if (access.kind == AccessKind::kSync) {
+    if (access.mpi_io) {
+      return call(number, thread, "MPI_File_sync", access.layers, {}, {file->handle, 0}, {},
+                  access.start_ns, access.end_ns);
+    }
+    return call(number, thread, "fsync", access.layers, {file->handle, file->number}, {0}, {},
+                access.start_ns, access.end_ns);
+  }
+  if (access.mpi_io) {
+    const char* const name =
+        write ? (access.collective ? "MPI_File_write_at_all" : "MPI_File_write_at")
+              : (access.collective ? "MPI_File_read_at_all" : "MPI_File_read_at");
+    // The type is not known: bytes.
+    return call(number, thread, name, access.layers, {},
+                {file->handle, access.offset, access.length, 0, 0, 1}, {}, access.start_ns,
+                access.end_ns);
+  }
+  return call(number, thread, write ? "pwrite" : "pread", access.layers,
+              {file->handle, file->number}, {access.length, access.offset, access.length}, {},
+              access.start_ns, access.end_ns);
+}
+
+bool AccessWriter::close_all(std::uint32_t number) {
+  std::vector<std::pair<std::uint64_t, std::string>> left;
+  for (const auto& [key, file] : processes_[number].open) left.emplace_back(file.last_end_ns, key);
+  std::sort(left.begin(), left.end());
+  const auto& threads = processes_[number].free_from_ns;
+  for (const auto& [end, key] : left) {
+    std::uint32_t thread = 0;
+    std::memcpy(&thread, key.data() + 1, sizeof thread);
+    // Nothing of the thread may end later than what follows it.
+    const std::uint64_t at = thread < threads.size() ? std::max(end, threads[thread]) : end;
+    if (!close(number, thread, key, 0, at, at)) return false;
+  }
+  return true;
+}
+
+Result<WrittenTrace> AccessWriter::finish() {
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    if (!close_all(number)) break;
+  }
+  return trace_.finish();
+}
+
+}  // namespace iotune::recorder
