@@ -177,3 +177,8 @@ class Database:
         with as_error():
             answer = self._db.observations(workload=json.dumps(workload), bytes=file_bytes)
         return cast("list[dict[str, Any]]", _decoded(answer)["measured"])
+
+
+def call_table() -> list[dict[str, Any]]:
+    """The calls that iotune records, with their arguments: recorder/calls.table."""
+    return [dict(row) for row in native_part().call_table()]

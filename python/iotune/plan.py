@@ -86,6 +86,46 @@ class Plan:
             created.add(file.path)
         return False
 
+    def on_ranks(self, ranks: int) -> Plan:
+        """The same on another number: rank r's selections are made by rank r modulo `ranks`.
+
+        What several ranks selected in one transfer is united in it.
+        """
+        if ranks == self.ranks:
+            return self
+        files = [
+            replace(file, transfers=[_on_ranks(one, ranks) for one in file.transfers])
+            for file in self.files
+        ]
+        return Plan(ranks, files)
+
+
+def _on_ranks(transfer: Transfer, ranks: int) -> Transfer:
+    selections: dict[int, Selection] = {}
+    for rank in sorted(transfer.selections):
+        one, other = transfer.selections[rank], selections.get(rank % ranks)
+        selections[rank % ranks] = one if other is None else _united(other, one)
+    return replace(transfer, selections=selections)
+
+
+def _united(one: Selection, other: Selection) -> Selection:
+    if "all" in (one.kind, other.kind):
+        return Selection("all")
+    if "none" in (one.kind, other.kind):
+        return other if one.kind == "none" else one
+    if one.kind != other.kind:
+        one, other = _as_slabs(one), _as_slabs(other)
+    return Selection(one.kind, one.items + other.items)
+
+
+def _as_slabs(selection: Selection) -> Selection:
+    if selection.kind == "slab":
+        return selection
+    return Selection(
+        "slab",
+        tuple(point + (1,) * (3 * len(point)) for point in selection.items),
+    )
+
 
 def _words(numbers: Iterable[int]) -> str:
     return " ".join(str(number) for number in numbers)

@@ -20,6 +20,7 @@ from iotune.mpi import Mpi, hdf5_flags
 from iotune.preload import YIELD_LIBRARY, find_library, library_directories
 
 NAME = "iotune-replay"
+CALLS_NAME = "iotune-replay-calls"  # of POSIX and MPI-IO: needs no HDF5
 
 
 @dataclass(frozen=True)
@@ -42,29 +43,44 @@ def find_replayer(mpi: Mpi) -> Path:
         if not os.access(given, os.X_OK):
             raise Error(f"IOTUNE_REPLAY={given} is no program")
         return Path(given).absolute()
+    return _of_build(NAME, mpi) or _compiled(NAME, mpi)
+
+
+def find_call_replayer(mpi: Mpi) -> Path:
+    """The same for plans of calls: the build's own, the cached one, or one compiled now."""
+    return _of_build(CALLS_NAME, mpi) or _compiled(CALLS_NAME, mpi)
+
+
+def _of_build(name: str, mpi: Mpi) -> Path | None:
     if not mpi.open_mpi:  # a build tree is MPICH's unless it says otherwise
         for directory in library_directories():
-            built = directory.parent / "bin" / NAME
+            built = directory.parent / "bin" / name
             if os.access(built, os.X_OK):
                 return built
-    return _compiled(mpi)
+    return None
 
 
-def _sources() -> list[Path]:
+def _sources(name: str) -> list[Path]:
     carried = Path(__file__).parent / "kernels_src"
-    if (carried / "replay.c").is_file():
-        return [*sorted(carried.glob("replay*.c")), carried / "plan.c"]
-    raise Error(f"the replayer's sources are missing from {carried}; reinstall iotune")
+    if name == CALLS_NAME:
+        found = sorted(carried.glob("calls_*.c"))
+    else:
+        found = sorted(carried.glob("replay*.c"))
+        found += [carried / "plan.c"] if found else []
+    if not found:
+        raise Error(f"the replayer's sources are missing from {carried}; reinstall iotune")
+    return found
 
 
-def _compiled(mpi: Mpi) -> Path:
-    sources = _sources()
+def _compiled(name: str, mpi: Mpi) -> Path:
+    sources = _sources(name)
     if mpi.compiler is None:
         raise Error(
-            f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC, or a replayer that is "
-            "built already in IOTUNE_REPLAY"
+            f"no mpicc found for {mpi.launcher}: name it in IOTUNE_MPICC"
+            + (", or a replayer that is built already in IOTUNE_REPLAY" if name == NAME else "")
         )
-    return _built(NAME, mpi.compiler, ["-O2", f"-I{sources[0].parent}"], sources, hdf5_flags(mpi))
+    flags = ["-O2", f"-I{sources[0].parent}"]
+    return _built(name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name == NAME else [])
 
 
 def find_yield_shim() -> Path | None:

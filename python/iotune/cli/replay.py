@@ -1,16 +1,23 @@
-"""Reissue a recorded HDF5 pattern natively: the same files, datasets and selections, by every
-rank, without the program.
+"""Reissue a recorded run's I/O natively: the same accesses by every rank, without the program.
 
+  iotune replay TRACE                       HDF5's transfers; else the calls of MPI-IO and POSIX
+  iotune replay TRACE --layer posix         what reached the file system
+  iotune replay TRACE --pause keep -n 2     with the program's pauses, on two ranks
   iotune replay TRACE --plan-only > vpic.plan
   iotune replay vpic.plan --dir /scratch
 
-A trace is turned into a plan first (kernels/PLAN.md). Files are written into a directory of
-their own below --dir, never over the run's, and removed afterwards.
+A trace, also an imported one, is turned into a plan first (kernels/PLAN.md, kernels/CALL_PLAN.md).
+Files are written into a directory of their own below --dir, never over the run's, and removed
+afterwards.
 """
 
+import contextlib
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import IO, Annotated, Optional
 
 import typer
 
@@ -26,21 +33,59 @@ from iotune.cli.output import (
     size_text,
 )
 from iotune.errors import Error
-from iotune.mpi import find_mpi
+from iotune.mpi import Mpi, find_mpi
 from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
+from iotune.plan_calls import VERSION_LINE as CALLS_LINE
+from iotune.plan_calls import has_hdf5_transfers, pause_rule, write_call_plan
 from iotune.plan_trace import plan_of_trace
-from iotune.replayer import find_replayer, run_plan, scratch_directory
+from iotune.replayer import find_call_replayer, find_replayer, run_plan, scratch_directory
 from iotune.trace import open_trace
 
 _VERSION_LINE = "iotune-plan 1"
+
+
+class Layer(str, Enum):
+    """Whose calls are reissued."""
+
+    hdf5 = "hdf5"
+    mpi = "mpi"
+    posix = "posix"
+
+
+@dataclass
+class _Wanted:
+    """What of a trace is replayed, and how."""
+
+    layer: Optional[str]
+    file: Optional[str]
+    ranks: Optional[int]
+    pause: str
+
+    def are_defaults(self) -> bool:
+        return self.layer is None and self.file is None and self.pause == "none"
+
+
+@dataclass
+class _Planned:
+    """A plan in a file of its own."""
+
+    path: Path
+    ranks: int
+    needed_bytes: int  # 0: unknown
+    prepares: bool
+    of_calls: bool
+
+    def replayer(self, mpi: Mpi) -> Path:
+        return find_call_replayer(mpi) if self.of_calls else find_replayer(mpi)
 
 
 @errors_in_one_line
 def command(
     source: Annotated[Path, typer.Argument(metavar="TRACE|PLAN", help="What to reissue.")],
     ranks: Annotated[
-        Optional[int], typer.Option("-n", "--ranks", min=1, help="Must be the plan's own number.")
+        Optional[int],
+        typer.Option("-n", "--ranks", min=1, help="Of a trace any number; default: its own."),
     ] = None,
     directory: Annotated[
         Optional[Path], typer.Option("--dir", metavar="DIR", help="Storage to write on; default: .")
@@ -48,60 +93,114 @@ def command(
     file: Annotated[
         Optional[str], typer.Option("--file", metavar="PATH", help="Only this file of the trace.")
     ] = None,
+    layer: Annotated[
+        Optional[Layer],
+        typer.Option("--layer", help="Default: HDF5 where it moved data, else the outermost."),
+    ] = None,
+    pause: Annotated[
+        str,
+        typer.Option(
+            "--pause",
+            metavar="keep|none|TIME|xFACTOR",
+            help="Between a rank's calls, of MPI-IO and POSIX: as recorded, none, fixed, scaled.",
+        ),
+    ] = "none",
     repeat: Annotated[int, typer.Option(min=1, help="So many rounds.")] = 1,
-    verify: Annotated[bool, typer.Option("--verify", help="Check every byte; not timed.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Of HDF5: check every byte; not timed.")
+    ] = False,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Print the plan.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Replay it."""
-    text, planned_ranks, needed, prepares = _plan(source, file)
-    if ranks is not None and ranks != planned_ranks:
-        raise typer.BadParameter(f"the plan is one of {planned_ranks} ranks", param_hint="-n")
-    if plan_only:
-        data(text.rstrip("\n"))
-        next_command("iotune", "replay", str(source))
-        return
-    options = ["--repeat", str(repeat)]
-    options += ["--prepare"] if prepares else []
-    options += ["--verify"] if verify else []
-    mpi = find_mpi()
-    replayer = find_replayer(mpi)
-    with scratch_directory((directory or Path.cwd()).absolute(), needed) as scratch:
-        with tempfile.NamedTemporaryFile("w", suffix=".plan") as written:
-            written.write(text)
-            written.flush()
-            result = run_plan(mpi, replayer, Path(written.name), planned_ranks, scratch, options)
+    wanted = _Wanted(layer.value if layer else None, file, ranks, pause)
+    with _plan(source, wanted) as planned:
+        if verify and planned.of_calls:
+            raise Error("--verify is for HDF5: calls of MPI-IO and POSIX have no known content")
+        if plan_only:
+            with planned.path.open(errors="surrogateescape") as text:
+                for line in text:
+                    data(line.rstrip("\n"))
+            next_command("iotune", "replay", str(source))
+            return
+        options = ["--repeat", str(repeat)]
+        options += ["--prepare"] if planned.prepares else []
+        options += ["--verify"] if verify else []
+        mpi = find_mpi()
+        replayer = planned.replayer(mpi)
+        parent = (directory or Path.cwd()).absolute()
+        with scratch_directory(parent, planned.needed_bytes) as scratch:
+            result = run_plan(mpi, replayer, planned.path, planned.ranks, scratch, options)
     if as_json:
-        print_json(vars(result) | {"ranks": planned_ranks})
+        print_json(vars(result) | {"ranks": planned.ranks})
     else:
         data(
             f"{size_text(result.bytes)} in {seconds_text(result.seconds)} "
             f"({rate_text(result.bytes / result.seconds if result.seconds > 0 else 0.0)}), "
-            f"{count_text(result.files, 'file')}, {count_text(planned_ranks, 'rank')}, "
+            f"{count_text(result.files, 'file')}, {count_text(planned.ranks, 'rank')}, "
             f"{count_text(len(result.rounds), 'round')}" + (", verified" if verify else "")
         )
     next_command("iotune", "train", why="tries settings on such replays")
 
 
-def _plan(source: Path, file: Optional[str]) -> tuple[str, int, int, bool]:
-    """Text, ranks, bytes that the files will take (0: unknown) and whether files come first."""
+@contextlib.contextmanager
+def _plan(source: Path, wanted: _Wanted) -> Iterator[_Planned]:
     try:
         with source.open("rb") as opened:
-            start = opened.read(len(_VERSION_LINE))
-            if start == _VERSION_LINE.encode():
-                text = (start + opened.read()).decode(errors="surrogateescape")
-                return text, _ranks_of(source, text), 0, " open\n" in text
+            start = opened.read(len(CALLS_LINE))
     except OSError as problem:
         raise Error(f"{source}: {problem.strerror}") from None
-    plan, notes = plan_of_trace(open_trace(source), file)
+    of_calls = start == CALLS_LINE.encode()
+    if of_calls or start.startswith(_VERSION_LINE.encode()):
+        if not wanted.are_defaults():
+            raise Error("--layer, --file and --pause are for traces: a plan has them in it")
+        yield _given_plan(source, of_calls, wanted.ranks)
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".plan", errors="surrogateescape") as written:
+        planned = _plan_of_trace(source, wanted, written.file)
+        written.flush()
+        planned.path = Path(written.name)
+        yield planned
+
+
+def _given_plan(source: Path, of_calls: bool, ranks: Optional[int]) -> _Planned:
+    with source.open(errors="surrogateescape") as text:
+        planned_ranks = _ranks_of(source, text)
+        prepares = not of_calls and any(line.endswith(" open\n") for line in text)
+    if ranks is not None and ranks != planned_ranks:
+        raise typer.BadParameter(f"the plan is one of {planned_ranks} ranks", param_hint="-n")
+    return _Planned(source, planned_ranks, 0, prepares, of_calls)
+
+
+def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
+    try:
+        pause = pause_rule(wanted.pause)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--pause") from None
+    trace = open_trace(source)
+    hdf5 = wanted.layer == "hdf5" or (
+        wanted.layer is None and has_hdf5_transfers(trace, wanted.file)
+    )
+    if not hdf5:
+        calls = write_call_plan(trace, written, wanted.layer, wanted.file, wanted.ranks, pause)
+        for note in calls.notes:
+            say(note)
+        return _Planned(source, calls.ranks, calls.needed_bytes, False, True)
+    if wanted.pause != "none":
+        raise Error("--pause is for calls of MPI-IO and POSIX: add --layer mpi or --layer posix")
+    plan, notes = plan_of_trace(trace, wanted.file)
+    if wanted.ranks is not None:
+        plan = plan.on_ranks(wanted.ranks)
     for note in notes:
         say(note)
-    return plan_text(plan), plan.ranks, plan_bytes(plan), plan.prepares
+    written.write(plan_text(plan))
+    return _Planned(source, plan.ranks, plan_bytes(plan), plan.prepares, False)
 
 
-def _ranks_of(source: Path, text: str) -> int:
-    for line in text.splitlines()[1:]:
-        words = line.split("#")[0].split()
+def _ranks_of(source: Path, text: IO[str]) -> int:
+    next(text, "")
+    for line in text:
+        words = str(line).split("#")[0].split()
         if words[:1] == ["ranks"] and len(words) == 2 and words[1].isdigit():
             return int(words[1])
         if words:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from iotune.importing.sink import IN_MPI_IO, AccessSink
+from iotune.importing.sink import CLOSE, IN_MPI_IO, OPEN, AccessSink
 
 _MOST_INSIDE = 1 << 16  # of one call: memory stays bounded
 
@@ -58,6 +58,10 @@ class Nesting:
         if outer is None:
             return
         thread = self._sink.thread(self._process, outer.start_ns, max(outer.start_ns, outer.end_ns))
+        if inside and outer.kind not in (OPEN, CLOSE):
+            # Where the file was not seen to be opened, it is opened before what runs inside.
+            opened = replace(outer, kind=OPEN, offset=0, length=0, end_ns=outer.start_ns)
+            self._put(opened, thread, 0)
         for call in sorted(inside, key=lambda one: one.end_ns):
             self._put(call, thread, IN_MPI_IO)
         self._put(outer, thread, 0)

@@ -1,0 +1,353 @@
+"""The calls of a trace that a replay reissues: opens, transfers, syncs, views and closes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iotune import core
+from iotune.call_filter import CallFilter
+from iotune.calls import CallReader
+from iotune.errors import Error
+
+_COLUMNS = (
+    *("process", "thread", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),
+    *("start_ns", "duration_ns", "result", "words"),
+)
+_MPI_TRANSFER = re.compile(r"MPI_File_i?(read|write)(_at)?(_all)?(?:_begin)?(?:_c)?")
+_SHARED = re.compile(r"MPI_File_i?(?:read|write)_(?:shared|ordered)")
+_OPENS = ("open", "openat", "creat", "fopen", "freopen")
+_CLOSES = ("close", "fclose")
+_SYNCS = ("fsync", "fdatasync")
+_MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
+_APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
+_MPICH_SELF = 0x44000001
+
+
+@dataclass(frozen=True)
+class View:
+    """iotune_view: where the data of a file view lie."""
+
+    kind: int = 0
+    displacement: int = 0
+    element_bytes: int = 1
+    data_bytes: int = 0  # of a tile
+    tile_bytes: int = 0
+    layout: tuple[int, ...] = ()
+
+    def words(self) -> tuple[int, ...]:
+        """As a plan has it."""
+        head = (self.displacement, max(self.element_bytes, 1), self.tile_bytes, self.kind)
+        return head + self.layout
+
+    def end_of(self, data_end: int) -> int:
+        """A place in the file behind the first `data_end` bytes of data."""
+        if self.kind == 0 or self.data_bytes <= 0:
+            return self.displacement + data_end
+        return self.displacement + -(-data_end // self.data_bytes) * self.tile_bytes
+
+
+@dataclass
+class Event:
+    """One call of a replay. `kind` is the plan's word."""
+
+    process: int
+    thread: int
+    rank: int
+    kind: str
+    path: str
+    handle: int
+    start_ns: int
+    end_ns: int
+    offset: int = 0  # of MPI-IO in elements of the view
+    length: int | None = None  # bytes; None where nothing moves
+    file_end: int = 0  # the file reaches as far at least, once this is done
+    view: View | None = None
+    alone: bool = False  # opened by a rank for itself
+
+    @property
+    def is_write(self) -> bool:
+        return "write" in self.kind
+
+    @property
+    def collective(self) -> bool:
+        """Whether all that opened the file call it together."""
+        return self.kind.startswith("mpi") and (
+            self.kind.endswith("-all") or self.kind not in ("mpi-read", "mpi-write")
+        )
+
+
+@dataclass
+class _Row:
+    process: int
+    thread: int
+    layer: str
+    level: int
+    call: str
+    file: str | None
+    offset: int | None
+    length: int | None
+    start_ns: int
+    duration_ns: int
+    result: int | None
+    words: str
+
+    @property
+    def end_ns(self) -> int:
+        return self.start_ns + self.duration_ns
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        return dict(json.loads(self.words))
+
+
+@dataclass
+class _MpiFile:
+    path: str
+    view: View = View()
+    known: bool = True
+    position: int | None = 0
+
+
+@dataclass
+class _PosixFile:
+    path: str
+    descriptors: set[int]
+
+
+class EventReader:
+    """Reads a trace's events as often as asked for, in the order of their starts."""
+
+    def __init__(self, path: Path, wanted: CallFilter, layer: str | None):
+        self._path = path
+        self._wanted = wanted
+        self._layer = layer
+        self.left_out: Counter[str] = Counter()
+        self._rank_of, self.ranks = _ranks(core.processes(path))
+        # Files of MPI-IO whose views are not known: what POSIX did below them is replayed.
+        self._below: set[str] = set()
+        for _ in self.events(only_mpi=True):
+            pass
+
+    def events(self, only_mpi: bool = False) -> Iterator[Event]:
+        """What is left out is counted anew each time."""
+        self.left_out = Counter()
+        walk = _Walk(self, only_mpi)
+        for batch in CallReader(self._path, self._wanted, _COLUMNS):
+            for values in zip(*(batch.values(column) for column in _COLUMNS)):
+                row = _Row(*values)
+                if row.process not in self._rank_of:
+                    if row.length is not None:
+                        self.left_out["of processes that are no ranks"] += 1
+                    continue
+                yield from walk.events_of(row)
+
+    def wants(self, row: _Row, layer: str) -> bool:
+        """Whether a call of that layer is one of those to replay."""
+        if self._layer is not None:
+            return layer == self._layer
+        if layer == "mpi":
+            return row.level == 0 and row.file not in self._below
+        return row.level == 0 or row.file in self._below
+
+    def rank_of(self, process: int) -> int:
+        return self._rank_of[process]
+
+    def replay_below(self, path: str) -> None:
+        """MPI-IO's calls on this file cannot be reissued."""
+        self._below.add(path)
+
+
+def _ranks(processes: list[dict[str, Any]]) -> tuple[dict[int, int], int]:
+    """The rank of each process that has one, else their numbers; and how many there are."""
+    ranks = {
+        number: int(row["rank"])
+        for number, row in enumerate(processes)
+        if isinstance(row.get("rank"), int) and row["rank"] >= 0
+    }
+    if not ranks:
+        ranks = {number: number for number in range(len(processes))}
+    if not ranks:
+        raise Error("the trace has no processes")
+    sizes = [row["size"] for row in processes if isinstance(row.get("size"), int)]
+    return ranks, max(max(ranks.values()) + 1, *sizes, 1)
+
+
+@functools.cache
+def _number_names() -> dict[str, list[str]]:
+    """The names of each MPI call's numbers, in their order."""
+    return {
+        row["name"]: [
+            *(one["name"] for one in row["arguments"] if one["form"] == "number"),
+            "result",
+            *row["extras"],
+        ]
+        for row in core.call_table()
+        if row["layer"] == "mpiio"
+    }
+
+
+class _Walk:
+    """One pass over the rows: what is open, where pointers stand."""
+
+    def __init__(self, reader: EventReader, only_mpi: bool):
+        self._reader = reader
+        self._only_mpi = only_mpi
+        self._mpi: dict[tuple[int, int], _MpiFile] = {}
+        self._posix: dict[tuple[int, int], _PosixFile] = {}
+        self._opening: dict[tuple[int, int], _Row] = {}
+
+    def events_of(self, row: _Row) -> Iterator[Event]:
+        if row.layer == "iotune":
+            if row.call == "iotune_file":
+                yield from self._opened(row)
+            elif row.call == "iotune_view":
+                yield from self._viewed(row)
+        elif row.layer == "mpiio":
+            if row.call == "MPI_File_open":
+                self._opening[(row.process, row.thread)] = row
+            elif row.call.startswith("MPI_File_"):
+                yield from self._mpi_call(row)
+        elif row.call in _OPENS:
+            self._opening[(row.process, row.thread)] = row
+        elif not self._only_mpi:
+            yield from self._posix_call(row)
+
+    def _event(self, row: _Row, kind: str, path: str, handle: int) -> Event:
+        rank = self._reader.rank_of(row.process)
+        return Event(row.process, row.thread, rank, kind, path, handle, row.start_ns, row.end_ns)
+
+    def _opened(self, row: _Row) -> Iterator[Event]:
+        words = row.recorded
+        number, (handle, layer), path = words["keys"][0], words["numbers"][:2], row.file or ""
+        opening = self._opening.pop((row.process, row.thread), row)
+        if layer == _MPI:
+            recorded = opening.recorded["numbers"] if opening is not row else []
+            names = _number_names()["MPI_File_open"]
+            said = dict(zip(names, recorded))
+            appends = bool(said.get("amode", 0) & _APPEND)
+            self._mpi[(row.process, handle)] = _MpiFile(path, position=None if appends else 0)
+            if self._reader.wants(row, "mpi"):
+                event = self._event(opening, "mpi-open", path, handle)
+                event.alone = said.get("comm", 0) & 0xFFFFFFFF == _MPICH_SELF
+                yield event
+        elif layer > _MPI and not self._only_mpi:
+            known = self._posix.get((row.process, number))
+            if known is not None:  # a duplicate
+                known.descriptors.add(handle)
+                return
+            self._posix[(row.process, number)] = _PosixFile(path, {handle})
+            if self._reader.wants(row, "posix"):
+                yield self._event(opening, "open", path, number)
+
+    # POSIX and stdio
+
+    def _posix_call(self, row: _Row) -> Iterator[Event]:
+        if row.file is None or not self._reader.wants(row, "posix"):
+            return
+        closes, syncs = row.call in _CLOSES, row.call in _SYNCS
+        if not closes and not syncs and (row.length is None or row.offset is None):
+            return
+        keys = row.recorded["keys"]
+        if len(keys) < 2:
+            return
+        descriptor, number = keys[:2]
+        if closes or syncs:
+            if row.result is not None and row.result < 0:
+                return
+            known = self._posix.get((row.process, number))
+            if closes:
+                if known is None:
+                    return
+                known.descriptors.discard(descriptor)
+                if known.descriptors:
+                    return
+                del self._posix[(row.process, number)]
+            yield self._event(row, "close" if closes else "sync", row.file, number)
+            return
+        write = "write" in row.call
+        self._posix.setdefault((row.process, number), _PosixFile(row.file, {descriptor}))
+        event = self._event(row, "write" if write else "read", row.file, number)
+        event.offset, event.length = row.offset or 0, row.length or 0
+        event.file_end = event.offset + event.length
+        yield event
+
+    # MPI-IO
+
+    def _viewed(self, row: _Row) -> Iterator[Event]:
+        handle, displacement, element, data, tile, kind, n, *layout = row.recorded["numbers"]
+        file = self._mpi.get((row.process, handle))
+        if file is None:
+            return
+        file.known = kind in _KNOWN_VIEWS and element > 0
+        file.view = View(kind, displacement, element, data, tile, tuple(layout[:n]))
+        file.position = 0
+        if file.known and self._reader.wants(row, "mpi"):
+            event = self._event(row, "mpi-view", file.path, handle)
+            event.view = file.view
+            yield event
+
+    def _mpi_call(self, row: _Row) -> Iterator[Event]:
+        said = dict(zip(_number_names().get(row.call, []), row.recorded["numbers"]))
+        handle = said.get("file", -1)
+        file = self._mpi.get((row.process, handle))
+        if file is None or said.get("result", -1) != 0:
+            return
+        if row.call == "MPI_File_close":
+            del self._mpi[(row.process, handle)]
+            if self._reader.wants(row, "mpi"):
+                yield self._event(row, "mpi-close", file.path, handle)
+        elif row.call == "MPI_File_set_view":
+            file.known, file.position = False, 0  # until it is told
+        elif row.call == "MPI_File_seek":
+            self._seek(file, said)
+        elif row.call == "MPI_File_sync":
+            if self._reader.wants(row, "mpi"):
+                yield self._event(row, "mpi-sync", file.path, handle)
+        elif _SHARED.match(row.call) and not row.call.endswith("_end"):
+            self._reader.left_out["through a shared file pointer"] += 1
+        else:
+            yield from self._mpi_transfer(row, said, file, handle)
+
+    @staticmethod
+    def _seek(file: _MpiFile, said: dict[str, int]) -> None:
+        whence, offset = said.get("whence"), said.get("offset", 0)
+        if whence == _SEEK_SET:
+            file.position = offset
+        elif whence == _SEEK_CURRENT and file.position is not None:
+            file.position += offset
+        else:
+            file.position = None
+
+    def _mpi_transfer(
+        self, row: _Row, said: dict[str, int], file: _MpiFile, handle: int
+    ) -> Iterator[Event]:
+        match = _MPI_TRANSFER.fullmatch(row.call)
+        if match is None:
+            return
+        length = said.get("count", -1) * said.get("type_bytes", -1)
+        if said.get("count", -1) < 0 or said.get("type_bytes", -1) < 0:
+            self._reader.left_out["of a type of unknown size"] += 1
+            return
+        if not file.known:
+            self._reader.replay_below(file.path)
+        element = max(file.view.element_bytes, 1)
+        position = said.get("offset") if match[2] else file.position
+        if not match[2] and file.position is not None:
+            file.position += length // element
+        if not self._reader.wants(row, "mpi"):
+            return
+        if position is None or not file.known:
+            self._reader.left_out["of MPI-IO at a place that is not in the trace"] += 1
+            return
+        kind = f"mpi-{match[1]}" + ("-all" if match[3] else "")
+        event = self._event(row, kind, file.path, handle)
+        event.offset, event.length = position, length
+        event.file_end = file.view.end_of(position * element + length)
+        yield event
