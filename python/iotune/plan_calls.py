@@ -118,12 +118,14 @@ class _Group:
     alone: bool = False
 
     @property
+    def by_one(self) -> bool:
+        """Whether the program opened it so that a rank's collective calls are its own."""
+        return self.alone or len(self.collectives) == 1
+
+    @property
     def together(self) -> bool:
-        return (
-            not self.alone
-            and len(self.collectives) > 1
-            and len(set(self.collectives.values())) == 1
-        )
+        """Whether the ranks' collective calls match."""
+        return not self.by_one and len(set(self.collectives.values())) == 1
 
 
 class _Opens:
@@ -189,8 +191,7 @@ class _Survey:
             together = []
         else:
             self.ungrouped = sum(
-                not group.together and not group.alone and len(group.collectives) > 1
-                for group in self.groups.values()
+                not group.together and not group.by_one for group in self.groups.values()
             )
         for number, group in enumerate(together):
             group.number = number
@@ -213,7 +214,6 @@ class _Writer:
         self._last_end: dict[int, int] = {}
         # By process and handle: the rank that has it, its slot, and whether it is MPI's.
         self._slots: dict[tuple[int, bool, int], tuple[int, int]] = {}
-        self._groups: dict[tuple[int, int], int] = {}  # of open files of MPI-IO
         self._free: dict[int, list[int]] = {}
         self._next: Counter[int] = Counter()
 
@@ -229,10 +229,13 @@ class _Writer:
     def add(self, event: Event) -> None:
         rank = event.rank % self._plan.ranks
         mpi = event.kind.startswith("mpi")
-        group = -1
+        group, alone = -1, False
         if mpi:
-            group = self._survey.groups[self._opens.key(event)].number
-        pause = self._pause(max(0, event.start_ns - self._last_end.get(rank, event.start_ns)))
+            opened = self._survey.groups[self._opens.key(event)]
+            group, alone = opened.number, opened.by_one
+        pause = 0
+        if rank in self._last_end:
+            pause = self._pause(max(0, event.start_ns - self._last_end[rank]))
         self._last_end[rank] = max(self._last_end.get(rank, 0), event.end_ns)
         who = (event.process, mpi, event.handle)
         opens = event.kind in ("open", "mpi-open")
@@ -244,7 +247,7 @@ class _Writer:
             return
         slot = self._slots[who][1]
         kind = event.kind
-        if kind.endswith("-all") and group < 0:
+        if kind.endswith("-all") and group < 0 and not alone:
             kind = kind[:-4]
         if event.view is not None:
             number = self._views.get(event.view)

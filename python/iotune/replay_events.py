@@ -25,6 +25,7 @@ _SHARED = re.compile(r"MPI_File_i?(?:read|write)_(?:shared|ordered)")
 _OPENS = ("open", "openat", "creat", "fopen", "freopen")
 _CLOSES = ("close", "fclose")
 _SYNCS = ("fsync", "fdatasync")
+_DUPLICATES = ("dup", "dup2", "dup3")
 _MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
 _APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
 _MPICH_SELF = 0x44000001
@@ -250,6 +251,12 @@ class _Walk:
 
     def _posix_call(self, row: _Row) -> Iterator[Event]:
         if row.file is None or not self._reader.wants(row, "posix"):
+            return
+        if row.call in _DUPLICATES:
+            keys = row.recorded["keys"]
+            known = self._posix.get((row.process, keys[1])) if len(keys) > 1 else None
+            if known is not None and row.result is not None and row.result >= 0:
+                known.descriptors.add(row.result)
             return
         closes, syncs = row.call in _CLOSES, row.call in _SYNCS
         if not closes and not syncs and (row.length is None or row.offset is None):

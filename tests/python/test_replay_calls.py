@@ -1,0 +1,222 @@
+"""Replays of POSIX and MPI-IO calls: recorded, replayed, recorded again, and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import iotune
+from iotune import preload
+from iotune.mpi import Mpi, find_mpi
+from iotune.plan_calls import pause_rule
+from iotune.replayer import find_call_replayer
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+pytestmark = pytest.mark.skipif(
+    preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
+)
+
+
+def typed(work: Path, *words: str, status: int = 0) -> str:
+    environment = os.environ | {f"XDG_{kind}_HOME": str(work) for kind in ("STATE", "DATA")}
+    done = subprocess.run(
+        [sys.executable, "-m", "iotune", *words],
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def record(work: Path, trace: str, command: Sequence[str]) -> iotune.trace.Trace:
+    typed(work, "run", "--mode", "record", "--timing", "exact", "-o", trace, "--", *command)
+    return iotune.open_trace(work / trace)
+
+
+def compiled(work: Path, compiler: str, name: str) -> str:
+    program = work / name
+    subprocess.run([compiler, "-O1", str(PROGRAMS / f"{name}.c"), "-o", str(program)], check=True)
+    return str(program)
+
+
+@pytest.fixture(scope="module")
+def mpi() -> Mpi:
+    found = find_mpi()
+    if found.compiler is None:
+        pytest.skip("NOT VERIFIED: replays of calls: there is no mpicc")
+    return found
+
+
+@pytest.fixture(scope="module")
+def posix_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, iotune.trace.Trace]:
+    work = tmp_path_factory.mktemp("posix")
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("NOT VERIFIED: replays of POSIX calls: there is no compiler")
+    (work / "data").mkdir()
+    program = compiled(work, compiler, "posix_io_forms")
+    return work, record(work, "program.iotrace", [program, str(work / "data")])
+
+
+@pytest.fixture(scope="module")
+def mpi_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, iotune.trace.Trace]:
+    work = tmp_path_factory.mktemp("mpi")
+    (work / "data").mkdir()
+    assert mpi.compiler is not None
+    program = compiled(work, mpi.compiler, "mpi_io_forms")
+    command = [*mpi.command(2), program, str(work / "data")]
+    return work, record(work, "program.iotrace", command)
+
+
+def replayed(
+    work: Path, mpi: Mpi, name: str, ranks: int, *options: str
+) -> tuple[iotune.trace.Trace, str]:
+    """The trace of a replay of program.iotrace, and its plan."""
+    plan, directory = work / f"{name}.plan", work / name
+    plan.write_text(typed(work, "replay", "program.iotrace", "--plan-only", *options))
+    directory.mkdir()
+    command = [*mpi.command(ranks), str(find_call_replayer(mpi)), "--file-dir", str(directory)]
+    return record(work, f"{name}.iotrace", [*command, str(plan)]), plan.read_text()
+
+
+def base_name(path: str) -> str:
+    """Of a file, whether of the run or of its replay."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", re.sub(r"^f\d+-", "", Path(path).name))
+
+
+def transfers(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
+    """Direction, file, offset and length of each outermost POSIX or stdio transfer."""
+    frame = trace.calls(layer=("posix", "stdio"), rank=rank, file=f"*/{folder}/*")
+    frame = frame[(frame["level"] == 0) & frame["length_bytes"].notna()]
+    return [
+        ("write" if "write" in row.call else "read", base_name(row.file), *row[-2:])
+        for row in frame[["call", "file", "offset_bytes", "length_bytes"]].itertuples(index=False)
+    ]
+
+
+def test_posix_and_stdio_transfers_are_the_same(
+    posix_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+) -> None:
+    work, trace = posix_run
+    again, _ = replayed(work, mpi, "again", 1)
+    # What the program reads without having written it is there first; here it wrote all.
+    assert transfers(again, 0, "again") == transfers(trace, -1, "data")
+    assert len(transfers(trace, -1, "data")) > 600
+
+
+def places(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
+    """Each MPI-IO transfer: its direction, whether all make it, its file and its extents."""
+    found = []
+    for call in trace.each_call(layer="mpi", rank=rank, file=f"*/{folder}/*"):
+        where = re.search(r"\[at ([^\]]*)\]", call.text)
+        if where is not None:
+            name = "write" if "write" in call.name else "read"
+            together = "_all" in call.name
+            found.append((name, together, base_name(call.file or ""), where[1]))
+    return found
+
+
+def test_mpi_io_lands_at_the_same_places_under_views(
+    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+) -> None:
+    work, trace = mpi_run
+    again, plan = replayed(work, mpi, "again", 2)
+    for rank in (0, 1):
+        expected = places(trace, rank, "data")
+        assert any("+" in place[3] for place in expected) and len(expected) >= 13
+        assert not any("?" in place[3] for place in expected)
+        assert places(again, rank, "again") == expected
+    assert "view 1" in plan and "mpi-write-all" in plan
+
+
+def test_what_reached_the_file_system_can_be_replayed_alone(
+    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+) -> None:
+    work, trace = mpi_run
+    again, plan = replayed(work, mpi, "below", 2, "--layer", "posix")
+    assert "mpi" not in plan
+    for rank in (0, 1):
+        frames = [
+            one.calls(layer="posix", rank=rank, file=f"*/{folder}/*")
+            for one, folder in ((trace, "data"), (again, "below"))
+        ]
+        moved = [frame[frame["length_bytes"].notna()] for frame in frames]
+        below, there = (list(zip(one["offset_bytes"], one["length_bytes"])) for one in moved)
+        # Before its calls rank 0 makes what is read.
+        assert len(below) > 13 and there[-len(below) :] == below
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_another_number_of_ranks_moves_the_same_bytes(
+    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi, ranks: int
+) -> None:
+    work, trace = mpi_run
+    again, plan = replayed(work, mpi, f"on{ranks}", ranks, "-n", str(ranks))
+    assert "group" not in plan
+    whole = [place for rank in (0, 1) for place in places(trace, rank, "data")]
+    there = [place for rank in range(ranks) for place in places(again, rank, f"on{ranks}")]
+    assert sorted((p[0], p[2], p[3]) for p in there) == sorted((p[0], p[2], p[3]) for p in whole)
+
+
+def gaps_of(plan: str) -> list[int]:
+    return [int(line.split()[-1]) for line in plan.splitlines() if re.match(r"\d+ [a-z]", line)]
+
+
+def test_pauses_are_kept_scaled_fixed_or_left_out(
+    posix_run: tuple[Path, iotune.trace.Trace],
+) -> None:
+    work, _ = posix_run
+
+    def gaps(pause: str) -> list[int]:
+        return gaps_of(typed(work, "replay", "program.iotrace", "--plan-only", "--pause", pause))
+
+    kept = gaps("keep")
+    assert sum(gap > 25_000_000 for gap in kept) == 2  # the program naps twice
+    assert gaps("x2") == [2 * gap for gap in kept]
+    assert gaps("1ms") == [0] + (len(kept) - 1) * [1_000_000]
+    assert set(gaps("none")) == {0}
+
+
+def test_pauses_are_really_made(posix_run: tuple[Path, iotune.trace.Trace], mpi: Mpi) -> None:
+    work, _ = posix_run
+    text = typed(work, "replay", "program.iotrace", "--pause", "keep", "--json")
+    assert json.loads(text)["seconds"] >= 0.06
+
+
+def test_files_that_are_only_read_are_made_first(tmp_path: Path, mpi: Mpi) -> None:
+    log = tmp_path / "reads.csv"
+    log.write_text("rank,file,op,offset,length,start,end\n0,/gone/x.dat,read,5000,700,1,2\n")
+    typed(tmp_path, "import", "reads.csv", "-o", "program.iotrace")
+    again, plan = replayed(tmp_path, mpi, "again", 1)
+    assert "file 0 f0-x_dat 5700" in plan
+    assert (tmp_path / "again" / "f0-x_dat").stat().st_size == 5700
+    assert transfers(again, 0, "again")[-1] == ("read", "x_dat", 5000, 700)
+
+
+def test_a_plan_that_would_not_fit_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "huge.csv"
+    log.write_text(f"rank,file,op,offset,length,start,end\n0,/x,write,0,{1 << 60},1,2\n")
+    typed(tmp_path, "import", "huge.csv", "-o", "huge.iotrace")
+    assert "free" in typed(tmp_path, "replay", "huge.iotrace", status=1)
+    assert not list(tmp_path.glob(".iotune-replay*"))
+
+
+def test_wrong_pauses_are_named() -> None:
+    for wrong in ("x", "x-1", "soon", "-1s", "xnan", ""):
+        with pytest.raises(ValueError):
+            pause_rule(wrong)
+    assert pause_rule("x0.5")(10) == 5
