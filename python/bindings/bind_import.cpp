@@ -68,7 +68,7 @@ class ImportWriter {
   }
 
   void hide_mpi_positions(std::uint32_t process, const std::string& path) {
-    writer_.hide_mpi_positions(process, path);
+    if (!writer_.hide_mpi_positions(process, path)) check();
   }
 
   py::dict finish() {

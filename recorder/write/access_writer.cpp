@@ -48,8 +48,25 @@ std::string AccessWriter::file_key(std::uint32_t thread, const NewAccess& access
   return key.append(access.path);
 }
 
-void AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view path) {
-  process(number).hidden[std::string(path)] = true;
+bool AccessWriter::hide(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
+                        std::uint64_t at_ns, std::uint8_t layers) {
+  return call(number, thread, "iotune_view", layers, {}, {file.handle, 0, 1, 0, 0, kUnknownView, 0},
+              {}, at_ns, at_ns);
+}
+
+bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view path) {
+  Process& own = process(number);
+  own.hidden[std::string(path)] = true;
+  NewAccess any;
+  any.mpi_io = true;
+  any.path = path;
+  for (std::uint32_t thread = 0; thread < own.free_from_ns.size(); ++thread) {
+    const auto found = own.open.find(file_key(thread, any));
+    if (found == own.open.end()) continue;
+    const std::uint64_t at = std::max(found->second.last_end_ns, own.free_from_ns[thread]);
+    if (!hide(number, thread, found->second, at, 0)) return false;
+  }
+  return true;
 }
 
 bool AccessWriter::call(std::uint32_t number, std::uint32_t thread, std::string_view name,
@@ -87,8 +104,7 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
            call(number, thread, "iotune_file", access.layers, {file.number},
                 {handle, static_cast<std::int64_t>(Layer::kMpiIo)}, path, end, end);
     if (good && own.hidden.contains(std::string(path))) {
-      good = call(number, thread, "iotune_view", access.layers, {},
-                  {handle, 0, 1, 0, 0, kUnknownView, 0}, {}, end, end);
+      good = hide(number, thread, file, end, access.layers);
     }
   } else {
     if (own.free_descriptors.empty()) {

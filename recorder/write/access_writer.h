@@ -43,7 +43,8 @@ class AccessWriter {
   bool add(std::uint32_t process, std::uint32_t thread, const NewAccess& access);
 
   // The positions of MPI-IO in this file are not those of the log, which saw no views.
-  void hide_mpi_positions(std::uint32_t process, std::string_view path);
+  // From here on.
+  bool hide_mpi_positions(std::uint32_t process, std::string_view path);
 
   // Closes what is open.
   Result<WrittenTrace> finish();
@@ -63,6 +64,8 @@ class AccessWriter {
   };
   static std::string file_key(std::uint32_t thread, const NewAccess& access);
   Process& process(std::uint32_t number);
+  bool hide(std::uint32_t number, std::uint32_t thread, const OpenFile& file, std::uint64_t at_ns,
+            std::uint8_t layers);
   bool close_all(std::uint32_t number);
   OpenFile* opened(std::uint32_t number, std::uint32_t thread, const NewAccess& access);
   bool close(std::uint32_t number, std::uint32_t thread, const std::string& key,

@@ -1,0 +1,375 @@
+"""`iotune import`: other tools' logs as traces of our own, and logs that are not what they seem."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import iotune
+from iotune.importing import Imported, import_log
+from iotune.importing.guess import format_of
+
+LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
+FORMS = {
+    "fuse-tracer.log": "fuse",
+    "accesses.csv": "csv",
+    "recorder-old.txt": "recorder",
+    "recorder-new": "recorder",
+}
+
+
+def imported(log: Path, tmp_path: Path, times: str = "exact") -> tuple[iotune.trace.Trace, Imported]:
+    done = import_log(log, tmp_path / "made.iotrace", times=times)
+    assert sorted(path.name for path in tmp_path.glob("*made*")) == ["made.iotrace"]
+    return iotune.open_trace(done.trace), done
+
+
+def rows(trace: iotune.trace.Trace, *names: str, layer: str = "posix") -> list[tuple]:
+    frame = trace.calls(layer=layer)
+    if names:
+        frame = frame[frame["call"].isin(names)]
+    columns = ["rank", "call", "file", "offset_bytes", "length_bytes", "start_ns", "duration_ns"]
+    return [tuple(row) for row in frame[columns].itertuples(index=False)]
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS.items())
+def test_content_says_what_a_log_is(name: str, form: str) -> None:
+    assert format_of(LOGS / name) == form
+
+
+def test_fuse_tracer_lines(tmp_path: Path) -> None:
+    trace, done = imported(LOGS / "fuse-tracer.log", tmp_path)
+    pagoda = "/mnt/run/pagoda.nc"
+    assert rows(trace, "pread", "pwrite") == [
+        (0, "pread", pagoda, 0, 4096, 900_000, 450_000),
+        (1, "pread", pagoda, 8192, 4096, 1_100_000, 700_000),
+        (0, "pread", pagoda, 4096, 1024, 1_900_000, 100_000),
+        (0, "pwrite", "/mnt/run/with blanks in it.nc", 100, 7, 2_400_000, 100_000),
+        (2, "pwrite", pagoda, 0, 65536, 2_900_000, 1_000_000),  # pid 4711 of another host
+    ]
+    assert trace.metadata["start_unix_ns"] == 1355000000_000100000
+    assert trace.metadata["ranks"] == 3 and trace.metadata["losses"] == []
+    assert set(trace.processes["host"]) == {"", "node7"}
+    assert done.notes == ["1 record(s) left out: getattr (1)"]
+    summary = {file.path: file for file in trace.summary.files}
+    assert summary[pagoda].bytes_read == 4096 + 4096 + 1024
+    opens = rows(trace, "open")
+    assert opens[0][5:] == (0, 120_000)  # the log's own; the others are made up, in no time
+    assert {open[6] for open in opens[1:]} == {0}
+
+
+def test_a_table(tmp_path: Path) -> None:
+    trace, done = imported(LOGS / "accesses.csv", tmp_path)
+    mib = 1 << 20
+    assert rows(trace, "pread", "pwrite") == [
+        (0, "pwrite", "/scratch/ckpt.bin", 0, mib, 100_000_000, 10_000_000),
+        (1, "pwrite", "/scratch/ckpt.bin", mib, mib, 100_100_000, 10_900_000),
+        (0, "pwrite", '/scratch/a "quoted", name', 12, 34, 150_000_000, 10_000),
+        (1, "pread", "/scratch/ckpt.bin", 0, 512, 200_000_000, 100_000),
+    ]
+    assert trace.metadata["ranks"] == 2 and not done.notes
+
+
+def test_recorder_with_descriptors_and_results(tmp_path: Path) -> None:
+    trace, done = imported(LOGS / "recorder-old.txt", tmp_path)
+    assert [row[1:5] for row in rows(trace, "pread", "pwrite")] == [
+        ("pwrite", "/g/user/datafile", 4096, 20000),
+        ("pread", "/g/user/datafile", 24096, 100),  # behind the write; 100 of 4000 were there
+        ("pread", "/g/user/datafile", 256, 40),
+    ]
+    calls = {call.name: call for call in trace.each_call(layer="mpi")}
+    assert "[at 0+20000]" in calls["MPI_File_write_at"].text
+    assert "[at 256+40]" in calls["MPI_File_read_at"].text
+    inner = [call.depth for call in trace.each_call(layer="posix", call="pread")]
+    assert inner == [0, 1]
+    assert "open, failed (1)" in done.notes[0]
+
+
+def test_recorder_with_paths(tmp_path: Path) -> None:
+    trace, _ = imported(LOGS / "recorder-new", tmp_path)
+    assert [row[:5] for row in rows(trace, "pread", "pwrite")] == [
+        (0, "pwrite", "/g/user/out put", 0, 300),
+        (0, "pwrite", "/g/user/out put", 300, 48),  # O_APPEND: the seek means nothing
+        (0, "pwrite", "/g/user/shared", 512, 256),
+        (1, "pwrite", "/g/user/log.txt", 0, 17),
+        (1, "pwrite", "/g/user/log.txt", 17, 8),
+    ]
+    [write] = trace.each_call(layer="mpi", call="MPI_File_write_at_all")
+    assert "[at ?" in write.text  # the log has no types of views
+
+
+def test_an_export_of_ours_comes_back(tmp_path: Path) -> None:
+    trace, _ = imported(LOGS / "fuse-tracer.log", tmp_path)
+    table = tmp_path / "export.csv"
+    text = typed(tmp_path, "export", str(trace.path), "--format", "csv", "-o", "-").stdout
+    table.write_text(text)
+    (tmp_path / "again").mkdir()
+    again, _ = imported(table, tmp_path / "again")
+    assert rows(again, "pread", "pwrite") == rows(trace, "pread", "pwrite")
+
+
+@pytest.mark.parametrize("times", ["call", "pattern"])
+def test_fewer_times_keep_all_accesses(tmp_path: Path, times: str) -> None:
+    trace, _ = imported(LOGS / "fuse-tracer.log", tmp_path, times=times)
+    (tmp_path / "exact").mkdir()
+    exact, _ = imported(LOGS / "fuse-tracer.log", tmp_path / "exact")
+    assert [row[:5] for row in rows(trace)] == [row[:5] for row in rows(exact)]
+
+
+# What is wrong is named, with file and line, and nothing is left behind
+
+_HEAD = "rank,file,op,offset,length,start,end\n"
+_LINE = "17 /f read 0 4096 1.0 2.0\n"
+_CALL = "0.1 0.2 pread 0 0 ( /f 0x1 100 0 )\n"
+HOSTILE = {
+    "negative length": (_HEAD + "0,/f,read,0,-5,1,2\n", "2: the length is -5"),
+    "negative offset": (_HEAD + "0,/f,read,-1,5,1,2\n", "2: the offset is -1"),
+    "end before start": (_HEAD + "0,/f,read,0,5,1,2\n0,/f,read,0,5,2,1\n", "3: ends 1 s before"),
+    "absurd rank": (_HEAD + "99999999,/f,read,0,5,1,2\n", "2: rank 99999999"),
+    "huge rank": (_HEAD + f"{10**30},/f,read,0,5,1,2\n", "2: the rank is"),
+    "huge offset": (_HEAD + f"0,/f,read,{1 << 62},5,1,2\n", "2: offset"),
+    "missing column": ("rank,file,op,offset,start,end\n0,/f,read,0,1,2\n", "1: no column 'length'"),
+    "no times": ("file,op,offset,length,end\n/f,read,0,1,2\n", "1: no column 'start'"),
+    "a column twice": ("file,path,op,offset,length,start,end\n", "1: two columns say the file"),
+    "short row": (_HEAD + "0,/f,read,0\n", "2: 4 columns"),
+    "no operation": (_HEAD + "0,/f,teleport,0,1,1,2\n", "2: the operation is 'teleport'"),
+    "no path": (_HEAD + "0,,read,0,1,1,2\n", "2: a path of 0 bytes"),
+    "open quote": (_HEAD + '0,"/f,read,0,1,1,2\n', "2: unexpected end"),
+    "only a head": (_HEAD, "no reads and no writes"),
+    "not a time": (_HEAD + "0,/f,read,0,5,now,2\n", "2: the start is 'now'"),
+    "nan": (_HEAD + "0,/f,read,0,5,nan,2\n", "2: the start is 'nan'"),
+    "cut line": (_LINE + "17 /f read 0 40", "2: not 'pid path op"),
+    "fuse: negative": (_LINE + "17 /f read 0 -4 1.0 2.0\n", "2: the length is -4"),
+    "fuse: backwards": (_LINE + "17 /f read 0 4 2.0 1.0\n", "2: ends 1 s before"),
+    "fuse: a pid too large": (_LINE + f"{1 << 40} /f read 0 4 1.0 2.0\n", "2: the pid is"),
+    "fuse: binary": (_LINE + "17 /f \0\x01\x02\n", "2: binary data"),
+    "recorder: cut": (_CALL + "0.3 0.4 pread 0 0 ( /f 0x1 1", "2: '0.3 0.4 pread"),
+    "recorder: few arguments": (_CALL + "0.3 0.4 pread 0 0 ( 100 0 )\n", "2: pread with 2"),
+    "recorder: backwards": (_CALL + "0.4 0.3 pread 0 0 ( /f 0x1 9 0 )\n", "2: ends 0.1 s before"),
+    "recorder: negative": (_CALL + "0.4 0.5 pread 0 0 ( /f 0x1 9 -7 )\n", "2: offset -7"),
+    "recorder: whence": (_CALL + "0.4 0.5 lseek 0 0 ( /f 0 9 )\n", "2: whence is 9"),
+    "nothing": ("", "neither Darshan's"),
+    "prose": ("It was a dark and stormy night.\n", "neither Darshan's"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_logs_are_refused_by_name(tmp_path: Path, case: str) -> None:
+    text, complaint = HOSTILE[case]
+    log = tmp_path / "some.log"
+    log.write_bytes(text.encode())
+    with pytest.raises(iotune.Error) as caught:
+        import_log(log, tmp_path / "made.iotrace")
+    assert str(caught.value).startswith(str(log)) and "\n" not in str(caught.value)
+    assert complaint in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["some.log"]
+
+
+def test_files_that_are_there_stay(tmp_path: Path) -> None:
+    (tmp_path / "made.iotrace").write_text("mine")
+    with pytest.raises(iotune.Error, match="--force"):
+        import_log(LOGS / "accesses.csv", tmp_path / "made.iotrace")
+    assert (tmp_path / "made.iotrace").read_text() == "mine"
+    with pytest.raises(iotune.Error):
+        import_log(LOGS / "nothing", tmp_path / "other.iotrace")
+    import_log(LOGS / "accesses.csv", tmp_path / "made.iotrace", force=True)
+    iotune.open_trace(tmp_path / "made.iotrace")
+
+
+_MEASURED = """
+import resource, sys
+from iotune.importing import import_log
+from iotune import Error
+try:
+    import_log(sys.argv[1], sys.argv[2])
+except Error as problem:
+    print(problem)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("begin", ["1", "0,/f,read", _HEAD, _LINE, _CALL])
+def test_a_line_of_a_gigabyte_needs_no_memory(tmp_path: Path, begin: str) -> None:
+    log = tmp_path / "huge.log"
+    with log.open("wb") as file:
+        file.write(begin.encode())
+        file.truncate(1 << 30)  # a hole
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURED, str(log), str(tmp_path / "made.iotrace")],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    said, peak_kib = done.stdout.splitlines()
+    assert said.startswith(str(log)) and int(peak_kib) < 200 << 10
+    assert [path.name for path in tmp_path.iterdir()] == ["huge.log"]
+
+
+_WORDS = [
+    b"",
+    b"-1",
+    b"0",
+    b"99999999999999999999999",
+    b"1e309",
+    b"nan",
+    b"\xff\xfe",
+    b",",
+    b"(",
+    b")",
+]
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if "new" not in name])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_damaged_text_is_an_error_or_a_trace(
+    name: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    lines = (LOGS / name).read_bytes().splitlines(keepends=True)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        line = lines[at]
+        cut = data.draw(st.integers(0, len(line)))
+        word = data.draw(st.sampled_from(_WORDS) | st.binary(max_size=8))
+        end = data.draw(st.integers(cut, min(len(line), cut + 12)))
+        lines[at] = line[:cut] + word + line[end:]
+    log = tmp_path / "log"
+    log.write_bytes(b"".join(lines))
+    target = tmp_path / "made.iotrace"
+    target.unlink(missing_ok=True)
+    try:
+        done = import_log(log, target, format=FORMS[name])
+    except iotune.Error as problem:
+        assert str(problem).startswith(str(log)) and "\n" not in str(problem)
+        assert [path.name for path in tmp_path.iterdir()] == ["log"]
+        return
+    trace = iotune.open_trace(target)
+    assert sum(1 for _ in trace.each_call()) == done.calls
+    assert not trace.metadata["losses"] or all("ranks" in one for one in trace.metadata["losses"])
+
+
+# Darshan: the logs that PyDarshan's wheel carries
+
+
+def darshan_log(name: str) -> Path:
+    found = importlib.util.find_spec("darshan")
+    if found is None or found.origin is None:
+        pytest.skip("NOT VERIFIED: Darshan's logs: PyDarshan is not installed")
+    [*logs] = Path(found.origin).parent.rglob(name)
+    if not logs:
+        pytest.skip(f"NOT VERIFIED: Darshan's logs: this PyDarshan carries no {name}")
+    return logs[0]
+
+
+def segments(log: Path) -> Counter[tuple]:
+    """What PyDarshan says of DXT_POSIX."""
+    import darshan
+
+    report = darshan.DarshanReport(str(log), read_all=False)
+    report.mod_read_all_dxt_records("DXT_POSIX", dtype="dict")
+    found: Counter[tuple] = Counter()
+    for record in report.records["DXT_POSIX"]:
+        path = report.name_records[record["id"]]
+        for key, name in (("write_segments", "pwrite"), ("read_segments", "pread")):
+            for one in record[key]:
+                found[(record["rank"], name, path, one["offset"], one["length"])] += 1
+    return found
+
+
+@pytest.mark.parametrize("name", ["ior_hdf5_example.darshan", "sample-dxt-simple.darshan"])
+def test_darshan_logs_hold_what_pydarshan_says(tmp_path: Path, name: str) -> None:
+    log = darshan_log(name)
+    trace, done = imported(log, tmp_path)
+    assert done.format == "darshan"
+    assert Counter(row[:5] for row in rows(trace, "pread", "pwrite")) == segments(log)
+    depths = {call.depth for call in trace.each_call(layer="posix", call=("pread", "pwrite"))}
+    assert depths <= {0, 1}
+    for call in trace.each_call(layer="mpi", call="MPI_File_*_at"):
+        assert "[at ?" in call.text  # DXT saw no views; POSIX tells
+
+
+def test_a_darshan_log_without_dxt_says_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(iotune.Error, match="DXT_ENABLE_IO_TRACE"):
+        import_log(darshan_log("noposix.darshan"), tmp_path / "made.iotrace")
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_darshan_logs_are_an_error_or_a_trace(tmp_path: Path) -> None:
+    whole = darshan_log("ior_hdf5_example.darshan").read_bytes()
+    draw = random.Random(20121112)
+    log, target = tmp_path / "cut.darshan", tmp_path / "made.iotrace"
+    refused = 0
+    for round_ in range(10):
+        damaged = bytearray(whole)
+        if round_ % 2:
+            del damaged[draw.randrange(24, len(whole)) :]
+        else:
+            for _ in range(draw.randint(1, 20)):
+                damaged[draw.randrange(24, len(damaged))] = draw.randrange(256)
+        log.write_bytes(damaged)
+        target.unlink(missing_ok=True)
+        try:
+            import_log(log, target)
+        except iotune.Error as problem:
+            refused += 1
+            assert str(problem).startswith(str(log)) and "\n" not in str(problem)
+            assert [path.name for path in tmp_path.iterdir()] == ["cut.darshan"]
+        else:
+            assert iotune.open_trace(target).metadata["calls"] > 0
+    assert refused > 0
+
+
+# The command
+
+
+def typed(work: Path, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "iotune", *words],
+        cwd=work,
+        env=os.environ | {"XDG_STATE_HOME": str(work / "state")},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_the_command_names_its_file_after_the_log(tmp_path: Path) -> None:
+    said = typed(tmp_path, "import", str(LOGS / "accesses.csv")).stderr
+    assert "iotune show accesses.csv.iotrace" in said
+    shown = typed(tmp_path, "show", "accesses.csv.iotrace").stdout
+    assert "/scratch/ckpt.bin   2.0 MiB written, 512 B read" in shown
+    said = typed(tmp_path, "import", str(LOGS / "accesses.csv"), status=1).stderr
+    assert said == "iotune: accesses.csv.iotrace is there already; --force replaces it\n"
+
+
+def test_darshan_without_pydarshan_is_one_line(tmp_path: Path) -> None:
+    log = tmp_path / "job.darshan"
+    log.write_bytes(b"3.21\0\0\0\0" + (6567223).to_bytes(8, "little") + bytes(100))
+    program = (
+        "import sys; sys.modules['darshan'] = None\n"
+        "from iotune.cli import main\n"
+        f"sys.argv = ['iotune', 'import', {str(log)!r}]\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"iotune: {log}: reading Darshan's logs needs PyDarshan: pip install 'iotune[darshan]'\n"
+    )
