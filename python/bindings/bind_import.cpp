@@ -48,7 +48,8 @@ class ImportWriter {
     return static_cast<std::uint32_t>(thread);
   }
 
-  void add(std::uint32_t process, std::uint32_t thread, int kind, const std::string& path,
+  // Where `thread` is negative, one that is free.
+  void add(std::uint32_t process, std::int64_t thread, int kind, const std::string& path,
            std::int64_t offset, std::int64_t length, std::uint64_t start_ns, std::uint64_t end_ns,
            bool mpi_io, bool collective, std::uint8_t layers) {
     if (kind < 0 || kind > static_cast<int>(AccessKind::kSync)) throw py::value_error("no kind");
@@ -62,7 +63,8 @@ class ImportWriter {
     access.length = length;
     access.start_ns = start_ns;
     access.end_ns = end_ns;
-    if (writer_.add(process, thread, access)) return;
+    if (thread < 0) thread = take_thread(process, start_ns, end_ns);
+    if (writer_.add(process, static_cast<std::uint32_t>(thread), access)) return;
     check();
     throw py::value_error("an access out of range");
   }

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from iotune.core import as_error
+from iotune.errors import Error
 from iotune.importing.lines import Malformed, quoted
 
 # recorder/write/access_writer.h, AccessKind
@@ -98,16 +98,24 @@ class AccessSink:
             raise Malformed(f"ends {(start_ns - end_ns) / 1e9:g} s before it starts")
         if start_ns < 0 or end_ns > _LARGEST:
             raise Malformed("its time cannot be")
-        if thread is None:
-            thread = self.thread(process, start_ns, end_ns)
         try:
-            with as_error():
-                self._writer.add(
-                    *(process, thread, kind, path, offset, length, start_ns, end_ns),
-                    *(mpi_io, collective, layers),
-                )
+            self._writer.add(
+                process,
+                -1 if thread is None else thread,
+                kind,
+                path,
+                offset,
+                length,
+                start_ns,
+                end_ns,
+                mpi_io,
+                collective,
+                layers,
+            )
         except ValueError as problem:
             raise Malformed(f"{problem}: {quoted(path)}") from None
+        except RuntimeError as problem:  # not as_error(): millions come here
+            raise Error(" ".join(str(problem).split())) from None
         if kind <= WRITE:
             self.accesses += 1
 
