@@ -27,7 +27,9 @@ FORMS = {
 }
 
 
-def imported(log: Path, tmp_path: Path, times: str = "exact") -> tuple[iotune.trace.Trace, Imported]:
+def imported(
+    log: Path, tmp_path: Path, times: str = "exact"
+) -> tuple[iotune.trace.Trace, Imported]:
     done = import_log(log, tmp_path / "made.iotrace", times=times)
     assert sorted(path.name for path in tmp_path.glob("*made*")) == ["made.iotrace"]
     return iotune.open_trace(done.trace), done

@@ -16,6 +16,7 @@ import pytest
 import iotune
 from iotune import preload
 from iotune.mpi import Mpi, find_mpi
+from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.plan_calls import pause_rule
 from iotune.replayer import find_call_replayer
 
@@ -220,3 +221,37 @@ def test_wrong_pauses_are_named() -> None:
         with pytest.raises(ValueError):
             pause_rule(wrong)
     assert pause_rule("x0.5")(10) == 5
+
+
+def test_selections_on_fewer_ranks_are_united() -> None:
+    slab = Selection("slab", ((0, 1, 4, 1),))
+    points = Selection("points", ((7,), (9,)))
+    transfer = Transfer(True, 0, True, {0: slab, 1: Selection("none"), 2: points, 3: points})
+    plan = Plan(4, [PlanFile("f.h5", True, [Dataset("/d", 8, (16,))], [transfer])])
+    [united] = plan.on_ranks(2).files[0].transfers
+    assert united.selections == {
+        0: Selection("slab", ((0, 1, 4, 1), (7, 1, 1, 1), (9, 1, 1, 1))),
+        1: points,
+    }
+    assert plan.on_ranks(4) is plan
+    assert plan.on_ranks(8).files[0].transfers[0].selections == transfer.selections
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("0 open 0 0 0", "bad.plan:3: nothing of this kind was declared"),
+        ("file 0 ../up 0", "bad.plan:3: a file's name"),
+        ("file 0 f 0\n0 open 0 0 0\n0 read 0 0 -1 0", "bad.plan:5: a number out of range"),
+        ("file 0 f 0\n0 leap 0 0", "bad.plan:4: no such call"),
+        ("file 0 f 0\n0 open 0 0 0\n0 mpi-view 0 0 0", "bad.plan:5: nothing of this kind"),
+        ("file 0 f 0\n0 write 0 0 5 0", "used before it is opened"),
+    ],
+)
+def test_faults_of_a_plan_are_named_by_line(
+    tmp_path: Path, mpi: Mpi, lines: str, complaint: str
+) -> None:
+    (tmp_path / "bad.plan").write_text(f"iotune-calls 1\nranks 1\n{lines}\n")
+    said = typed(tmp_path, "replay", "bad.plan", status=1)
+    assert said.startswith("iotune: the replay failed (1)") and complaint in said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.plan"]
