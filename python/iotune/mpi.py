@@ -67,7 +67,8 @@ def _is_open_mpi(launcher: str) -> bool:
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise Error(f"{launcher} --version: {problem}") from None
-    return "Open MPI" in done.stdout + done.stderr
+    # Under another name than mpirun, Open MPI 4 says OpenRTE.
+    return any(name in done.stdout + done.stderr for name in ("Open MPI", "OpenRTE"))
 
 
 def hdf5_flags(mpi: Mpi) -> list[str]:
