@@ -29,6 +29,7 @@ readonly PACKAGES=(
   python3 python3-venv python3-dev
   libgtest-dev attr
   zlib1g-dev libzstd-dev
+  libfuse3-dev fuse3
 )
 readonly LINT_PACKAGES=(clang-format clang-tidy)
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,

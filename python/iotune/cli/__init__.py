@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import __version__
-from iotune.cli import db, explain, export, import_log, lib, replay, run, show, train
+from iotune.cli import db, explain, export, fuse, import_log, lib, replay, run, show, train
 from iotune.cli.output import next_command
 
 app = typer.Typer(
@@ -63,6 +63,12 @@ _add("import", import_log, "Another tool's log as a trace: Darshan, FUSE-Tracer,
 _add("explain", explain, "What was decided, applied, refused and gained.")
 _add("train", train, "Measure settings for patterns without an answer.")
 _add("replay", replay, "Reissue a recorded pattern without its program.")
+_add(
+    "fuse",
+    fuse,
+    "A folder as a file system that records or is slow.",
+    context_settings=fuse.CONTEXT,
+)
 app.add_typer(db.app, name="db", help=db.__doc__, short_help="The pattern database.")
 _add("lib", lib, "The path for LD_PRELOAD.")
 

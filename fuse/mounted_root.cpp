@@ -1,0 +1,46 @@
+#include "fuse/mounted_root.h"
+
+#include <fuse.h>
+
+#include <cerrno>
+
+namespace iotune::fuse {
+
+MountedRoot::MountedRoot(const Options& chosen)
+    : options(chosen),
+      data_delay(chosen.latency_ns, chosen.bytes_per_second),
+      metadata_delay(chosen.metadata_latency_ns, 0) {
+  if (!chosen.trace.empty()) {
+    recorder = std::make_unique<RequestRecorder>(chosen.trace, chosen.replace);
+  }
+}
+
+MountedRoot& mounted_root() {
+  return *static_cast<MountedRoot*>(fuse_get_context()->private_data);
+}
+
+Request::Request() : arrived_ns_(RequestDelay::monotonic_ns()), started_ns_(realtime_ns()) {}
+
+void Request::answer_metadata() const {
+  mounted_root().metadata_delay.wait(arrived_ns_, 0);
+}
+
+void Request::answer_transfer(std::uint64_t bytes) const {
+  mounted_root().data_delay.wait(arrived_ns_, bytes);
+}
+
+void Request::record(recorder::AccessKind kind, const std::string& path, std::int64_t offset,
+                     std::int64_t bytes) const {
+  const MountedRoot& root = mounted_root();
+  if (root.recorder == nullptr) return;
+  root.recorder->add(kind, fuse_get_context()->pid, root.options.mount + path, offset, bytes,
+                     started_ns_);
+}
+
+int answer(const Request& request, int result) {
+  const int error = result < 0 ? -errno : 0;
+  request.answer_metadata();
+  return error;
+}
+
+}  // namespace iotune::fuse

@@ -1,0 +1,52 @@
+// What all operations share: the folder behind the mount point, delays, the recorder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fuse/options.h"
+#include "fuse/request_delay.h"
+#include "fuse/request_recorder.h"
+
+struct fuse_operations;
+
+namespace iotune::fuse {
+
+struct MountedRoot {
+  explicit MountedRoot(const Options& chosen);
+
+  // Where a path below the mount point lies in the root.
+  std::string real_path(const char* path) const { return options.root + path; }
+
+  Options options;
+  RequestDelay data_delay, metadata_delay;
+  std::unique_ptr<RequestRecorder> recorder;  // nullptr: nothing is recorded
+};
+
+// Of the request that this thread answers.
+MountedRoot& mounted_root();
+
+// One request from its arrival to its answer.
+class Request {
+ public:
+  Request();
+
+  // Waits as long as a request on names and attributes has to.
+  void answer_metadata() const;
+  // Waits as a transfer of `bytes`.
+  void answer_transfer(std::uint64_t bytes) const;
+  void record(recorder::AccessKind kind, const std::string& path, std::int64_t offset,
+              std::int64_t bytes) const;
+
+ private:
+  std::uint64_t arrived_ns_, started_ns_;
+};
+
+// `result` of a system call as an operation's: 0, or -errno.
+int answer(const Request& request, int result);
+
+void add_name_operations(fuse_operations& operations);
+void add_file_operations(fuse_operations& operations);
+
+}  // namespace iotune::fuse

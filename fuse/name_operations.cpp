@@ -1,0 +1,171 @@
+// Operations on names and attributes.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "fuse/mounted_root.h"
+
+namespace iotune::fuse {
+namespace {
+
+std::string real(const char* path) {
+  return mounted_root().real_path(path);
+}
+
+// What is made belongs to the one who asks, not to the one who mounted.
+int made(const Request& request, int result, const std::string& path) {
+  if (result == 0 && geteuid() == 0) {
+    const fuse_context* const context = fuse_get_context();
+    if (lchown(path.c_str(), context->uid, context->gid) != 0) {
+      // A root that keeps no owners: the file is there all the same.
+    }
+  }
+  return answer(request, result);
+}
+
+int do_readlink(const char* path, char* to, std::size_t size) {
+  const Request request;
+  const ssize_t bytes = ::readlink(real(path).c_str(), to, size - 1);
+  if (bytes >= 0) to[bytes] = '\0';
+  return answer(request, bytes < 0 ? -1 : 0);
+}
+
+int do_mknod(const char* path, mode_t mode, dev_t device) {
+  const Request request;
+  const std::string place = real(path);
+  return made(request, ::mknod(place.c_str(), mode, device), place);
+}
+
+int do_mkdir(const char* path, mode_t mode) {
+  const Request request;
+  const std::string place = real(path);
+  return made(request, ::mkdir(place.c_str(), mode), place);
+}
+
+int do_symlink(const char* target, const char* path) {
+  const Request request;
+  const std::string place = real(path);
+  return made(request, ::symlink(target, place.c_str()), place);
+}
+
+int do_unlink(const char* path) {
+  const Request request;
+  return answer(request, ::unlink(real(path).c_str()));
+}
+
+int do_rmdir(const char* path) {
+  const Request request;
+  return answer(request, ::rmdir(real(path).c_str()));
+}
+
+int do_rename(const char* from, const char* to, unsigned flags) {
+  const Request request;
+  return answer(request,
+                renameat2(AT_FDCWD, real(from).c_str(), AT_FDCWD, real(to).c_str(), flags));
+}
+
+int do_link(const char* from, const char* to) {
+  const Request request;
+  return answer(request, ::link(real(from).c_str(), real(to).c_str()));
+}
+
+int do_chmod(const char* path, mode_t mode, fuse_file_info* /*info*/) {
+  const Request request;
+  return answer(request, ::chmod(real(path).c_str(), mode));
+}
+
+int do_chown(const char* path, uid_t owner, gid_t group, fuse_file_info* /*info*/) {
+  const Request request;
+  return answer(request, ::lchown(real(path).c_str(), owner, group));
+}
+
+int do_statfs(const char* path, struct statvfs* to) {
+  const Request request;
+  return answer(request, ::statvfs(real(path).c_str(), to));
+}
+
+int do_opendir(const char* path, fuse_file_info* info) {
+  const Request request;
+  DIR* const directory = ::opendir(real(path).c_str());
+  info->fh = reinterpret_cast<std::uint64_t>(directory);
+  return answer(request, directory == nullptr ? -1 : 0);
+}
+
+int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /*offset*/,
+               fuse_file_info* info, fuse_readdir_flags /*flags*/) {
+  const Request request;
+  auto* const directory = reinterpret_cast<DIR*>(info->fh);
+  rewinddir(directory);
+  errno = 0;
+  while (const dirent* const entry = ::readdir(directory)) {
+    struct stat known {};
+    known.st_ino = entry->d_ino;
+    known.st_mode = static_cast<mode_t>(entry->d_type) << 12U;
+    if (fill(buffer, entry->d_name, &known, 0, fuse_fill_dir_flags{}) != 0) return -ENOMEM;
+  }
+  return answer(request, errno != 0 ? -1 : 0);
+}
+
+int do_releasedir(const char* /*path*/, fuse_file_info* info) {
+  ::closedir(reinterpret_cast<DIR*>(info->fh));
+  return 0;
+}
+
+int do_setxattr(const char* path, const char* name, const char* value, std::size_t size,
+                int flags) {
+  const Request request;
+  return answer(request, ::lsetxattr(real(path).c_str(), name, value, size, flags));
+}
+
+int sized(const Request& request, ssize_t bytes) {
+  const int error = answer(request, bytes < 0 ? -1 : 0);
+  return error != 0 ? error : static_cast<int>(bytes);
+}
+
+int do_getxattr(const char* path, const char* name, char* value, std::size_t size) {
+  const Request request;
+  return sized(request, ::lgetxattr(real(path).c_str(), name, value, size));
+}
+
+int do_listxattr(const char* path, char* names, std::size_t size) {
+  const Request request;
+  return sized(request, ::llistxattr(real(path).c_str(), names, size));
+}
+
+int do_removexattr(const char* path, const char* name) {
+  const Request request;
+  return answer(request, ::lremovexattr(real(path).c_str(), name));
+}
+
+}  // namespace
+
+void add_name_operations(fuse_operations& operations) {
+  operations.readlink = do_readlink;
+  operations.mknod = do_mknod;
+  operations.mkdir = do_mkdir;
+  operations.symlink = do_symlink;
+  operations.unlink = do_unlink;
+  operations.rmdir = do_rmdir;
+  operations.rename = do_rename;
+  operations.link = do_link;
+  operations.chmod = do_chmod;
+  operations.chown = do_chown;
+  operations.statfs = do_statfs;
+  operations.opendir = do_opendir;
+  operations.readdir = do_readdir;
+  operations.releasedir = do_releasedir;
+  operations.setxattr = do_setxattr;
+  operations.getxattr = do_getxattr;
+  operations.listxattr = do_listxattr;
+  operations.removexattr = do_removexattr;
+}
+
+}  // namespace iotune::fuse

@@ -1,0 +1,63 @@
+#include "fuse/options.h"
+
+#include <charconv>
+#include <cstdio>
+
+namespace iotune::fuse {
+namespace {
+
+bool complain(const char* what, const std::string& value) {
+  std::fprintf(stderr, "iotune: %s: %s\n", value.c_str(), what);
+  return false;
+}
+
+bool read_number(const std::string& name, const std::string& text, std::uint64_t& to) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, to);
+  return (error == std::errc() && stop == end) || complain("no whole number", name + "=" + text);
+}
+
+}  // namespace
+
+bool read_options(const std::vector<std::string>& arguments, Options& options) {
+  std::vector<std::string> places;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--")) {
+      places.push_back(argument);
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    bool good = true;
+    std::uint64_t number = 0;
+    if (name == "--trace") {
+      options.trace = value;
+    } else if (name == "--replace") {
+      options.replace = true;
+    } else if (name == "--latency-ns") {
+      good = read_number(name, value, options.latency_ns);
+    } else if (name == "--metadata-latency-ns") {
+      good = read_number(name, value, options.metadata_latency_ns);
+    } else if (name == "--bytes-per-second") {
+      good = read_number(name, value, options.bytes_per_second);
+    } else if (name == "--threads") {
+      good = read_number(name, value, number);
+      if (good && (number == 0 || number > 1024)) good = complain("1 to 1024", argument);
+      options.threads = static_cast<unsigned>(number);
+    } else if (name == "--direct") {
+      options.direct = true;
+    } else if (name == "--allow-other") {
+      options.allow_other = true;
+    } else {
+      good = complain("unknown option", argument);
+    }
+    if (!good) return false;
+  }
+  if (places.size() != 2) return complain("the folders MOUNT and ROOT are wanted", "iotune-fuse");
+  options.mount = places[0];
+  options.root = places[1];
+  return true;
+}
+
+}  // namespace iotune::fuse

@@ -1,0 +1,138 @@
+"""Pass a folder through as a file system: to record what a preload cannot see, or to be slow.
+
+  iotune fuse mount data --trace run.iotrace -- ./static-program mount/input
+  iotune fuse mount data --latency 2ms --bandwidth 100MB/s
+
+Files below ROOT are seen below MOUNT, an empty folder. With a command after -- it is mounted
+for as long as the command runs, and the command's exit status is returned; without one until
+Ctrl-C or `fusermount3 -u MOUNT`. The trace has the reads and writes that reach the file system,
+by the process that made them: statically linked programs, io_uring and raw system calls too.
+Reads come through the page cache, in pieces of up to 128 KiB and ahead of the program, unless
+--direct is given.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from iotune import launch
+from iotune.cli.output import errors_in_one_line, next_command, path_text, say
+from iotune.errors import Error
+from iotune.preload import library_directories
+from iotune.quantities import bytes_a_second, duration_ns
+
+CONTEXT = {"allow_interspersed_args": True}
+PROGRAM = "iotune-fuse"
+_PATIENCE_SECONDS = 20.0
+
+
+@errors_in_one_line
+def command(
+    mount: Annotated[Path, typer.Argument(metavar="MOUNT", help="An empty folder.")],
+    root: Annotated[Path, typer.Argument(metavar="ROOT", help="The folder that is behind it.")],
+    words: Annotated[
+        Optional[list[str]],
+        typer.Argument(metavar="[COMMAND]", help="What to run meanwhile, after --."),
+    ] = None,
+    trace: Annotated[
+        Optional[Path], typer.Option("--trace", "-o", metavar="FILE", help="Record into FILE.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    latency: Annotated[
+        Optional[str], typer.Option(metavar="TIME", help="Of each read and write: 2ms, 500us.")
+    ] = None,
+    metadata_latency: Annotated[
+        Optional[str],
+        typer.Option(metavar="TIME", help="Of each request on names, attributes, open, close."),
+    ] = None,
+    bandwidth: Annotated[
+        Optional[str], typer.Option(metavar="RATE", help="Of all reads and writes: 20MB/s.")
+    ] = None,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Past the page cache: every call as it is made.")
+    ] = False,
+) -> None:
+    """Mount it."""
+    arguments = [_program(), str(mount), str(root)]
+    if trace is not None:
+        if trace.exists() and not force:
+            raise Error(f"{trace}: exists; --force replaces it")
+        arguments.append(f"--trace={trace.absolute()}")
+        arguments += ["--replace"] if force else []
+    for name, text in (("latency", latency), ("metadata-latency", metadata_latency)):
+        if text is not None:
+            arguments.append(f"--{name}-ns={duration_ns(text)}")
+    if bandwidth is not None:
+        arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
+    if direct:
+        arguments.append("--direct")
+    if os.path.ismount(mount):
+        raise Error(f"{mount}: something is mounted there already")
+    if mount.is_dir() and any(mount.iterdir()):
+        raise Error(f"{mount}: is not empty: what is in it would be hidden")
+    # In a session of its own: Ctrl-C ends it through us, once all is written.
+    server = subprocess.Popen(arguments, start_new_session=True)
+    try:
+        _wait_for_mount(server, mount)
+        status = (
+            launch.run_forwarding_signals(words, dict(os.environ))
+            if words
+            else _wait(server, mount)
+        )
+    except (FileNotFoundError, PermissionError) as problem:
+        say(f"{problem.filename}: {problem.strerror}")
+        status = 127 if isinstance(problem, FileNotFoundError) else 126
+    finally:
+        ended = _unmount(server, mount)
+    if trace is not None and trace.exists():
+        say(f"trace: {path_text(trace)}")
+        next_command("iotune", "show", str(trace))
+    else:
+        next_command("iotune", "fuse", "--help")
+    raise typer.Exit(status or ended)
+
+
+def _program() -> str:
+    for directory in library_directories():
+        for candidate in (directory.parent / "bin" / PROGRAM, directory / PROGRAM):
+            if os.access(candidate, os.X_OK):
+                return str(candidate)
+    raise Error(
+        f"{PROGRAM} is not in this installation: it was built without libfuse 3 "
+        "(Debian: libfuse3-dev); install that and iotune again"
+    )
+
+
+def _wait_for_mount(server: "subprocess.Popen[bytes]", mount: Path) -> None:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not os.path.ismount(mount):
+        if server.poll() is not None:
+            raise Error(f"{mount}: could not be mounted")
+        if time.monotonic() > end:
+            raise Error(f"{mount}: not mounted after {_PATIENCE_SECONDS:.0f} s")
+        time.sleep(0.01)
+
+
+def _wait(server: "subprocess.Popen[bytes]", mount: Path) -> int:
+    say(f"mounted: {path_text(mount)}; Ctrl-C or fusermount3 -u ends it")
+    try:
+        return server.wait()
+    except KeyboardInterrupt:
+        return 0
+
+
+def _unmount(server: "subprocess.Popen[bytes]", mount: Path) -> int:
+    """The server's exit status, once its trace is written."""
+    if server.poll() is None and os.path.ismount(mount):
+        subprocess.run(["fusermount3", "-u", "-z", str(mount)], check=False)
+    try:
+        return server.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        # A program still has a file open below the mount point.
+        server.send_signal(signal.SIGTERM)
+        return server.wait()

@@ -1,0 +1,27 @@
+"""Times and sizes as users write them."""
+
+from __future__ import annotations
+
+import re
+
+from iotune.errors import Error
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+_BYTES = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "ki": 1024, "mi": 1024**2, "gi": 1024**3}
+
+
+def duration_ns(text: str) -> int:
+    """`2ms`, `500 us`, `0.5s` in nanoseconds. Raises Error."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ns|us|µs|ms|s)\s*", text)
+    if match is None:
+        raise Error(f"{text!r} is no time: write it as 2ms, 500us or 0.5s")
+    return round(float(match[1]) * _SECONDS[match[2]] * 1e9)
+
+
+def bytes_a_second(text: str) -> int:
+    """`20MB/s`, `1 GiB/s` or `4096` in bytes a second, more than none. Raises Error."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmg]i?)?(?:b)?(?:/s)?\s*", text.lower())
+    rate = 0 if match is None else round(float(match[1]) * _BYTES[match[2] or ""])
+    if rate <= 0:
+        raise Error(f"{text!r} is no bandwidth: write it as 20MB/s or 1GiB/s")
+    return rate
