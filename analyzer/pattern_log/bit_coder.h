@@ -1,0 +1,200 @@
+// An adaptive binary range coder of which writer and reader share their models: code that is
+// templated on the coder describes a format once. patterns/range_coder.h is its elder brother in
+// the preload; here small outputs count: models learn fast at first (as 1/n), and the end takes
+// a byte or two.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace iotune::analyzer::pattern_log {
+
+// How likely a bit is one, of 2^15.
+class Bit {
+ public:
+  static constexpr unsigned kBits = 15;
+
+  constexpr Bit() = default;
+  // Starts as if it had been seen: one of `of` bits was set.
+  static constexpr Bit rare(unsigned of) noexcept { return Bit((1U << kBits) / of); }
+  static constexpr Bit frequent(unsigned of) noexcept {
+    return Bit((1U << kBits) - (1U << kBits) / of);
+  }
+
+  std::uint32_t one() const noexcept { return one_; }
+  void saw(bool set) noexcept {
+    const int target = set ? (1 << kBits) - kLeast : kLeast;
+    const int step = (target - static_cast<int>(one_)) * kRates[seen_] / (1 << 16);
+    one_ = static_cast<std::uint16_t>(static_cast<int>(one_) + step);
+    if (seen_ + 1U < kRates.size()) ++seen_;
+  }
+
+ private:
+  explicit constexpr Bit(unsigned one) noexcept : one_(static_cast<std::uint16_t>(one)), seen_(2) {}
+
+  static constexpr int kLeast = 24;
+  static constexpr auto kRates = [] {
+    std::array<int, 60> rates{};
+    for (unsigned n = 0; n < rates.size(); ++n) {
+      rates[n] = static_cast<int>(65536.0 / (static_cast<double>(n) + 1.6));
+    }
+    return rates;
+  }();
+
+  std::uint16_t one_ = 1U << (kBits - 1);
+  std::uint8_t seen_ = 0;
+};
+
+class BitWriter {
+ public:
+  static constexpr bool kWrites = true;
+
+  bool bit(Bit& model, bool set) {
+    const std::uint32_t bound = (range_ >> Bit::kBits) * model.one();
+    if (set) {
+      range_ = bound;
+    } else {
+      low_ += bound;
+      range_ -= bound;
+    }
+    model.saw(set);
+    normalise();
+    return set;
+  }
+
+  // A number below `of`, all equally likely; 1 <= of <= 2^16.
+  std::uint32_t even(std::uint32_t value, std::uint32_t of) {
+    range_ /= of;
+    low_ += std::uint64_t{value} * range_;
+    normalise();
+    return value;
+  }
+
+  // `count` bits, all equally likely; count <= 16.
+  std::uint32_t even_bits(std::uint32_t value, unsigned count) {
+    range_ >>= count;
+    low_ += std::uint64_t{value} * range_;
+    normalise();
+    return value;
+  }
+
+  // Closes the writer; bytes() is then complete. A reader takes zeros behind the end.
+  void end() {
+    for (unsigned zeros = 24;; zeros -= 8) {
+      const std::uint64_t mask = (std::uint64_t{1} << zeros) - 1;
+      const std::uint64_t value = (low_ + mask) & ~mask;
+      if (value - low_ >= range_) continue;
+      low_ = value;
+      break;
+    }
+    for (int i = 0; i < 5; ++i) shift_out();
+    while (!bytes_.empty() && bytes_.back() == std::byte{0}) bytes_.pop_back();
+  }
+
+  const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
+  bool failed() const noexcept { return false; }
+  void fail() noexcept {}
+
+ private:
+  void normalise() {
+    while (range_ < 1U << 24U) {
+      range_ <<= 8U;
+      shift_out();
+    }
+  }
+  // The byte that leaves may still be raised by a carry, and 0xff bytes before it too.
+  void shift_out() {
+    if (low_ < 0xff000000U || low_ > 0xffffffffU) {
+      const auto carry = static_cast<unsigned>(low_ >> 32U);
+      if (begun_) bytes_.push_back(static_cast<std::byte>(held_ + carry));
+      for (; pending_ > 0; --pending_) bytes_.push_back(static_cast<std::byte>(0xffU + carry));
+      held_ = static_cast<std::uint8_t>(low_ >> 24U);
+      begun_ = true;
+    } else {
+      ++pending_;
+    }
+    low_ = (low_ & 0x00ffffffU) << 8U;
+  }
+
+  std::vector<std::byte> bytes_;
+  std::uint64_t low_ = 0;
+  std::uint32_t range_ = 0xffffffffU;
+  std::uint64_t pending_ = 0;
+  std::uint8_t held_ = 0;
+  bool begun_ = false;
+};
+
+class BitReader {
+ public:
+  static constexpr bool kWrites = false;
+
+  explicit BitReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {
+    for (int i = 0; i < 4; ++i) code_ = code_ << 8U | next();
+  }
+
+  bool bit(Bit& model, bool = false) noexcept {
+    const std::uint32_t bound = (range_ >> Bit::kBits) * model.one();
+    const bool set = code_ < bound;
+    if (set) {
+      range_ = bound;
+    } else {
+      code_ -= bound;
+      range_ -= bound;
+    }
+    model.saw(set);
+    normalise();
+    return set;
+  }
+
+  std::uint32_t even(std::uint32_t, std::uint32_t of) noexcept {
+    range_ /= of;
+    std::uint32_t value = code_ / range_;
+    if (value >= of) {
+      value = of - 1;
+      failed_ = true;
+    }
+    code_ -= value * range_;
+    normalise();
+    return value;
+  }
+
+  std::uint32_t even_bits(std::uint32_t, unsigned count) noexcept {
+    range_ >>= count;
+    std::uint32_t value = code_ / range_;
+    if (value >> count != 0) {
+      value = (1U << count) - 1;
+      failed_ = true;
+    }
+    code_ -= value * range_;
+    normalise();
+    return value;
+  }
+
+  // Something that the writer would not have written was read, or far more than there is.
+  bool failed() const noexcept { return failed_; }
+  void fail() noexcept { failed_ = true; }
+
+ private:
+  void normalise() noexcept {
+    while (range_ < 1U << 24U) {
+      range_ <<= 8U;
+      code_ = code_ << 8U | next();
+    }
+  }
+  std::uint8_t next() noexcept {
+    if (at_ < bytes_.size()) return std::to_integer<std::uint8_t>(bytes_[at_++]);
+    // Trailing zeros were cut off, but what they decode to ends soon.
+    if (++beyond_ > kMostBeyond) failed_ = true;
+    return 0;
+  }
+
+  static constexpr std::size_t kMostBeyond = 1U << 16U;
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0, beyond_ = 0;
+  std::uint32_t range_ = 0xffffffffU, code_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,73 @@
+#include "analyzer/pattern_log/find_terms.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace iotune::analyzer::pattern_log {
+namespace {
+
+constexpr std::uint32_t kFirstCapacity = 24;
+
+}  // namespace
+
+void TermFinder::add(std::span<const Extent> accesses, Shapes& shapes, TermList& list) {
+  while (!accesses.empty()) {
+    const std::size_t taken = finder_ ? finder_->add(accesses.data(), accesses.size()) : 0;
+    accesses = accesses.subspan(taken);
+    if (!accesses.empty()) make_room(shapes, list);
+  }
+}
+
+void TermFinder::make_room(Shapes& shapes, TermList& list) {
+  if (capacity_ >= most_terms_) return take(finder_->terms_due(), shapes, list);
+  const std::uint32_t capacity =
+      capacity_ == 0 ? std::min(kFirstCapacity, most_terms_) : std::min(4 * capacity_, most_terms_);
+  std::vector<std::uint64_t> memory(patterns::NestFinder::memory_bytes(capacity) / 8 + 1);
+  patterns::NestFinder larger(std::as_writable_bytes(std::span(memory)), capacity);
+  if (finder_) larger.adopt(*finder_);
+  finder_.emplace(larger);
+  memory_ = std::move(memory);
+  capacity_ = capacity;
+}
+
+void TermFinder::finish(Shapes& shapes, TermList& list) {
+  if (!finder_) return;
+  while (!finder_->finish()) make_room(shapes, list);
+  take(static_cast<std::uint32_t>(finder_->terms().size()), shapes, list);
+  finder_.reset();
+  memory_ = {};
+  shape_of_ = {};
+  capacity_ = 0;
+}
+
+void TermFinder::take(std::uint32_t terms, Shapes& shapes, TermList& list) {
+  if (finder_->generation() != generation_) {
+    generation_ = finder_->generation();
+    shape_of_.clear();
+  }
+  for (const patterns::NestTerm& term : finder_->terms().first(terms)) {
+    list.terms.push_back({term.count, shape_of(term.body, shapes)});
+    const Extent* const leaves = finder_->leaves(term);
+    list.leaves.insert(list.leaves.end(), leaves, leaves + finder_->leaf_count(term));
+  }
+  finder_->drop(terms);
+}
+
+std::uint32_t TermFinder::shape_of(std::uint32_t index, Shapes& shapes) {
+  if (index == 0) return 0;
+  if (index < shape_of_.size() && shape_of_[index] != 0) return shape_of_[index];
+  const patterns::NestBody& body = finder_->body(index);
+  std::vector<ShapePart> parts(body.parts);
+  for (std::uint32_t p = 0; p < body.parts; ++p) {
+    const patterns::NestPart& part = finder_->parts(body)[p];
+    parts[p] = {part.count, shape_of(part.body, shapes), 0};
+  }
+  const Extent* const strides = finder_->strides(body);
+  const std::uint32_t shape =
+      shapes.intern(std::move(parts), std::vector<Extent>(strides, strides + body.leaves));
+  if (shape_of_.size() <= index) shape_of_.resize(index + 1, 0);
+  shape_of_[index] = shape;
+  return shape;
+}
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,43 @@
+// NestFinder for code that may allocate: the terms of a sequence as a list, growing as it must.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyzer/pattern_log/shapes.h"
+#include "patterns/nest_finder.h"
+
+namespace iotune::analyzer::pattern_log {
+
+class TermFinder {
+ public:
+  // Terms kept on the stack: where periods longer than a third of that are not found.
+  explicit TermFinder(std::uint32_t most_terms = 1024) noexcept : most_terms_(most_terms) {}
+
+  // Appends to `list` what leaves the stack.
+  void add(std::span<const Extent> accesses, Shapes& shapes, TermList& list);
+  // Everything that is left; the finder is empty then, and its memory free.
+  void finish(Shapes& shapes, TermList& list);
+
+  // Calls for what is in the finder; nullptr before the first access.
+  const patterns::NestFinder* finder() const noexcept { return finder_ ? &*finder_ : nullptr; }
+  // The indices of `shapes` are no longer valid.
+  void forget_shapes() noexcept { shape_of_.clear(); }
+
+ private:
+  void make_room(Shapes& shapes, TermList& list);
+  void take(std::uint32_t terms, Shapes& shapes, TermList& list);
+  std::uint32_t shape_of(std::uint32_t body, Shapes& shapes);
+
+  std::uint32_t most_terms_;
+  std::uint32_t capacity_ = 0;
+  std::vector<std::uint64_t> memory_;
+  std::optional<patterns::NestFinder> finder_;
+  std::vector<std::uint32_t> shape_of_;  // by body; 0: not known yet
+  std::uint32_t generation_ = 0;
+};
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,171 @@
+// Models of numbers over bit_coder.h. Each `code` writes its argument, or reads and returns it.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "analyzer/pattern_log/bit_coder.h"
+#include "patterns/bytes.h"
+
+namespace iotune::analyzer::pattern_log {
+
+// A number below 2^bits, each bit in the context of those before it.
+template <unsigned bits>
+class Tree {
+ public:
+  template <class Coder>
+  unsigned code(Coder& coder, unsigned value) {
+    unsigned node = 1;
+    for (unsigned i = bits; i-- > 0;) {
+      node = node << 1U | (coder.bit(nodes_[node], (value >> i & 1U) != 0) ? 1U : 0U);
+    }
+    return node - (1U << bits);
+  }
+
+ private:
+  std::array<Bit, 1U << bits> nodes_{};
+};
+
+// `count` low bits of a value, all equally likely.
+template <class Coder>
+std::uint64_t code_even_bits(Coder& coder, std::uint64_t value, unsigned count) {
+  std::uint64_t made = 0;
+  while (count > 0) {
+    const unsigned now = count < 16 ? count : 16;
+    count -= now;
+    const auto piece = static_cast<std::uint32_t>(value >> count & ((1U << now) - 1));
+    made = made << now | coder.even_bits(piece, now);
+  }
+  return made;
+}
+
+// A number of 0 … `most`, all equally likely.
+template <class Coder>
+std::uint64_t code_uniform(Coder& coder, std::uint64_t value, std::uint64_t most) {
+  const auto bits = static_cast<unsigned>(std::bit_width(most));
+  const unsigned low = bits <= 16 ? 0 : bits - 16;
+  const auto highest = static_cast<std::uint32_t>(most >> low);
+  const std::uint64_t high = coder.even(static_cast<std::uint32_t>(value >> low), highest + 1);
+  const std::uint64_t made = high << low | code_even_bits(coder, value, low);
+  if (made > most) coder.fail();
+  return made;
+}
+
+// Any unsigned number: its length in bits, how many zeros it ends with, and what is between. Much
+// of what is asked of files is a small number times a power of two.
+class Number {
+ public:
+  template <class Coder>
+  std::uint64_t code(Coder& coder, std::uint64_t value) {
+    const unsigned length = length_.code(coder, static_cast<unsigned>(std::bit_width(value)));
+    if (length > 64) {
+      coder.fail();
+      return 0;
+    }
+    if (length < 2) return length;
+    const unsigned most = length - 1;
+    const std::uint64_t top = std::uint64_t{1} << most;
+    if (length < 4) return top | code_even_bits(coder, value, most);
+    if (coder.bit(power_, value == top)) return top;
+    unsigned zeros = 0;
+    if (coder.bit(even_, (value & 1U) == 0)) {
+      zeros = zeros_.code(coder, static_cast<unsigned>(std::countr_zero(value)));
+      if (zeros == 0 || zeros >= most) {
+        coder.fail();
+        return 0;
+      }
+    }
+    const std::uint64_t middle = code_even_bits(coder, value >> (zeros + 1), most - zeros - 1);
+    return top | (middle << 1U | 1U) << zeros;
+  }
+
+ private:
+  Tree<7> length_;
+  Bit power_, even_;
+  Tree<6> zeros_;
+};
+
+class SignedNumber {
+ public:
+  template <class Coder>
+  std::uint64_t code(Coder& coder, std::uint64_t value) {
+    const bool negative = coder.bit(negative_, static_cast<std::int64_t>(value) < 0);
+    const std::uint64_t size = magnitude_.code(coder, negative ? 0 - value : value);
+    return negative ? 0 - size : size;
+  }
+
+ private:
+  Bit negative_ = Bit::rare(8);
+  Number magnitude_;
+};
+
+// The numbers that were met last, the latest first.
+class RecentNumbers {
+ public:
+  static constexpr unsigned kSize = 16;
+
+  int find(std::uint64_t value) const noexcept {
+    for (unsigned i = 0; i < kSize; ++i) {
+      if (values_[i] == value) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  std::uint64_t at(unsigned place) const noexcept { return values_[place]; }
+  void met(std::uint64_t value) noexcept {
+    unsigned place = 0;
+    while (place + 1 < kSize && values_[place] != value) ++place;
+    for (; place > 0; --place) values_[place] = values_[place - 1];
+    values_[0] = value;
+  }
+
+ private:
+  std::array<std::uint64_t, kSize> values_{};
+};
+
+// A value of one role (a length, a stride, …): one of a few guesses, or one met lately in any role,
+// or itself.
+class Value {
+ public:
+  static constexpr unsigned kGuesses = 4;
+
+  template <class Coder>
+  std::uint64_t code(Coder& coder, std::uint64_t value, std::span<const std::uint64_t> guesses,
+                     RecentNumbers& recent) {
+    const unsigned history = history_;
+    history_ = static_cast<std::uint8_t>((history << 1U | 1U) & 3U);
+    for (std::size_t g = 0; g < guesses.size() && g < kGuesses; ++g) {
+      bool again = false;
+      for (std::size_t k = 0; k < g; ++k) again = again || guesses[k] == guesses[g];
+      if (again) continue;
+      if (coder.bit(right_[history][g], Coder::kWrites && value == guesses[g])) {
+        if (g == 0) history_ &= 2U;
+        return guesses[g];
+      }
+    }
+    const int place = Coder::kWrites ? recent.find(value) : -1;
+    if (coder.bit(met_, place >= 0)) {
+      value = recent.at(place_.code(coder, static_cast<unsigned>(place < 0 ? 0 : place)));
+    } else {
+      value = number_.code(coder, value);
+    }
+    recent.met(value);
+    return value;
+  }
+  template <class Coder>
+  std::uint64_t code(Coder& coder, std::uint64_t value,
+                     std::initializer_list<std::uint64_t> guesses, RecentNumbers& recent) {
+    return code(coder, value, std::span(guesses.begin(), guesses.size()), recent);
+  }
+
+ private:
+  std::array<std::array<Bit, kGuesses>, 4> right_{};
+  std::uint8_t history_ = 0;  // of the last two, a bit each: was the first guess wrong?
+  Bit met_ = Bit::rare(3);
+  Tree<4> place_;
+  SignedNumber number_;
+};
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,26 @@
+// Which accesses of a list have no pattern, and the range of what they are then written as.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/pattern_log/shapes.h"
+#include "patterns/exact_division.h"
+
+namespace iotune::analyzer::pattern_log {
+
+// Values are least + unit · k, k from 0 to most; modulo 2^64.
+struct PackedRange {
+  std::uint64_t least = 0, unit = 1, most = 0;
+};
+
+// `column` of `count` leaves from `first` on.
+PackedRange range_of(const TermList& list, std::size_t first, std::size_t count,
+                     std::int64_t Extent::*column);
+
+// For each term: how many from there on are to be packed. `seen` outlives the list: what came
+// before, in this list or another, is not packed. 2^16 entries.
+std::vector<std::uint32_t> find_packed_runs(const Shapes& shapes, const TermList& list,
+                                            std::vector<std::uint32_t>& seen);
+
+}  // namespace iotune::analyzer::pattern_log

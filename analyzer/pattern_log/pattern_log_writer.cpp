@@ -1,0 +1,135 @@
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/pattern_log/channels.h"
+#include "analyzer/pattern_log/log_bytes.h"
+#include "analyzer/pattern_log/pattern_log.h"
+#include "analyzer/pattern_log/section.h"
+
+namespace iotune::analyzer {
+
+using pattern_log::kChannels;
+using pattern_log::Piece;
+using pattern_log::Section;
+using pattern_log::TermFinder;
+using pattern_log::TermList;
+
+struct PatternLogWriter::State {
+  struct Stream {
+    std::array<std::unique_ptr<pattern_log::TermFinder>, kChannels> finders;
+    std::array<TermList, kChannels> lists;
+    std::uint64_t physical_end = 0;
+  };
+
+  TermFinder& finder(Stream& stream, std::uint32_t channel) {
+    auto& finder = stream.finders[channel];
+    if (!finder) finder = std::make_unique<TermFinder>();
+    return *finder;
+  }
+
+  void add_to(Stream& stream, std::uint32_t channel, std::span<const patterns::Extent> accesses) {
+    TermList& list = stream.lists[channel];
+    const std::size_t before = list.terms.size();
+    finder(stream, channel).add(accesses, section.shapes, list);
+    held += list.terms.size() - before;
+  }
+
+  void end(std::uint32_t number) {
+    auto& stream = streams[number];
+    if (!stream) return;
+    for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
+      TermList& list = stream->lists[channel];
+      const std::size_t before = list.terms.size();
+      if (stream->finders[channel]) stream->finders[channel]->finish(section.shapes, list);
+      held += list.terms.size() - before;
+      if (!list.terms.empty()) section.pieces.push_back({number, channel, std::move(list)});
+    }
+    stream.reset();
+  }
+
+  // Writes what left the finders.
+  void flush(bool last) {
+    for (std::uint32_t number = 0; number < streams.size() && !last; ++number) {
+      auto& stream = streams[number];
+      if (!stream) continue;
+      for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
+        TermList& list = stream->lists[channel];
+        if (stream->finders[channel]) stream->finders[channel]->forget_shapes();
+        if (list.terms.empty()) continue;
+        section.pieces.push_back({number, channel, std::exchange(list, {})});
+      }
+    }
+    pattern_log::append_section(pattern_log::encode_section(section), sections == 0 && last, bytes);
+    section = {};
+    held = 0;
+    ++sections;
+  }
+
+  PatternLogOptions options;
+  Section section;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::unordered_map<std::string, std::uint32_t> names;
+  std::size_t held = 0, sections = 0;
+  std::vector<std::byte> bytes;
+  std::vector<patterns::Extent> physical;
+};
+
+PatternLogWriter::PatternLogWriter(const PatternLogOptions& options)
+    : state_(std::make_unique<State>()) {
+  state_->options = options;
+}
+PatternLogWriter::~PatternLogWriter() = default;
+
+std::uint32_t PatternLogWriter::add_stream(std::int64_t rank, std::string_view name) {
+  const auto fresh = static_cast<std::uint32_t>(state_->names.size());
+  const auto [known, added] = state_->names.emplace(name, fresh);
+  if (added) state_->section.names.emplace_back(name);
+  state_->section.streams.push_back({rank, known->second});
+  state_->streams.push_back(std::make_unique<State::Stream>());
+  return static_cast<std::uint32_t>(state_->streams.size() - 1);
+}
+
+void PatternLogWriter::add(std::uint32_t stream, std::span<const patterns::Extent> accesses,
+                           std::span<const std::int64_t> physical_offsets) {
+  State::Stream& to = *state_->streams[stream];
+  // In batches, so that what is held stays bounded.
+  constexpr std::size_t kBatch = std::size_t{1} << 16U;
+  while (!accesses.empty()) {
+    const std::size_t size = std::min(kBatch, accesses.size());
+    state_->add_to(to, 0, accesses.first(size));
+    if (!physical_offsets.empty()) {
+      state_->physical.clear();
+      for (std::size_t i = 0; i < size; ++i) {
+        const auto offset = static_cast<std::uint64_t>(physical_offsets[i]);
+        state_->physical.push_back({static_cast<std::int64_t>(offset - to.physical_end), 0});
+        to.physical_end = offset + static_cast<std::uint64_t>(accesses[i].length);
+      }
+      state_->add_to(to, pattern_log::kPhysicalChannel, state_->physical);
+      physical_offsets = physical_offsets.subspan(size);
+    }
+    accesses = accesses.subspan(size);
+    if (state_->held >= state_->options.terms_held) state_->flush(false);
+  }
+}
+
+void PatternLogWriter::end_stream(std::uint32_t stream) {
+  state_->end(stream);
+  if (state_->held >= state_->options.terms_held) state_->flush(false);
+}
+
+std::vector<std::byte> PatternLogWriter::take() {
+  return std::exchange(state_->bytes, {});
+}
+
+std::vector<std::byte> PatternLogWriter::finish() {
+  for (std::uint32_t number = 0; number < state_->streams.size(); ++number) {
+    state_->end(number);
+    if (state_->held >= state_->options.terms_held) state_->flush(false);
+  }
+  state_->flush(true);
+  return take();
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,229 @@
+#include "analyzer/pattern_log/section.h"
+
+#include <memory>
+#include <unordered_map>
+
+#include "analyzer/pattern_log/column_model.h"
+#include "analyzer/pattern_log/name_model.h"
+#include "analyzer/pattern_log/term_model.h"
+
+namespace iotune::analyzer::pattern_log {
+namespace {
+
+// Lists of one form are one table if they are short or mostly regular over the rows: random
+// accesses have one form too, but nothing in common.
+constexpr std::size_t kShortList = 64;
+constexpr std::size_t kIrregularShare = 4;
+
+using Group = std::vector<const Piece*>;
+
+bool regular_column(const std::vector<std::vector<std::uint64_t>>& rows, std::size_t column) {
+  const std::uint64_t step = rows[1][column] - rows[0][column];
+  if (rows.size() == 2) return step == 0;
+  for (std::size_t i = 2; i < rows.size(); ++i) {
+    if (rows[i][column] - rows[i - 1][column] != step) return false;
+  }
+  return true;
+}
+
+bool is_table(const Shapes& shapes, const Group& group) {
+  // A few rows tell.
+  constexpr std::size_t kSample = 6;
+  std::vector<std::vector<std::uint64_t>> rows;
+  for (const Piece* piece : group) {
+    if (rows.size() == kSample) break;
+    append_numbers(shapes, piece->list, rows.emplace_back());
+  }
+  const std::size_t columns = rows[0].size();
+  if (columns <= kShortList) return true;
+  std::size_t irregular = 0;
+  for (std::size_t c = 0; c < columns; ++c) irregular += regular_column(rows, c) ? 0 : 1;
+  return irregular * kIrregularShare <= columns;
+}
+
+std::vector<Group> groups_of(const Section& section) {
+  std::vector<Group> groups;
+  std::unordered_multimap<std::uint64_t, std::size_t> by_form;
+  for (const Piece& piece : section.pieces) {
+    const std::uint64_t hash = form_hash(section.shapes, piece.list) * 64 + piece.channel;
+    const auto [begin, end] = by_form.equal_range(hash);
+    auto it = begin;
+    while (it != end && (groups[it->second][0]->channel != piece.channel ||
+                         !same_form(section.shapes, groups[it->second][0]->list, piece.list))) {
+      ++it;
+    }
+    if (it == end) {
+      by_form.emplace(hash, groups.size());
+      groups.push_back({&piece});
+    } else {
+      groups[it->second].push_back(&piece);
+    }
+  }
+  std::vector<Group> split;
+  for (Group& group : groups) {
+    if (group.size() == 1 || is_table(section.shapes, group)) {
+      split.push_back(std::move(group));
+    } else {
+      for (const Piece* piece : group) split.push_back({piece});
+    }
+  }
+  return split;
+}
+
+template <class Coder>
+class SectionCodec {
+ public:
+  SectionCodec(Coder& coder, Section& section) : coder_(coder), section_(section) {}
+
+  void keys(std::vector<StreamKey>& streams, std::vector<std::string>& names) {
+    names_->code(coder_, names, *columns_, terms_->recent(), budget_);
+    const std::uint64_t count = counts_.code(coder_, streams.size());
+    if (!budget_.take(coder_, 2 * count)) return;
+    streams.resize(count);
+    if (count == 0) return;
+    KnownColumns known;
+    column(
+        Role::kRank, count, 1, known, [&](std::size_t i) { return unsigned_of(streams[i].rank); },
+        [&](std::size_t i, std::uint64_t value) { streams[i].rank = signed_of(value); });
+    column(
+        Role::kName, count, 1, known, [&](std::size_t i) { return std::uint64_t{streams[i].name}; },
+        [&](std::size_t i, std::uint64_t value) {
+          streams[i].name = static_cast<std::uint32_t>(value);
+        });
+  }
+
+  void groups(const std::vector<Group>& groups) {
+    const std::uint64_t count = counts_.code(coder_, groups.size());
+    for (std::uint64_t g = 0; g < count && !coder_.failed(); ++g) {
+      Group group;
+      if constexpr (Coder::kWrites) group = groups[g];
+      code_group(group);
+    }
+  }
+
+ private:
+  template <class Get, class Set>
+  void column(Role role, std::size_t rows, std::uint64_t guess, KnownColumns& known, Get get,
+              Set set) {
+    column_.assign(rows, 0);
+    std::uint64_t first = 0;
+    if constexpr (Coder::kWrites) {
+      first = get(0);
+      for (std::size_t i = 0; i < rows; ++i) column_[i] = get(i) - first;
+    }
+    first = first_.code(coder_, first, {0, last_first_ + 1}, terms_->recent());
+    last_first_ = first;
+    if (rows > 1) columns_->code(coder_, role, column_, guess, known, terms_->recent(), budget_);
+    for (std::size_t i = 0; i < rows && !coder_.failed(); ++i) set(i, first + column_[i]);
+  }
+
+  void code_group(const Group& group) {
+    const std::uint64_t rows = rows_.code(coder_, group.size(), {last_rows_, 1}, recent_rows_);
+    last_rows_ = rows;
+    if (rows == 0) coder_.fail();
+    if (!budget_.take(coder_, rows)) return;
+    std::uint32_t channel = 0;
+    std::vector<std::uint32_t> streams(rows);
+    TermList first;
+    terms_->know(shapes_);
+    if constexpr (Coder::kWrites) {
+      channel = group[0]->channel;
+      for (std::size_t i = 0; i < rows; ++i) streams[i] = group[i]->stream;
+      first = renumbered(section_.shapes, group[0]->list, shapes_, numbers_of_shapes_);
+    }
+    channel = channel_.code(coder_, channel);
+    KnownColumns known;
+    column(
+        Role::kRank, rows, 1, known, [&](std::size_t i) { return std::uint64_t{streams[i]}; },
+        [&](std::size_t i, std::uint64_t value) {
+          streams[i] = static_cast<std::uint32_t>(value);
+        });
+    terms_->code(coder_, shapes_, first, budget_);
+    if (coder_.failed()) return;
+    std::vector<std::uint64_t> numbers;
+    std::vector<Role> roles;
+    append_numbers(shapes_, first, numbers);
+    append_roles(shapes_, first, roles);
+    const std::size_t width = numbers.size();
+    if (rows > 1 && !budget_.take(coder_, (rows - 1) * width)) return;
+    std::vector<std::uint64_t> table(rows > 1 ? rows * width : 0);
+    if constexpr (Coder::kWrites) {
+      std::vector<std::uint64_t> row;
+      for (std::size_t i = 0; i < rows && rows > 1; ++i) {
+        row.clear();
+        append_numbers(section_.shapes, group[i]->list, row);
+        for (std::size_t c = 0; c < width; ++c) table[c * rows + i] = row[c] - numbers[c];
+      }
+    }
+    for (std::size_t c = 0; c < width && rows > 1 && !coder_.failed(); ++c) {
+      // A rank's place often moves by the length of what it accesses.
+      const std::uint64_t guess = roles[c] == Role::kOffset ? numbers[c + 1] : 0;
+      columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows), guess, known,
+                     terms_->recent(), budget_);
+    }
+    if constexpr (!Coder::kWrites) {
+      for (std::size_t i = 0; i < rows && !coder_.failed(); ++i) {
+        Piece& piece = section_.pieces.emplace_back();
+        piece.stream = streams[i];
+        piece.channel = channel;
+        if (i == 0) {
+          piece.list = first;
+          continue;
+        }
+        std::vector<std::uint64_t> row(width);
+        for (std::size_t c = 0; c < width; ++c) {
+          row[c] = numbers[c] + table[c * rows + i];
+          if (row[c] == 0 && roles[c] == Role::kCount) return coder_.fail();
+        }
+        piece.list = list_of_numbers(shapes_, first, row.data());
+      }
+    } else {
+      for (std::size_t i = 1; i < rows; ++i) {
+        renumbered(section_.shapes, group[i]->list, shapes_, numbers_of_shapes_);
+      }
+    }
+  }
+
+ public:
+  Shapes& shapes() noexcept { return shapes_; }
+
+ private:
+  Coder& coder_;
+  Section& section_;
+  Shapes shapes_;  // numbered as they are met
+  std::vector<std::uint32_t> numbers_of_shapes_;
+  Budget budget_;
+  Number counts_;
+  Tree<6> channel_;
+  Value first_, rows_;
+  RecentNumbers recent_rows_;
+  std::uint64_t last_first_ = UINT64_MAX, last_rows_ = 1;
+  std::vector<std::uint64_t> column_;
+  std::unique_ptr<TermModel> terms_ = std::make_unique<TermModel>();
+  std::unique_ptr<ColumnModel> columns_ = std::make_unique<ColumnModel>();
+  std::unique_ptr<NameModel> names_ = std::make_unique<NameModel>();
+};
+
+}  // namespace
+
+std::vector<std::byte> encode_section(const Section& section) {
+  BitWriter writer;
+  // A writer changes nothing but its own models.
+  Section& same = const_cast<Section&>(section);
+  SectionCodec<BitWriter> codec(writer, same);
+  codec.keys(same.streams, same.names);
+  codec.groups(groups_of(section));
+  writer.end();
+  return writer.bytes();
+}
+
+bool decode_section(std::span<const std::byte> bytes, bool keys_only, Section& section) {
+  BitReader reader(bytes);
+  SectionCodec<BitReader> codec(reader, section);
+  codec.keys(section.streams, section.names);
+  if (!keys_only && !reader.failed()) codec.groups({});
+  section.shapes = std::move(codec.shapes());
+  return !reader.failed();
+}
+
+}  // namespace iotune::analyzer::pattern_log

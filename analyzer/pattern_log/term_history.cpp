@@ -1,0 +1,105 @@
+#include "analyzer/pattern_log/term_history.h"
+
+#include "patterns/loop_finder.h"
+
+namespace iotune::analyzer::pattern_log {
+namespace {
+
+using patterns::mix;
+
+constexpr std::size_t kTableSize = std::size_t{1} << 16U;
+// What a reference takes at most, and about what terms take without it, in bits.
+constexpr std::uint64_t kReferenceBits = 40;
+constexpr std::uint64_t kAccessBits = 6;
+constexpr std::uint64_t kLoopBits = 16;
+
+std::uint64_t hash_term(const ShapeTerm& term, const Extent* leaves, std::size_t count,
+                        std::uint64_t step) noexcept {
+  std::uint64_t hash = mix(step ^ mix(term.count ^ std::uint64_t{term.shape} << 40U));
+  for (std::size_t l = 0; l < count; ++l) {
+    const std::uint64_t relative = unsigned_of(leaves[l].offset) - unsigned_of(leaves[0].offset);
+    hash = mix(hash ^ relative) + unsigned_of(leaves[l].length);
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::uint64_t TermHistory::key(const std::uint64_t* hashes) noexcept {
+  return mix(hashes[0] ^ mix(hashes[1] ^ mix(hashes[2]))) % kTableSize;
+}
+
+void TermHistory::prepare(const Shapes& shapes, const TermList& list) {
+  list_ = &list;
+  table_.resize(kTableSize);
+  hashes_.clear();
+  first_leaves_.assign(1, 0);
+  std::uint64_t before = 0;
+  for (const ShapeTerm& term : list.terms) {
+    const std::size_t first = first_leaves_.back();
+    const std::uint32_t leaves = shapes[term.shape].leaves;
+    const std::uint64_t place = unsigned_of(list.leaves[first].offset);
+    hashes_.push_back(hash_term(term, list.leaves.data() + first, leaves, place - before));
+    before = place;
+    first_leaves_.push_back(first + leaves);
+  }
+}
+
+bool TermHistory::same(const Past& past, std::size_t term) const noexcept {
+  if (past.term != list_->terms[term]) return false;
+  const Extent* const mine = list_->leaves.data() + first_leaves_[term];
+  const std::uint64_t before =
+      term == 0 ? 0 : unsigned_of(list_->leaves[first_leaves_[term - 1]].offset);
+  if (unsigned_of(mine->offset) - before != past.step) return false;
+  const Extent* const theirs = leaves_.data() + past.first_leaf;
+  const std::uint64_t moved = unsigned_of(mine->offset) - unsigned_of(theirs->offset);
+  for (std::uint32_t l = 0; l < past.leaves; ++l) {
+    if (mine[l].length != theirs[l].length ||
+        unsigned_of(mine[l].offset) - unsigned_of(theirs[l].offset) != moved) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Match TermHistory::find(std::size_t term) const noexcept {
+  if (term + 3 > hashes_.size()) return {};
+  const std::uint32_t met = table_[key(hashes_.data() + term)];
+  if (met == 0) return {};
+  const std::size_t from = met - 1;
+  std::uint64_t worth = 0;
+  std::size_t length = 0;
+  // Not beyond the end of what is past: what a reference makes is not looked at again.
+  while (term + length < hashes_.size() && from + length < terms_.size() &&
+         same(terms_[from + length], term + length)) {
+    worth += list_->terms[term + length].shape == 0 ? kAccessBits : kLoopBits;
+    ++length;
+  }
+  return worth > kReferenceBits ? Match{terms_.size() - from, length} : Match{};
+}
+
+void TermHistory::met(const ShapeTerm& term, const Extent* leaves, std::uint32_t count,
+                      std::uint64_t step) {
+  terms_.push_back({term, step, leaves_.size(), count});
+  leaves_.insert(leaves_.end(), leaves, leaves + count);
+  if (table_.empty()) return;
+  const std::uint64_t now = hash_term(term, leaves, count, step);
+  if (terms_.size() > 2) {
+    const std::uint64_t last[] = {before_[0], before_[1], now};
+    table_[key(last)] = static_cast<std::uint32_t>(terms_.size() - 2);
+  }
+  before_ = {before_[1], now};
+}
+
+std::uint32_t TermHistory::copy(std::uint64_t distance, Extent place, TermList& list) const {
+  const Past& past = terms_[terms_.size() - distance];
+  const Extent* const from = leaves_.data() + past.first_leaf;
+  const std::uint64_t moved = unsigned_of(place.offset) + past.step - unsigned_of(from->offset);
+  list.terms.push_back(past.term);
+  for (std::uint32_t l = 0; l < past.leaves; ++l) {
+    list.leaves.push_back({signed_of(unsigned_of(from[l].offset) + moved), from[l].length});
+  }
+  return past.leaves;
+}
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,70 @@
+// What was written or read before, in this list or an earlier one, so that a sequence of terms that
+// comes again is a reference. Places are relative: what moved as a block is the same.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/pattern_log/shapes.h"
+
+namespace iotune::analyzer::pattern_log {
+
+// `length` terms as they were `distance` terms before.
+struct Match {
+  std::uint64_t distance = 0, length = 0;
+};
+
+class TermHistory {
+ public:
+  // Writer only: the list that find() is about.
+  void prepare(const Shapes& shapes, const TermList& list);
+  // The longest match that pays from this term of it on; length 0: none.
+  Match find(std::size_t term) const noexcept;
+
+  void met(const ShapeTerm& term, const Extent* leaves, std::uint32_t count, std::uint64_t step);
+  std::uint64_t size() const noexcept { return terms_.size(); }
+  // Appends the term `distance` terms ago to the list, after one that began at `place`. Returns its
+  // leaves.
+  std::uint32_t copy(std::uint64_t distance, Extent place, TermList& list) const;
+
+ private:
+  // A term but for where it is.
+  struct Past {
+    ShapeTerm term;
+    std::uint64_t step;  // from the term before
+    std::size_t first_leaf;
+    std::uint32_t leaves;
+  };
+  bool same(const Past& past, std::size_t term) const noexcept;
+  static std::uint64_t key(const std::uint64_t* hashes) noexcept;
+
+  std::vector<Past> terms_;
+  std::vector<Extent> leaves_;
+
+  // Writer only.
+  const TermList* list_ = nullptr;
+  std::vector<std::uint64_t> hashes_;      // of the list's terms
+  std::vector<std::size_t> first_leaves_;  // of the list's terms, and where the last ends
+  std::array<std::uint64_t, 2> before_{};  // hashes of the last two terms met
+  std::vector<std::uint32_t> table_;       // three hashes -> where they were met, plus one
+};
+
+// What came after two numbers last time.
+class Followers {
+ public:
+  std::uint64_t guess(std::uint64_t a, std::uint64_t b) const noexcept {
+    return table_[slot(a, b)];
+  }
+  void learn(std::uint64_t a, std::uint64_t b, std::uint64_t next) noexcept {
+    table_[slot(a, b)] = next;
+  }
+
+ private:
+  static std::size_t slot(std::uint64_t a, std::uint64_t b) noexcept {
+    return ((a * 0x9e3779b97f4a7c15U) ^ (b * 0xd1342543de82ef95U)) >> 54U;
+  }
+  std::array<std::uint64_t, 1024> table_{};
+};
+
+}  // namespace iotune::analyzer::pattern_log

@@ -1,0 +1,191 @@
+// How NestFinder makes terms into loops, and loops into loops of loops.
+#include <cstring>
+
+#include "patterns/loop_finder.h"
+#include "patterns/nest_finder.h"
+
+namespace iotune::patterns {
+namespace {
+
+// Every period up to this one is tried at every new term; while nothing is found for long, fewer.
+// Longer ones are tried where a term and its step were met before.
+constexpr std::uint32_t kNearParts = 32;
+constexpr std::uint32_t kNearPartsOfBarren = 8;
+constexpr std::uint32_t kBarren = 4096;
+
+}  // namespace
+
+void NestFinder::pop(std::uint32_t terms) noexcept {
+  size_ -= terms;
+  leaf_count_ = size_ == 0 ? 0 : terms_[size_].first_leaf;
+}
+
+bool NestFinder::reduce() noexcept {
+  if (size_ < 2) return false;
+  const std::uint32_t near = barren_ > kBarren ? kNearPartsOfBarren : kNearParts;
+  const std::uint32_t longest = size_ - 1 < near ? size_ - 1 : near;
+  const std::uint64_t* top = prints_ + size_ - 1;
+  const NestTerm* below = terms_ + size_ - 2;
+  for (std::uint32_t b = 1; b <= longest; ++b, --below) {
+    if (below->body != 0 && bodies_[below->body].parts == b && next_iteration(b)) return true;
+    if (3 * b > size_) continue;
+    // Two terms of each block are compared before the call.
+    const std::uint64_t* at = b == 1 ? top : top - 1;
+    if (top[0] - *(top - b) == *(top - b) - *(top - 2 * std::size_t{b}) &&
+        at[0] - *(at - b) == *(at - b) - *(at - 2 * std::size_t{b}) && three_blocks(b)) {
+      return true;
+    }
+  }
+  const std::uint32_t far = far_period();
+  return far > longest && far <= size_ / 3 && three_blocks(far);
+}
+
+// How long ago the term on top came after the same step.
+std::uint32_t NestFinder::far_period() noexcept {
+  const NestTerm& term = terms_[size_ - 1];
+  std::uint64_t key =
+      mix((prints_[size_ - 1] - prints_[size_ - 2]) ^ term.count << 32U ^ term.body);
+  std::uint32_t& met = recent_[key % kRecentNestSlots];
+  const std::uint32_t now = dropped_ + size_;
+  const std::uint32_t ago = now - met;
+  met = now;
+  return ago;
+}
+
+// Are the top terms one more iteration of the loop below them?
+bool NestFinder::next_iteration(std::uint32_t parts) noexcept {
+  const NestTerm* block = terms_ + size_ - parts;
+  NestTerm& loop = terms_[size_ - parts - 1];
+  const NestBody& body = bodies_[loop.body];
+  if (prints_[size_ - parts] - prints_[size_ - parts - 1] != loop.count * body.stride_print) {
+    return false;
+  }
+  const NestPart* part = parts_ + body.first_part;
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    if (block[i].body != part[i].body || block[i].count != part[i].count) return false;
+  }
+  const Step* now = leaves_of(*block);
+  const Step* first = leaves_of(loop);
+  const Step* stride = strides_ + body.first_leaf;
+  for (std::uint32_t l = 0; l < body.leaves; ++l) {
+    if (now[l] != plus(first[l], times(stride[l], loop.count))) return false;
+  }
+  ++loop.count;
+  pop(parts);
+  barren_ = 0;
+  return true;
+}
+
+// Are the top terms three blocks of one shape, each leaf in equal steps? Then they become a loop.
+bool NestFinder::three_blocks(std::uint32_t parts) noexcept {
+  const NestTerm* third = terms_ + size_ - parts;
+  const NestTerm* second = third - parts;
+  const NestTerm* first = second - parts;
+  std::uint32_t depth = 0;
+  for (std::uint32_t i = parts; i-- > 0;) {
+    const NestTerm& a = first[i];
+    const NestTerm& b = second[i];
+    const NestTerm& c = third[i];
+    if (a.body != b.body || b.body != c.body || a.count != b.count || b.count != c.count) {
+      return false;
+    }
+    const std::uint32_t inner = bodies_[a.body].depth;
+    depth = inner > depth ? inner : depth;
+  }
+  if (depth >= kMaxLoopDepth) return false;
+  const std::uint32_t leaves = leaf_count_ - third->first_leaf;
+  const Step* c = leaves_of(*third);
+  const Step* b = c - leaves;
+  const Step* a = b - leaves;
+  for (std::uint32_t l = leaves; l-- > 0;) {
+    if (minus(c[l], b[l]) != minus(b[l], a[l])) return false;
+  }
+  const std::uint32_t body = intern(first, parts);
+  if (body == 0) return false;
+  const std::uint32_t begin = size_ - 3 * parts;
+  pop(2 * parts);
+  size_ = begin + 1;
+  terms_[begin] = {kLeastNestIterations, body, first->first_leaf};
+  barren_ = 0;
+  return true;
+}
+
+std::uint64_t NestFinder::hash_of(const NestBody& body) const noexcept {
+  std::uint64_t hash = mix(body.parts);
+  for (std::uint32_t p = 0; p < body.parts; ++p) {
+    const NestPart& part = parts_[body.first_part + p];
+    hash = mix(hash ^ part.count) + part.body;
+  }
+  for (std::uint32_t l = 0; l < body.leaves; ++l) {
+    hash = mix(hash ^ print(strides_[body.first_leaf + l]));
+  }
+  return hash;
+}
+
+bool NestFinder::same_body(const NestBody& a, const NestBody& b) const noexcept {
+  if (a.parts != b.parts || a.leaves != b.leaves) return false;
+  for (std::uint32_t p = 0; p < a.parts; ++p) {
+    const NestPart& x = parts_[a.first_part + p];
+    const NestPart& y = parts_[b.first_part + p];
+    if (x.body != y.body || x.count != y.count) return false;
+  }
+  for (std::uint32_t l = 0; l < a.leaves; ++l) {
+    if (strides_[a.first_leaf + l] != strides_[b.first_leaf + l]) return false;
+  }
+  return true;
+}
+
+// The body that the block is one iteration of, the next one following it on the stack; 0 if there
+// is no room for a new one.
+std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noexcept {
+  const auto limit = 2 * capacity_;
+  const std::uint32_t leaves = block[parts].first_leaf - block->first_leaf;
+  if (leaves > capacity_ / 3) return 0;
+  if (body_count_ == capacity_ / 2 + 16 || part_count_ + parts > limit ||
+      stride_count_ + leaves > limit) {
+    bodies_full_ = true;
+    return 0;
+  }
+  NestBody made{};
+  made.parts = parts;
+  made.first_part = part_count_;
+  made.leaves = leaves;
+  made.first_leaf = stride_count_;
+  std::uint32_t cut = 0;
+  for (std::uint32_t p = 0; p < parts; ++p) {
+    const NestBody& inner = bodies_[block[p].body];
+    parts_[part_count_ + p] = {block[p].count, block[p].body,
+                               block[p].first_leaf - block->first_leaf};
+    made.rows += inner.rows * block[p].count;
+    if (inner.depth >= made.depth) made.depth = inner.depth;
+    const std::uint32_t inner_cut = block[p].body == 0 ? 0 : 2 * inner.leaves + inner.cut_leaves;
+    cut = inner_cut > cut ? inner_cut : cut;
+  }
+  ++made.depth;
+  made.cut_leaves = leaves + cut;
+  if (made.cut_leaves > capacity_ / 3 * 2 - 2) return 0;
+  const Step* now = leaves_of(*block);
+  for (std::uint32_t l = 0; l < leaves; ++l)
+    strides_[stride_count_ + l] = minus(now[leaves + l], now[l]);
+  made.stride_print = print(strides_[stride_count_]);
+  auto slot = static_cast<std::uint32_t>(hash_of(made)) & table_mask_;
+  for (; table_[slot] != 0; slot = (slot + 1) & table_mask_) {
+    if (same_body(bodies_[table_[slot]], made)) return table_[slot];
+  }
+  part_count_ += parts;
+  stride_count_ += leaves;
+  bodies_[body_count_] = made;
+  table_[slot] = body_count_;
+  return body_count_++;
+}
+
+void NestFinder::forget_bodies() noexcept {
+  std::memset(table_, 0, (std::size_t{table_mask_} + 1) * sizeof(std::uint32_t));
+  body_count_ = 1;
+  part_count_ = 0;
+  stride_count_ = 0;
+  bodies_full_ = false;
+  ++generation_;
+}
+
+}  // namespace iotune::patterns
