@@ -13,6 +13,14 @@ constexpr std::uint32_t kNearParts = 32;
 constexpr std::uint32_t kNearPartsOfBarren = 8;
 constexpr std::uint32_t kBarren = 4096;
 
+// Have the term on top and the one below it made the same step twice, from one block of so many
+// terms to the next? Says in two words whether blocks are worth comparing.
+bool steps_agree(const std::uint64_t* top, std::size_t parts) noexcept {
+  const std::uint64_t* below = parts == 1 ? top : top - 1;
+  return top[0] - *(top - parts) == *(top - parts) - *(top - 2 * parts) &&
+         below[0] - *(below - parts) == *(below - parts) - *(below - 2 * parts);
+}
+
 }  // namespace
 
 void NestFinder::pop(std::uint32_t terms) noexcept {
@@ -29,15 +37,10 @@ bool NestFinder::reduce() noexcept {
   for (std::uint32_t b = 1; b <= longest; ++b, --below) {
     if (below->body != 0 && bodies_[below->body].parts == b && next_iteration(b)) return true;
     if (3 * b > size_) continue;
-    // Two terms of each block are compared before the call.
-    const std::uint64_t* at = b == 1 ? top : top - 1;
-    if (top[0] - *(top - b) == *(top - b) - *(top - 2 * std::size_t{b}) &&
-        at[0] - *(at - b) == *(at - b) - *(at - 2 * std::size_t{b}) && three_blocks(b)) {
-      return true;
-    }
+    if (steps_agree(top, b) && three_blocks(b)) return true;
   }
   const std::uint32_t far = far_period();
-  return far > longest && far <= size_ / 3 && three_blocks(far);
+  return far > longest && far <= size_ / 3 && steps_agree(top, far) && three_blocks(far);
 }
 
 // How long ago the term on top came after the same step.

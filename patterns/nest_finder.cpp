@@ -95,17 +95,21 @@ void NestFinder::adopt(const NestFinder& smaller) noexcept {
 std::size_t NestFinder::add(const Extent* accesses, std::size_t count) noexcept {
   std::size_t done = 0;
   while (done < count) {
-    while (left_ != 0) {
-      const std::size_t taken = follow(accesses + done, count - done);
-      done += taken;
-      if (left_ != 0) break;
-      advance();
-    }
-    if (done == count) return done;
-    if (!has_room()) return done;
+    done += go_on(accesses + done, count - done);
+    if (done == count || !has_room()) return done;
     settle({static_cast<std::uint64_t>(accesses[done].offset),
             static_cast<std::uint64_t>(accesses[done].length)});
     ++done;
+  }
+  return done;
+}
+
+std::size_t NestFinder::go_on(const Extent* accesses, std::size_t count) noexcept {
+  std::size_t done = 0;
+  while (left_ != 0 && done < count) {
+    done += follow(accesses + done, count - done);
+    if (left_ != 0) break;
+    advance();
   }
   return done;
 }

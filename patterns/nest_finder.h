@@ -62,6 +62,8 @@ class NestFinder {
   // the caller takes terms_due() terms from the front of terms() and calls drop(), or moves to a
   // larger finder; then it goes on.
   std::size_t add(const Extent* accesses, std::size_t count) noexcept;
+  // Takes only what the open loop foretells; returns how many.
+  std::size_t go_on(const Extent* accesses, std::size_t count) noexcept;
   std::uint32_t terms_due() const noexcept;
   void drop(std::uint32_t terms) noexcept;
 
@@ -91,6 +93,8 @@ class NestFinder {
   const Extent* strides(const NestBody& body) const noexcept {
     return reinterpret_cast<const Extent*>(strides_ + body.first_leaf);
   }
+  // Leaves of all terms().
+  std::uint32_t leaves_held() const noexcept { return leaf_count_; }
   // Raised whenever all bodies are forgotten, to make room for others.
   std::uint32_t generation() const noexcept { return generation_; }
 

@@ -90,7 +90,8 @@ class BitWriter {
       break;
     }
     for (int i = 0; i < 5; ++i) shift_out();
-    while (!bytes_.empty() && bytes_.back() == std::byte{0}) bytes_.pop_back();
+    while (size_ > 0 && bytes_[size_ - 1] == std::byte{0}) --size_;
+    bytes_.resize(size_);
   }
 
   const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
@@ -106,10 +107,11 @@ class BitWriter {
   }
   // The byte that leaves may still be raised by a carry, and 0xff bytes before it too.
   void shift_out() {
+    if (bytes_.size() < size_ + pending_ + 1) bytes_.resize(2 * (size_ + pending_) + 64);
     if (low_ < 0xff000000U || low_ > 0xffffffffU) {
       const auto carry = static_cast<unsigned>(low_ >> 32U);
-      if (begun_) bytes_.push_back(static_cast<std::byte>(held_ + carry));
-      for (; pending_ > 0; --pending_) bytes_.push_back(static_cast<std::byte>(0xffU + carry));
+      if (begun_) bytes_[size_++] = static_cast<std::byte>(held_ + carry);
+      for (; pending_ > 0; --pending_) bytes_[size_++] = static_cast<std::byte>(0xffU + carry);
       held_ = static_cast<std::uint8_t>(low_ >> 24U);
       begun_ = true;
     } else {
@@ -118,7 +120,8 @@ class BitWriter {
     low_ = (low_ & 0x00ffffffU) << 8U;
   }
 
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;  // room for more than size_
+  std::size_t size_ = 0;
   std::uint64_t low_ = 0;
   std::uint32_t range_ = 0xffffffffU;
   std::uint64_t pending_ = 0;

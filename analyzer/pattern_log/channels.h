@@ -1,9 +1,11 @@
-// A stream as channels: sequences of extents that are regular by themselves. Most streams have one;
-// FORMAT.md tells of the others.
+// A stream as channels: sequences of extents that are regular by themselves. Most streams have one.
+// Accesses that do not belong to the loop they came in (noise) get one of their own, so that the
+// loop stays whole; loops whose accesses come in turns get one each.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,11 +15,73 @@
 namespace iotune::analyzer::pattern_log {
 
 // Channels of a stream, by number. Lower ones hold its accesses.
-inline constexpr std::uint32_t kMostAccessChannels = 8;
+inline constexpr std::uint32_t kAccessChannels = 6;
 // (channel, how many accesses in a row are from there), where there is more than one.
-inline constexpr std::uint32_t kTurnsChannel = 8;
+inline constexpr std::uint32_t kTurnsChannel = 6;
 // (physical offset - where the access before ended, 0), where physical offsets are known.
-inline constexpr std::uint32_t kPhysicalChannel = 9;
-inline constexpr std::uint32_t kChannels = 10;
+inline constexpr std::uint32_t kPhysicalChannel = 7;
+inline constexpr std::uint32_t kChannels = 8;
+
+// In which turns the loops of a stream are expected to come: `turn` accesses of each of `ways`.
+struct Turns {
+  std::uint32_t ways = 1;
+  std::uint32_t turn = 1;
+};
+
+class Channels {
+ public:
+  Channels() = default;
+
+  void add(std::span<const Extent> accesses, Shapes& shapes);
+  void add_physical(std::span<const Extent> steps, Shapes& shapes) {
+    add_to(kPhysicalChannel, steps, shapes);
+  }
+  void finish(Shapes& shapes);
+
+  // What left the finders; to be taken away by whoever wants the room.
+  TermList& list(std::uint32_t channel) noexcept { return lists_[channel]; }
+  // Terms in lists.
+  std::size_t terms_listed() const noexcept;
+  void forget_shapes() noexcept;
+
+ private:
+  explicit Channels(Turns turns) noexcept : turns_(turns), sampling_(false) {}
+
+  void add_in_turns(std::span<const Extent> accesses, Shapes& shapes);
+  void choose_turns(Shapes& shapes);
+  std::size_t numbers_held() const noexcept;
+  void add_to(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
+  void take(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
+  void took(std::uint32_t channel, std::uint64_t count, Shapes& shapes);
+  void decide(const Extent& access, Shapes& shapes);
+  void place_pending(std::uint32_t channel, Shapes& shapes);
+  bool repeats_structure(const Extent& pending) noexcept;
+  TermFinder& finder(std::uint32_t channel);
+  bool expects(std::uint32_t channel, const Extent& access) const noexcept {
+    return finders_[channel] && finders_[channel]->expects(access);
+  }
+  std::uint32_t due() const noexcept;
+
+  Turns turns_;
+  std::array<std::unique_ptr<TermFinder>, kChannels> finders_;
+  std::array<TermList, kChannels> lists_;
+
+  // The first accesses, until it is decided in which turns they come.
+  bool sampling_ = true;
+  std::vector<Extent> sample_;
+
+  // Accesses that may be noise: what comes next tells.
+  static constexpr std::size_t kMostPending = 3;
+  std::array<Extent, kMostPending> pending_{};
+  std::size_t pending_count_ = 0;
+
+  std::uint32_t channel_ = 0;  // of the last access but for noise
+  std::uint32_t in_turn_ = 0;  // accesses of it in a row
+  std::uint32_t run_channel_ = 0;
+  std::uint64_t run_ = 0;  // accesses in a row of run_channel_, not in the turns yet
+  bool one_channel_ = true;
+  std::uint64_t since_noise_ = 0, last_gap_ = 0;
+  std::int64_t last_noise_length_ = -1;
+};
 
 }  // namespace iotune::analyzer::pattern_log

@@ -22,8 +22,16 @@ class TermFinder {
   // Everything that is left; the finder is empty then, and its memory free.
   void finish(Shapes& shapes, TermList& list);
 
-  // Calls for what is in the finder; nullptr before the first access.
-  const patterns::NestFinder* finder() const noexcept { return finder_ ? &*finder_ : nullptr; }
+  // Takes only what the open loop foretells; returns how many.
+  std::size_t go_on(std::span<const Extent> accesses) noexcept {
+    return finder_ ? finder_->go_on(accesses.data(), accesses.size()) : 0;
+  }
+  bool expects(const Extent& access) const noexcept { return finder_ && finder_->expects(access); }
+  // Accesses that the open loop has foretold.
+  std::uint64_t foretold() const noexcept {
+    return finder_ && finder_->open() ? finder_->foretold() : 0;
+  }
+  std::size_t leaves_held() const noexcept { return finder_ ? finder_->leaves_held() : 0; }
   // The indices of `shapes` are no longer valid.
   void forget_shapes() noexcept { shape_of_.clear(); }
 

@@ -71,6 +71,28 @@ PackedRange range_of(const TermList& list, std::size_t first, std::size_t count,
   return {unsigned_of(least), unit, range / unit};
 }
 
+void PackedRangeModel::prepare(const TermList& list, std::size_t first, std::size_t count,
+                               std::int64_t Extent::*column) {
+  // What a new range takes, about.
+  constexpr std::uint64_t kRangeBits = 64;
+  // A range of few values is made wider, so that it may do for others of the same kind.
+  constexpr std::size_t kFew = 1024;
+  constexpr unsigned kWider = 32;
+  next_ = range_of(list, first, count, column);
+  const std::uint64_t below = next_.least - last_.least;
+  const std::uint64_t largest = below + next_.unit * next_.most;
+  const bool fits = last_.unit != 0 && next_.unit % last_.unit == 0 && below % last_.unit == 0 &&
+                    largest >= below && largest / last_.unit <= last_.most;
+  repeats_ = fits && count * (bits_of(last_.most) - bits_of(next_.most)) <= kRangeBits;
+  if (repeats_ || count > kFew || next_.most < kWider) return;
+  if (bits_of(next_.most) + bits_of(next_.unit) > 62) return;
+  const std::uint64_t more = next_.most / kWider;
+  const std::uint64_t down =
+      signed_of(next_.least) < 0 ? more : std::min(more, next_.least / next_.unit);
+  next_.least -= down * next_.unit;
+  next_.most += down + more;
+}
+
 std::vector<std::uint32_t> find_packed_runs(const Shapes& shapes, const TermList& list,
                                             std::vector<std::uint32_t>& seen) {
   seen.resize(kSeenSlots);

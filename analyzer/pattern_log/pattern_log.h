@@ -24,7 +24,7 @@ namespace iotune::analyzer {
 struct PatternLogOptions {
   // Terms of all streams that are held before they are written: a bound for memory where streams
   // have no pattern. Regular streams have few terms and are never cut.
-  std::size_t terms_held = std::size_t{1} << 20U;
+  std::size_t terms_held = std::size_t{1} << 18U;
 };
 
 class PatternLogWriter {

@@ -100,6 +100,29 @@ struct PatternLogReader::Accesses::State {
   std::array<Channel, pattern_log::kChannels> channels;
   bool failed = false;
   std::uint64_t physical_end = 0;
+  // Where the next accesses come from.
+  std::uint32_t channel = 0;
+  std::uint64_t run = 0;
+  bool begun = false;
+
+  bool next(std::uint32_t from, patterns::Extent& access) {
+    return channels[from].next(*log, stream, from, access, failed);
+  }
+  void next_turn() {
+    patterns::Extent turn{};
+    if (next(pattern_log::kTurnsChannel, turn)) {
+      const auto from = static_cast<std::uint64_t>(turn.offset);
+      if (from >= pattern_log::kAccessChannels || turn.length <= 0) {
+        failed = true;
+        return;
+      }
+      channel = static_cast<std::uint32_t>(from);
+      run = static_cast<std::uint64_t>(turn.length);
+    } else if (!begun) {
+      run = UINT64_MAX;  // no turns: all is one channel
+    }
+    begun = true;
+  }
 };
 
 PatternLogReader::Accesses::Accesses(std::unique_ptr<State> state) noexcept
@@ -124,11 +147,12 @@ std::size_t PatternLogReader::Accesses::read(std::span<patterns::Extent> to,
   std::size_t done = 0;
   State& state = *state_;
   while (done < to.size() && !state.failed) {
-    if (!state.channels[0].next(*state.log, state.stream, 0, to[done], state.failed)) break;
+    if (state.run == 0) state.next_turn();
+    if (state.run == 0 || !state.next(state.channel, to[done])) break;
+    --state.run;
     if (!physical_offsets.empty()) {
       patterns::Extent step{};
-      state.channels[pattern_log::kPhysicalChannel].next(
-          *state.log, state.stream, pattern_log::kPhysicalChannel, step, state.failed);
+      state.next(pattern_log::kPhysicalChannel, step);
       const std::uint64_t at = state.physical_end + static_cast<std::uint64_t>(step.offset);
       physical_offsets[done] = static_cast<std::int64_t>(at);
       state.physical_end = at + static_cast<std::uint64_t>(to[done].length);

@@ -11,41 +11,29 @@
 namespace iotune::analyzer {
 
 using pattern_log::kChannels;
-using pattern_log::Piece;
 using pattern_log::Section;
-using pattern_log::TermFinder;
 using pattern_log::TermList;
 
 struct PatternLogWriter::State {
   struct Stream {
-    std::array<std::unique_ptr<pattern_log::TermFinder>, kChannels> finders;
-    std::array<TermList, kChannels> lists;
+    pattern_log::Channels channels;
     std::uint64_t physical_end = 0;
   };
 
-  TermFinder& finder(Stream& stream, std::uint32_t channel) {
-    auto& finder = stream.finders[channel];
-    if (!finder) finder = std::make_unique<TermFinder>();
-    return *finder;
-  }
-
-  void add_to(Stream& stream, std::uint32_t channel, std::span<const patterns::Extent> accesses) {
-    TermList& list = stream.lists[channel];
-    const std::size_t before = list.terms.size();
-    finder(stream, channel).add(accesses, section.shapes, list);
-    held += list.terms.size() - before;
+  void take_lists(std::uint32_t number, Stream& stream) {
+    for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
+      TermList& list = stream.channels.list(channel);
+      if (!list.terms.empty()) section.pieces.push_back({number, channel, std::exchange(list, {})});
+    }
   }
 
   void end(std::uint32_t number) {
     auto& stream = streams[number];
     if (!stream) return;
-    for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
-      TermList& list = stream->lists[channel];
-      const std::size_t before = list.terms.size();
-      if (stream->finders[channel]) stream->finders[channel]->finish(section.shapes, list);
-      held += list.terms.size() - before;
-      if (!list.terms.empty()) section.pieces.push_back({number, channel, std::move(list)});
-    }
+    const std::size_t before = stream->channels.terms_listed();
+    stream->channels.finish(section.shapes);
+    held += stream->channels.terms_listed() - before;
+    take_lists(number, *stream);
     stream.reset();
   }
 
@@ -54,12 +42,8 @@ struct PatternLogWriter::State {
     for (std::uint32_t number = 0; number < streams.size() && !last; ++number) {
       auto& stream = streams[number];
       if (!stream) continue;
-      for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
-        TermList& list = stream->lists[channel];
-        if (stream->finders[channel]) stream->finders[channel]->forget_shapes();
-        if (list.terms.empty()) continue;
-        section.pieces.push_back({number, channel, std::exchange(list, {})});
-      }
+      stream->channels.forget_shapes();
+      take_lists(number, *stream);
     }
     pattern_log::append_section(pattern_log::encode_section(section), sections == 0 && last, bytes);
     section = {};
@@ -98,7 +82,8 @@ void PatternLogWriter::add(std::uint32_t stream, std::span<const patterns::Exten
   constexpr std::size_t kBatch = std::size_t{1} << 16U;
   while (!accesses.empty()) {
     const std::size_t size = std::min(kBatch, accesses.size());
-    state_->add_to(to, 0, accesses.first(size));
+    const std::size_t listed = to.channels.terms_listed();
+    to.channels.add(accesses.first(size), state_->section.shapes);
     if (!physical_offsets.empty()) {
       state_->physical.clear();
       for (std::size_t i = 0; i < size; ++i) {
@@ -106,10 +91,11 @@ void PatternLogWriter::add(std::uint32_t stream, std::span<const patterns::Exten
         state_->physical.push_back({static_cast<std::int64_t>(offset - to.physical_end), 0});
         to.physical_end = offset + static_cast<std::uint64_t>(accesses[i].length);
       }
-      state_->add_to(to, pattern_log::kPhysicalChannel, state_->physical);
+      to.channels.add_physical(state_->physical, state_->section.shapes);
       physical_offsets = physical_offsets.subspan(size);
     }
     accesses = accesses.subspan(size);
+    state_->held += to.channels.terms_listed() - listed;
     if (state_->held >= state_->options.terms_held) state_->flush(false);
   }
 }

@@ -45,15 +45,17 @@ void TermHistory::prepare(const Shapes& shapes, const TermList& list) {
   }
 }
 
-bool TermHistory::same(const Past& past, std::size_t term) const noexcept {
-  if (past.term != list_->terms[term]) return false;
+bool TermHistory::same(std::size_t number, std::size_t term) const noexcept {
+  const Past& past = terms_[number];
+  if (ShapeTerm{past.count, past.shape} != list_->terms[term]) return false;
   const Extent* const mine = list_->leaves.data() + first_leaves_[term];
   const std::uint64_t before =
       term == 0 ? 0 : unsigned_of(list_->leaves[first_leaves_[term - 1]].offset);
   if (unsigned_of(mine->offset) - before != past.step) return false;
   const Extent* const theirs = leaves_.data() + past.first_leaf;
   const std::uint64_t moved = unsigned_of(mine->offset) - unsigned_of(theirs->offset);
-  for (std::uint32_t l = 0; l < past.leaves; ++l) {
+  const std::uint32_t leaves = leaves_of(number);
+  for (std::uint32_t l = 0; l < leaves; ++l) {
     if (mine[l].length != theirs[l].length ||
         unsigned_of(mine[l].offset) - unsigned_of(theirs[l].offset) != moved) {
       return false;
@@ -71,35 +73,36 @@ Match TermHistory::find(std::size_t term) const noexcept {
   std::size_t length = 0;
   // Not beyond the end of what is past: what a reference makes is not looked at again.
   while (term + length < hashes_.size() && from + length < terms_.size() &&
-         same(terms_[from + length], term + length)) {
+         same(from + length, term + length)) {
     worth += list_->terms[term + length].shape == 0 ? kAccessBits : kLoopBits;
     ++length;
   }
   return worth > kReferenceBits ? Match{terms_.size() - from, length} : Match{};
 }
 
-void TermHistory::met(const ShapeTerm& term, const Extent* leaves, std::uint32_t count,
-                      std::uint64_t step) {
-  terms_.push_back({term, step, leaves_.size(), count});
-  leaves_.insert(leaves_.end(), leaves, leaves + count);
-  if (table_.empty()) return;
-  const std::uint64_t now = hash_term(term, leaves, count, step);
-  if (terms_.size() > 2) {
-    const std::uint64_t last[] = {before_[0], before_[1], now};
-    table_[key(last)] = static_cast<std::uint32_t>(terms_.size() - 2);
+void TermHistory::met(std::size_t number, const ShapeTerm& term, const Extent* leaves,
+                      std::uint32_t count, std::uint64_t step) {
+  terms_.push_back({term.count, step, term.shape, static_cast<std::uint32_t>(leaves_.size())});
+  if (count == 1) {
+    leaves_.push_back(*leaves);
+  } else {
+    leaves_.insert(leaves_.end(), leaves, leaves + count);
   }
-  before_ = {before_[1], now};
+  if (table_.empty() || number < 2) return;
+  table_[key(hashes_.data() + number - 2)] = static_cast<std::uint32_t>(terms_.size() - 2);
 }
 
 std::uint32_t TermHistory::copy(std::uint64_t distance, Extent place, TermList& list) const {
-  const Past& past = terms_[terms_.size() - distance];
+  const std::size_t number = terms_.size() - distance;
+  const Past& past = terms_[number];
   const Extent* const from = leaves_.data() + past.first_leaf;
   const std::uint64_t moved = unsigned_of(place.offset) + past.step - unsigned_of(from->offset);
-  list.terms.push_back(past.term);
-  for (std::uint32_t l = 0; l < past.leaves; ++l) {
+  list.terms.push_back({past.count, past.shape});
+  const std::uint32_t leaves = leaves_of(number);
+  for (std::uint32_t l = 0; l < leaves; ++l) {
     list.leaves.push_back({signed_of(unsigned_of(from[l].offset) + moved), from[l].length});
   }
-  return past.leaves;
+  return leaves;
 }
 
 }  // namespace iotune::analyzer::pattern_log

@@ -22,7 +22,9 @@ class TermHistory {
   // The longest match that pays from this term of it on; length 0: none.
   Match find(std::size_t term) const noexcept;
 
-  void met(const ShapeTerm& term, const Extent* leaves, std::uint32_t count, std::uint64_t step);
+  // `number`: the term's in its list.
+  void met(std::size_t number, const ShapeTerm& term, const Extent* leaves, std::uint32_t count,
+           std::uint64_t step);
   std::uint64_t size() const noexcept { return terms_.size(); }
   // Appends the term `distance` terms ago to the list, after one that began at `place`. Returns its
   // leaves.
@@ -31,12 +33,17 @@ class TermHistory {
  private:
   // A term but for where it is.
   struct Past {
-    ShapeTerm term;
+    std::uint64_t count;
     std::uint64_t step;  // from the term before
-    std::size_t first_leaf;
-    std::uint32_t leaves;
+    std::uint32_t shape;
+    std::uint32_t first_leaf;
   };
-  bool same(const Past& past, std::size_t term) const noexcept;
+  std::uint32_t leaves_of(std::size_t past) const noexcept {
+    const std::size_t end =
+        past + 1 == terms_.size() ? leaves_.size() : terms_[past + 1].first_leaf;
+    return static_cast<std::uint32_t>(end - terms_[past].first_leaf);
+  }
+  bool same(std::size_t past, std::size_t term) const noexcept;
   static std::uint64_t key(const std::uint64_t* hashes) noexcept;
 
   std::vector<Past> terms_;
@@ -46,7 +53,6 @@ class TermHistory {
   const TermList* list_ = nullptr;
   std::vector<std::uint64_t> hashes_;      // of the list's terms
   std::vector<std::size_t> first_leaves_;  // of the list's terms, and where the last ends
-  std::array<std::uint64_t, 2> before_{};  // hashes of the last two terms met
   std::vector<std::uint32_t> table_;       // three hashes -> where they were met, plus one
 };
 

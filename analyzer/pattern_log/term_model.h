@@ -92,6 +92,8 @@ class TermModel {
     // Of the term before: where it began, and guesses for where the next one does.
     Extent place{};
     std::uint64_t step = 0, on = 0, end = 0;
+    // Of the one before that.
+    std::uint64_t older_step = 0, older_length = 0;
     std::uint32_t shape = 0;
   };
   // The last term of a shape.
@@ -148,12 +150,13 @@ class TermModel {
     const std::uint64_t from = unsigned_of(at.place.offset);
     const std::uint64_t learned = steps_.guess(at.step, unsigned_of(at.place.length));
     const std::uint64_t step = first_offsets_[context].code(
-        coder, unsigned_of(leaf.offset) - from, {at.on, at.end, learned, at.step}, recent_);
+        coder, unsigned_of(leaf.offset) - from, {at.on, at.end, learned, at.older_step}, recent_);
     steps_.learn(at.step, unsigned_of(at.place.length), step);
     leaf.offset = signed_of(from + step);
     const std::uint64_t length_guess = lengths_.guess(step, unsigned_of(at.place.length));
     leaf.length = signed_of(first_lengths_.code(
-        coder, unsigned_of(leaf.length), {unsigned_of(at.place.length), length_guess}, recent_));
+        coder, unsigned_of(leaf.length),
+        {unsigned_of(at.place.length), length_guess, at.older_length}, recent_));
     lengths_.learn(step, unsigned_of(at.place.length), unsigned_of(leaf.length));
   }
 
@@ -249,7 +252,9 @@ class TermModel {
       at.on = unsigned_of(shape.strides[0].offset) * term.count;
       at.end = at.on - unsigned_of(shape.strides[0].offset) + unsigned_of(leaf->length);
     }
-    history_.met(term, leaf, shape.leaves, step);
+    history_.met(at.term, term, leaf, shape.leaves, step);
+    at.older_step = at.step;
+    at.older_length = unsigned_of(at.place.length);
     at.step = step;
     at.place = *leaf;
     at.shape = term.shape;
@@ -282,17 +287,13 @@ class TermModel {
                    std::uint64_t most, Cursor& at, Budget& budget) {
     const std::uint64_t size = packed_size_.code(coder, run);
     if (size == 0 || size > most) coder.fail();
-    PackedRange offsets, lengths;
+    if (coder.failed()) return;
     if constexpr (Coder::kWrites) {
-      offsets = range_of(list, at.leaf, size, &Extent::offset);
-      lengths = range_of(list, at.leaf, size, &Extent::length);
+      packed_offsets_.prepare(list, at.leaf, size, &Extent::offset);
+      packed_lengths_.prepare(list, at.leaf, size, &Extent::length);
     }
-    for (PackedRange* range : {&offsets, &lengths}) {
-      range->least = packed_least_.code(coder, range->least);
-      range->unit = packed_unit_.code(coder, range->unit);
-      range->most = packed_most_.code(coder, range->most);
-      if (range->unit == 0) coder.fail();
-    }
+    const PackedRange offsets = packed_offsets_.code(coder);
+    const PackedRange lengths = packed_lengths_.code(coder);
     if (!budget.take(coder, 2 * size)) return;
     if constexpr (!Coder::kWrites) {
       list.terms.resize(list.terms.size() + size, {1, 0});
@@ -317,8 +318,8 @@ class TermModel {
   }
 
   static constexpr std::size_t kFollowers = 256;
-  Number size_, parts_, packed_size_, match_lengths_, inner_shape_, packed_unit_, packed_most_;
-  SignedNumber packed_least_;
+  Number size_, parts_, packed_size_, match_lengths_, inner_shape_;
+  PackedRangeModel packed_offsets_, packed_lengths_;
   std::array<Tree<3>, 32> kinds_;
   unsigned kind_history_ = 0;
   Value shape_, counts_, offsets_, first_lengths_, further_lengths_, length_strides_, distances_;

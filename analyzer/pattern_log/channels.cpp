@@ -1,0 +1,198 @@
+#include "analyzer/pattern_log/channels.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace iotune::analyzer::pattern_log {
+namespace {
+
+// What a loop has foretold before one access that it did not is held to be noise.
+constexpr std::uint64_t kTrusted = 32;
+
+// A stream that has so few terms after its first accesses is one channel. Of others more accesses
+// are tried in turns, which must bring so much.
+constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
+constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
+constexpr std::size_t kTurnsBring = 2;
+constexpr std::uint32_t kMostWays = 4, kMostTurn = 4;
+// Turns that bring nothing in so many accesses are not tried on all.
+constexpr std::size_t kFirstTry = 256;
+
+}  // namespace
+
+void Channels::add(std::span<const Extent> accesses, Shapes& shapes) {
+  while (sampling_ && !accesses.empty()) {
+    const std::size_t limit = sample_.size() < kFirstSample ? kFirstSample : kSample;
+    const auto now = accesses.first(std::min(accesses.size(), limit - sample_.size()));
+    sample_.insert(sample_.end(), now.begin(), now.end());
+    add_in_turns(now, shapes);
+    accesses = accesses.subspan(now.size());
+    if (sample_.size() < limit) continue;
+    if (limit == kFirstSample && numbers_held() > kFewTerms) continue;
+    choose_turns(shapes);
+  }
+  add_in_turns(accesses, shapes);
+}
+
+// In which turns do the first accesses have the fewest terms? Ends sampling.
+void Channels::choose_turns(Shapes& shapes) {
+  const std::vector<Extent> sample = std::exchange(sample_, {});
+  sampling_ = false;
+  const std::size_t as_one = numbers_held();
+  const std::size_t in_loops =
+      lists_[0].leaves.size() + (finders_[0] ? finders_[0]->leaves_held() : 0);
+  if (sample.size() < kLeastSample || in_loops < sample.size() / kFewInSample) return;
+  std::size_t least = as_one / kTurnsBring;
+  Turns best;
+  for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
+    for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
+      Channels tried(Turns{ways, turn});
+      Shapes tried_shapes;
+      const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
+      tried.add_in_turns(begin, tried_shapes);
+      if (tried.numbers_held() * kTurnsBring > begin.size()) continue;
+      tried.add_in_turns(std::span(sample).subspan(begin.size()), tried_shapes);
+      const std::size_t held = tried.numbers_held();
+      if (held >= least) continue;
+      least = held;
+      best = {ways, turn};
+    }
+  }
+  if (best.ways == 1) return;
+  // What has no accesses stays: physical offsets.
+  auto physical = std::move(finders_[kPhysicalChannel]);
+  TermList physical_list = std::move(lists_[kPhysicalChannel]);
+  *this = Channels(best);
+  finders_[kPhysicalChannel] = std::move(physical);
+  lists_[kPhysicalChannel] = std::move(physical_list);
+  add_in_turns(sample, shapes);
+}
+
+TermFinder& Channels::finder(std::uint32_t channel) {
+  if (!finders_[channel]) finders_[channel] = std::make_unique<TermFinder>();
+  return *finders_[channel];
+}
+
+void Channels::add_to(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes) {
+  finder(channel).add(accesses, shapes, lists_[channel]);
+}
+
+void Channels::took(std::uint32_t channel, std::uint64_t count, Shapes& shapes) {
+  if (channel == run_channel_) {
+    run_ += count;
+    return;
+  }
+  one_channel_ = false;
+  const Extent turn = {static_cast<std::int64_t>(run_channel_), static_cast<std::int64_t>(run_)};
+  add_to(kTurnsChannel, {&turn, 1}, shapes);
+  run_channel_ = channel;
+  run_ = count;
+}
+
+void Channels::take(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes) {
+  add_to(channel, accesses, shapes);
+  took(channel, accesses.size(), shapes);
+  in_turn_ = channel == channel_ ? in_turn_ + 1 : 1;
+  channel_ = channel;
+}
+
+// Whose turn it is.
+std::uint32_t Channels::due() const noexcept {
+  return in_turn_ < turns_.turn ? channel_ : (channel_ + 1) % turns_.ways;
+}
+
+void Channels::add_in_turns(std::span<const Extent> accesses, Shapes& shapes) {
+  while (!accesses.empty()) {
+    if (turns_.ways == 1 && pending_count_ == 0) {
+      // Until a trusted loop is disappointed, everything is the one finder's.
+      TermFinder& only = finder(0);
+      const std::size_t foretold = only.go_on(accesses);
+      took(0, foretold, shapes);
+      since_noise_ += foretold;
+      accesses = accesses.subspan(foretold);
+      if (accesses.empty()) return;
+      if (only.foretold() < kTrusted) {
+        take(0, accesses.first(1), shapes);
+        ++since_noise_;
+        accesses = accesses.subspan(1);
+        continue;
+      }
+    }
+    decide(accesses.front(), shapes);
+    accesses = accesses.subspan(1);
+  }
+}
+
+void Channels::decide(const Extent& access, Shapes& shapes) {
+  const std::uint32_t turn = due();
+  ++since_noise_;
+  if (pending_count_ > 0) {
+    const bool goes_on = expects(turn, access);
+    place_pending(goes_on && !repeats_structure(pending_[0]) ? turns_.ways : turn, shapes);
+    if (goes_on) return take(turn, {&access, 1}, shapes);
+    return decide(access, shapes);
+  }
+  if (expects(turn, access)) return take(turn, {&access, 1}, shapes);
+  for (std::uint32_t channel = 0; channel < turns_.ways; ++channel) {
+    if (expects(channel, access) && finders_[channel]->foretold() >= kTrusted) {
+      return take(channel, {&access, 1}, shapes);
+    }
+  }
+  if (finder(turn).foretold() >= kTrusted) {
+    pending_[pending_count_++] = access;
+    return;
+  }
+  take(turn, {&access, 1}, shapes);
+}
+
+// A header between equal pieces of data is no noise.
+bool Channels::repeats_structure(const Extent& pending) noexcept {
+  const bool repeats = since_noise_ == last_gap_ && pending.length == last_noise_length_;
+  last_gap_ = since_noise_;
+  last_noise_length_ = pending.length;
+  since_noise_ = 0;
+  return repeats;
+}
+
+void Channels::place_pending(std::uint32_t channel, Shapes& shapes) {
+  const std::size_t count = std::exchange(pending_count_, 0);
+  if (channel < turns_.ways) return take(channel, {pending_.data(), count}, shapes);
+  add_to(channel, {pending_.data(), count}, shapes);
+  took(channel, count, shapes);
+}
+
+void Channels::finish(Shapes& shapes) {
+  if (sampling_) choose_turns(shapes);
+  if (pending_count_ > 0) place_pending(due(), shapes);
+  if (!one_channel_) {
+    const Extent turn = {static_cast<std::int64_t>(run_channel_), static_cast<std::int64_t>(run_)};
+    add_to(kTurnsChannel, {&turn, 1}, shapes);
+  }
+  for (std::uint32_t channel = 0; channel < kChannels; ++channel) {
+    if (finders_[channel]) finders_[channel]->finish(shapes, lists_[channel]);
+  }
+}
+
+std::size_t Channels::terms_listed() const noexcept {
+  std::size_t terms = 0;
+  for (const TermList& list : lists_) terms += list.terms.size();
+  return terms;
+}
+
+// About how much there is to be written: terms, and more for loops with many leaves.
+std::size_t Channels::numbers_held() const noexcept {
+  std::size_t numbers = 0;
+  for (std::uint32_t channel = 0; channel < kPhysicalChannel; ++channel) {
+    numbers += lists_[channel].leaves.size();
+    numbers += finders_[channel] ? finders_[channel]->leaves_held() : 0;
+  }
+  return numbers;
+}
+
+void Channels::forget_shapes() noexcept {
+  for (const auto& finder : finders_) {
+    if (finder) finder->forget_shapes();
+  }
+}
+
+}  // namespace iotune::analyzer::pattern_log
