@@ -7,11 +7,9 @@
 namespace iotune::patterns {
 namespace {
 
-// Every period up to this one is tried at every new term; while nothing is found for long, fewer.
-// Longer ones are tried where a term and its step were met before.
+// Every period up to this one is tried at every new term. Longer ones are tried where a term and
+// its step were met before.
 constexpr std::uint32_t kNearParts = 32;
-constexpr std::uint32_t kNearPartsOfBarren = 8;
-constexpr std::uint32_t kBarren = 4096;
 
 // Have the term on top and the one below it made the same step twice, from one block of so many
 // terms to the next? Says in two words whether blocks are worth comparing.
@@ -30,8 +28,7 @@ void NestFinder::pop(std::uint32_t terms) noexcept {
 
 bool NestFinder::reduce() noexcept {
   if (size_ < 2) return false;
-  const std::uint32_t near = barren_ > kBarren ? kNearPartsOfBarren : kNearParts;
-  const std::uint32_t longest = size_ - 1 < near ? size_ - 1 : near;
+  const std::uint32_t longest = size_ - 1 < kNearParts ? size_ - 1 : kNearParts;
   const std::uint64_t* top = prints_ + size_ - 1;
   const NestTerm* below = terms_ + size_ - 2;
   for (std::uint32_t b = 1; b <= longest; ++b, --below) {

@@ -9,6 +9,8 @@ namespace {
 // Iterations of the open loop; times the longest body, it stays below 2^64.
 constexpr std::uint64_t kForever = std::uint64_t{1} << 48U;
 
+constexpr std::uint32_t kBarren = 4096, kBarrenCycle = 512, kBarrenLook = 64;
+
 struct Capacities {
   std::uint32_t leaves, bodies, parts, strides, table;
 };
@@ -193,6 +195,8 @@ void NestFinder::settle(Step access) noexcept {
     if (reduce()) reopen();
   }
   push_access(access);
+  // Where nothing was found for long, only some stretches are looked at.
+  if (barren_ > kBarren && barren_ % kBarrenCycle >= kBarrenLook) return;
   if (reduce()) reopen();
 }
 

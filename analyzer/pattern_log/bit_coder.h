@@ -1,9 +1,11 @@
 // An adaptive binary range coder of which writer and reader share their models: code that is
 // templated on the coder describes a format once. patterns/range_coder.h is its elder brother in
 // the preload; here small outputs count: models learn fast at first (as 1/n), and the end takes
-// a byte or two.
+// a byte or two. Bits of which nothing is known stand beside, written from the back to the front,
+// so that neither part needs a length.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -80,8 +82,28 @@ class BitWriter {
     return value;
   }
 
+  // `count` low bits of a value as they are; count <= 48.
+  std::uint64_t raw(std::uint64_t value, unsigned count) {
+    value &= (std::uint64_t{1} << count) - 1;
+    if (count == 0) return 0;
+    raw_word_ |= value << raw_bits_;
+    if (raw_bits_ + count >= 64) {
+      for (unsigned i = 0; i < 8; ++i) raw_.push_back(static_cast<std::byte>(raw_word_ >> 8U * i));
+      const unsigned taken = 64 - raw_bits_;
+      raw_word_ = taken == 64 ? 0 : value >> taken;
+      raw_bits_ = raw_bits_ + count - 64;
+    } else {
+      raw_bits_ += count;
+    }
+    return value;
+  }
+
   // Closes the writer; bytes() is then complete. A reader takes zeros behind the end.
   void end() {
+    for (; raw_bits_ > 0; raw_bits_ -= std::min(raw_bits_, 8U)) {
+      raw_.push_back(static_cast<std::byte>(raw_word_));
+      raw_word_ >>= 8U;
+    }
     for (unsigned zeros = 24;; zeros -= 8) {
       const std::uint64_t mask = (std::uint64_t{1} << zeros) - 1;
       const std::uint64_t value = (low_ + mask) & ~mask;
@@ -90,8 +112,11 @@ class BitWriter {
       break;
     }
     for (int i = 0; i < 5; ++i) shift_out();
-    while (size_ > 0 && bytes_[size_ - 1] == std::byte{0}) --size_;
+    if (raw_.empty()) {
+      while (size_ > 0 && bytes_[size_ - 1] == std::byte{0}) --size_;
+    }
     bytes_.resize(size_);
+    bytes_.insert(bytes_.end(), raw_.rbegin(), raw_.rend());
   }
 
   const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
@@ -127,6 +152,9 @@ class BitWriter {
   std::uint64_t pending_ = 0;
   std::uint8_t held_ = 0;
   bool begun_ = false;
+  std::vector<std::byte> raw_;  // backwards
+  std::uint64_t raw_word_ = 0;
+  unsigned raw_bits_ = 0;
 };
 
 class BitReader {
@@ -175,6 +203,21 @@ class BitReader {
     return value;
   }
 
+  std::uint64_t raw(std::uint64_t, unsigned count) noexcept {
+    while (raw_bits_ < count) {
+      if (raw_used_ == bytes_.size()) {
+        failed_ = true;
+        return 0;
+      }
+      raw_word_ |= std::to_integer<std::uint64_t>(bytes_[bytes_.size() - ++raw_used_]) << raw_bits_;
+      raw_bits_ += 8;
+    }
+    const std::uint64_t value = raw_word_ & ((std::uint64_t{1} << count) - 1);
+    raw_word_ >>= count;
+    raw_bits_ -= count;
+    return value;
+  }
+
   // Something that the writer would not have written was read, or far more than there is.
   bool failed() const noexcept { return failed_; }
   void fail() noexcept { failed_ = true; }
@@ -195,7 +238,9 @@ class BitReader {
 
   static constexpr std::size_t kMostBeyond = 1U << 16U;
   std::span<const std::byte> bytes_;
-  std::size_t at_ = 0, beyond_ = 0;
+  std::size_t at_ = 0, beyond_ = 0, raw_used_ = 0;
+  std::uint64_t raw_word_ = 0;
+  unsigned raw_bits_ = 0;
   std::uint32_t range_ = 0xffffffffU, code_ = 0;
   bool failed_ = false;
 };

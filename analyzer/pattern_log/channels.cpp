@@ -7,7 +7,7 @@ namespace iotune::analyzer::pattern_log {
 namespace {
 
 // What a loop has foretold before one access that it did not is held to be noise.
-constexpr std::uint64_t kTrusted = 32;
+constexpr std::uint64_t kTrusted = 12;
 
 // A stream that has so few terms after its first accesses is one channel. Of others more accesses
 // are tried in turns, which must bring so much.
@@ -173,10 +173,10 @@ void Channels::finish(Shapes& shapes) {
   }
 }
 
-std::size_t Channels::terms_listed() const noexcept {
-  std::size_t terms = 0;
-  for (const TermList& list : lists_) terms += list.terms.size();
-  return terms;
+std::size_t Channels::leaves_listed() const noexcept {
+  std::size_t leaves = 0;
+  for (const TermList& list : lists_) leaves += list.leaves.size();
+  return leaves;
 }
 
 // About how much there is to be written: terms, and more for loops with many leaves.

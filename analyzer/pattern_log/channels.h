@@ -40,8 +40,8 @@ class Channels {
 
   // What left the finders; to be taken away by whoever wants the room.
   TermList& list(std::uint32_t channel) noexcept { return lists_[channel]; }
-  // Terms in lists.
-  std::size_t terms_listed() const noexcept;
+  // Leaves of all lists.
+  std::size_t leaves_listed() const noexcept;
   void forget_shapes() noexcept;
 
  private:

@@ -48,7 +48,11 @@ void TermFinder::take(std::uint32_t terms, Shapes& shapes, TermList& list) {
   for (const patterns::NestTerm& term : finder_->terms().first(terms)) {
     list.terms.push_back({term.count, shape_of(term.body, shapes)});
     const Extent* const leaves = finder_->leaves(term);
-    list.leaves.insert(list.leaves.end(), leaves, leaves + finder_->leaf_count(term));
+    if (term.body == 0) {
+      list.leaves.push_back(*leaves);
+    } else {
+      list.leaves.insert(list.leaves.end(), leaves, leaves + finder_->leaf_count(term));
+    }
   }
   finder_->drop(terms);
 }

@@ -49,9 +49,9 @@ std::uint64_t code_uniform(Coder& coder, std::uint64_t value, std::uint64_t most
   const unsigned low = bits <= 16 ? 0 : bits - 16;
   const auto highest = static_cast<std::uint32_t>(most >> low);
   const auto piece = static_cast<std::uint32_t>(value >> low);
-  const std::uint64_t high = std::has_single_bit(highest + 1U) ? coder.even_bits(piece, bits - low)
-                                                               : coder.even(piece, highest + 1);
-  const std::uint64_t made = high << low | code_even_bits(coder, value, low);
+  const std::uint64_t high = ((highest + 1U) & highest) == 0 ? coder.even_bits(piece, bits - low)
+                                                             : coder.even(piece, highest + 1);
+  const std::uint64_t made = high << low | coder.raw(value, low);
   if (made > most) coder.fail();
   return made;
 }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,14 +18,16 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/pattern_log/shapes.h"
 #include "patterns/extent.h"
 
 namespace iotune::analyzer {
 
 struct PatternLogOptions {
-  // Terms of all streams that are held before they are written: a bound for memory where streams
-  // have no pattern. Regular streams have few terms and are never cut.
-  std::size_t terms_held = std::size_t{1} << 18U;
+  // Leaves (an access, or one in the body of a loop) of all streams that are held before they are
+  // written: a bound for memory where streams have no pattern, 2^18 at most. Regular streams have
+  // few and are never cut.
+  std::size_t leaves_held = std::size_t{1} << 18U;
 };
 
 class PatternLogWriter {
@@ -86,6 +89,12 @@ class PatternLogReader {
     std::unique_ptr<State> state_;
   };
   Accesses accesses(std::uint32_t stream) const;
+
+  // The loops of one stream, not expanded, channel by channel as they stand in the log. What a
+  // channel is: channels.h. False on damage.
+  using TermVisitor = std::function<void(std::uint32_t channel, const pattern_log::Shapes& shapes,
+                                         const pattern_log::TermList& terms)>;
+  bool visit_terms(std::uint32_t stream, const TermVisitor& visit) const;
 
  private:
   struct State;

@@ -53,6 +53,17 @@ const std::vector<PatternLogStream>& PatternLogReader::streams() const noexcept 
   return state_->streams;
 }
 
+bool PatternLogReader::visit_terms(std::uint32_t stream, const TermVisitor& visit) const {
+  for (std::size_t number = 0; number < state_->sections.size(); ++number) {
+    const std::shared_ptr<const Section> section = state_->section(number);
+    if (!section) return false;
+    for (const pattern_log::Piece& piece : section->pieces) {
+      if (piece.stream == stream) visit(piece.channel, section->shapes, piece.list);
+    }
+  }
+  return true;
+}
+
 namespace {
 
 // One channel of one stream, over all sections.

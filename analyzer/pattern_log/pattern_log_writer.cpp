@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,9 @@ namespace iotune::analyzer {
 using pattern_log::kChannels;
 using pattern_log::Section;
 using pattern_log::TermList;
+
+// A leaf has a few dozen numbers at most, and a reader takes only so many of a section.
+constexpr std::size_t kMostLeavesHeld = std::size_t{1} << 18U;
 
 struct PatternLogWriter::State {
   struct Stream {
@@ -30,9 +34,9 @@ struct PatternLogWriter::State {
   void end(std::uint32_t number) {
     auto& stream = streams[number];
     if (!stream) return;
-    const std::size_t before = stream->channels.terms_listed();
+    const std::size_t before = stream->channels.leaves_listed();
     stream->channels.finish(section.shapes);
-    held += stream->channels.terms_listed() - before;
+    held += stream->channels.leaves_listed() - before;
     take_lists(number, *stream);
     stream.reset();
   }
@@ -63,6 +67,7 @@ struct PatternLogWriter::State {
 PatternLogWriter::PatternLogWriter(const PatternLogOptions& options)
     : state_(std::make_unique<State>()) {
   state_->options = options;
+  state_->options.leaves_held = std::min(options.leaves_held, kMostLeavesHeld);
 }
 PatternLogWriter::~PatternLogWriter() = default;
 
@@ -72,6 +77,7 @@ std::uint32_t PatternLogWriter::add_stream(std::int64_t rank, std::string_view n
   if (added) state_->section.names.emplace_back(name);
   state_->section.streams.push_back({rank, known->second});
   state_->streams.push_back(std::make_unique<State::Stream>());
+  ++state_->held;
   return static_cast<std::uint32_t>(state_->streams.size() - 1);
 }
 
@@ -82,7 +88,7 @@ void PatternLogWriter::add(std::uint32_t stream, std::span<const patterns::Exten
   constexpr std::size_t kBatch = std::size_t{1} << 16U;
   while (!accesses.empty()) {
     const std::size_t size = std::min(kBatch, accesses.size());
-    const std::size_t listed = to.channels.terms_listed();
+    const std::size_t listed = to.channels.leaves_listed();
     to.channels.add(accesses.first(size), state_->section.shapes);
     if (!physical_offsets.empty()) {
       state_->physical.clear();
@@ -95,14 +101,14 @@ void PatternLogWriter::add(std::uint32_t stream, std::span<const patterns::Exten
       physical_offsets = physical_offsets.subspan(size);
     }
     accesses = accesses.subspan(size);
-    state_->held += to.channels.terms_listed() - listed;
-    if (state_->held >= state_->options.terms_held) state_->flush(false);
+    state_->held += to.channels.leaves_listed() - listed;
+    if (state_->held >= state_->options.leaves_held) state_->flush(false);
   }
 }
 
 void PatternLogWriter::end_stream(std::uint32_t stream) {
   state_->end(stream);
-  if (state_->held >= state_->options.terms_held) state_->flush(false);
+  if (state_->held >= state_->options.leaves_held) state_->flush(false);
 }
 
 std::vector<std::byte> PatternLogWriter::take() {
@@ -112,7 +118,7 @@ std::vector<std::byte> PatternLogWriter::take() {
 std::vector<std::byte> PatternLogWriter::finish() {
   for (std::uint32_t number = 0; number < state_->streams.size(); ++number) {
     state_->end(number);
-    if (state_->held >= state_->options.terms_held) state_->flush(false);
+    if (state_->held >= state_->options.leaves_held) state_->flush(false);
   }
   state_->flush(true);
   return take();

@@ -140,22 +140,28 @@ class SectionCodec {
         });
     terms_->code(coder_, shapes_, first, budget_);
     if (coder_.failed()) return;
+    if (rows == 1) {
+      if constexpr (!Coder::kWrites) {
+        section_.pieces.push_back({streams[0], channel, std::move(first)});
+      }
+      return;
+    }
     std::vector<std::uint64_t> numbers;
     std::vector<Role> roles;
     append_numbers(shapes_, first, numbers);
     append_roles(shapes_, first, roles);
     const std::size_t width = numbers.size();
-    if (rows > 1 && !budget_.take(coder_, (rows - 1) * width)) return;
-    std::vector<std::uint64_t> table(rows > 1 ? rows * width : 0);
+    if (!budget_.take(coder_, (rows - 1) * width)) return;
+    std::vector<std::uint64_t> table(rows * width);
     if constexpr (Coder::kWrites) {
       std::vector<std::uint64_t> row;
-      for (std::size_t i = 0; i < rows && rows > 1; ++i) {
+      for (std::size_t i = 0; i < rows; ++i) {
         row.clear();
         append_numbers(section_.shapes, group[i]->list, row);
         for (std::size_t c = 0; c < width; ++c) table[c * rows + i] = row[c] - numbers[c];
       }
     }
-    for (std::size_t c = 0; c < width && rows > 1 && !coder_.failed(); ++c) {
+    for (std::size_t c = 0; c < width && !coder_.failed(); ++c) {
       // A rank's place often moves by the length of what it accesses.
       const std::uint64_t guess = roles[c] == Role::kOffset ? numbers[c + 1] : 0;
       columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows), guess, known,

@@ -15,7 +15,7 @@
 namespace iotune::analyzer::pattern_log {
 
 // Of all that is read into memory in one section: a bound for damaged bytes.
-inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 25U;
+inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 23U;
 
 // What is left of that bound.
 class Budget {
