@@ -9,7 +9,7 @@ namespace {
 // Iterations of the open loop; times the longest body, it stays below 2^64.
 constexpr std::uint64_t kForever = std::uint64_t{1} << 48U;
 
-constexpr std::uint32_t kBarren = 4096, kBarrenCycle = 512, kBarrenLook = 64;
+constexpr std::uint32_t kBarren = 4096, kBarrenCycle = 512, kBarrenLook = 16;
 
 struct Capacities {
   std::uint32_t leaves, bodies, parts, strides, table;
@@ -99,6 +99,16 @@ std::size_t NestFinder::add(const Extent* accesses, std::size_t count) noexcept 
   while (done < count) {
     done += go_on(accesses + done, count - done);
     if (done == count || !has_room()) return done;
+    settle({static_cast<std::uint64_t>(accesses[done].offset),
+            static_cast<std::uint64_t>(accesses[done].length)});
+    ++done;
+  }
+  return done;
+}
+
+std::size_t NestFinder::add_until_open(const Extent* accesses, std::size_t count) noexcept {
+  std::size_t done = 0;
+  while (left_ == 0 && done < count && has_room()) {
     settle({static_cast<std::uint64_t>(accesses[done].offset),
             static_cast<std::uint64_t>(accesses[done].length)});
     ++done;

@@ -64,6 +64,8 @@ class NestFinder {
   std::size_t add(const Extent* accesses, std::size_t count) noexcept;
   // Takes only what the open loop foretells; returns how many.
   std::size_t go_on(const Extent* accesses, std::size_t count) noexcept;
+  // As add(), but stops also where a loop is open.
+  std::size_t add_until_open(const Extent* accesses, std::size_t count) noexcept;
   std::uint32_t terms_due() const noexcept;
   void drop(std::uint32_t terms) noexcept;
 

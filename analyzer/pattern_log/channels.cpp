@@ -111,6 +111,12 @@ void Channels::add_in_turns(std::span<const Extent> accesses, Shapes& shapes) {
       since_noise_ += foretold;
       accesses = accesses.subspan(foretold);
       if (accesses.empty()) return;
+      const std::size_t alone = only.add_until_open(accesses, shapes, lists_[0]);
+      took(0, alone, shapes);
+      since_noise_ += alone;
+      accesses = accesses.subspan(alone);
+      if (accesses.empty()) return;
+      if (alone > 0) continue;
       if (only.foretold() < kTrusted) {
         take(0, accesses.first(1), shapes);
         ++since_noise_;

@@ -18,6 +18,18 @@ void TermFinder::add(std::span<const Extent> accesses, Shapes& shapes, TermList&
   }
 }
 
+std::size_t TermFinder::add_until_open(std::span<const Extent> accesses, Shapes& shapes,
+                                       TermList& list) {
+  std::size_t done = 0;
+  while (done < accesses.size() && !(finder_ && finder_->open())) {
+    const auto rest = accesses.subspan(done);
+    const std::size_t taken = finder_ ? finder_->add_until_open(rest.data(), rest.size()) : 0;
+    done += taken;
+    if (taken < rest.size() && !(finder_ && finder_->open())) make_room(shapes, list);
+  }
+  return done;
+}
+
 void TermFinder::make_room(Shapes& shapes, TermList& list) {
   if (capacity_ >= most_terms_) return take(finder_->terms_due(), shapes, list);
   const std::uint32_t capacity =

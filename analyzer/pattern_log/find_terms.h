@@ -19,6 +19,8 @@ class TermFinder {
 
   // Appends to `list` what leaves the stack.
   void add(std::span<const Extent> accesses, Shapes& shapes, TermList& list);
+  // As add(), but stops where a loop is open; returns how many were taken.
+  std::size_t add_until_open(std::span<const Extent> accesses, Shapes& shapes, TermList& list);
   // Everything that is left; the finder is empty then, and its memory free.
   void finish(Shapes& shapes, TermList& list);
 

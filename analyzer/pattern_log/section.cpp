@@ -124,13 +124,21 @@ class SectionCodec {
     if (!budget_.take(coder_, rows)) return;
     std::uint32_t channel = 0;
     std::vector<std::uint32_t> streams(rows);
-    TermList first;
+    TermList own;
+    TermList* of_first = &own;
     terms_->know(shapes_);
     if constexpr (Coder::kWrites) {
       channel = group[0]->channel;
       for (std::size_t i = 0; i < rows; ++i) streams[i] = group[i]->stream;
-      first = renumbered(section_.shapes, group[0]->list, shapes_, numbers_of_shapes_);
+      const TermList& list = group[0]->list;
+      if (list.terms.size() == list.leaves.size() && section_.shapes.size() == 1) {
+        // Accesses alone are not copied: there may be many. A writer changes no list.
+        of_first = &const_cast<TermList&>(list);
+      } else {
+        own = renumbered(section_.shapes, list, shapes_, numbers_of_shapes_);
+      }
     }
+    TermList& first = *of_first;
     channel = channel_.code(coder_, channel);
     KnownColumns known;
     column(

@@ -31,9 +31,16 @@ std::uint64_t TermHistory::key(const std::uint64_t* hashes) noexcept {
 
 void TermHistory::prepare(const Shapes& shapes, const TermList& list) {
   list_ = &list;
+  // Twice as much where it grows, so that many short lists do not copy it each.
+  if (terms_.capacity() < terms_.size() + list.terms.size()) {
+    terms_.reserve(2 * terms_.size() + list.terms.size());
+    leaves_.reserve(2 * leaves_.size() + list.leaves.size());
+  }
   table_.resize(kTableSize);
   hashes_.clear();
+  hashes_.reserve(list.terms.size());
   first_leaves_.assign(1, 0);
+  first_leaves_.reserve(list.terms.size() + 1);
   std::uint64_t before = 0;
   for (const ShapeTerm& term : list.terms) {
     const std::size_t first = first_leaves_.back();
