@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/region.h"
@@ -20,11 +22,48 @@ struct DescribedRegions {
   // Per dimension, how many parts it is divided into; empty when a dimension is irregular.
   // Where their product is less than the ranks, each part was moved by several ranks.
   std::vector<std::uint64_t> process_grid;
+  // Per dimension, how many elements neighbours of a BLOCK share; empty where none do.
+  std::vector<std::uint64_t> halo;
   std::uint32_t ranks = 0;  // that moved data
 };
 
-// One finished Region for each rank, all of the dataset's dimensions; those without data count
-// for nothing. Without any data the descriptor has no dimensions.
+// Takes the ranks' regions one by one and keeps of each some bytes a dimension: what ranks have
+// in common is kept once.
+class Decomposition {
+ public:
+  explicit Decomposition(std::size_t dimensions) : dimensions_(dimensions) {}
+
+  // What one rank moved; a finished Region of all the dataset's dimensions. One without data
+  // counts for nothing.
+  void add(const Region& rank);
+
+  // Without any data the descriptor has no dimensions.
+  DescribedRegions described() const;
+
+ private:
+  // The different sets that ranks hold of one dimension.
+  struct Parts {
+    std::deque<IndexSet> sets;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash;
+    std::uint32_t index_of(const IndexSet& set);
+  };
+  struct Dimension {
+    Parts parts;
+    std::uint64_t count = 0;
+    IndexSet first;  // of the first rank's
+    bool undivided = true;
+  };
+  bool is_full_grid() const;
+  DescribedRegions irregular() const;
+
+  std::size_t dimensions_;
+  std::uint32_t ranks_ = 0;
+  bool regular_ = true;  // every rank's region is one product
+  std::vector<Dimension> of_;
+  std::vector<std::uint32_t> places_;  // of each rank its sets' numbers, while regular_
+};
+
+// All at once.
 DescribedRegions descriptor_of(std::size_t dimensions, const std::vector<const Region*>& ranks);
 
 // Reads the notation of Descriptor::text(); spaces may stand between its parts, and one

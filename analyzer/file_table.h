@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analyzer/region.h"
+#include "analyzer/descriptor.h"
 #include "analyzer/run_summary.h"
 #include "recorder/call_table.h"
 
@@ -15,19 +17,19 @@ namespace iotune::analyzer {
 
 // One direction on one dataset.
 struct DatasetRecord {
+  explicit DatasetRecord(std::size_t dimensions) : decomposition(dimensions) {}
+
   std::uint64_t first_transfer_ns = UINT64_MAX;  // Unix time
   std::uint64_t element_bytes = 0;
   std::vector<std::uint64_t> dims;  // the largest seen; a scalar has one of extent 1
   std::vector<std::uint64_t> chunk;
   std::uint32_t filters = 0;
-  std::uint64_t calls = 0;
+  std::uint64_t calls = 0, bytes = 0;
   bool independent = false, collective = false;
-  struct Share {
-    explicit Share(std::size_t dimensions) : region(dimensions) {}
-    Region region;
-    std::uint64_t nanoseconds = 0;
-  };
-  std::map<std::int64_t, Share> by_rank;
+  std::uint64_t slowest_nanoseconds = 0;  // of all processes
+  std::uint64_t repeats = UINT64_MAX;     // the least of all that moved data
+  Decomposition decomposition;
+  std::set<std::vector<std::uint64_t>> said_dims;  // whenever it was opened (dataset_versions.h)
 };
 
 struct FileRecord {
@@ -37,9 +39,10 @@ struct FileRecord {
     std::uint64_t written = 0, read = 0;
   };
   LayerUse layers[4];
-  std::uint64_t first_open_ns = UINT64_MAX, last_end_ns = 0;       // Unix time
-  std::map<std::int64_t, std::uint64_t> nanoseconds_by_rank;       // of outermost calls
-  std::map<std::pair<std::string, bool>, DatasetRecord> datasets;  // path, write
+  std::uint64_t first_open_ns = UINT64_MAX, last_end_ns = 0;  // Unix time
+  std::uint64_t slowest_nanoseconds = 0;                      // in outermost calls
+  // Path, write. More than one where a path was made again with other dimensions.
+  std::map<std::pair<std::string, bool>, std::list<DatasetRecord>> datasets;
 
   bool decided = false;
   std::string decision_source, decision_pattern, decision_message, decision_state;

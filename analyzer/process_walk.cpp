@@ -1,11 +1,14 @@
 #include "analyzer/process_walk.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "analyzer/call_owners.h"
+#include "analyzer/dataset_selection.h"
+#include "analyzer/dataset_versions.h"
 #include "recorder/read/call_arguments.h"
 
 namespace iotune::analyzer {
@@ -23,13 +26,14 @@ constexpr std::size_t layer_index(Layer layer) {
 
 class Walk {
  public:
-  Walk(const recorder::ProcessCalls& process, std::int64_t rank, FileTable& files)
-      : process_(process), rank_(rank), owners_(owners_of(process)) {
+  Walk(const recorder::ProcessCalls& process, FileTable& files)
+      : process_(process), owners_(owners_of(process)) {
     for (const std::string& path : owners_.files) files_.push_back(&files[path]);
   }
 
   void run() {
     for (std::size_t i = 0; i < process_.calls.size(); ++i) {
+      versions_.follow(process_.calls[i]);
       const std::int32_t owner = owners_.file_of_call[i];
       if (owner == CallOwners::kNone) continue;
       const Call& call = process_.calls[i];
@@ -53,6 +57,10 @@ class Walk {
         count(file, signature.layer, write,
               signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
       }
+    }
+    finish_shares();
+    for (const auto& [file, nanoseconds] : nanoseconds_) {
+      file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, nanoseconds);
     }
   }
 
@@ -113,7 +121,7 @@ class Walk {
     const std::uint64_t start = process_.wall_ns() + call.start_ns;
     file.first_open_ns = std::min(file.first_open_ns, start);
     file.last_end_ns = std::max(file.last_end_ns, start + call.duration_ns);
-    file.nanoseconds_by_rank[rank_] += call.duration_ns;
+    nanoseconds_[&file] += call.duration_ns;
   }
 
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
@@ -145,96 +153,32 @@ class Walk {
     const DatasetDefinition& definition = found->second;
     file.layers[layer_index(Layer::kHdf5)].opened = true;
 
-    DatasetRecord& dataset = file.datasets[{definition.path, write}];
+    DatasetRecord& dataset = versions_.record_of(file, extras.object, definition, write);
     dataset.first_transfer_ns =
         std::min(dataset.first_transfer_ns, process_.wall_ns() + call.start_ns);
-    dataset.element_bytes = definition.element_bytes;
-    dataset.filters = definition.filters;
-    dataset.chunk = definition.chunk;
-    if (dataset.dims.empty()) dataset.dims = definition.dims;
-    for (std::size_t d = 0; d < std::min(dataset.dims.size(), definition.dims.size()); ++d) {
-      dataset.dims[d] = std::max(dataset.dims[d], definition.dims[d]);
-    }
     ++dataset.calls;
     dataset.independent = dataset.independent || extras.mode == 0;
     dataset.collective = dataset.collective || extras.mode == 1;
-    DatasetRecord::Share& share =
-        dataset.by_rank.try_emplace(rank_, dataset.dims.size()).first->second;
+    Share& share = shares_.try_emplace(&dataset, dataset.dims.size()).first->second;
     share.nanoseconds += nanoseconds;
     const std::uint64_t before = share.region.points_moved();
-    add_selection(extras, definition, dataset.dims, share.region);
+    add_selection(extras.file, static_cast<std::uint64_t>(std::max<std::int64_t>(0, extras.points)),
+                  extras.file.dimensions == 0 && definition.dims.size() == 1, dataset.dims,
+                  share.region);
     const std::uint64_t bytes = (share.region.points_moved() - before) * definition.element_bytes;
     auto& use = file.layers[layer_index(Layer::kHdf5)];
     (write ? use.written : use.read) += bytes;
   }
 
-  static void add_selection(const TransferExtras& extras, const DatasetDefinition& definition,
-                            std::vector<std::uint64_t>& dims, Region& region) {
-    using Kind = recorder::Selection::Kind;
-    const recorder::Selection& selection = extras.file;
-    const auto points = static_cast<std::uint64_t>(std::max<std::int64_t>(0, extras.points));
-    if (selection.kind == Kind::kNone || points == 0) return;
-    const bool scalar = selection.dimensions == 0 && definition.dims.size() == 1;
-    if (selection.kind == Kind::kAll && scalar) {
-      region.add({IndexSet::interval(0, points)});
-      return;
-    }
-    if (selection.kind == Kind::kUnknown || selection.dimensions != region.dimensions()) {
-      region.add_unknown({}, {}, points);
-      return;
-    }
-    const std::size_t n = selection.dimensions;
-    const auto corner = [&](std::size_t row, std::size_t d) {
-      return static_cast<std::uint64_t>(selection.row(row)[d]);
-    };
-    const auto box = [&](std::size_t first, std::size_t last) {
-      Product product;
-      for (std::size_t d = 0; d < n; ++d) {
-        const std::uint64_t from = corner(first, d), to = corner(last, d);
-        product.push_back(IndexSet::interval(from, to >= from ? to - from + 1 : 0));
-      }
-      return product;
-    };
-    switch (selection.kind) {
-      case Kind::kAll: {
-        Product product;
-        for (std::size_t d = 0; d < n; ++d) {
-          product.push_back(IndexSet::interval(0, corner(0, d)));
-          // What was selected is newer than what was said when the dataset was first seen.
-          dims[d] = std::max(dims[d], corner(0, d));
-        }
-        region.add(std::move(product));
-        break;
-      }
-      case Kind::kRegular: {
-        Product product;
-        for (std::size_t d = 0; d < n; ++d) {
-          std::optional<IndexSet> set =
-              IndexSet::of(corner(0, d), corner(1, d), corner(2, d), corner(3, d));
-          if (!set) {
-            region.add_unknown({}, {}, points);
-            return;
-          }
-          if (!set->empty()) dims[d] = std::max(dims[d], set->end());
-          product.push_back(std::move(*set));
-        }
-        region.add(std::move(product));
-        break;
-      }
-      case Kind::kBlocks:
-        for (std::size_t i = 0; i < selection.entries; ++i) region.add(box(2 * i, 2 * i + 1));
-        break;
-      case Kind::kPoints:
-        for (std::size_t i = 0; i < selection.entries; ++i) region.add(box(i, i));
-        break;
-      default: {
-        std::vector<std::uint64_t> first, last;
-        for (std::size_t d = 0; d < n; ++d) {
-          first.push_back(corner(0, d));
-          last.push_back(corner(1, d));
-        }
-        region.add_unknown(first, last, points);
-      }
+  // What the process moved of each dataset is complete.
+  void finish_shares() {
+    for (auto& [record, share] : shares_) {
+      share.region.finish();
+      record->decomposition.add(share.region);
+      record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
+      record->bytes += share.region.points_moved() * record->element_bytes;
+      if (share.region.empty()) continue;
+      record->repeats = std::min(record->repeats, share.region.times_moved());
     }
   }
 
@@ -250,16 +194,24 @@ class Walk {
            arguments.number(signature, "type_bytes").value_or(0);
   }
 
+  struct Share {
+    explicit Share(std::size_t dimensions) : region(dimensions) {}
+    Region region;
+    std::uint64_t nanoseconds = 0;
+  };
+
   const recorder::ProcessCalls& process_;
-  std::int64_t rank_;
   CallOwners owners_;
   std::vector<FileRecord*> files_;  // as owners_.files
+  DatasetVersions versions_;
+  std::map<DatasetRecord*, Share> shares_;
+  std::map<FileRecord*, std::uint64_t> nanoseconds_;  // in outermost calls
 };
 
 }  // namespace
 
-void walk_process(const recorder::ProcessCalls& process, std::int64_t rank, FileTable& files) {
-  Walk(process, rank, files).run();
+void walk_process(const recorder::ProcessCalls& process, FileTable& files) {
+  Walk(process, files).run();
 }
 
 }  // namespace iotune::analyzer

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kMaxParts = 65536;
 // Comparing all pairs is for few.
 constexpr std::size_t kMaxCompared = 512;
+// Steps in deciding whether parts fill their hull.
+constexpr std::size_t kMaxFilled = std::size_t{1} << 22U;
 
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t result = 0;
@@ -43,9 +45,41 @@ bool contains(const Product& outer, const Product& inner) {
   return true;
 }
 
-bool may_meet(const Product& a, const Product& b) {
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    if (!a[d].may_meet(b[d])) return false;
+// Whether the products, from dimension `d` on, fill `hull` together. `work` bounds the effort:
+// with none left the answer is false.
+bool fills(const std::vector<const Product*>& parts, const Product& hull, std::size_t d,
+           std::size_t& work) {
+  if (parts.empty()) return false;
+  if (d == hull.size()) return true;
+  // Between two cuts the same parts hold every index.
+  std::vector<std::uint64_t> cuts;
+  for (const Product* part : parts) {
+    for (const Progression& p : (*part)[d].progressions()) {
+      if (p.count > work) return false;
+      work -= p.count;
+      for (std::uint64_t i = 0; i < p.count; ++i) {
+        cuts.push_back(p.start + i * p.stride);
+        cuts.push_back(cuts.back() + p.block);
+      }
+    }
+  }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  if (hull[d].first() < cuts.front() || hull[d].end() > cuts.back()) return false;
+  std::vector<const Product*> before;
+  bool before_fills = false;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const IndexSet piece = IndexSet::interval(cuts[i], cuts[i + 1] - cuts[i]);
+    if (!hull[d].may_meet(piece)) continue;
+    std::vector<const Product*> here;
+    for (const Product* part : parts) {
+      if (part->at(d).may_meet(piece)) here.push_back(part);
+    }
+    if (work < parts.size()) return false;
+    work -= parts.size();
+    if (here != before) before_fills = fills(here, hull, d + 1, work);
+    if (!before_fills) return false;
+    before = std::move(here);
   }
   return true;
 }
@@ -171,19 +205,21 @@ void Region::drop_contained() {
   merge();
 }
 
-// Tiles that fill a box without two of them ever sharing a side (a pinwheel).
+// Parts that overlap, or of which no two share a side (a pinwheel), may be one product all the
+// same.
 void Region::try_hull() {
   if (parts_.size() < 2 || parts_.size() > kMaxCompared || unknown_) return;
   Product hull = hull_of(parts_, dimensions_);
   if (hull.empty()) return;
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (may_meet(parts_[i], parts_[j])) return;
-    }
-    sum = saturating_sum(sum, points_of(parts_[i]));
+  std::vector<const Product*> parts;
+  for (const Product& part : parts_) {
+    sum = saturating_sum(sum, points_of(part));
+    parts.push_back(&part);
   }
-  if (sum == points_of(hull) && sum != UINT64_MAX) parts_ = {std::move(hull)};
+  if (sum < points_of(hull)) return;
+  std::size_t work = kMaxFilled;
+  if (fills(parts, hull, 0, work)) parts_ = {std::move(hull)};
 }
 
 void Region::give_up() {

@@ -35,6 +35,7 @@ struct DatasetPattern {
   std::uint64_t element_bytes;
   std::vector<std::uint64_t> dataset_dims;
   std::vector<std::uint64_t> process_grid;  // per dimension; empty when irregular
+  std::vector<std::uint64_t> halo;          // elements that neighbours share; empty: none
   std::vector<std::uint64_t> chunk;         // empty: not chunked
   std::uint32_t filters;
   std::uint32_t ranks;  // that moved data

@@ -46,7 +46,7 @@ TransferMode mode_of(const DatasetRecord& record) {
   return record.collective ? TransferMode::kCollective : TransferMode::kUnknown;
 }
 
-DatasetPattern pattern_of(const std::string& path, bool write, DatasetRecord& record) {
+DatasetPattern pattern_of(const std::string& path, bool write, const DatasetRecord& record) {
   DatasetPattern pattern{};
   pattern.dataset = path;
   pattern.write = write;
@@ -56,20 +56,13 @@ DatasetPattern pattern_of(const std::string& path, bool write, DatasetRecord& re
   pattern.filters = record.filters;
   pattern.mode = mode_of(record);
   pattern.calls = record.calls;
-  std::vector<const Region*> regions;
-  std::uint64_t slowest = 0, repeats = UINT64_MAX;
-  for (auto& [rank, share] : record.by_rank) {
-    share.region.finish();
-    regions.push_back(&share.region);
-    slowest = std::max(slowest, share.nanoseconds);
-    pattern.bytes += share.region.points_moved() * record.element_bytes;
-    if (!share.region.empty()) repeats = std::min(repeats, share.region.times_moved());
-  }
-  pattern.repeats = repeats == UINT64_MAX ? 0 : repeats;
-  pattern.seconds = seconds(slowest);
-  DescribedRegions described = descriptor_of(record.dims.size(), regions);
+  pattern.bytes = record.bytes;
+  pattern.repeats = record.repeats == UINT64_MAX ? 0 : record.repeats;
+  pattern.seconds = seconds(record.slowest_nanoseconds);
+  DescribedRegions described = record.decomposition.described();
   pattern.descriptor = std::move(described.descriptor);
   pattern.process_grid = std::move(described.process_grid);
+  pattern.halo = std::move(described.halo);
   pattern.ranks = described.ranks;
   return pattern;
 }
@@ -92,7 +85,8 @@ void choose_speaker(FilePattern& file) {
       }));
 }
 
-FilePattern file_pattern(const std::string& path, FileRecord& record, std::uint64_t run_start) {
+FilePattern file_pattern(const std::string& path, const FileRecord& record,
+                         std::uint64_t run_start) {
   FilePattern file{};
   file.path = path;
   file.masked_name = masked(base_name(path));
@@ -104,19 +98,17 @@ FilePattern file_pattern(const std::string& path, FileRecord& record, std::uint6
   }
   file.bytes_written = use->written;
   file.bytes_read = use->read;
-  std::uint64_t slowest = 0;
-  for (const auto& [rank, nanoseconds] : record.nanoseconds_by_rank) {
-    slowest = std::max(slowest, nanoseconds);
-  }
-  file.io_seconds = seconds(slowest);
+  file.io_seconds = seconds(record.slowest_nanoseconds);
   if (record.first_open_ns != UINT64_MAX) {
     file.elapsed_seconds = seconds(record.last_end_ns - record.first_open_ns);
     file.opened_at_seconds =
         seconds(record.first_open_ns - std::min(run_start, record.first_open_ns));
   }
   std::vector<std::pair<std::uint64_t, DatasetPattern>> datasets;
-  for (auto& [key, dataset] : record.datasets) {
-    datasets.emplace_back(dataset.first_transfer_ns, pattern_of(key.first, key.second, dataset));
+  for (const auto& [key, versions] : record.datasets) {
+    for (const DatasetRecord& dataset : versions) {
+      datasets.emplace_back(dataset.first_transfer_ns, pattern_of(key.first, key.second, dataset));
+    }
   }
   std::stable_sort(datasets.begin(), datasets.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -154,8 +146,6 @@ class Summarizer {
  private:
   void add(std::size_t index) {
     const ProcessCalls process = reader_.read(index);
-    const std::int64_t rank =
-        process.rank() >= 0 ? process.rank() : -1 - static_cast<std::int64_t>(index);
     summary_.ranks = std::max(summary_.ranks, static_cast<std::uint32_t>(std::clamp<std::int64_t>(
                                                   process.number("size", 0), 0, UINT32_MAX)));
     if (!process.text("host").empty()) hosts_.insert(process.text("host"));
@@ -176,7 +166,7 @@ class Summarizer {
       start_ = std::min(start_, process.wall_ns() + first);
       end_ = std::max(end_, process.wall_ns() + last);
     }
-    walk_process(process, rank, files_);
+    walk_process(process, files_);
   }
 
   // The program is that of the lowest rank; without MPI of the process with the most calls.
@@ -214,7 +204,7 @@ class Summarizer {
 
   void add_files() {
     std::vector<std::pair<std::uint64_t, FilePattern>> files;
-    for (auto& [path, record] : files_) {
+    for (const auto& [path, record] : files_) {
       files.emplace_back(record.first_open_ns, file_pattern(path, record, start_));
     }
     std::stable_sort(files.begin(), files.end(),

@@ -42,6 +42,7 @@ Json json_of(const DatasetPattern& dataset) {
           {"element_bytes", dataset.element_bytes},
           {"dataset_dims", dataset.dataset_dims},
           {"process_grid", dataset.process_grid},
+          {"halo", dataset.halo},
           {"chunk", dataset.chunk},
           {"filters", dataset.filters},
           {"ranks", dataset.ranks},

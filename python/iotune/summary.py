@@ -23,6 +23,7 @@ class DatasetPattern:
     element_bytes: int = 0
     dataset_dims: list[int] = field(default_factory=list)
     process_grid: list[int] = field(default_factory=list)  # empty when irregular
+    halo: list[int] = field(default_factory=list)  # elements that neighbours share; empty: none
     chunk: list[int] = field(default_factory=list)  # empty: not chunked
     filters: int = 0
     ranks: int = 0  # that moved data

@@ -133,6 +133,13 @@ def _file(file: FilePattern) -> None:
         table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
 
 
+def _grid_text(one: DatasetPattern) -> str:
+    """The process grid, 3x1; with a halo, 3+2x1: neighbours share 2 elements of the first."""
+    halo = one.halo or [0] * len(one.process_grid)
+    parts = [f"{n}+{shared}" if shared else str(n) for n, shared in zip(one.process_grid, halo)]
+    return "x".join(parts) or "–"
+
+
 def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
     return [
         ("* " if file.speaks_for_file(one) else "  ") + one.dataset,
@@ -140,7 +147,7 @@ def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
         "write" if one.write else "read",
         one.mode,
         str(one.ranks),
-        "x".join(str(parts) for parts in one.process_grid) or "–",
+        _grid_text(one),
         str(one.calls),
         str(one.repeats),
         size_text(one.bytes),

@@ -191,12 +191,22 @@ TEST(Descriptor, StridedPiecesInsideARanksRegionAreIrregular) {
   EXPECT_EQ(described(regions).descriptor.text(), "<1D,(IRREGULAR),(50)>");
 }
 
-TEST(Descriptor, HaloesMakeADimensionIrregularAndNoOther) {
+TEST(Descriptor, HaloesAreBlocksThatShare) {
   std::vector<Region> regions;
   for (std::uint64_t rank = 0; rank < 3; ++rank) {
     regions.push_back(region_of({{{rank * 10, 0}, {12, 7}}}));
   }
-  EXPECT_EQ(described(regions).descriptor.text(), "<2D,(IRREGULAR,*),(12,7)>");
+  const DescribedRegions result = described(regions);
+  EXPECT_EQ(result.descriptor.text(), "<2D,(BLOCK,*),(12,7)>");
+  EXPECT_EQ(result.halo, (std::vector<std::uint64_t>{2, 0}));
+  EXPECT_EQ(result.process_grid, (std::vector<std::uint64_t>{3, 1}));
+}
+
+TEST(Descriptor, UnequalOverlapsAreIrregular) {
+  EXPECT_EQ(described({region_of({{{0, 0}, {12, 7}}}), region_of({{{10, 0}, {12, 7}}}),
+                       region_of({{{19, 0}, {12, 7}}})})
+                .descriptor.text(),
+            "<2D,(IRREGULAR,*),(12,7)>");
 }
 
 TEST(Descriptor, BlocksWithGapsBetweenThemAreIrregular) {

@@ -1,0 +1,35 @@
+// Which dataset a path means: a program may write a path again with other dimensions, and then it
+// is another dataset; or the dataset has grown, and then it is not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "analyzer/call_owners.h"
+#include "analyzer/file_table.h"
+
+namespace iotune::analyzer {
+
+// Of one process. Ranks name the same dataset by its dimensions, not by how many came before it:
+// one of them may have moved nothing of an earlier one.
+class DatasetVersions {
+ public:
+  // Each call in its turn: tells datasets that the process made from those that it opened.
+  void follow(const recorder::Call& call);
+
+  // The dataset that was defined as `object`.
+  DatasetRecord& record_of(FileRecord& file, std::int64_t object,
+                           const DatasetDefinition& definition, bool write);
+
+ private:
+  std::unordered_set<std::int64_t> made_ids_;
+  std::unordered_map<std::int64_t, bool> made_;  // by object
+  std::map<std::pair<std::int64_t, bool>, DatasetRecord*> by_object_;
+  std::map<std::pair<FileRecord*, std::pair<std::string, bool>>, DatasetRecord*> newest_;
+};
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,162 @@
+// Datasets that grow, are made again or are selected by points, through a whole trace.
+#include <gtest/gtest.h>
+
+#include "analyzer/summarize.h"
+#include "tests/unit/recorder_read/made_files.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::BlockType;
+using recorder::CallNumber;
+namespace made = recorder::made;
+using Numbers = std::vector<std::int64_t>;
+
+constexpr std::int64_t kFile = 16777216;
+constexpr std::uint8_t kInHdf5 = 1;
+
+Numbers joined(std::initializer_list<Numbers> lists) {
+  Numbers all;
+  for (const Numbers& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+// One rank that works on /d of /x.h5, a dataset's id and object being one number.
+class Rank {
+ public:
+  void creates(std::int64_t id) { opened(CallNumber::kH5Dcreate2, {kFile, 5, 6, 0, 0, 0, id}); }
+  void opens(std::int64_t id) { opened(CallNumber::kH5Dopen2, {kFile, 0, id}); }
+  void notes(std::int64_t id, const Numbers& dims, bool chunked) {
+    const auto n = static_cast<std::int64_t>(dims.size());
+    const Numbers chunk = chunked ? joined({{n}, Numbers(dims.size(), 2)}) : Numbers{-1};
+    std::string names = "/x.h5";
+    names += '\0';
+    names += "/d";
+    ring_.add(CallNumber::kiotune_dataset, {now_ += 10, 0}, {id},
+              joined({{id, 4, 0, chunked ? 2 : 1, 0, n}, dims, chunk}), names, true, kInHdf5);
+  }
+  void writes(std::int64_t id, std::int64_t points, const Numbers& selection) {
+    ring_.add(CallNumber::kH5Dwrite, {now_ += 10, 5}, {},
+              joined({{id, 5, 6, 7, 0, 0, id, 0, 4, points}, selection}));
+  }
+  void writes_box(std::int64_t id, const Numbers& start, const Numbers& block) {
+    std::int64_t points = 1;
+    for (const std::int64_t b : block) points *= b;
+    const Numbers ones(start.size(), 1);
+    writes(id, points,
+           joined({{2, static_cast<std::int64_t>(start.size())}, start, ones, ones, block}));
+  }
+  const std::vector<std::byte>& bytes() const { return ring_.bytes(); }
+
+ private:
+  void opened(CallNumber call, const Numbers& numbers) {
+    ring_.add(call, {now_ += 10, 5}, {}, numbers, "d", true);
+  }
+  std::uint64_t now_ = 100;
+  made::RingBytes ring_;
+};
+
+std::vector<DatasetPattern> datasets_of(const std::vector<Rank>& ranks) {
+  const made::Folder folder;
+  auto trace = made::trace_head();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    made::add_block(
+        trace, BlockType::kProcess,
+        made::bytes_of(made::process_text(static_cast<int>(100 + r), static_cast<int>(r))));
+    made::add_block(trace, BlockType::kEvents, made::encoded(ranks[r].bytes()));
+    made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
+  }
+  const Result<RunSummary> summary = summarize(folder.file("t.iotrace", trace));
+  EXPECT_TRUE(summary);
+  EXPECT_EQ(summary->files.size(), 1U);
+  return summary->files.at(0).datasets;
+}
+
+TEST(SummarizeDatasets, MadeAgainWithOtherDimensionsIsAnotherDataset) {
+  std::vector<Rank> ranks(3);
+  for (std::int64_t r = 0; r < 3; ++r) {
+    Rank& rank = ranks[static_cast<std::size_t>(r)];
+    // The last rank comes only later, and moves nothing of the first dataset.
+    rank.creates(1);
+    if (r < 2) {
+      rank.notes(1, {8, 4}, true);
+      rank.writes_box(1, {4 * r, 0}, {4, 4});
+    }
+    rank.creates(2);
+    rank.notes(2, {9, 9}, true);
+    rank.writes_box(2, {3 * r, 0}, {3, 9});
+    rank.creates(3);
+    rank.notes(3, {30}, false);
+    rank.writes_box(3, {10 * r}, {10});
+  }
+  const std::vector<DatasetPattern> found = datasets_of(ranks);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].descriptor.text(), "<2D,(BLOCK,*),(4,4)>");
+  EXPECT_EQ(found[0].dataset_dims, (std::vector<std::uint64_t>{8, 4}));
+  EXPECT_EQ(found[0].ranks, 2U);
+  EXPECT_EQ(found[1].descriptor.text(), "<2D,(BLOCK,*),(3,9)>");
+  EXPECT_EQ(found[1].dataset_dims, (std::vector<std::uint64_t>{9, 9}));
+  EXPECT_EQ(found[2].descriptor.text(), "<1D,(BLOCK),(10)>");
+  for (const DatasetPattern& one : found) EXPECT_EQ(one.dataset, "/d");
+}
+
+TEST(SummarizeDatasets, MadeAgainAlikeIsARepeat) {
+  std::vector<Rank> ranks(2);
+  for (std::int64_t r = 0; r < 2; ++r) {
+    for (std::int64_t step = 1; step <= 3; ++step) {
+      Rank& rank = ranks[static_cast<std::size_t>(r)];
+      rank.creates(step);
+      rank.notes(step, {8}, false);
+      rank.writes_box(step, {4 * r}, {4});
+    }
+  }
+  const std::vector<DatasetPattern> found = datasets_of(ranks);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].descriptor.text(), "<1D,(BLOCK),(4)>");
+  EXPECT_EQ(found[0].repeats, 3U);
+}
+
+TEST(SummarizeDatasets, OneThatGrowsByAStepACallIsOneDataset) {
+  std::vector<Rank> ranks(2);
+  for (std::int64_t r = 0; r < 2; ++r) {
+    Rank& rank = ranks[static_cast<std::size_t>(r)];
+    // Rank 1 has it opened again for every step and comes a step late.
+    rank.creates(1);
+    if (r == 0) rank.notes(1, {1, 10}, true);
+    for (std::int64_t step = 0; step < 5; ++step) {
+      const std::int64_t id = r == 0 ? 1 : 2 + step;
+      if (r == 1) {
+        rank.opens(id);
+        rank.notes(id, {step + 2, 10}, true);
+      }
+      rank.writes_box(id, {step, 5 * r}, {1, 5});
+    }
+  }
+  const std::vector<DatasetPattern> found = datasets_of(ranks);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].descriptor.text(), "<2D,(*,BLOCK),(5,5)>");
+  EXPECT_EQ(found[0].dataset_dims, (std::vector<std::uint64_t>{6, 10}));
+  EXPECT_EQ(found[0].repeats, 1U);
+}
+
+TEST(SummarizeDatasets, PointsOnALatticeAreCyclic) {
+  std::vector<Rank> ranks(2);
+  for (std::int64_t r = 0; r < 2; ++r) {
+    Rank& rank = ranks[static_cast<std::size_t>(r)];
+    rank.creates(1);
+    rank.notes(1, {1, 1}, true);
+    Numbers points;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      for (std::int64_t j = 0; j < 4; ++j) points.insert(points.end(), {i, 2 * j + r});
+    }
+    rank.writes(1, 12, joined({{4, 2, 12}, points}));
+  }
+  const std::vector<DatasetPattern> found = datasets_of(ranks);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].descriptor.text(), "<2D,(*,CYCLIC),(3,4)>");
+  // Points tell that the dataset had grown.
+  EXPECT_EQ(found[0].dataset_dims, (std::vector<std::uint64_t>{3, 8}));
+}
+
+}  // namespace
+}  // namespace iotune::analyzer
