@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/bytes/byte_record.h"
 #include "analyzer/descriptor.h"
 #include "analyzer/run_summary.h"
 #include "recorder/call_table.h"
@@ -43,6 +44,10 @@ struct FileRecord {
   std::uint64_t slowest_nanoseconds = 0;                      // in outermost calls
   // Path, write. More than one where a path was made again with other dimensions.
   std::map<std::pair<std::string, bool>, std::list<DatasetRecord>> datasets;
+  // Of transfers outside HDF5. By the displacement of views that declare an array (other views and
+  // none: kAnywhere), write.
+  static constexpr std::uint64_t kAnywhere = UINT64_MAX;
+  std::map<std::pair<std::uint64_t, bool>, ByteRecord> bytes;
 
   bool decided = false;
   std::string decision_source, decision_pattern, decision_message, decision_state;

@@ -38,6 +38,12 @@ class FileView {
   // Of one element of the view, in which offsets count.
   std::uint64_t element_bytes() const { return element_bytes_; }
 
+  // Of a subarray: bytes from one index to the next, the slowest dimension first; empty of any
+  // other view.
+  const std::vector<std::uint64_t>& steps_bytes() const { return steps_; }
+  std::uint64_t displacement() const { return displacement_; }
+  std::uint64_t tile_bytes() const { return tile_bytes_; }
+
   // Where `bytes` of data lie from `position`, in bytes of the data stream, on.
   FileExtents locate(std::uint64_t position, std::uint64_t bytes, std::size_t most) const;
 

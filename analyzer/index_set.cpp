@@ -151,6 +151,24 @@ std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
   return collector.finish();
 }
 
+IndexSet IndexSet::moved(std::uint64_t from, std::uint64_t to) const {
+  IndexSet set = *this;
+  for (Progression& p : set.progressions_) p.start = p.start - from + to;
+  return set;
+}
+
+std::optional<IndexSet> IndexSet::in_units(std::uint64_t from, std::uint64_t unit) const {
+  IndexSet set = *this;
+  for (Progression& p : set.progressions_) {
+    p.start -= from;
+    if (p.start % unit != 0 || p.stride % unit != 0 || p.block % unit != 0) return std::nullopt;
+    p.start /= unit;
+    p.stride /= unit;
+    p.block /= unit;
+  }
+  return set;
+}
+
 std::uint64_t IndexSet::size() const {
   std::uint64_t sum = 0;
   for (const Progression& p : progressions_) sum += p.count * p.block;

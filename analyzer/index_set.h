@@ -36,6 +36,11 @@ class IndexSet {
   // nothing where that would be more than a million.
   static std::optional<IndexSet> united(std::vector<const IndexSet*> sets);
 
+  // The same with `to` for the index `from`, which is no larger than first(); and with a unit of
+  // `unit` indices counted from `from`, nothing where the runs are not made of whole units.
+  IndexSet moved(std::uint64_t from, std::uint64_t to) const;
+  std::optional<IndexSet> in_units(std::uint64_t from, std::uint64_t unit) const;
+
   bool empty() const { return progressions_.empty(); }
   std::uint64_t size() const;
   std::uint64_t runs() const;

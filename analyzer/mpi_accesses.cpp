@@ -31,6 +31,7 @@ FileView not_seen() {
 }  // namespace
 
 std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t most) {
+  view_ = nullptr;
   if (call.signature() == nullptr) return std::nullopt;
   const bool is_view = call.name() == "iotune_view";
   if (!is_view && call.signature()->layer != Layer::kMpiIo) return std::nullopt;
@@ -94,6 +95,7 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
   } else {
     file.pointer = moved(file.pointer, static_cast<std::int64_t>(bytes / element));
   }
+  if (found != files_.end()) view_ = &file.view;
   if (!position) return unknown("the file pointer's place is not in the trace");
   return file.view.locate(*position * element, bytes, most);
 }

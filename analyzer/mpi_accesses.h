@@ -20,12 +20,16 @@ class MpiAccesses {
   // MPI-IO. At most `most` extents.
   std::optional<FileExtents> follow(const recorder::Call& call, std::size_t most);
 
+  // Under which the transfer that was just followed lies; nullptr where it is not known.
+  const FileView* view() const { return view_; }
+
  private:
   struct OpenFile {
     FileView view;
     std::optional<std::uint64_t> pointer;  // in elements of the view
   };
   std::unordered_map<std::int64_t, OpenFile> files_;  // by handle
+  const FileView* view_ = nullptr;
 };
 
 }  // namespace iotune::analyzer

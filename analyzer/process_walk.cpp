@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/bytes/byte_shares.h"
 #include "analyzer/call_owners.h"
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
@@ -24,6 +25,10 @@ constexpr std::size_t layer_index(Layer layer) {
   return static_cast<std::size_t>(layer);
 }
 
+bool is_write(const Call& call) {
+  return call.name().find("write") != std::string::npos;
+}
+
 class Walk {
  public:
   Walk(const recorder::ProcessCalls& process, FileTable& files)
@@ -33,10 +38,14 @@ class Walk {
 
   void run() {
     for (std::size_t i = 0; i < process_.calls.size(); ++i) {
-      versions_.follow(process_.calls[i]);
-      const std::int32_t owner = owners_.file_of_call[i];
-      if (owner == CallOwners::kNone) continue;
       const Call& call = process_.calls[i];
+      versions_.follow(call);
+      const std::int32_t owner = owners_.file_of_call[i];
+      const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 &&
+                            call.signature()->transfer && call.signature()->layer != Layer::kHdf5;
+      bytes_.follow(call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
+                    is_write(call), process_.wall_ns());
+      if (owner == CallOwners::kNone) continue;
       FileRecord& file = *files_[static_cast<std::size_t>(owner)];
       const CallSignature& signature = *call.signature();
       const std::optional<CallArguments> arguments = arguments_of(call);
@@ -46,7 +55,7 @@ class Walk {
       }
       spend(file, call);
       if (!signature.transfer) continue;
-      const bool write = call.name().find("write") != std::string::npos;
+      const bool write = is_write(call);
       if (signature.layer == Layer::kHdf5) {
         hdf5_transfer(file, call, *arguments, write);
       } else if (signature.layer == Layer::kMpiIo) {
@@ -59,6 +68,7 @@ class Walk {
       }
     }
     finish_shares();
+    bytes_.finish();
     for (const auto& [file, nanoseconds] : nanoseconds_) {
       file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, nanoseconds);
     }
@@ -204,6 +214,7 @@ class Walk {
   CallOwners owners_;
   std::vector<FileRecord*> files_;  // as owners_.files
   DatasetVersions versions_;
+  ByteShares bytes_;
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, std::uint64_t> nanoseconds_;  // in outermost calls
 };

@@ -27,7 +27,8 @@ struct Descriptor {
 
 enum class TransferMode : std::uint8_t { kIndependent, kCollective, kMixed, kUnknown };
 
-// All transfers of one direction on one dataset of one file by all ranks.
+// All transfers of one direction on one dataset of one file by all ranks. Of a file without HDF5
+// the bytes of the file are such datasets.
 struct DatasetPattern {
   std::string dataset;  // path in the file
   bool write;
@@ -44,6 +45,9 @@ struct DatasetPattern {
   std::uint64_t repeats;  // how often the whole was done again (time steps)
   std::uint64_t bytes;
   double seconds;  // the slowest rank's sum of call durations
+  // Dimensions and descriptor follow from the bytes alone: docs/descriptors.md, "Without HDF5".
+  bool inferred = false;
+  std::string ambiguity;  // what else they may be; empty where views declare the array
 };
 
 // A setting as the tuner noted it down (iotune_setting).
@@ -62,7 +66,7 @@ struct FilePattern {
   double opened_at_seconds;              // after the run's first call
   std::vector<DatasetPattern> datasets;  // in order of first transfer
   // Index of a dataset that speaks for the file: of the largest ones, the first
-  // (PDSW'15, section 3.3), and how many share its size and pattern. None without HDF5 transfers.
+  // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.
   std::optional<std::size_t> speaker;
   std::size_t speaker_count;
   std::string decision_source, decision_pattern, decision_message;  // iotune_decision

@@ -110,6 +110,14 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
       datasets.emplace_back(dataset.first_transfer_ns, pattern_of(key.first, key.second, dataset));
     }
   }
+  // Where HDF5 was at work, what moves beside it is the file's own book-keeping.
+  const bool hdf5 = record.layers[static_cast<std::size_t>(recorder::Layer::kHdf5)].opened;
+  for (const auto& [key, bytes] : record.bytes) {
+    if (hdf5 || !record.datasets.empty()) break;
+    for (DatasetPattern& pattern : patterns_of(bytes, key.second)) {
+      datasets.emplace_back(bytes.first_transfer_ns, std::move(pattern));
+    }
+  }
   std::stable_sort(datasets.begin(), datasets.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [start, dataset] : datasets) file.datasets.push_back(std::move(dataset));

@@ -50,7 +50,9 @@ Json json_of(const DatasetPattern& dataset) {
           {"calls", dataset.calls},
           {"repeats", dataset.repeats},
           {"bytes", dataset.bytes},
-          {"seconds", dataset.seconds}};
+          {"seconds", dataset.seconds},
+          {"inferred", dataset.inferred},
+          {"ambiguity", dataset.ambiguity}};
 }
 
 Json json_of(const SettingOutcome& setting) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -40,15 +41,21 @@ Pattern pattern_of(const analyzer::DatasetPattern& dataset) {
   return pattern;
 }
 
+// What was inferred from bytes is no pattern of a dataset: settings of HDF5 do not fit it, and
+// another array may have been meant.
+bool is_declared(const analyzer::DatasetPattern& dataset) {
+  return !dataset.inferred;
+}
+
 // Index of the dataset that speaks for the file in one direction, or the number of datasets.
 std::size_t speaker_of(const analyzer::FilePattern& file, bool write) {
   if (file.speaker && *file.speaker < file.datasets.size() &&
-      file.datasets[*file.speaker].write == write) {
+      file.datasets[*file.speaker].write == write && is_declared(file.datasets[*file.speaker])) {
     return *file.speaker;
   }
   std::size_t speaker = file.datasets.size();
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
-    if (file.datasets[i].write != write) continue;
+    if (file.datasets[i].write != write || !is_declared(file.datasets[i])) continue;
     if (speaker == file.datasets.size() || file.datasets[i].bytes > file.datasets[speaker].bytes) {
       speaker = i;
     }
@@ -64,6 +71,7 @@ std::vector<PatternUse> uses_of(const analyzer::FilePattern& file) {
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> places;
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
     const analyzer::DatasetPattern& dataset = file.datasets[i];
+    if (!is_declared(dataset)) continue;
     if (dataset.element_bytes == 0 || dataset.descriptor.dimensions.empty()) continue;
     Pattern pattern = pattern_of(dataset);
     auto [place, fresh] = places.try_emplace(
@@ -105,7 +113,10 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
   std::string program = base_name(summary.program.empty() ? summary.program_name : summary.program);
   std::string machine = host_class();
   for (const analyzer::FilePattern& file : summary.files) {
-    if (file.datasets.empty() && file.decision_source.empty()) continue;
+    if (std::none_of(file.datasets.begin(), file.datasets.end(), is_declared) &&
+        file.decision_source.empty()) {
+      continue;
+    }
     ObservedFile observed;
     observed.path = file.path;
     observed.workload = {program, masked_name(file.path), summary.ranks, summary.nodes};

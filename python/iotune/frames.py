@@ -96,6 +96,7 @@ def files_frame(run: RunSummary) -> pd.DataFrame:
 _PATTERN_COLUMNS = (
     *("dataset", "descriptor", "mode", "ranks", "process_grid", "calls", "repeats", "bytes"),
     *("seconds", "bandwidth", "element_bytes", "dataset_dims", "chunk", "filters"),
+    *("halo", "inferred"),
 )
 
 

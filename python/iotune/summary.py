@@ -32,6 +32,8 @@ class DatasetPattern:
     repeats: int = 1
     bytes: int = 0
     seconds: float = 0.0  # the slowest rank's sum
+    inferred: bool = False  # from bytes alone: docs/descriptors.md, "Without HDF5"
+    ambiguity: str = ""  # what else the same bytes may be
 
     @property
     def bandwidth(self) -> float:
@@ -74,10 +76,15 @@ class FilePattern:
 
     @property
     def speaks(self) -> DatasetPattern | None:
-        """The dataset that speaks for the file, None without HDF5 transfers."""
+        """The dataset that speaks for the file, None without transfers."""
         if self.speaker is None or not 0 <= self.speaker < len(self.datasets):
             return None
         return self.datasets[self.speaker]
+
+    @property
+    def declared(self) -> bool:
+        """Whether HDF5 moved data of it: whether any dataset is more than inferred."""
+        return any(not one.inferred for one in self.datasets)
 
     def speaks_for_file(self, dataset: DatasetPattern) -> bool:
         """Whether `dataset` is one of the largest, of the speaker's pattern."""

@@ -58,7 +58,7 @@ def command(
     """Explain it."""
     run = chosen_trace(trace)
     summary = run.summary
-    files = [file for file in summary.files if file.datasets or file.decision_source]
+    files = [file for file in summary.files if file.declared or file.decision_source]
     database = _database(db)
     brought = [compare_with_default(database, summary, file) for file in files]
     if as_json:
@@ -98,14 +98,14 @@ def _next(files: list[FilePattern], trace: list[str]) -> None:
 
 def needs_training(file: FilePattern) -> bool:
     """Whether the file's pattern has no answer yet."""
-    return file.speaks is not None and file.decision_source in ("", "unknown", "untrained")
+    return file.declared and file.decision_source in ("", "unknown", "untrained")
 
 
 def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
     speaker = file.speaks
     return {
         "path": file.path,
-        "recognised": speaker.descriptor if speaker else None,
+        "recognised": speaker.descriptor if speaker and not speaker.inferred else None,
         "source": file.decision_source or None,
         "state": file.decision_state or None,
         "row": file.decision_row if file.decision_row >= 0 else None,
@@ -144,6 +144,8 @@ def _recognised(run: RunSummary, file: FilePattern) -> str:
     speaker = file.speaks
     if speaker is None:
         return "no HDF5 transfer"
+    if speaker.inferred:
+        return f"no HDF5 transfer; its bytes are {speaker.descriptor} (inferred)"
     others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
     return (
         f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "

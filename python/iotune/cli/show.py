@@ -1,7 +1,8 @@
 """Show what a run did: its patterns per file and dataset, or the calls themselves.
 
 Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star before a
-dataset says that it speaks for its file (it is one of the largest). With --calls one line a
+dataset says that it speaks for its file (it is one of the largest). Of files without HDF5 the
+array is inferred from the bytes of all ranks, and what else they may be is said below. With --calls one line a
 call: seconds since the epoch, call with arguments and result, duration in seconds; ~ before
 times that were interpolated from the pattern's. With --json too, one object a line.
 """
@@ -131,6 +132,14 @@ def _file(file: FilePattern) -> None:
     )
     if file.datasets:
         table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
+    for text in dict.fromkeys(_inferred_text(one) for one in file.datasets if one.inferred):
+        data(f"    {text}")
+
+
+def _inferred_text(one: DatasetPattern) -> str:
+    if not one.ambiguity:
+        return "inferred: the array is the one that the views declare"
+    return f"inferred: {one.ambiguity}"
 
 
 def _grid_text(one: DatasetPattern) -> str:

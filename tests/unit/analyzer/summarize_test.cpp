@@ -114,7 +114,7 @@ TEST(Summarize, StepsAreRepeats) {
   EXPECT_EQ(dataset.bytes, 5 * 2 * 6 * 24 * 4U);
 }
 
-TEST(Summarize, FilesOfLowerLayersHaveBytesAndNoDatasets) {
+TEST(Summarize, FilesOfLowerLayersHaveInferredDatasetsOfBytes) {
   const made::Folder folder;
   made::RingBytes ring;
   ring.add(CallNumber::kMPI_File_open, {10, 5}, {}, {1, 5, 0, 9, 0}, "m", true);
@@ -131,7 +131,15 @@ TEST(Summarize, FilesOfLowerLayersHaveBytesAndNoDatasets) {
   ASSERT_EQ(summary->files.size(), 2U);
   EXPECT_EQ(summary->files[0].path, "/m");
   EXPECT_EQ(summary->files[0].bytes_written, 800U);
-  EXPECT_FALSE(summary->files[0].speaker);
+  EXPECT_EQ(summary->files[0].speaker, 0U);
+  ASSERT_EQ(summary->files[0].datasets.size(), 1U);
+  const DatasetPattern& bytes = summary->files[0].datasets[0];
+  EXPECT_EQ(bytes.dataset, "(bytes)");
+  EXPECT_TRUE(bytes.inferred);
+  EXPECT_EQ(bytes.descriptor.text(), "<1D,(*),(100)>");
+  EXPECT_EQ(bytes.element_bytes, 8U);
+  EXPECT_EQ(bytes.mode, TransferMode::kCollective);
+  EXPECT_NE(to_json(*summary).find("\"inferred\":true"), std::string::npos);
   EXPECT_DOUBLE_EQ(summary->files[0].io_seconds, 15e-9);
   EXPECT_EQ(summary->files[1].bytes_read, 10U);
   EXPECT_DOUBLE_EQ(summary->files[1].io_seconds, 15e-9);

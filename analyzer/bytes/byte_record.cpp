@@ -1,0 +1,166 @@
+#include "analyzer/bytes/byte_record.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace iotune::analyzer {
+namespace {
+
+// Runs of a header that are tried.
+constexpr std::size_t kMaxHeaderRuns = 4;
+
+bool is_irregular(const InferredShape& shape) {
+  return shape.described.process_grid.empty();
+}
+
+// The runs of `set` that begin before `cut`, and the others.
+std::pair<IndexSet, IndexSet> divided(const IndexSet& set, std::uint64_t cut) {
+  std::vector<IndexSet> before, behind;
+  for (const Progression& p : set.progressions()) {
+    const std::uint64_t runs = p.start >= cut ? 0
+                               : p.count == 1
+                                   ? 1
+                                   : std::min(p.count, (cut - p.start - 1) / p.stride + 1);
+    const auto add = [&](std::vector<IndexSet>& to, std::uint64_t first, std::uint64_t count) {
+      if (count == 0) return;
+      to.push_back(*IndexSet::of(p.start + first * p.stride, p.stride, count, p.block));
+    };
+    add(before, 0, runs);
+    add(behind, runs, p.count - runs);
+  }
+  const auto joined = [](const std::vector<IndexSet>& pieces) {
+    std::vector<const IndexSet*> pointers;
+    for (const IndexSet& piece : pieces) pointers.push_back(&piece);
+    return IndexSet::united(std::move(pointers)).value_or(IndexSet());
+  };
+  return {joined(before), joined(behind)};
+}
+
+struct WithHeader {
+  IndexSet header;
+  IndexSets sets;
+  InferredShape shape;
+};
+
+// A rank that moved some runs before all other ranks' may have moved a header there.
+std::optional<WithHeader> without_header(const IndexSets& all, const ShapeHint& hint) {
+  if (all.size() < 2) return std::nullopt;
+  std::size_t writer = 0;
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    if (all.first(r) < all.first(writer)) writer = r;
+  }
+  std::uint64_t others = UINT64_MAX;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (r != writer) others = std::min(others, all.first(r));
+  }
+  const IndexSet mine = all.at(writer);
+  std::uint64_t cut = mine.first() + 1;
+  for (std::size_t runs = 0; runs < kMaxHeaderRuns; ++runs) {
+    auto [header, rest] = divided(mine, cut);
+    if (header.empty() || header.end() > others) return std::nullopt;
+    WithHeader parts{std::move(header), {}, {}};
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (r != writer) parts.sets.add(all.at(r));
+    }
+    if (!rest.empty()) parts.sets.add(rest);
+    parts.shape = infer_shape(parts.sets, hint);
+    if (!is_irregular(parts.shape)) return parts;
+    if (rest.empty()) return std::nullopt;
+    cut = rest.first() + 1;
+  }
+  return std::nullopt;
+}
+
+std::string name_of(std::uint64_t first_byte) {
+  return first_byte == 0 ? "(bytes)" : "(bytes from " + std::to_string(first_byte) + ")";
+}
+
+}  // namespace
+
+void ByteRecord::take_hint(const ShapeHint& said) {
+  if (!has_hint) {
+    hint = said;
+    has_hint = true;
+  } else if (!(hint == said)) {
+    const std::uint64_t element = hint.element_bytes == said.element_bytes ? hint.element_bytes : 1;
+    hint = {};
+    hint.element_bytes = element;
+  }
+}
+
+void ByteRecord::take(ByteRuns& runs, std::uint64_t nanoseconds) {
+  slowest_nanoseconds = std::max(slowest_nanoseconds, nanoseconds);
+  const std::uint64_t moved = runs.bytes_moved();
+  if (moved == 0) return;
+  bytes += moved;
+  most_bytes = std::max(most_bytes, moved);
+  ++ranks;
+  const std::optional<IndexSet> set = lost ? std::nullopt : runs.joined();
+  if (!set) {
+    lost = true;
+    sets = {};
+    repeats = 1;
+    return;
+  }
+  repeats = std::min(repeats, std::max<std::uint64_t>(1, moved / set->size()));
+  sets.add(*set);
+}
+
+std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
+  if (record.bytes == 0) return {};
+  DatasetPattern pattern{};
+  pattern.inferred = true;
+  pattern.write = write;
+  pattern.mode = record.independent && record.collective ? TransferMode::kMixed
+                 : record.collective                     ? TransferMode::kCollective
+                 : record.independent                    ? TransferMode::kIndependent
+                                                         : TransferMode::kUnknown;
+  pattern.calls = record.calls;
+  pattern.bytes = record.bytes;
+  pattern.seconds = static_cast<double>(record.slowest_nanoseconds) / 1e9;
+  pattern.repeats = record.repeats;
+  pattern.ranks = record.ranks;
+  pattern.element_bytes = 1;
+  if (record.lost) {
+    pattern.dataset = "(bytes)";
+    pattern.descriptor.dimensions = {{Distribution::kIrregular, record.most_bytes, 1}};
+    pattern.ambiguity = "where the bytes lie is too irregular, or not in the trace";
+    return {pattern};
+  }
+  InferredShape shape = infer_shape(record.sets, record.hint);
+  std::vector<DatasetPattern> patterns;
+  const auto fill = [&](DatasetPattern& to, InferredShape& from) {
+    to.dataset = name_of(from.first_byte);
+    to.descriptor = std::move(from.described.descriptor);
+    to.process_grid = std::move(from.described.process_grid);
+    to.halo = std::move(from.described.halo);
+    to.ranks = from.described.ranks;
+    to.dataset_dims = std::move(from.dims);
+    to.element_bytes = from.element_bytes;
+    to.ambiguity = std::move(from.ambiguity);
+  };
+  if (is_irregular(shape)) {
+    if (std::optional<WithHeader> parts = without_header(record.sets, record.hint)) {
+      // How often a header was moved again is not told from the rest.
+      DatasetPattern header = pattern;
+      IndexSets one;
+      one.add(parts->header);
+      InferredShape header_shape = infer_shape(one, {});
+      fill(header, header_shape);
+      header.bytes = std::min(record.bytes, parts->header.size());
+      header.repeats = 1;
+      header.seconds = 0;
+      header.calls = 0;
+      pattern.bytes -= header.bytes;
+      shape = std::move(parts->shape);
+      patterns.push_back(std::move(header));
+    }
+  }
+  fill(pattern, shape);
+  patterns.push_back(std::move(pattern));
+  return patterns;
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,39 @@
+// The bytes of a file that ranks moved without HDF5, and the array that they may be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/bytes/byte_runs.h"
+#include "analyzer/bytes/index_sets.h"
+#include "analyzer/bytes/infer_shape.h"
+#include "analyzer/run_summary.h"
+
+namespace iotune::analyzer {
+
+// One direction on one file, or on the part of it that views of one displacement declare.
+struct ByteRecord {
+  std::uint64_t first_transfer_ns = UINT64_MAX;  // Unix time
+  std::uint64_t calls = 0, bytes = 0;
+  bool independent = false, collective = false;
+  std::uint64_t slowest_nanoseconds = 0;  // of all processes
+  std::uint64_t repeats = UINT64_MAX;     // the least of all that moved bytes
+  std::uint64_t most_bytes = 0;           // that a process moved
+  std::uint32_t ranks = 0;
+  bool lost = false;  // of some process it is not known where its bytes lie
+  IndexSets sets;     // of each process
+  // What all transfers agree on.
+  bool has_hint = false;
+  ShapeHint hint;
+
+  // A transfer says this beside its bytes.
+  void take_hint(const ShapeHint& said);
+  // All that one process moved.
+  void take(ByteRuns& runs, std::uint64_t nanoseconds);
+};
+
+// Patterns of the record, marked as inferred: one, or two where a header that a single rank moved
+// lies before the array. Their datasets are called after where they lie: "(bytes)".
+std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write);
+
+}  // namespace iotune::analyzer

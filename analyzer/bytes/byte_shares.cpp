@@ -1,0 +1,90 @@
+#include "analyzer/bytes/byte_shares.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::Call;
+using recorder::Layer;
+
+// Of one call; a view that scatters it over more is too irregular.
+constexpr std::size_t kMaxExtents = std::size_t{1} << 20U;
+// Displacements of one file that are kept apart. A program that moves its view on with every step
+// has any number.
+constexpr std::size_t kMaxDisplacements = 64;
+// What is no larger may be an element.
+constexpr std::int64_t kMaxElementBytes = 16;
+
+}  // namespace
+
+ByteShares::Target ByteShares::target(FileRecord& file, std::uint64_t displacement, bool write) {
+  if (displacement != FileRecord::kAnywhere && file.bytes.size() >= kMaxDisplacements &&
+      !file.bytes.contains({displacement, write})) {
+    displacement = FileRecord::kAnywhere;
+  }
+  ByteRecord& record = file.bytes[{displacement, write}];
+  return {record, shares_[&record]};
+}
+
+void ByteShares::follow(const Call& call, FileRecord* file, bool write, std::uint64_t wall_ns) {
+  if (call.signature() == nullptr) return;
+  const bool mpi = call.signature()->layer == Layer::kMpiIo;
+  std::optional<FileExtents> extents;
+  // What HDF5 does below itself is not asked for; the note on a view stands inside its call.
+  if ((mpi && call.layers() == 0) || call.name() == "iotune_view") {
+    extents = mpi_.follow(call, kMaxExtents);
+  }
+  if (file == nullptr) return;
+  const recorder::AccessWords words = words_.of(call);
+  if (!words.length_bytes || *words.length_bytes <= 0) return;
+  const auto bytes = static_cast<std::uint64_t>(*words.length_bytes);
+  std::uint64_t displacement = FileRecord::kAnywhere;
+  ShapeHint hint;
+  if (const FileView* const view = mpi ? mpi_.view() : nullptr; view != nullptr) {
+    hint.element_bytes = view->element_bytes();
+    const std::vector<std::uint64_t>& steps = view->steps_bytes();
+    if (!steps.empty()) {
+      displacement = hint.origin = view->displacement();
+      hint.element_bytes = steps.back();
+      hint.row_bytes.assign(steps.begin(), steps.end() - 1);
+      hint.array_bytes = view->tile_bytes();
+    }
+    if (hint.element_bytes == 1) {
+      const std::int64_t type_bytes =
+          arguments_of(call)->number(*call.signature(), "type_bytes").value_or(1);
+      if (type_bytes > 1 && type_bytes <= kMaxElementBytes) {
+        hint.element_bytes = static_cast<std::uint64_t>(type_bytes);
+      }
+    }
+  }
+  const Target to = target(*file, displacement, write);
+  to.record.first_transfer_ns = std::min(to.record.first_transfer_ns, wall_ns + call.start_ns);
+  ++to.record.calls;
+  to.record.take_hint(hint);
+  to.share.nanoseconds += call.duration_ns;
+  if (!mpi) {
+    to.record.independent = true;
+    if (words.offset_bytes) {
+      to.share.runs.add(static_cast<std::uint64_t>(*words.offset_bytes), bytes);
+    } else {
+      to.share.runs.add_unknown(bytes);
+    }
+    return;
+  }
+  const bool all = call.name().find("_all") != std::string::npos ||
+                   call.name().find("_ordered") != std::string::npos;
+  (all ? to.record.collective : to.record.independent) = true;
+  if (!extents || extents->more || !extents->unknown.empty()) {
+    to.share.runs.add_unknown(bytes);
+    return;
+  }
+  for (const FileExtent& extent : extents->extents) to.share.runs.add(extent.offset, extent.bytes);
+}
+
+void ByteShares::finish() {
+  for (auto& [record, share] : shares_) record->take(share.runs, share.nanoseconds);
+}
+
+}  // namespace iotune::analyzer

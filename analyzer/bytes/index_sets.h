@@ -1,0 +1,49 @@
+// Sets of many ranks. Those that are one another, moved, are kept once: of a rank that does as the
+// others do only where it begins.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/index_set.h"
+
+namespace iotune::analyzer {
+
+class IndexSets {
+ public:
+  void add(const IndexSet& set);  // not empty
+
+  std::size_t size() const { return members_.size(); }
+  bool empty() const { return members_.empty(); }
+  IndexSet at(std::size_t i) const {
+    return shapes_[members_[i].shape].moved(0, members_[i].first);
+  }
+  std::uint64_t first(std::size_t i) const { return members_[i].first; }
+  std::uint64_t end(std::size_t i) const {
+    return members_[i].first + shapes_[members_[i].shape].end();
+  }
+  // Over all sets; there must be one.
+  std::uint64_t least() const;
+  std::uint64_t end() const;
+  std::uint64_t largest_size() const;
+
+  // Each different set once.
+  std::vector<IndexSet> distinct() const;
+
+ private:
+  struct Member {
+    std::uint64_t first;
+    std::uint32_t shape;
+    bool operator<(const Member& other) const {
+      return shape != other.shape ? shape < other.shape : first < other.first;
+    }
+    bool operator==(const Member&) const = default;
+  };
+  std::vector<Member> members_;
+  std::deque<IndexSet> shapes_;  // moved to 0
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
+};
+
+}  // namespace iotune::analyzer

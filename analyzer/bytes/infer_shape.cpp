@@ -1,0 +1,272 @@
+#include "analyzer/bytes/infer_shape.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "analyzer/bytes/shape_candidates.h"
+#include "analyzer/distribution.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using Sets = IndexSets;
+
+constexpr std::size_t kMaxDimensions = 8;
+// Rows that one rank's set is taken apart into, where they differ.
+constexpr std::size_t kMaxRowPieces = 1U << 14U;
+// Lengths of a row that are tried with all ranks.
+constexpr std::size_t kMaxTries = 400;
+constexpr std::size_t kProbes = 8;  // ranks that a length of a row must suit first
+
+// `set` in rows of `width`: which rows, which columns. Nothing where the rows differ.
+std::optional<Product> in_rows(const IndexSet& set, std::uint64_t width) {
+  Region region(2);
+  std::size_t pieces = 0;
+  const auto add = [&](std::uint64_t row, std::uint64_t rows, const IndexSet& columns) {
+    region.add({IndexSet::interval(row, rows), columns});
+    return ++pieces <= kMaxRowPieces;
+  };
+  const auto add_run = [&](std::uint64_t start, std::uint64_t bytes) {
+    while (bytes > 0) {
+      const std::uint64_t column = start % width;
+      const bool whole = column == 0 && bytes >= width;
+      const std::uint64_t here = whole ? bytes / width * width : std::min(bytes, width - column);
+      if (!add(start / width, whole ? here / width : 1,
+               IndexSet::interval(column, whole ? width : here))) {
+        return false;
+      }
+      start += here;
+      bytes -= here;
+    }
+    return true;
+  };
+  for (const Progression& p : set.progressions()) {
+    const std::uint64_t column = p.start % width;
+    if (p.count > 1 && p.stride % width == 0 && column + p.block <= width) {
+      region.add({*IndexSet::of(p.start / width, p.stride / width, p.count, 1),
+                  IndexSet::interval(column, p.block)});
+      if (++pieces > kMaxRowPieces) return std::nullopt;
+      continue;
+    }
+    for (std::uint64_t i = 0; i < p.count;) {
+      const std::uint64_t start = p.start + i * p.stride, at = start % width;
+      // As many runs as the row holds whole.
+      const std::uint64_t fit = at + p.block > width ? 0
+                                : p.count == 1
+                                    ? 1
+                                    : std::min(p.count - i, (width - at - p.block) / p.stride + 1);
+      if (fit > 1) {
+        if (!add(start / width, 1, *IndexSet::of(at, p.stride, fit, p.block))) return std::nullopt;
+        i += fit;
+      } else {
+        if (!add_run(start, p.block)) return std::nullopt;
+        ++i;
+      }
+    }
+  }
+  region.finish();
+  if (!region.regular()) return std::nullopt;
+  return region.parts()[0];
+}
+
+bool has_name(const Sets& sets) {
+  const std::vector<IndexSet> distinct = sets.distinct();
+  std::vector<const IndexSet*> pointers;
+  for (const IndexSet& set : distinct) pointers.push_back(&set);
+  return name_dimension(std::move(pointers)).pattern.distribution != Distribution::kIrregular;
+}
+
+// Rows of nested lengths, innermost first, and each rank's sets along every dimension.
+struct Shape {
+  std::vector<std::uint64_t> widths;  // each in units of the dimension inside it
+  std::vector<Sets> sets;             // the fastest dimension first
+  DescribedRegions described;
+  std::size_t cyclic = 0;
+};
+
+class Search {
+ public:
+  explicit Search(const Sets& ranks) : ranks_(ranks) {}
+
+  std::optional<Shape> run() {
+    for (std::size_t n = 1; n <= kMaxDimensions && !best_ && tries_ < kMaxTries; ++n) {
+      Shape shape;
+      descend(ranks_, n, shape);
+    }
+    return std::move(best_);
+  }
+
+  // The shape that these widths make, if it names everything.
+  static std::optional<Shape> declared(const Sets& ranks,
+                                       const std::vector<std::uint64_t>& widths) {
+    Shape shape;
+    Sets sets = ranks;
+    for (const std::uint64_t width : widths) {
+      Sets rows;
+      if (!split(sets, width, rows, shape)) return std::nullopt;
+      sets = std::move(rows);
+    }
+    shape.sets.push_back(std::move(sets));
+    if (!describe(shape)) return std::nullopt;
+    return shape;
+  }
+
+ private:
+  static bool split(const Sets& sets, std::uint64_t width, Sets& rows, Shape& shape) {
+    Sets columns;
+    for (std::size_t r = 0; r < sets.size(); ++r) {
+      const std::optional<Product> product = in_rows(sets.at(r), width);
+      if (!product) return false;
+      rows.add((*product)[0]);
+      columns.add((*product)[1]);
+    }
+    shape.widths.push_back(width);
+    shape.sets.push_back(std::move(columns));
+    return true;
+  }
+
+  static bool describe(Shape& shape) {
+    const std::size_t n = shape.sets.size();
+    Decomposition decomposition(n);
+    for (std::size_t r = 0; r < shape.sets[0].size(); ++r) {
+      Region region(n);
+      Product product;
+      for (std::size_t d = n; d-- > 0;) product.push_back(shape.sets[d].at(r));
+      region.add(std::move(product));
+      region.finish();
+      decomposition.add(region);
+    }
+    shape.described = decomposition.described();
+    shape.cyclic = 0;
+    for (const DimensionPattern& d : shape.described.descriptor.dimensions) {
+      shape.cyclic +=
+          d.distribution == Distribution::kCyclic || d.distribution == Distribution::kCyclicK ? 1
+                                                                                              : 0;
+    }
+    return !shape.described.process_grid.empty();
+  }
+
+  void descend(const Sets& sets, std::size_t dimensions_left, Shape& shape) {
+    if (dimensions_left == 1) {
+      if (!has_name(sets)) return;
+      Shape whole = shape;
+      whole.sets.push_back(sets);
+      if (describe(whole) && (!best_ || whole.cyclic < best_->cyclic)) best_ = std::move(whole);
+      return;
+    }
+    for (const std::uint64_t width : row_candidates(sets)) {
+      if (!suits_probes(sets, width)) continue;
+      if (++tries_ > kMaxTries) return;
+      Shape longer = shape;
+      Sets rows;
+      if (split(sets, width, rows, longer) && has_name(longer.sets.back())) {
+        descend(rows, dimensions_left - 1, longer);
+      }
+    }
+  }
+
+  static bool suits_probes(const Sets& sets, std::uint64_t width) {
+    const std::size_t step = std::max<std::size_t>(1, sets.size() / kProbes);
+    for (std::size_t i = 0; i < sets.size(); i += step) {
+      if (!in_rows(sets.at(i), width)) return false;
+    }
+    return true;
+  }
+
+  const Sets& ranks_;
+  std::optional<Shape> best_;
+  std::size_t tries_ = 0;
+};
+
+std::optional<Sets> in_elements(const Sets& ranks, std::uint64_t origin, std::uint64_t bytes) {
+  Sets scaled;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::optional<IndexSet> one = ranks.at(r).in_units(origin, bytes);
+    if (!one) return std::nullopt;
+    scaled.add(*one);
+  }
+  return scaled;
+}
+
+// As the hint says, in elements and innermost first; with arrays one behind the other as a
+// dimension of their own.
+std::vector<std::uint64_t> declared_widths(const ShapeHint& hint, bool several) {
+  std::vector<std::uint64_t> widths;
+  std::uint64_t inside = hint.element_bytes;
+  const auto add = [&](std::uint64_t bytes) {
+    if (inside == 0 || bytes % inside != 0) return false;
+    widths.push_back(bytes / inside);
+    inside = bytes;
+    return true;
+  };
+  for (std::size_t d = hint.row_bytes.size(); d-- > 0;) {
+    if (!add(hint.row_bytes[d])) return {};
+  }
+  if (several && !add(hint.array_bytes)) return {};
+  return widths;
+}
+
+std::string ambiguity_of(const Shape& shape, std::uint64_t element_bytes) {
+  std::string text = element_bytes == 1 ? "counts are bytes; " : "";
+  if (shape.cyclic > 0) {
+    text +=
+        "CYCLIC(k) of whole rounds may be BLOCK columns of k in an array with one more "
+        "dimension; ";
+  }
+  return text + "a dimension that nobody divides may be joined with the one before it";
+}
+
+}  // namespace
+
+InferredShape infer_shape(const IndexSets& ranks, const ShapeHint& hint) {
+  InferredShape result;
+  if (ranks.empty()) return result;
+  const std::uint64_t first = ranks.least();
+  const bool declares = !hint.row_bytes.empty() && hint.origin <= first;
+  const std::uint64_t origin = declares ? hint.origin : first;
+  std::optional<Sets> sets =
+      in_elements(ranks, origin, std::max<std::uint64_t>(1, hint.element_bytes));
+  result.element_bytes = sets ? std::max<std::uint64_t>(1, hint.element_bytes) : 1;
+  if (!sets) sets = in_elements(ranks, origin, 1);
+  result.first_byte = origin;
+
+  std::optional<Shape> shape;
+  if (declares && result.element_bytes == hint.element_bytes) {
+    const bool several =
+        hint.array_bytes > 0 && sets->end() > hint.array_bytes / result.element_bytes;
+    const std::vector<std::uint64_t> widths = declared_widths(hint, several);
+    if (!widths.empty()) shape = Search::declared(*sets, widths);
+    result.declared = shape.has_value();
+  }
+  if (!shape) {
+    if (first > origin) sets = in_elements(ranks, first, result.element_bytes);
+    if (!sets) {
+      sets = in_elements(ranks, first, 1);
+      result.element_bytes = 1;
+    }
+    result.first_byte = first;
+    shape = Search(*sets).run();
+  }
+  if (!shape) {
+    result.described.ranks = static_cast<std::uint32_t>(ranks.size());
+    result.described.descriptor.dimensions = {
+        {Distribution::kIrregular, ranks.largest_size() / result.element_bytes, 1}};
+    result.dims = {sets->end()};
+    result.ambiguity = "no array fits these bytes";
+    return result;
+  }
+  result.described = std::move(shape->described);
+  result.dims.push_back(shape->sets.back().end());
+  for (std::size_t d = shape->widths.size(); d-- > 0;) result.dims.push_back(shape->widths[d]);
+  if (result.declared) {
+    const std::uint64_t slowest = hint.row_bytes.front();
+    if (result.dims.size() == hint.row_bytes.size() + 1 && slowest > 0) {
+      result.dims[0] = std::max(result.dims[0], hint.array_bytes / slowest);
+    }
+  } else {
+    result.ambiguity = ambiguity_of(*shape, result.element_bytes);
+  }
+  return result;
+}
+
+}  // namespace iotune::analyzer
