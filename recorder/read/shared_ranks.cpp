@@ -104,6 +104,17 @@ std::uint64_t SharedRanks::token(std::size_t i, std::size_t k) const {
   return column->values.at(k);
 }
 
+std::size_t SharedRanks::alike_until(std::size_t k) const {
+  std::uint64_t until = size_;
+  for (const Column& column : columns_) {
+    const std::vector<Run>& runs = column.values.runs;
+    const auto behind = std::upper_bound(
+        runs.begin(), runs.end(), k, [](std::uint64_t at, const Run& run) { return at < run.before; });
+    if (behind != runs.end()) until = std::min(until, behind->before);
+  }
+  return until;
+}
+
 std::uint64_t SharedRanks::base_ns() const {
   std::uint64_t base = UINT64_MAX;
   for (const SharedTimes& times : times_) base = std::min(base, times.first_start);

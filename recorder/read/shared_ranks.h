@@ -24,6 +24,10 @@ class SharedRanks {
   // of calls. 0 where there are not as many.
   std::uint64_t token(std::size_t i, std::size_t k) const;
 
+  // The first member behind k that does not go on as those from k on do: up to it every token is
+  // that of k and as many equal steps.
+  std::size_t alike_until(std::size_t k) const;
+
   // The least start of all calls of an EVENTS block, the same for each member.
   std::uint64_t base_ns() const;
 

@@ -4,6 +4,8 @@
 // the bytes of the trace; then the seconds of all ranks together, and what the ranks' blocks take
 // one by one. PATTERN: grid (a block of a 3D grid in each of 8 datasets, rows below), slab (1D).
 // With `calls` what tells the processes apart (pid, clocks) is left out: three numbers a rank.
+// With `trace FILE` ranks also note the file and its datasets, as real ones do, and the whole is
+// written as a trace.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -34,8 +36,11 @@ struct Place {
 // A program's rank: opens, writes 8 datasets through HDF5 and MPI-IO, closes. Durations vary.
 class SimulatedRank {
  public:
-  SimulatedRank(std::int64_t rank, std::int64_t ranks, bool grid)
-      : rank_(rank), random_(static_cast<std::uint64_t>(rank) * 77 + 5) {
+  SimulatedRank(std::int64_t rank, std::int64_t ranks, bool grid, bool notes)
+      : rank_(rank),
+        ranks_(ranks),
+        notes_(notes),
+        random_(static_cast<std::uint64_t>(rank) * 77 + 5) {
     side_ = grid ? std::llround(std::cbrt(static_cast<double>(ranks))) : 1;
     if (side_ < 1) side_ = 1;
     grid_ = grid;
@@ -44,19 +49,26 @@ class SimulatedRank {
 
   Bytes events() {
     add(CallNumber::kMPI_Init, {}, {0}, {}, true);
-    add(CallNumber::kH5Fcreate, {}, {2, 0, 792633534417207304, 72057594037927936}, "vpic.h5", true);
+    add(CallNumber::kH5Fcreate, {}, {2, 0, 792633534417207304, kFileId}, "vpic.h5", true);
     add(CallNumber::kopen, {}, {66, 438, 14}, "/scratch/run/vpic.h5", true);
+    if (notes_) {
+      add(CallNumber::kiotune_file, {3}, {14, 3}, "/scratch/run/vpic.h5", true, 1);
+      add(CallNumber::kiotune_file, {4}, {kFileId, 0}, "/scratch/run/vpic.h5", true);
+    }
     for (std::int64_t dataset = 0; dataset < 8; ++dataset) write_dataset(dataset);
     add(CallNumber::kclose, {14, 3}, {0}, {}, true);
-    add(CallNumber::kH5Fclose, {}, {72057594037927936, 0}, {}, true);
+    add(CallNumber::kH5Fclose, {}, {kFileId, 0}, {}, true);
     return made::encoded(ring_.bytes(), 0, 0, false);
   }
+
+  std::size_t calls() const { return ring_.calls(); }
 
   std::string process() {
     return "pid=" + std::to_string(20000 + random_() % 40000) + "\nparent=17\nhost=nid" +
            std::to_string(100000 + rank_ / 64) +
            "\nrun=slurm-4711.0\nrank=" + std::to_string(rank_) +
-           "\nsize=100000\nmpi=MPICH%204.0.2\nhdf5=1.10.8\nprogram=/home/user/vpic-io"
+           "\nsize=" + std::to_string(notes_ ? ranks_ : 100000) +
+           "\nmpi=MPICH%204.0.2\nhdf5=1.10.8\nprogram=/home/user/vpic-io"
            "\nargv=vpic-io\ncwd=/scratch/run\nwall_ns=" +
            std::to_string(1795248805900000000 + random_() % 1000000000) +
            "\nstart_ticks=" + std::to_string(61660379646686 + random_() % 10000000000) +
@@ -64,8 +76,25 @@ class SimulatedRank {
   }
 
  private:
+  static constexpr std::int64_t kFileId = 72057594037927936;
+
+  void note_dataset(std::int64_t dataset, std::int64_t edge) {
+    std::string names = "/scratch/run/vpic.h5";
+    names += '\0';
+    names += "/x" + std::to_string(dataset);
+    std::vector<std::int64_t> words = {kFileId + dataset, 4, 1, 1, 0};
+    if (grid_) {
+      words.insert(words.end(), {3, side_ * edge, side_ * edge, side_ * edge});
+    } else {
+      words.insert(words.end(), {1, ranks_ * edge * edge * edge});
+    }
+    words.push_back(-1);
+    add(CallNumber::kiotune_dataset, {dataset + 1}, words, names, true, 1);
+  }
+
   void write_dataset(std::int64_t dataset) {
     constexpr std::int64_t kEdge = 64, kElement = 4;
+    if (notes_) note_dataset(dataset, kEdge);
     const Place at{rank_ / side_ / side_, rank_ / side_ % side_, rank_ % side_};
     std::vector<std::int64_t> selection = {dataset + 1, 1, kElement, kEdge * kEdge * kEdge, 2};
     if (grid_) {
@@ -87,12 +116,8 @@ class SimulatedRank {
       const std::int64_t bytes = kEdge * kEdge * kEdge * kElement;
       add(CallNumber::kpwrite, {14, 3}, {bytes, base + rank_ * bytes, bytes}, {}, false, 3);
     }
-    std::vector<std::int64_t> numbers = {72057594037927936 + dataset,
-                                         216172782113783850,
-                                         288230376151711748,
-                                         288230376151711749,
-                                         0,
-                                         0};
+    std::vector<std::int64_t> numbers = {
+        kFileId + dataset, 216172782113783850, 288230376151711748, 288230376151711749, 0, 0};
     numbers.insert(numbers.end(), selection.begin(), selection.end());
     add(CallNumber::kH5Dwrite, {}, numbers);
   }
@@ -104,8 +129,8 @@ class SimulatedRank {
     now_ += duration + random_() % 300;
   }
 
-  std::int64_t rank_, side_;
-  bool grid_;
+  std::int64_t rank_, ranks_, side_;
+  bool notes_, grid_;
   std::mt19937_64 random_;
   std::uint64_t now_;
   made::RingBytes ring_;
@@ -118,8 +143,8 @@ struct Figures {
 
 class Simulation {
  public:
-  Simulation(std::int64_t ranks, bool grid, bool calls_only)
-      : ranks_(ranks), grid_(grid), calls_only_(calls_only) {}
+  Simulation(std::int64_t ranks, bool grid, bool calls_only, bool notes)
+      : ranks_(ranks), grid_(grid), calls_only_(calls_only), notes_(notes) {}
 
   // The message of ranks first to first + count - 1.
   Bytes message(std::int64_t first, std::int64_t count) {
@@ -149,10 +174,12 @@ class Simulation {
 
  private:
   Bytes leaf(std::int64_t rank) {
-    SimulatedRank simulated(rank, ranks_, grid_);
+    SimulatedRank simulated(rank, ranks_, grid_, notes_);
     const Bytes events = simulated.events();
     const Bytes process = made::bytes_of(simulated.process());
-    const Bytes end = made::bytes_of("end=finalize\ncalls=540\ndropped=0\n");
+    const std::size_t calls = notes_ ? simulated.calls() : 540;
+    const Bytes end =
+        made::bytes_of("end=finalize\ncalls=" + std::to_string(calls) + "\ndropped=0\n");
     std::vector<std::uint64_t> scratch(rank_block_scratch_bytes() / 8 + 1);
     Bytes message(4096 + 4 * (events.size() + process.size() + end.size()));
     patterns::ByteWriter out(message);
@@ -175,7 +202,7 @@ class Simulation {
   }
 
   std::int64_t ranks_;
-  bool grid_, calls_only_;
+  bool grid_, calls_only_, notes_;
 };
 
 // Every rank must have its calls back.
@@ -189,6 +216,19 @@ std::size_t ranks_in(const Bytes& message) {
   return ranks;
 }
 
+bool write_trace(const Bytes& message, const char* path) {
+  Bytes trace = made::trace_head();
+  RankBlockCursor cursor(message);
+  while (cursor.next()) {
+    made::add_block(trace, BlockType::kShared,
+                    Bytes(cursor.payload().begin(), cursor.payload().end()));
+  }
+  std::FILE* const file = std::fopen(path, "wb");
+  if (file == nullptr) return false;
+  const bool whole = std::fwrite(trace.data(), 1, trace.size(), file) == trace.size();
+  return std::fclose(file) == 0 && whole;
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -197,15 +237,21 @@ int main(int argc, char** argv) {
   const long ranks = argc > 1 ? std::atol(argv[1]) : 0;
   const std::string pattern = argc > 2 ? argv[2] : "";
   if (ranks < 2 || (pattern != "grid" && pattern != "slab")) {
-    std::fprintf(stderr, "usage: merge_ranks RANKS grid|slab [calls]\n");
+    std::fprintf(stderr, "usage: merge_ranks RANKS grid|slab [calls | trace FILE]\n");
     return 2;
   }
-  Simulation simulation(ranks, pattern == "grid", argc > 3 && std::string(argv[3]) == "calls");
+  const std::string what = argc > 3 ? argv[3] : "";
+  const char* const trace = what == "trace" && argc > 4 ? argv[4] : nullptr;
+  Simulation simulation(ranks, pattern == "grid", what == "calls", trace != nullptr);
   std::int64_t whole = 1;
   while (whole < ranks) whole *= 2;
   const Bytes message = simulation.message(0, whole);
   if (ranks_in(message) != static_cast<std::size_t>(ranks)) {
     std::fprintf(stderr, "merge_ranks: ranks were lost\n");
+    return 1;
+  }
+  if (trace != nullptr && !write_trace(message, trace)) {
+    std::perror(trace);
     return 1;
   }
   std::printf("%.9f %zu %zu %.9f %zu\n", simulation.figures.root_seconds,

@@ -2,9 +2,10 @@
 
 Without TRACE the last run's. Descriptors are those of docs/descriptors.md; a star before a
 dataset says that it speaks for its file (it is one of the largest). Of files without HDF5 the
-array is inferred from the bytes of all ranks, and what else they may be is said below. With --calls one line a
-call: seconds since the epoch, call with arguments and result, duration in seconds; ~ before
-times that were interpolated from the pattern's. With --json too, one object a line.
+array is inferred from the bytes of all ranks, and what else they may be is said below. With
+--calls one line a call: seconds since the epoch, call with arguments and result, duration in
+seconds; ~ before times that were interpolated from the pattern's. With --json too, one object
+a line.
 """
 
 import fnmatch

@@ -43,6 +43,8 @@ analyzer::RunSummary flash_run(const std::string& folder) {
                    {"of_the_future", "1", "1", "", "applied"}};
   analyzer::FilePattern nothing{};
   nothing.path = folder + "/input.deck";
+  nothing.datasets = {dataset("(bytes)", 100000, false)};
+  nothing.datasets[0].inferred = true;
   analyzer::RunSummary summary{};
   summary.run_id = "run";
   summary.program = "/opt/flash-io";
