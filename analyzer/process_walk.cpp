@@ -31,20 +31,54 @@ bool is_write(const Call& call) {
 
 class Walk {
  public:
-  Walk(const recorder::ProcessCalls& process, FileTable& files)
-      : process_(process), owners_(owners_of(process)) {
+  Walk(AlikeRanks& ranks, FileTable& files)
+      : ranks_(ranks),
+        process_(ranks.first()),
+        owners_(owners_of(process_)),
+        bytes_(ranks.size() > 1) {
     for (const std::string& path : owners_.files) files_.push_back(&files[path]);
   }
 
-  void run() {
+  void run(const std::vector<std::uint64_t>& wall_ns) {
+    follow_first();
+    finish_member(wall_ns[0]);
+    for (std::size_t k = 1; k < ranks_.size(); ++k) {
+      move_as_member(k);
+      bytes_.move_as_member(ranks_, k);
+      finish_member(wall_ns[k]);
+    }
+  }
+
+ private:
+  struct FileUse {
+    std::uint64_t nanoseconds = 0;                     // in outermost calls
+    std::uint64_t first_ns = UINT64_MAX, last_ns = 0;  // after the process's start
+    std::uint64_t written[4] = {}, read[4] = {};       // by layer
+  };
+  struct Share {
+    explicit Share(std::size_t dimensions) : region(dimensions) {}
+    Region region;
+    std::uint64_t nanoseconds = 0, calls = 0;
+    std::uint64_t first_ns = UINT64_MAX;  // after the process's start
+    FileRecord* file = nullptr;
+    bool write = false;
+  };
+  // One dataset of one call, as the other members made it too.
+  struct Transfer {
+    DatasetRecord* record;
+    std::size_t call, place;
+    bool scalar;
+  };
+
+  void follow_first() {
     for (std::size_t i = 0; i < process_.calls.size(); ++i) {
       const Call& call = process_.calls[i];
       versions_.follow(call);
       const std::int32_t owner = owners_.file_of_call[i];
       const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 &&
                             call.signature()->transfer && call.signature()->layer != Layer::kHdf5;
-      bytes_.follow(call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
-                    is_write(call), process_.wall_ns());
+      bytes_.follow(i, call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
+                    is_write(call));
       if (owner == CallOwners::kNone) continue;
       FileRecord& file = *files_[static_cast<std::size_t>(owner)];
       const CallSignature& signature = *call.signature();
@@ -57,7 +91,7 @@ class Walk {
       if (!signature.transfer) continue;
       const bool write = is_write(call);
       if (signature.layer == Layer::kHdf5) {
-        hdf5_transfer(file, call, *arguments, write);
+        hdf5_transfer(file, i, *arguments, write);
       } else if (signature.layer == Layer::kMpiIo) {
         count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
       } else {
@@ -67,14 +101,50 @@ class Walk {
               signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
       }
     }
-    finish_shares();
-    bytes_.finish();
-    for (const auto& [file, nanoseconds] : nanoseconds_) {
-      file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, nanoseconds);
+  }
+
+  // What another member moved instead.
+  void move_as_member(std::size_t k) {
+    for (auto& [record, share] : shares_) share.region = Region(record->dims.size());
+    for (const Transfer& transfer : transfers_) {
+      const Call call = ranks_.call_of(transfer.call, k);
+      const std::optional<CallArguments> arguments = arguments_of(call);
+      if (!arguments) continue;
+      const std::vector<TransferExtras> all = recorder::transfer_extras(*arguments);
+      if (transfer.place >= all.size()) continue;
+      add_to(*transfer.record, all[transfer.place], transfer.scalar);
     }
   }
 
- private:
+  // What a process moved of each dataset is complete.
+  void finish_member(std::uint64_t wall_ns) {
+    for (auto& [record, share] : shares_) {
+      share.region.finish();
+      record->decomposition.add(share.region);
+      record->calls += share.calls;
+      record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
+      record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
+      const std::uint64_t bytes = share.region.points_moved() * record->element_bytes;
+      record->bytes += bytes;
+      auto& use = share.file->layers[layer_index(Layer::kHdf5)];
+      (share.write ? use.written : use.read) += bytes;
+      if (share.region.empty()) continue;
+      record->repeats = std::min(record->repeats, share.region.times_moved());
+    }
+    for (const auto& [file, use] : uses_) {
+      file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, use.nanoseconds);
+      if (use.first_ns != UINT64_MAX) {
+        file->first_open_ns = std::min(file->first_open_ns, wall_ns + use.first_ns);
+        file->last_end_ns = std::max(file->last_end_ns, wall_ns + use.last_ns);
+      }
+      for (std::size_t layer = 0; layer < 4; ++layer) {
+        file->layers[layer].written += use.written[layer];
+        file->layers[layer].read += use.read[layer];
+      }
+    }
+    bytes_.finish_member(wall_ns);
+  }
+
   void note(FileRecord& file, const Call& call, const CallArguments& arguments) {
     const std::string& name = call.name();
     if (name == "iotune_file") {
@@ -128,15 +198,16 @@ class Walk {
     const bool calls_back = call.name().find("iterate") != std::string::npos ||
                             call.name().find("visit") != std::string::npos;
     if (call.layers() != 0 || calls_back) return;
-    const std::uint64_t start = process_.wall_ns() + call.start_ns;
-    file.first_open_ns = std::min(file.first_open_ns, start);
-    file.last_end_ns = std::max(file.last_end_ns, start + call.duration_ns);
-    nanoseconds_[&file] += call.duration_ns;
+    FileUse& use = uses_[&file];
+    use.first_ns = std::min(use.first_ns, call.start_ns);
+    use.last_ns = std::max(use.last_ns, call.end_ns());
+    use.nanoseconds += call.duration_ns;
   }
 
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
-  void hdf5_transfer(FileRecord& file, const Call& call, const CallArguments& arguments,
+  void hdf5_transfer(FileRecord& file, std::size_t index, const CallArguments& arguments,
                      bool write) {
+    const Call& call = process_.calls[index];
     if (arguments.result.value_or(-1) < 0) return;
     const std::vector<TransferExtras> all = recorder::transfer_extras(arguments);
     const auto weight = [](const TransferExtras& extras) {
@@ -145,18 +216,18 @@ class Walk {
     };
     double sum = 0;
     for (const TransferExtras& extras : all) sum += weight(extras);
-    for (const TransferExtras& extras : all) {
-      const double part =
-          all.size() > 1 && sum > 0 ? weight(extras) / sum : 1.0 / static_cast<double>(all.size());
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      const double part = all.size() > 1 && sum > 0 ? weight(all[place]) / sum
+                                                    : 1.0 / static_cast<double>(all.size());
       const auto nanoseconds =
           all.size() == 1
               ? call.duration_ns
               : static_cast<std::uint64_t>(part * static_cast<double>(call.duration_ns));
-      dataset_transfer(file, call, extras, write, nanoseconds);
+      dataset_transfer(file, {nullptr, index, place, false}, all[place], write, nanoseconds);
     }
   }
 
-  void dataset_transfer(FileRecord& file, const Call& call, const TransferExtras& extras,
+  void dataset_transfer(FileRecord& file, Transfer transfer, const TransferExtras& extras,
                         bool write, std::uint64_t nanoseconds) {
     const auto found = owners_.datasets.find(extras.object);
     if (found == owners_.datasets.end()) return;
@@ -164,38 +235,29 @@ class Walk {
     file.layers[layer_index(Layer::kHdf5)].opened = true;
 
     DatasetRecord& dataset = versions_.record_of(file, extras.object, definition, write);
-    dataset.first_transfer_ns =
-        std::min(dataset.first_transfer_ns, process_.wall_ns() + call.start_ns);
-    ++dataset.calls;
     dataset.independent = dataset.independent || extras.mode == 0;
     dataset.collective = dataset.collective || extras.mode == 1;
     Share& share = shares_.try_emplace(&dataset, dataset.dims.size()).first->second;
+    share.file = &file;
+    share.write = write;
     share.nanoseconds += nanoseconds;
-    const std::uint64_t before = share.region.points_moved();
+    share.first_ns = std::min(share.first_ns, process_.calls[transfer.call].start_ns);
+    ++share.calls;
+    transfer.record = &dataset;
+    transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
+    add_to(dataset, extras, transfer.scalar);
+    if (ranks_.size() > 1) transfers_.push_back(transfer);
+  }
+
+  void add_to(DatasetRecord& dataset, const TransferExtras& extras, bool scalar) {
     add_selection(extras.file, static_cast<std::uint64_t>(std::max<std::int64_t>(0, extras.points)),
-                  extras.file.dimensions == 0 && definition.dims.size() == 1, dataset.dims,
-                  share.region);
-    const std::uint64_t bytes = (share.region.points_moved() - before) * definition.element_bytes;
-    auto& use = file.layers[layer_index(Layer::kHdf5)];
-    (write ? use.written : use.read) += bytes;
+                  scalar, dataset.dims, shares_.at(&dataset).region);
   }
 
-  // What the process moved of each dataset is complete.
-  void finish_shares() {
-    for (auto& [record, share] : shares_) {
-      share.region.finish();
-      record->decomposition.add(share.region);
-      record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
-      record->bytes += share.region.points_moved() * record->element_bytes;
-      if (share.region.empty()) continue;
-      record->repeats = std::min(record->repeats, share.region.times_moved());
-    }
-  }
-
-  static void count(FileRecord& file, Layer layer, bool write, std::int64_t bytes) {
+  void count(FileRecord& file, Layer layer, bool write, std::int64_t bytes) {
     if (bytes <= 0) return;
-    auto& use = file.layers[layer_index(layer)];
-    (write ? use.written : use.read) += static_cast<std::uint64_t>(bytes);
+    FileUse& use = uses_[&file];
+    (write ? use.written : use.read)[layer_index(layer)] += static_cast<std::uint64_t>(bytes);
   }
 
   static std::int64_t mpi_bytes(const CallSignature& signature, const CallArguments& arguments) {
@@ -204,25 +266,22 @@ class Walk {
            arguments.number(signature, "type_bytes").value_or(0);
   }
 
-  struct Share {
-    explicit Share(std::size_t dimensions) : region(dimensions) {}
-    Region region;
-    std::uint64_t nanoseconds = 0;
-  };
-
+  AlikeRanks& ranks_;
   const recorder::ProcessCalls& process_;
   CallOwners owners_;
   std::vector<FileRecord*> files_;  // as owners_.files
   DatasetVersions versions_;
   ByteShares bytes_;
   std::map<DatasetRecord*, Share> shares_;
-  std::map<FileRecord*, std::uint64_t> nanoseconds_;  // in outermost calls
+  std::map<FileRecord*, FileUse> uses_;
+  std::vector<Transfer> transfers_;  // where other members made them too
 };
 
 }  // namespace
 
-void walk_process(const recorder::ProcessCalls& process, FileTable& files) {
-  Walk(process, files).run();
+void walk_processes(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns,
+                    FileTable& files) {
+  Walk(ranks, files).run(wall_ns);
 }
 
 }  // namespace iotune::analyzer

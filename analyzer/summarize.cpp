@@ -4,6 +4,7 @@
 #include <new>
 #include <set>
 
+#include "analyzer/alike_ranks.h"
 #include "analyzer/descriptor.h"
 #include "analyzer/process_walk.h"
 #include "recorder/read/losses.h"
@@ -140,7 +141,7 @@ class Summarizer {
     summary_.warnings = recorder::losses_of(reader_.index());
     summary_.processes = static_cast<std::uint32_t>(reader_.process_count());
     summary_.ranks = 1;
-    for (std::size_t i = 0; i < reader_.process_count(); ++i) add(i);
+    for (std::size_t i = 0; i < reader_.process_count();) i += add(i);
     describe_program();
     summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts_.size()));
     if (start_ != UINT64_MAX) {
@@ -152,29 +153,38 @@ class Summarizer {
   }
 
  private:
-  void add(std::size_t index) {
-    const ProcessCalls process = reader_.read(index);
-    summary_.ranks = std::max(summary_.ranks, static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-                                                  process.number("size", 0), 0, UINT32_MAX)));
-    if (!process.text("host").empty()) hosts_.insert(process.text("host"));
-    summary_.calls += process.calls.size();
-    summary_.dropped += process.dropped;
+  // Returns how many processes were taken together.
+  std::size_t add(std::size_t index) {
+    AlikeRanks ranks(reader_, index);
+    const ProcessCalls& process = ranks.first();
     // What the index knew stands among the losses already.
     const std::size_t known = reader_.index().processes[index].damage.size();
     for (std::size_t i = known; i < process.damage.size(); ++i) {
       summary_.warnings.push_back(recorder::process_name(process.attributes) + ": " +
                                   process.damage[i]);
     }
-    if (!process.calls.empty()) {
-      std::uint64_t first = UINT64_MAX, last = 0;
-      for (const recorder::Call& call : process.calls) {
-        first = std::min(first, call.start_ns);
-        last = std::max(last, call.end_ns());
-      }
-      start_ = std::min(start_, process.wall_ns() + first);
-      end_ = std::max(end_, process.wall_ns() + last);
+    std::uint64_t first = UINT64_MAX, last = 0;
+    for (const recorder::Call& call : process.calls) {
+      first = std::min(first, call.start_ns);
+      last = std::max(last, call.end_ns());
     }
-    walk_process(process, files_);
+    std::vector<std::uint64_t> wall_ns;
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      const recorder::ProcessSection& section = reader_.index().processes[index + k];
+      const auto host = section.attributes.find("host");
+      if (host != section.attributes.end() && !host->second.empty()) hosts_.insert(host->second);
+      const std::uint64_t size = recorder::unsigned_of(section.attributes, "size");
+      summary_.ranks =
+          static_cast<std::uint32_t>(std::clamp<std::uint64_t>(size, summary_.ranks, UINT32_MAX));
+      summary_.calls += process.calls.size();
+      summary_.dropped += section.dropped;
+      wall_ns.push_back(recorder::unsigned_of(section.attributes, "wall_ns"));
+      if (process.calls.empty()) continue;
+      start_ = std::min(start_, wall_ns.back() + first);
+      end_ = std::max(end_, wall_ns.back() + last);
+    }
+    walk_processes(ranks, wall_ns, files_);
+    return ranks.size();
   }
 
   // The program is that of the lowest rank; without MPI of the process with the most calls.

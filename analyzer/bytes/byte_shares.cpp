@@ -17,6 +17,15 @@ constexpr std::size_t kMaxDisplacements = 64;
 // What is no larger may be an element.
 constexpr std::int64_t kMaxElementBytes = 16;
 
+void add_bytes(const recorder::AccessWords& words, ByteRuns& runs) {
+  const auto bytes = static_cast<std::uint64_t>(words.length_bytes.value_or(0));
+  if (words.offset_bytes) {
+    runs.add(static_cast<std::uint64_t>(*words.offset_bytes), bytes);
+  } else {
+    runs.add_unknown(bytes);
+  }
+}
+
 }  // namespace
 
 ByteShares::Target ByteShares::target(FileRecord& file, std::uint64_t displacement, bool write) {
@@ -28,7 +37,7 @@ ByteShares::Target ByteShares::target(FileRecord& file, std::uint64_t displaceme
   return {record, shares_[&record]};
 }
 
-void ByteShares::follow(const Call& call, FileRecord* file, bool write, std::uint64_t wall_ns) {
+void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, bool write) {
   if (call.signature() == nullptr) return;
   const bool mpi = call.signature()->layer == Layer::kMpiIo;
   std::optional<FileExtents> extents;
@@ -60,17 +69,14 @@ void ByteShares::follow(const Call& call, FileRecord* file, bool write, std::uin
     }
   }
   const Target to = target(*file, displacement, write);
-  to.record.first_transfer_ns = std::min(to.record.first_transfer_ns, wall_ns + call.start_ns);
-  ++to.record.calls;
+  to.share.first_ns = std::min(to.share.first_ns, call.start_ns);
+  ++to.share.calls;
   to.record.take_hint(hint);
   to.share.nanoseconds += call.duration_ns;
   if (!mpi) {
     to.record.independent = true;
-    if (words.offset_bytes) {
-      to.share.runs.add(static_cast<std::uint64_t>(*words.offset_bytes), bytes);
-    } else {
-      to.share.runs.add_unknown(bytes);
-    }
+    add_bytes(words, to.share.runs);
+    if (alike_) moves_.push_back({&to.share, index});
     return;
   }
   const bool all = call.name().find("_all") != std::string::npos ||
@@ -83,8 +89,19 @@ void ByteShares::follow(const Call& call, FileRecord* file, bool write, std::uin
   for (const FileExtent& extent : extents->extents) to.share.runs.add(extent.offset, extent.bytes);
 }
 
-void ByteShares::finish() {
-  for (auto& [record, share] : shares_) record->take(share.runs, share.nanoseconds);
+void ByteShares::move_as_member(AlikeRanks& ranks, std::size_t k) {
+  for (auto& [record, share] : shares_) share.runs = ByteRuns();
+  for (const Move& move : moves_) {
+    add_bytes(words_.of(ranks.call_of(move.call, k)), move.share->runs);
+  }
+}
+
+void ByteShares::finish_member(std::uint64_t wall_ns) {
+  for (auto& [record, share] : shares_) {
+    record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
+    record->calls += share.calls;
+    record->take(share.runs, share.nanoseconds);
+  }
 }
 
 }  // namespace iotune::analyzer

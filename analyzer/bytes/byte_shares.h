@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
+#include "analyzer/alike_ranks.h"
 #include "analyzer/bytes/byte_runs.h"
 #include "analyzer/file_table.h"
 #include "analyzer/mpi_accesses.h"
@@ -15,16 +17,26 @@ namespace iotune::analyzer {
 
 class ByteShares {
  public:
+  // `alike`: other processes move as much, elsewhere.
+  explicit ByteShares(bool alike) : alike_(alike) {}
+
   // Every call in its turn, for views and file pointers. `file`: of a transfer that no other call
-  // made, else nullptr.
-  void follow(const recorder::Call& call, FileRecord* file, bool write, std::uint64_t wall_ns);
-  // All calls were followed.
-  void finish();
+  // made, else nullptr. `index`: the call's among those of the process.
+  void follow(std::size_t index, const recorder::Call& call, FileRecord* file, bool write);
+  // What another of alike processes moved instead.
+  void move_as_member(AlikeRanks& ranks, std::size_t k);
+  // All that one process moved was said.
+  void finish_member(std::uint64_t wall_ns);
 
  private:
   struct Share {
     ByteRuns runs;
-    std::uint64_t nanoseconds = 0;
+    std::uint64_t nanoseconds = 0, calls = 0;
+    std::uint64_t first_ns = UINT64_MAX;  // after the process's start
+  };
+  struct Move {
+    Share* share;
+    std::size_t call;
   };
   struct Target {
     ByteRecord& record;
@@ -35,6 +47,8 @@ class ByteShares {
   recorder::AccessWordsReader words_;
   MpiAccesses mpi_;
   std::map<ByteRecord*, Share> shares_;
+  bool alike_;
+  std::vector<Move> moves_;  // of POSIX and stdio; only where alike processes follow
 };
 
 }  // namespace iotune::analyzer

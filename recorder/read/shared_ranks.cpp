@@ -108,8 +108,9 @@ std::size_t SharedRanks::alike_until(std::size_t k) const {
   std::uint64_t until = size_;
   for (const Column& column : columns_) {
     const std::vector<Run>& runs = column.values.runs;
-    const auto behind = std::upper_bound(
-        runs.begin(), runs.end(), k, [](std::uint64_t at, const Run& run) { return at < run.before; });
+    const auto behind =
+        std::upper_bound(runs.begin(), runs.end(), k,
+                         [](std::uint64_t at, const Run& run) { return at < run.before; });
     if (behind != runs.end()) until = std::min(until, behind->before);
   }
   return until;
