@@ -206,12 +206,20 @@ std::vector<std::uint64_t> declared_widths(const ShapeHint& hint, bool several) 
   return widths;
 }
 
-std::string ambiguity_of(const Shape& shape, std::uint64_t element_bytes) {
+std::string ambiguity_of(const std::vector<DimensionPattern>& found, std::size_t cyclic,
+                         std::uint64_t element_bytes) {
   std::string text = element_bytes == 1 ? "counts are bytes; " : "";
-  if (shape.cyclic > 0) {
+  if (cyclic > 0) {
     text +=
         "CYCLIC(k) of whole rounds may be BLOCK columns of k in an array with one more "
         "dimension; ";
+  }
+  for (std::size_t d = 1; d < found.size(); ++d) {
+    if (found[d - 1].distribution == Distribution::kWhole &&
+        found[d].distribution == Distribution::kBlock) {
+      text += "undivided rows of BLOCK columns may be shorter rows dealt out in turns; ";
+      break;
+    }
   }
   return text + "a dimension that nobody divides may be joined with the one before it";
 }
@@ -264,7 +272,8 @@ InferredShape infer_shape(const IndexSets& ranks, const ShapeHint& hint) {
       result.dims[0] = std::max(result.dims[0], hint.array_bytes / slowest);
     }
   } else {
-    result.ambiguity = ambiguity_of(*shape, result.element_bytes);
+    result.ambiguity =
+        ambiguity_of(result.described.descriptor.dimensions, shape->cyclic, result.element_bytes);
   }
   return result;
 }
