@@ -1,0 +1,192 @@
+#include "patterns/predict/one_lane.h"
+
+namespace iotune::patterns {
+namespace {
+
+constexpr std::uint32_t kLong = 0xffffffff;  // a length that is not kept
+
+}  // namespace
+
+bool OneLane::observe(const Extent& access, StepTable& steps, Next& next) noexcept {
+  lanes_ = 1;
+  if (seen_ == 0) {
+    move_to(access);
+    guess(next);
+    return true;
+  }
+  if (next.waiting) {
+    next.waiting = false;
+    if (settle(access, steps, next)) return lanes_ == 1;
+  }
+  if (next.step != kNoStep && access == next.access) {
+    take(access, steps, next);
+  } else if (next.step != kNoStep && streak_ >= kSure && steps.find(last_, access, 0) == kNoStep) {
+    next.waiting = true;
+    streak_ = static_cast<std::uint8_t>(streak_ - kSure);
+    held_ = access;
+    const std::uint8_t first = loops_.first_of_open();
+    if (noise_ < 0 && first != kNoStep) next.access = steps.after(access, first);
+  } else {
+    learn(access, steps, next);
+  }
+  return lanes_ == 1;
+}
+
+// True if `access` shows that the one held back was noise, between two or instead of one.
+bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcept {
+  constexpr int kMost = 3;
+  const Extent wanted = steps.after(last_, next.step);
+  typename decltype(loops_)::Walk walk(loops_);
+  walk.next();
+  const std::uint8_t then = walk.next();
+  const bool instead = then != kNoStep && access == steps.after(wanted, then);
+  if (access == wanted || instead) {
+    if (noise_ < kMost) ++noise_;
+    if (instead) take(wanted, steps, next);
+    take(access, steps, next);
+    // What comes between again and again, and moves on, is a sequence of its own.
+    const unsigned period = surprised(held_, 1);
+    if (period != 0) {
+      lanes_ = static_cast<std::uint8_t>(period + 1);
+      held_between_ = true;
+    }
+    return true;
+  }
+  if (noise_ > -kMost) --noise_;
+  learn(held_, steps, next);
+  return false;
+}
+
+void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept {
+  if (next.step == kNoStep && seen_ > 1) {
+    const bool strided = access.offset == plus(last_.offset, stride_);
+    const bool sequential = access.offset == plus(last_.offset, last_.length);
+    if (sequential && !strided && sequential_ < 2) ++sequential_;
+    if (strided && !sequential && sequential_ > -2) --sequential_;
+  }
+  streak_ = 0;
+  std::uint8_t step = steps.find(last_, access, 0);
+  const bool is_new = step == kNoStep;
+  if (is_new) {
+    step = new_step(access, steps);
+    const unsigned period = surprised(access, 2);
+    if (period != 0) {
+      lanes_ = static_cast<std::uint8_t>(period);
+      held_between_ = false;
+    }
+  }
+  move_to(access);
+  if (step == kNoStep) {
+    loops_.clear();
+  } else {
+    loops_.feed(step, is_new);
+  }
+  expect(steps, next);
+}
+
+std::uint8_t OneLane::new_step(const Extent& access, StepTable& steps) noexcept {
+  Step step{};
+  if (!StepTable::between(last_, access, 0, step)) return kNoStep;
+  std::uint8_t id = steps.add(step);
+  for (int attempt = 0; id == kNoStep && attempt < 3; ++attempt) {
+    if (attempt == 1) loops_.drop_oldest();
+    if (attempt == 2) loops_.clear();
+    steps.keep(loops_.steps_used());
+    id = steps.add(step);
+  }
+  return id;
+}
+
+Extent OneLane::surprise(unsigned back) const noexcept {
+  const unsigned slot = (surprise_at_ + kSurprises - back) % kSurprises;
+  return {surprise_offset_[slot], surprise_length_[slot]};
+}
+
+// Notes a surprise. Surprises of which each goes on, at a constant stride, with the one so many
+// before it, are sequences that take turns: returns that number, if it is `least` or more; else 0.
+unsigned OneLane::surprised(const Extent& access, unsigned least) noexcept {
+  unsigned found = 0;
+  for (unsigned period = 1; 2 * period <= surprises_ && found == 0; ++period) {
+    const Extent one = surprise(period);
+    const Extent two = surprise(2 * period);
+    if (one.length == access.length && two.length == access.length && one.length != kLong &&
+        minus(access.offset, one.offset) == minus(one.offset, two.offset)) {
+      found = period;
+    }
+  }
+  surprise_offset_[surprise_at_] = access.offset;
+  surprise_length_[surprise_at_] = static_cast<std::uint64_t>(access.length) < kLong
+                                       ? static_cast<std::uint32_t>(access.length)
+                                       : kLong;
+  surprise_at_ = static_cast<std::uint8_t>((surprise_at_ + 1u) % kSurprises);
+  if (surprises_ < kSurprises) ++surprises_;
+  return found >= least ? found : 0;
+}
+
+// The last surprise is where the stream is now, and the access before it ended the turn before; or,
+// with what came between and was held back, the surprises are the other sequences. Where there are
+// too many, the nearest are taken for parts of one.
+unsigned OneLane::turns(std::span<Extent> at) const noexcept {
+  Extent place[kSurprises / 2 + 1];
+  unsigned count = lanes_;
+  place[0] = last_;
+  for (unsigned i = 1; i < count; ++i) place[i] = surprise(count - i + (held_between_ ? 0 : 1));
+  if (!held_between_) {
+    place[count - 1] = {minus(last_.offset, stride_), place[count - 1].length};
+  }
+  for (; count > at.size(); --count) {
+    unsigned near = 1, other = 0;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (unsigned a = 1; a < count; ++a) {
+      for (unsigned b = 0; b < a; ++b) {
+        const std::int64_t way = minus(place[a].offset, place[b].offset);
+        const auto distance = static_cast<std::uint64_t>(way < 0 ? minus(0, way) : way);
+        if (distance >= least) continue;
+        least = distance;
+        near = a;
+        other = b;
+      }
+    }
+    // The one that was later stays: the first of all, else the one with the higher number.
+    const unsigned gone = other == 0 ? near : other;
+    for (unsigned i = gone; i + 1 < count; ++i) place[i] = place[i + 1];
+  }
+  for (unsigned i = 0; i < count; ++i) at[i] = place[i];
+  return count;
+}
+
+void OneLane::guess(Next& next) const noexcept {
+  const bool sequential = sequential_ > 0 || seen_ < 2;
+  next.step = kNoStep;
+  next.access = {plus(last_.offset, sequential ? last_.length : stride_), last_.length};
+}
+
+unsigned OneLane::predict(const StepTable& steps, const Next& next, Confidence confidence,
+                          std::span<Prediction> out) const noexcept {
+  if (seen_ == 0) return 0;
+  unsigned made = 0;
+  if (next.step == kNoStep) {
+    Extent access = next.access;
+    const std::int64_t stride = minus(access.offset, last_.offset);
+    for (; made < out.size(); ++made) {
+      out[made] = {access, confidence.next()};
+      access.offset = plus(access.offset, stride);
+    }
+    return made;
+  }
+  if (next.waiting && !out.empty() && !(next.access == steps.after(last_, next.step))) {
+    out[0] = {next.access, confidence.next()};
+    return 1;
+  }
+  typename decltype(loops_)::Walk walk(loops_);
+  Extent access = last_;
+  for (; made < out.size(); ++made) {
+    const std::uint8_t step = walk.next();
+    if (step == kNoStep) break;
+    access = steps.after(access, step);
+    out[made] = {access, confidence.next()};
+  }
+  return made;
+}
+
+}  // namespace iotune::patterns

@@ -1,0 +1,177 @@
+#include "patterns/predict/turn_lanes.h"
+
+#include <bit>
+
+namespace iotune::patterns {
+
+TurnLanes::TurnLanes(std::span<const Extent> at) noexcept
+    : count_(static_cast<std::uint8_t>(at.size())) {
+  for (unsigned lane = 0; lane < at.size(); ++lane) lanes_[lane].last = at[lane];
+  order_.feed(0, false);
+}
+
+bool TurnLanes::observe(const Extent& access, StepTable& steps, Next& next) noexcept {
+  if (next.waiting) {
+    next.waiting = false;
+    if (settle(access, steps, next)) return true;
+  }
+  if (next.step != kNoStep && access == next.access) {
+    take(access, steps, next);
+    return true;
+  }
+  if (in_vain_ >= kMuch || turn_length_ >= kLongTurn) return false;
+  ++in_vain_;
+  std::uint8_t step = kNoStep;
+  if (known(access, steps, step)) {
+    streak_ = 0;
+    move(steps.lane(step), access, step, false);
+    expect(steps, next);
+  } else if (streak_ >= kSure && next.step != kNoStep &&
+             lanes_[likely_lane(access)].step != kNoStep) {
+    hold(access, steps, next);
+  } else {
+    learn(access, steps, next);
+  }
+  return true;
+}
+
+// The step that it is for one of the lanes; what a lane was expected to do comes first, and the
+// lane whose turn it is.
+bool TurnLanes::known(const Extent& access, const StepTable& steps,
+                      std::uint8_t& step) const noexcept {
+  for (unsigned i = 0; i < count_; ++i) {
+    const Lane& lane = lanes_[(turn_ + i) % count_];
+    step = lane.expected();
+    if (step != kNoStep && access == steps.after(lane.last, step)) return true;
+  }
+  for (unsigned i = 0; i < count_; ++i) {
+    const auto lane = static_cast<std::uint8_t>((turn_ + i) % count_);
+    step = steps.find(lanes_[lane].last, access, lane);
+    if (step != kNoStep) return true;
+  }
+  return false;
+}
+
+// Noise, or something new in the lane whose turn it is.
+void TurnLanes::hold(const Extent& access, const StepTable& steps, Next& next) noexcept {
+  next.waiting = true;
+  streak_ = static_cast<std::uint8_t>(streak_ - kSure);
+  held_ = access;
+  if (noise_ >= 0) return;
+  typename decltype(order_)::Walk order(order_);
+  order.next();
+  const std::uint8_t then = order.next();
+  if (then == kNoStep) return;
+  const Lane& lane = lanes_[then];
+  if (then != turn_) {
+    const std::uint8_t step = lane.expected();
+    if (step != kNoStep) next.access = steps.after(lane.last, step);
+  } else if (const std::uint8_t first = lane.loops.first_of_open(); first != kNoStep) {
+    next.access = steps.after(access, first);
+  }
+}
+
+// True if `access` shows that the one held back was noise.
+bool TurnLanes::settle(const Extent& access, StepTable& steps, Next& next) noexcept {
+  constexpr int kMost = 3;
+  if (access == steps.after(lanes_[turn_].last, next.step)) {
+    if (noise_ < kMost) ++noise_;
+    take(access, steps, next);
+    return true;
+  }
+  if (noise_ > -kMost) --noise_;
+  learn(held_, steps, next);
+  return false;
+}
+
+void TurnLanes::learn(const Extent& access, StepTable& steps, Next& next) noexcept {
+  streak_ = 0;
+  const std::uint8_t lane = likely_lane(access);
+  const std::uint8_t step = new_step(lane, access, steps);
+  if (step == kNoStep) {
+    lanes_[lane].loops.clear();
+    lanes_[lane].last = access;
+    order_.feed(lane, false);
+    current_ = lane;
+  } else {
+    move(lane, access, step, true);
+  }
+  expect(steps, next);
+}
+
+// Whose access it is, if it is no step that any lane has made: near to where a lane was, as long as
+// what the lane had, and when it is its turn.
+std::uint8_t TurnLanes::likely_lane(const Extent& access) const noexcept {
+  constexpr int kOtherLength = 5, kTurn = 4;  // in powers of two of the distance
+  std::uint8_t best = turn_;
+  int best_cost = 0;
+  for (std::uint8_t lane = 0; lane < count_; ++lane) {
+    const Extent& last = lanes_[lane].last;
+    const std::int64_t way = minus(access.offset, last.offset);
+    const auto distance = static_cast<std::uint64_t>(way < 0 ? minus(0, way) : way);
+    const int cost = static_cast<int>(std::bit_width(distance)) +
+                     (access.length == last.length ? 0 : kOtherLength) -
+                     (lane == turn_ ? kTurn : 0);
+    if (lane == 0 || cost < best_cost) {
+      best = lane;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+std::uint8_t TurnLanes::new_step(std::uint8_t lane, const Extent& access,
+                                 StepTable& steps) noexcept {
+  Step step{};
+  if (!StepTable::between(lanes_[lane].last, access, lane, step)) return kNoStep;
+  std::uint8_t id = steps.add(step);
+  for (int attempt = 0; id == kNoStep && attempt < 3; ++attempt) {
+    for (unsigned one = 0; one < count_; ++one) {
+      if (attempt == 1) lanes_[one].loops.drop_oldest();
+      if (attempt == 2) lanes_[one].loops.clear();
+    }
+    keep_used(steps);
+    id = steps.add(step);
+  }
+  return id;
+}
+
+void TurnLanes::keep_used(StepTable& steps) const noexcept {
+  std::uint32_t used = 0;
+  for (unsigned lane = 0; lane < count_; ++lane) {
+    used |= lanes_[lane].loops.steps_used();
+    if (lanes_[lane].step != kNoStep) used |= 1u << lanes_[lane].step;
+  }
+  steps.keep(used);
+}
+
+unsigned TurnLanes::predict(const StepTable& steps, const Next& next, Confidence confidence,
+                            std::span<Prediction> out) const noexcept {
+  if (out.empty()) return 0;
+  const Extent wanted =
+      next.step == kNoStep ? next.access : steps.after(lanes_[turn_].last, next.step);
+  if (!(next.access == wanted) || next.step == kNoStep) {
+    out[0] = {next.access, confidence.next()};
+    return 1;
+  }
+  using LaneWalk = typename decltype(Lane::loops)::Walk;
+  LaneWalk walks[kLanes] = {LaneWalk(lanes_[0].loops), LaneWalk(lanes_[1].loops),
+                            LaneWalk(lanes_[2].loops)};
+  Extent at[kLanes];
+  for (unsigned lane = 0; lane < kLanes; ++lane) at[lane] = lanes_[lane].last;
+  typename decltype(order_)::Walk order(order_);
+  unsigned made = 0;
+  for (std::uint8_t turn = turn_; made < out.size(); ++made) {
+    const std::uint8_t ordered = order.next();
+    if (made > 0) turn = ordered;
+    if (turn == kNoStep) break;
+    std::uint8_t step = walks[turn].next();
+    if (step == kNoStep) step = lanes_[turn].step;
+    if (step == kNoStep) break;
+    at[turn] = steps.after(at[turn], step);
+    out[made] = {at[turn], confidence.next()};
+  }
+  return made;
+}
+
+}  // namespace iotune::patterns
