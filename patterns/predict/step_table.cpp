@@ -7,7 +7,7 @@ namespace iotune::patterns {
 
 std::uint8_t StepTable::tag_of(const Step& step) noexcept {
   const std::uint64_t mixed =
-      (static_cast<std::uint64_t>(step.offset) + static_cast<std::uint32_t>(step.length) * 31u) *
+      (static_cast<std::uint64_t>(step.offset) + static_cast<std::uint64_t>(step.length) * 31u) *
       0x9e3779b97f4a7c15u;
   return static_cast<std::uint8_t>((mixed >> 56u & 0xf8u) | 4u | step.lane);
 }
