@@ -91,7 +91,10 @@ class TextOf {
       own_strides(run, k, run.count);
       text_ += ')';
     }
-    if (shown < run.count) text_ += " … " + std::to_string(run.count - shown) + " more";
+    if (shown == run.count) return;
+    text_ += " … ";
+    text_ += std::to_string(run.count - shown);
+    text_ += " more";
   }
 
   const TermTree& tree_;

@@ -85,9 +85,9 @@ py::tuple find_he2013(const py::buffer& offsets, const py::buffer& lengths, unsi
         units.append(py::make_tuple(text, entry.logical.count));
       },
       [&](const he2013::RawEntry& raw) {
-        const std::string text =
-            "[" + std::to_string(raw.logical) + "] lengths [" + std::to_string(raw.length) + "]";
-        units.append(py::make_tuple(text, 1));
+        const he2013::Unit offset{raw.logical, {}, 0, 1};
+        const he2013::Unit length{raw.length, {}, 0, 1};
+        units.append(py::make_tuple(offset.text() + " lengths " + length.text(), 1));
       });
   return py::make_tuple(units, index.memory_bytes());
 }
