@@ -129,6 +129,24 @@ def add_drawn(table: paired.Table, rows: list[Row]) -> None:
             table.add(f"{what}, worst", ratios[0], limit)
 
 
+def add_long(table: paired.Table, build: Path, rounds: int, seed: int) -> None:
+    """Add streams of a hundred million accesses, and the logs of the papers' largest run."""
+    for shape in ("strided", "nested"):
+        made = [pattern_rates(build, "long", shape, str(10**8))[0] for _ in range(rounds)]
+        seconds = {"ours": [row["cpu_seconds"] for row in made]}
+        comparison = paired.Comparison(f"10^8 {shape} accesses, s", seconds, [], seed)
+        table.keep(comparison)
+        table.add(
+            f"10^8 {shape} accesses, s CPU", comparison.median("ours"), paired.at_most(1.5, "s")
+        )
+        table.add(f"10^8 {shape} accesses, bytes", made[0]["bytes"])
+    (logs,) = pattern_rates(build, "logs", "512", str(256 * 1024), str(seed))
+    table.add(
+        "FS-TEST, 512 ranks x 256K writes: all that opens the logs, bytes",
+        logs["bytes"], paired.at_most(8192, "bytes"),
+    )  # fmt: skip
+
+
 def main() -> int:
     """Measure, print and write build/bench/patterns.json."""
     options = paired.arguments(__doc__, rounds=7, drawn=200)
@@ -148,6 +166,7 @@ def main() -> int:
         add_goals(table, row)
     drawn = pattern_rates(build, "drawn", str(seed), str(options.drawn)) if options.drawn else []
     add_drawn(table, drawn)
+    add_long(table, build, options.rounds, seed)
     table.rounds["sizes"] = [*rows, *drawn]
     return table.finish(options.out)
 

@@ -4,6 +4,8 @@
 //   pattern_rates list                  the catalogue's names
 //   pattern_rates row NAME ROUNDS SEED  one row of the catalogue
 //   pattern_rates drawn FIRST COUNT     nests drawn from the seeds FIRST, FIRST + 1, …; not timed
+//   pattern_rates long SHAPE COUNT      one stream, see long_streams.h
+//   pattern_rates logs RANKS WRITES SEED
 //
 // Exit status 1 and a line on stderr where a method loses something.
 #include <time.h>
@@ -18,6 +20,7 @@
 
 #include "analyzer/he2013/global_index.h"
 #include "tests/bench/list_compression.h"
+#include "tests/bench/long_streams.h"
 #include "tests/bench/our_coder.h"
 #include "tests/generators/catalogue.h"
 #include "tests/generators/drawing.h"
@@ -183,7 +186,19 @@ int run(int argc, char** argv) {
     }
     return 0;
   }
-  std::fprintf(stderr, "pattern_rates: list | row NAME ROUNDS SEED | drawn FIRST COUNT\n");
+  if ((mode == "long" && argc == 4) || (mode == "logs" && argc == 5)) {
+    const std::uint64_t number = std::strtoull(argv[3], nullptr, 10);
+    const LongStream made = mode == "long"
+                                ? one_long_stream(argv[2], number)
+                                : logs_of_fs_test(static_cast<std::uint32_t>(std::atoi(argv[2])),
+                                                  number, std::strtoull(argv[4], nullptr, 10));
+    std::printf("{\"accesses\": %llu, \"cpu_seconds\": %.4f, \"bytes\": %zu}\n",
+                static_cast<unsigned long long>(made.accesses), made.cpu_seconds, made.bytes);
+    return 0;
+  }
+  std::fprintf(stderr,
+               "pattern_rates: list | row NAME ROUNDS SEED | drawn FIRST COUNT | long SHAPE COUNT "
+               "| logs RANKS WRITES SEED\n");
   return 2;
 }
 
