@@ -294,5 +294,5 @@ class _Writer:
 
 def has_hdf5_transfers(trace: Trace, only_file: str | None) -> bool:
     """Whether plan_trace finds something to replay."""
-    found = trace.each_call(call=("H5Dread", "H5Dwrite"), file=only_file, limit=1)
+    found = trace.each_call(call=("H5Dread*", "H5Dwrite*"), file=only_file, limit=1)
     return next(found, None) is not None

@@ -278,7 +278,7 @@ class _Walk:
                 del self._posix[(row.process, number)]
             yield self._event(row, "close" if closes else "sync", row.file, number)
             return
-        write = "write" in row.call
+        write = "write" in row.call or row.call in ("fputs", "fprintf")
         self._posix.setdefault((row.process, number), _PosixFile(row.file, {descriptor}))
         event = self._event(row, "write" if write else "read", row.file, number)
         event.offset, event.length = row.offset or 0, row.length or 0
