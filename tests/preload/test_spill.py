@@ -68,10 +68,12 @@ def kept(place: Place, *files: Path) -> dict[str, Transfers]:
 
 def compare(got: dict[str, Transfers], want: dict[str, Transfers], under_way: int = 0) -> int:
     """How many calls there are, all equal; of a killed thread one more may have been made."""
-    assert got.keys() == want.keys(), (got.keys(), want.keys())
+    # A thread that was killed before its first read has nothing to be kept.
+    assert got.keys() <= want.keys(), (got.keys(), want.keys())
     for name, calls in want.items():
-        more = len(got[name]) - len(calls)
-        first = next((i for i, (a, b) in enumerate(zip(got[name], calls)) if a != b), None)
+        have = got.get(name, [])
+        more = len(have) - len(calls)
+        first = next((i for i, (a, b) in enumerate(zip(have, calls)) if a != b), None)
         assert first is None and 0 <= more <= under_way, (name, len(calls), more, first)
     return sum(map(len, want.values()))
 
