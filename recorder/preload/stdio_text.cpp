@@ -1,4 +1,5 @@
 // Wrappers of the stdio calls that move lines and formatted text.
+#include <cerrno>
 #include <cstdarg>
 #include <cstring>
 
@@ -12,9 +13,13 @@ using FILE = _IO_FILE;
 namespace iotune::recorder {
 namespace {
 
+// Asked before a call too, which must find the errno that its caller left.
 std::int64_t position_of(FILE* stream) noexcept {
   const OwnCode own;
-  return ftello(stream);
+  const int before = errno;
+  const std::int64_t position = ftello(stream);
+  errno = before;
+  return position;
 }
 
 void record(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,

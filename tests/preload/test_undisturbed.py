@@ -122,6 +122,12 @@ def archives(place: Place) -> None:
     )  # fmt: skip
 
 
+def errno(place: Place) -> None:
+    """Calls that succeed leave errno alone, also where ours ask a stream for a position."""
+    program = place.bin / "errno_of_streams"
+    compare(place, "sh", "-c", '"$0" fifo > said && cat said', program)
+
+
 def nothing_left(place: Place) -> None:
     """No file before the first traced access: a site may load the module for everyone."""
     commands: list[tuple[object, ...]] = [
@@ -153,4 +159,4 @@ def nothing_left(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"bash": bash, "python": python, "gcc": gcc, "archives": archives,
-          "nothing-left": nothing_left})  # fmt: skip
+          "errno": errno, "nothing-left": nothing_left})  # fmt: skip
