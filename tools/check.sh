@@ -57,7 +57,7 @@ case $suite in
   # Before the build, which compiles what is there of them.
   check | soak) step "programs of others" tools/setup.sh companions ;;
 esac
-[ "$suite" != soak ] || step "a compiler for AArch64" tools/setup.sh cross
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm" tools/setup.sh cross batch
 
 case $suite in
   check)

@@ -8,6 +8,7 @@
 #   tools/setup.sh package    iotune itself, installed into .venv
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
+#   tools/setup.sh batch      a Slurm, for `make soak`: likewise
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 # Without an argument: packages venv.
@@ -39,6 +40,7 @@ readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bi
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
+readonly BATCH_PACKAGES=(slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -276,6 +278,7 @@ for part in "$@"; do
     package) package ;;
     companions) companions ;;
     cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross)" ;;
+    batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch)" ;;
   esac
 done

@@ -3,11 +3,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include <cerrno>
-
 #include "recorder/preload/aio_request.h"
 #include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/file_mappings.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/traced_call.h"
@@ -104,23 +101,6 @@ Result on_request(CallNumber number, const void* request, Call call) noexcept {
   return recorded_call<Layer::kPosix, Result>(call, [=](const CallScope& scope, Result result) {
     record_request(scope, number, asked, file, static_cast<std::int64_t>(result));
   });
-}
-
-void* map_directly(void* address, std::size_t bytes, int protection, int flags, int fd,
-                   std::int64_t offset) noexcept {
-  const long result = raw::call(SYS_mmap, raw::word(address), static_cast<long>(bytes), protection,
-                                flags, fd, offset);
-  if (result < 0 && result > -4096) {
-    errno = static_cast<int>(-result);
-    return reinterpret_cast<void*>(std::intptr_t{-1});
-  }
-  return reinterpret_cast<void*>(result);
-}
-int unmap_directly(void* address, std::size_t bytes) noexcept {
-  const long result = raw::call(SYS_munmap, raw::word(address), static_cast<long>(bytes));
-  if (result == 0) return 0;
-  errno = static_cast<int>(-result);
-  return -1;
 }
 
 }  // namespace
@@ -220,53 +200,5 @@ IOTUNE_AIO_FSYNC(aio_fsync64)
   }
 IOTUNE_LIO(lio_listio)
 IOTUNE_LIO(lio_listio64)
-
-// While a real function is looked up an allocator may ask for memory: the lookup must not begin
-// anew.
-#define IOTUNE_MMAP(name)                                                                       \
-  IOTUNE_EXPORT void* name(void* address, std::size_t bytes, int protection, int flags, int fd, \
-                           std::int64_t offset) {                                               \
-    if (t_thread.ours != 0) {                                                                   \
-      return map_directly(address, bytes, protection, flags, fd, offset);                       \
-    }                                                                                           \
-    static constinit NextSymbol symbol;                                                         \
-    auto* const real =                                                                          \
-        reinterpret_cast<void* (*)(void*, std::size_t, int, int, int, std::int64_t)>(           \
-            symbol.find(#name));                                                                \
-    constexpr int kAnonymous = 0x20; /* MAP_ANONYMOUS */                                        \
-    const std::uint32_t file = (flags & kAnonymous) != 0 ? 0 : file_of_descriptor(fd);          \
-    if (file == 0) return real(address, bytes, protection, flags, fd, offset);                  \
-    const auto result = traced_call<Layer::kPosix, std::intptr_t>(                              \
-        CallNumber::kmmap, fd, file,                                                            \
-        [=] {                                                                                   \
-          return reinterpret_cast<std::intptr_t>(                                               \
-              real(address, bytes, protection, flags, fd, offset));                             \
-        },                                                                                      \
-        bytes, protection, flags, offset);                                                      \
-    if (result != -1) note_mapping(static_cast<std::uintptr_t>(result), bytes, fd, file);       \
-    return reinterpret_cast<void*>(result);                                                     \
-  }
-IOTUNE_MMAP(mmap)
-IOTUNE_MMAP(mmap64)
-
-IOTUNE_EXPORT int msync(void* address, std::size_t bytes, int flags) {
-  IOTUNE_FIND(int, "msync", (void*, std::size_t, int));
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const FileMapping mapping = mapping_at(at);
-  return traced_call<Layer::kPosix, int>(
-      CallNumber::kmsync, mapping.fd, mapping.file, [=] { return real(address, bytes, flags); }, at,
-      bytes, flags);
-}
-
-IOTUNE_EXPORT int munmap(void* address, std::size_t bytes) {
-  if (t_thread.ours != 0) return unmap_directly(address, bytes);
-  IOTUNE_FIND(int, "munmap", (void*, std::size_t));
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const FileMapping mapping = mapping_at(at);
-  if (mapping.file != 0) forget_mapping(at, bytes);
-  return traced_call<Layer::kPosix, int>(
-      CallNumber::kmunmap, mapping.fd, mapping.file, [=] { return real(address, bytes); }, at,
-      bytes);
-}
 
 }  // extern "C"
