@@ -23,7 +23,7 @@ def built(place: Place) -> Path | None:
             not_verified(f"AArch64: there is no {tool}")
             return None
     folder = place.scratch / "build"
-    configure = [
+    configure: list[str | Path] = [
         "cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_SYSTEM_NAME=Linux",
         "-DCMAKE_SYSTEM_PROCESSOR=aarch64", f"-DCMAKE_C_COMPILER={COMPILER}gcc",
         f"-DCMAKE_CXX_COMPILER={COMPILER}g++", "-DIOTUNE_PRELOAD_ONLY=ON",
