@@ -1,5 +1,6 @@
 #include "analyzer/pattern_log/log_bytes.h"
 
+#include <algorithm>
 #include <array>
 
 #include "patterns/bytes.h"
@@ -25,19 +26,29 @@ void append_section(const std::vector<std::byte>& section, bool alone,
   log.insert(log.end(), section.begin(), section.end());
 }
 
+std::optional<SectionPlace> section_place(std::span<const std::byte> head,
+                                          std::uint64_t bytes_left) {
+  patterns::ByteReader in(head);
+  const auto kind = std::byte{in.u8()};
+  if (in.failed()) return std::nullopt;
+  if (kind == kAlone) return SectionPlace{1, bytes_left - 1, true};
+  if (kind != kInTurn) return std::nullopt;
+  const std::uint64_t length = in.varint();
+  const std::size_t begin = head.size() - in.bytes_left();
+  if (in.failed() || length > bytes_left - begin) return std::nullopt;
+  return SectionPlace{begin, length, false};
+}
+
 bool find_sections(std::span<const std::byte> log,
                    std::vector<std::span<const std::byte>>& sections) {
-  patterns::ByteReader in(log);
-  while (in.bytes_left() > 0) {
-    const auto head = std::byte{in.u8()};
-    if (head == kAlone && sections.empty()) {
-      sections.push_back(in.take(in.bytes_left()));
-      return true;
-    }
-    if (head != kInTurn) return false;
-    const std::uint64_t length = in.varint();
-    if (in.failed() || length > in.bytes_left()) return false;
-    sections.push_back(in.take(length));
+  std::size_t at = 0;
+  while (at < log.size()) {
+    const auto rest = log.subspan(at);
+    const auto place =
+        section_place(rest.first(std::min<std::size_t>(rest.size(), 11)), rest.size());
+    if (!place || (place->last && at != 0)) return false;
+    sections.push_back(rest.subspan(place->begin, static_cast<std::size_t>(place->bytes)));
+    at += place->begin + static_cast<std::size_t>(place->bytes);
   }
   return !sections.empty();
 }

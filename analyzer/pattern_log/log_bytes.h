@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,18 @@ namespace iotune::analyzer::pattern_log {
 
 // Appends a section. `alone`: it is the first and the last.
 void append_section(const std::vector<std::byte>& section, bool alone, std::vector<std::byte>& log);
+
+// Where the coded bytes of a section lie, from its first byte on.
+struct SectionPlace {
+  std::size_t begin;
+  std::uint64_t bytes;
+  bool last;  // it says that it is the log's only one
+};
+
+// `head`: the first bytes of the section, as many as there are up to 11; `bytes_left`: of the log
+// from there on. Nothing on damage.
+std::optional<SectionPlace> section_place(std::span<const std::byte> head,
+                                          std::uint64_t bytes_left);
 
 // The sections of a log. False on damage.
 bool find_sections(std::span<const std::byte> log,

@@ -6,5 +6,6 @@
 void bind_calls(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
+void bind_streams(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
 void bind_patterndb(pybind11::module_& module);

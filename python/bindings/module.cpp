@@ -8,4 +8,5 @@ PYBIND11_MODULE(_core, module) {
   bind_import(module);
   bind_patterndb(module);
   bind_patterns(module);
+  bind_streams(module);
 }

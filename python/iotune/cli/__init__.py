@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import __version__
-from iotune.cli import db, explain, export, fuse, import_log, lib, replay, run, show, train
+from iotune.cli import analyze, db, explain, export, fuse, import_log, lib, replay, run, show, train
 from iotune.cli.output import next_command
 
 app = typer.Typer(
@@ -60,6 +60,7 @@ _add("run", run, "Run a program: record it, and tune what is known.", context_se
 _add("show", show, "A run's patterns, or its calls.")
 _add("export", export, "A run's calls for other programs: parquet, csv, perfetto.")
 _add("import", import_log, "Another tool's log as a trace: Darshan, FUSE-Tracer, Recorder, CSV.")
+_add("analyze", analyze, "Patterns of traces and logs: nests, sizes, next accesses.")
 _add("explain", explain, "What was decided, applied, refused and gained.")
 _add("train", train, "Measure settings for patterns without an answer.")
 _add("replay", replay, "Reissue a recorded pattern without its program.")
