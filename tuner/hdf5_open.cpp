@@ -11,6 +11,7 @@
 #include "tuner/file_plan.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
+#include "tuner/placement.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -30,9 +31,11 @@ struct OpenInProgress {
   HintPlan hints;
   ListSettings program;
   Hid given_fapl, tuned_fapl;
+  Placement placement;
   FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
+  bool places;  // `placement` is filled
   bool failed;  // a list could not be built: nothing was applied
 };
 
@@ -117,7 +120,10 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   }
   if (hash == kHashStart) return true;  // agreed that nothing is to be changed
   open.tuned_fapl = tuned_list(api, open);
+  // Before the vote: no rank makes the file before it, so whether it was there is known.
+  open.places = arm_placement(path, open.creating, open.hints.wanted, open.placement);
   if (all_agree(mpi, comm, open.tuned_fapl >= 0, 0)) return true;
+  disarm_placement();
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
   open.failed = true;
@@ -134,6 +140,9 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
   plan_datasets(open);
   open.tuned_fapl = tuned_list(api, open);
   open.failed = open.tuned_fapl < 0;
+  if (!open.failed) {
+    open.places = arm_placement(path, open.creating, open.decision, open.placement);
+  }
   return true;
 }
 
@@ -147,10 +156,14 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   const recorder::QuietProbes quiet(api);
   note_file_access(api, opened, path, open.program, open.decision, open.creating);
+  if (open.places) {
+    note_placement(open.placement, open.mpi == nullptr ? open.decision : open.hints.wanted);
+  }
   if (open.mpi == nullptr) {
     for (int i = 0; i < open.decision.count; ++i) {
       const Setting& setting = open.decision.settings[i];
-      if (is_hint(setting.name) || std::strcmp(setting.name, "dxpl_mpio_collective_opt") == 0) {
+      if ((is_hint(setting.name) && !is_placement(setting.name)) ||
+          std::strcmp(setting.name, "dxpl_mpio_collective_opt") == 0) {
         note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
                      "the file is not opened through MPI-IO");
       }
@@ -239,6 +252,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   OpenInProgress* const open = in_progress(state);
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
   if (open == nullptr || api == nullptr) return;
+  if (open->places) disarm_placement();
   // What a failed open says belongs to the program: closing our list would empty the stack.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);

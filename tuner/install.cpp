@@ -9,6 +9,7 @@
 #include "tuner/hdf5_dataset.h"
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
+#include "tuner/placement.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -56,6 +57,8 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   };
   if (mode != Mode::kTune) return;
   advice.after_mpi_init = after_init;
+  advice.before_create = before_create;
+  advice.after_create = after_create;
   advice.before_hdf5_dataset = before_hdf5_dataset;
   advice.after_hdf5_dataset = after_hdf5_dataset;
   advice.before_hdf5_transfer = before_hdf5_transfer;

@@ -5,6 +5,7 @@
 #include "patterndb/parameters.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/outcome_notes.h"
+#include "tuner/placement.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -77,6 +78,7 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
   if (result != 0) return 0;
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
+    if (is_placement(setting.name)) continue;  // placement.h: one way for every MPI-IO
     if (mpi.MPI_Info_set(made, setting.name, setting.value) != 0) {
       mpi.MPI_Info_free(&made);
       return 0;
@@ -110,6 +112,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
+    if (is_placement(setting.name)) continue;
     char got[kMaxInfoValue + 1] = "";
     const bool found = readable && recorder::read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {

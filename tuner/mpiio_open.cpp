@@ -5,6 +5,7 @@
 #include "tuner/agreement.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
+#include "tuner/placement.h"
 
 namespace iotune::tuner {
 namespace {
@@ -17,8 +18,9 @@ using recorder::Word;
 struct OpenInProgress {
   Decision decision;
   HintPlan hints;
+  Placement placement;
   Word tuned_info;
-  bool notes;
+  bool notes, places;
 };
 
 }  // namespace
@@ -43,6 +45,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   open->notes = rank_in(*mpi, own) == 0;
   plan_hints(*mpi, info, open->decision, recorder::run_nodes(), open->hints);
   if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
+  open->places = arm_placement(path, creating, open->hints.wanted, open->placement);
   const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
   if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info != 0) info = open->tuned_info;
@@ -50,6 +53,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   open->tuned_info = 0;
+  disarm_placement();
+  open->places = false;
   drop_hints(open->decision, "the ranks would not all apply the same settings", open->hints);
 }
 
@@ -58,9 +63,11 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
   const MpiApi* const mpi = recorder::mpi_api(provider);
   if (open == nullptr || mpi == nullptr) return;
+  if (open->places) disarm_placement();
   if (open->notes) {
     note_decision(path, open->decision);
     note_hints(*mpi, result == 0 ? file : 0, path, open->decision, open->hints);
+    if (open->places) note_placement(open->placement, open->hints.wanted);
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   recorder::unmap(open, sizeof(OpenInProgress));

@@ -42,6 +42,11 @@ struct Advice {
   // A process without MPI has written its trace at exit.
   void (*trace_written)(const char* trace);
 
+  // Around an open of any form that may make the file `path`: gives the flags to open it with,
+  // then sees the descriptor (below 0: none).
+  int (*before_create)(const char* path, int flags);
+  void (*after_create)(int fd);
+
   // `fapl` may be replaced by a list that after_hdf5_open closes.
   void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,
                            OpenState& state);

@@ -5,6 +5,7 @@
 
 #include <cstdarg>
 
+#include "recorder/preload/advice.h"
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/object_table.h"
@@ -37,15 +38,15 @@ bool flags_are_traced(int flags) noexcept {
   return (flags & (O_PATH | O_DIRECTORY)) == 0;
 }
 
-// One open in any form: `call` makes the real one.
+// One open in any form: `call` makes the real one, with the flags that it is given.
 template <typename Call, typename Write>
 int traced_open(CallNumber number, int directory, const char* path, int flags, Call call,
                 Write write) noexcept {
   CallScope scope(Layer::kPosix);
-  if (!scope.active() || path == nullptr || in_vfork_child()) return call();
+  if (!scope.active() || path == nullptr || in_vfork_child()) return call(flags);
   // Most opens are of absolute paths that are not traced: no memory is needed to say so.
   if (!flags_are_traced(flags) || (path[0] == '/' && !path_is_traced(path))) {
-    const int untraced = call();
+    const int untraced = call(flags);
     scope.keep_errno();
     if (untraced >= 0) set_file_of_descriptor(untraced, 0);
     return untraced;
@@ -56,11 +57,21 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, C
     const OwnCode own;
     traced = absolute.resolve(directory, path) && start_buffer();
   }
+  const bool may_create = traced && (flags & O_CREAT) != 0;
+  int used_flags = flags;
+  if (may_create) {
+    const OwnCode own;
+    used_flags = g_advice.before_create(absolute.c_str(), flags);
+  }
   scope.start();
-  const int fd = call();
+  const int fd = call(used_flags);
   scope.stop();
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (!traced) return fd;
+  if (may_create) {
+    const OwnCode own;
+    g_advice.after_create(fd);
+  }
   {
     RecordWriter record(scope, number, Times::kControl);
     write(record, absolute.c_str());
@@ -75,7 +86,7 @@ int do_open(NextSymbol& symbol, const char* name, const char* path, int flags,
             unsigned mode) noexcept {
   auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find(name));
   return traced_open(
-      CallNumber::kopen, AT_FDCWD, path, flags, [=] { return real(path, flags, mode); },
+      CallNumber::kopen, AT_FDCWD, path, flags, [=](int used) { return real(path, used, mode); },
       [=](RecordWriter& record, const char* absolute) {
         record.text(absolute);
         record.number(std::int64_t{flags});
@@ -88,7 +99,7 @@ int do_openat(NextSymbol& symbol, const char* name, int directory, const char* p
   auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find(name));
   return traced_open(
       CallNumber::kopenat, directory, path, flags,
-      [=] { return real(directory, path, flags, mode); },
+      [=](int used) { return real(directory, path, used, mode); },
       [=](RecordWriter& record, const char* absolute) {
         record.number(std::int64_t{directory});
         record.text(absolute);
@@ -101,7 +112,7 @@ int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mo
   auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find(name));
   return traced_open(
       CallNumber::kcreat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
-      [=] { return real(path, mode); },
+      [=](int) { return real(path, mode); },
       [=](RecordWriter& record, const char* absolute) {
         record.text(absolute);
         record.number(static_cast<std::int64_t>(mode));

@@ -1,6 +1,7 @@
 /* Writes a small file through HDF5's MPI-IO driver, or through MPI_File_open, and prints what
  * the open file really has: its access list and the hints of its MPI_File.
- *   ask_settings FILE [--mpiio] [--own] [--set-hint NAME=VALUE]… [--reopen] [--pause]
+ *   ask_settings FILE [--mpiio | --serial] [--own] [--set-hint NAME=VALUE]… [--reopen]
+ * --serial: rank 0 alone writes through HDF5's default driver.
  * --own sets alignment and meta_block_size itself. Rank 0 prints "name value" lines. */
 #include <hdf5.h>
 #include <mpi.h>
@@ -100,14 +101,27 @@ static void write_hdf5(const char* path, MPI_Info info, int own, int reopen) {
   H5Pclose(fapl);
 }
 
+static void write_serial(const char* path) {
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  MUST(file >= 0);
+  hsize_t n = 4096;
+  static int values[4096];
+  hid_t space = H5Screate_simple(1, &n, NULL);
+  hid_t data =
+      H5Dcreate2(file, "data", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  MUST(H5Dwrite(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  MUST(H5Dclose(data) >= 0 && H5Sclose(space) >= 0 && H5Fclose(file) >= 0);
+}
+
 int main(int argc, char** argv) {
   MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int mpiio = 0, own = 0, reopen = 0;
+  int mpiio = 0, serial = 0, own = 0, reopen = 0;
   MPI_Info info = MPI_INFO_NULL;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--mpiio") == 0) mpiio = 1;
+    if (strcmp(argv[i], "--serial") == 0) serial = 1;
     if (strcmp(argv[i], "--own") == 0) own = 1;
     if (strcmp(argv[i], "--reopen") == 0) reopen = 1;
     if (strcmp(argv[i], "--set-hint") == 0 && i + 1 < argc) {
@@ -121,7 +135,9 @@ int main(int argc, char** argv) {
   }
   if (mpiio)
     write_mpiio(argv[1], info);
-  else
+  else if (serial && rank == 0)
+    write_serial(argv[1]);
+  else if (!serial)
     write_hdf5(argv[1], info, own, reopen);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   MPI_Finalize();

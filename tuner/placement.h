@@ -1,0 +1,37 @@
+// Striping of a file that is about to be made: set inside the open of whichever rank makes it,
+// before that open returns. Making the file beforehand would break H5F_ACC_EXCL.
+#pragma once
+
+#include "tuner/decision_block.h"
+#include "tuner/file_layout.h"
+
+namespace iotune::tuner {
+
+struct Placement {
+  char path[4096];
+  FileLayout wanted;
+  LayoutKind kind;
+  bool creating, existed;
+  bool own_layout;      // the directory's
+  bool making;          // this thread's open is the one that makes it
+  const char* refused;  // what the file system answered here
+};
+
+// Whether a setting is one of these.
+bool is_placement(const char* name) noexcept;
+
+// `wanted`: the settings to be applied. True where one is for placement: then `placement` is
+// filled, and holds for opens of this thread until disarm_placement. Before any rank may have made
+// the file.
+bool arm_placement(const char* path, bool creating, const Decision& wanted,
+                   Placement& placement) noexcept;
+void disarm_placement() noexcept;
+
+// Slots of recorder.
+int before_create(const char* path, int flags) noexcept;
+void after_create(int fd) noexcept;
+
+// After the open: reads the file's layout back and notes it for each of the settings in `wanted`.
+void note_placement(const Placement& placement, const Decision& wanted) noexcept;
+
+}  // namespace iotune::tuner
