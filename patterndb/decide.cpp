@@ -50,8 +50,8 @@ Decision from_config(const Question& question, const std::string& path) {
   return decision;
 }
 
-PatternDb open_folded(const Places& places, std::string& note) {
-  if (has_spool_files(places.spool)) {
+PatternDb open_folded(const Places& places, bool frozen, std::string& note) {
+  if (!frozen && has_spool_files(places.spool)) {
     Result<PatternDb> db = PatternDb::open(places.database, {Access::kCreate, kFoldMilliseconds});
     if (db) {
       Result<IngestReport> report = db->ingest_spool(places.spool, kMostFolded);
@@ -124,7 +124,7 @@ void apply(const TuningRow& row, Decision& decision) {
 
 Decision from_database(const Question& question, const Places& places) {
   std::string note;
-  PatternDb db = open_folded(places, note);
+  PatternDb db = open_folded(places, question.frozen, note);
   Workload workload{base_name(question.program), masked_name(question.file), question.ranks,
                     question.nodes};
   Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
@@ -153,7 +153,8 @@ Question question_from(const iotune_question& question) {
   auto text = [](const char* string) { return std::string(string == nullptr ? "" : string); };
   return {text(question.layer), text(question.program), text(question.file),
           text(question.mpi),   text(question.hdf5),    text(question.filesystem),
-          question.ranks,       question.nodes,         question.creating != 0};
+          question.ranks,       question.nodes,         question.creating != 0,
+          question.frozen != 0};
 }
 
 Places places_from_environment() {

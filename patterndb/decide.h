@@ -13,6 +13,7 @@ struct Question {
   std::string layer, program, file, mpi, hdf5, filesystem;
   std::uint32_t ranks = 1, nodes = 1;
   bool creating = true;
+  bool frozen = false;  // the site's wish: nothing is learnt
 };
 
 Question question_from(const iotune_question& question);  // unknown strings are empty

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 1u
+#define IOTUNE_DECISION_VERSION 2u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
 
@@ -27,6 +27,7 @@ struct iotune_question {
   const char* mpi;        /* "MPICH 4.0.2" */
   const char* hdf5;       /* "1.10.8" or NULL */
   const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
+  uint32_t frozen;        /* 1: only what is trusted is applied, and nothing is written */
 };
 
 /* Writes the decision as text into answer[capacity], NUL-terminated:

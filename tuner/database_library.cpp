@@ -109,6 +109,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.mpi = asked.mpi;
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
   question.filesystem = file_system_of(asked.file);
+  question.frozen = recorder::configuration().frozen ? 1 : 0;
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   if (bytes < 0) say_nothing_is_tuned(answer);
@@ -116,6 +117,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
 }
 
 void observe_trace(const char* trace) noexcept {
+  if (recorder::configuration().frozen) return;
   const char* const path = std::getenv("IOTUNE_DB");
   if (path != nullptr && std::strcmp(path, "none") == 0) return;
   const Library& database = library();

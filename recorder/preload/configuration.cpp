@@ -14,6 +14,7 @@
 #include "recorder/preload/at_start.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/site_limits.h"
 
 namespace iotune::recorder {
 namespace {
@@ -57,7 +58,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *state, *home;
+      *exclude, *site, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -76,7 +77,8 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.spill, value_of(entry, "IOTUNE_SPILL_LIMIT_MIB")) ||
       take(found.merge, value_of(entry, "IOTUNE_MERGE_ABOVE_MIB")) ||
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
-      take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE"));
+      take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
+      take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG"));
 }
 
 IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
@@ -246,8 +248,17 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_quiet_rank = found.other_rank;
   read_mode(found.mode);
   if (g_configuration.mode == Mode::kOff) return;
+  const SiteLimits limits = read_site_limits(found.site, g_configuration.is_launcher);
+  if (limits.most < g_configuration.mode) g_configuration.mode = limits.most;
+  if (g_configuration.mode == Mode::kOff) return;
+  g_configuration.frozen = limits.frozen;
+  g_configuration.share = limits.share;
   g_configuration.include = keep_globs("IOTUNE_INCLUDE", found.include);
   g_configuration.exclude = keep_globs("IOTUNE_EXCLUDE", found.exclude);
+}
+
+void record_only() noexcept {
+  if (g_configuration.mode == Mode::kTune) g_configuration.mode = Mode::kRecord;
 }
 
 void set_quiet_rank(bool quiet) noexcept {

@@ -24,6 +24,8 @@ struct Configuration {
   std::uint64_t spill_limit_bytes = 1u << 30;  // IOTUNE_SPILL_LIMIT_MIB, of that file
   // IOTUNE_MERGE_ABOVE_MIB: larger runs store once what ranks did alike, with common times.
   std::uint64_t merge_above_bytes = 16u << 20;
+  bool frozen = false;       // the site: nothing is learnt
+  unsigned share = 100;      // the site: percent of jobs that may be tuned
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
 };
 
@@ -32,6 +34,8 @@ const Configuration& configuration() noexcept;
 // Once, by the constructor. Remembers what stderr is: a program may close it and get the number
 // back for a file of its data. An unknown IOTUNE_MODE counts as off, and is said.
 void read_configuration() noexcept;
+// For a job that the site's share leaves out, before any rank is counted.
+void record_only() noexcept;
 
 // One line on stderr, "iotune: …", at most once for each `once` flag, and only on the lowest
 // rank (or where MPI is not initialised). Keeps errno.

@@ -14,6 +14,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/run_identity.h"
+#include "recorder/preload/site_limits.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -51,7 +52,11 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   g_own_pid = raw::getpid();
   read_configuration();
   if (configuration().mode != Mode::kOff) {
-    if (configuration().is_launcher) set_run_id_of_launcher();
+    if (configuration().is_launcher) {
+      set_run_id_of_launcher();
+    } else if (configuration().share < 100 && !run_is_in_share(run_id(), configuration().share)) {
+      record_only();
+    }
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = !configuration().is_launcher;
   }

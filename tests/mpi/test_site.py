@@ -1,0 +1,127 @@
+"""/etc/iotune.conf: what root allows, no variable of a user's gives back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Done, Place, main, not_verified  # noqa: E402
+
+CONFIG = """<Parameters><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
+</Middleware_Layer></Parameters>"""
+WANTED = {"IOTUNE_MODE": "tune", "IOTUNE_DB": "none"}
+
+
+def config(place: Place) -> Path:
+    path = place.scratch / "config.xml"
+    path.write_text(CONFIG)
+    return path
+
+
+def check(place: Place, done: Done, effect: str) -> None:
+    """`effect`: tune, record or off, as the trace and the program itself show it."""
+    place.right(done, effect)
+    tuned = b"hint cb_buffer_size 1048576\n" in done.out
+    assert tuned == (effect == "tune"), (effect, done.out)
+    assert place.trace.exists() == (effect != "off"), effect
+    if effect == "off":
+        assert place.ours() == [], place.ours()
+    else:
+        names = {call["name"] for call in place.calls()}
+        assert ("iotune_setting" in names) == (effect == "tune") and "H5Dwrite" in names, names
+    place.clear()
+
+
+def run(place: Place, text: str, **env: Any) -> Done:
+    conf = place.scratch / "site.conf"
+    conf.write_text(text)
+    conf.chmod(0o644)
+    return place.mpi(2, place.bin / "ask_settings", "a.h5",
+                     **{"IOTUNE_CONFIG": config(place), "IOTUNE_SITE_CONFIG": conf, **WANTED,
+                        **env})  # fmt: skip
+
+
+def limits(place: Place) -> None:
+    for text, effect in (
+        ("", "tune"), ("mode = off\n", "off"), ("mode = record\n", "record"),
+        ("share = 0\n", "record"), ("share = 100\n", "tune"), ("mode = tune\n", "tune"),
+        ("freeze = yes\n", "tune"),
+    ):  # fmt: skip
+        done = run(place, text)
+        assert done.said() == [], (text, done.said())
+        check(place, done, effect)
+    # A user's own may take away more, and never gives back.
+    check(place, run(place, "mode = record\n", IOTUNE_MODE="off"), "off")
+    check(place, run(place, "mode = tune\n", IOTUNE_MODE="record"), "record")
+    # A mistake in it leaves every program alone, and one line says where.
+    done = run(place, "# ours\nmood = off\n")
+    assert len(done.said()) == 1 and "site.conf:2: " in done.said()[0], done.said()
+    check(place, done, "off")
+
+
+def share(place: Place) -> None:
+    """By its run's id, so that all ranks of a job are of one mind."""
+    seen = set()
+    for job in range(6):
+        done = run(place, "share = 50\n", IOTUNE_RUN_ID=f"slurm-{7000 + job}-0")
+        assert done.said() == [], done.said()
+        effect = "tune" if b"hint cb_buffer_size 1048576\n" in done.out else "record"
+        seen.add(effect)
+        check(place, done, effect)
+    assert seen == {"tune", "record"}, seen
+
+
+def freeze(place: Place) -> None:
+    """What is trusted is applied, and the run leaves nothing to learn from."""
+    spool = place.data / "iotune" / "spool"
+    env = {"IOTUNE_DB": None, "IOTUNE_CONFIG": None}
+    place.right(run(place, "freeze = yes\n", **env), "frozen")
+    assert not spool.exists() or not list(spool.iterdir()), list(spool.iterdir())
+    place.right(run(place, "", **env), "not frozen")
+    left = sorted(spool.iterdir())
+    assert len(left) == 1, left
+    # What lies there already is not folded in either.
+    place.right(run(place, "freeze = yes\n", **env), "frozen again")
+    assert sorted(spool.iterdir()) == left, (left, sorted(spool.iterdir()))
+
+
+def in_etc(place: Place) -> None:
+    """The file itself, in a copy of /etc that only these programs see."""
+    etc = place.scratch / "etc"
+    if os.getuid() == 0:
+        shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
+    bind = f"mount --bind '{etc}' /etc && exec \"$@\""
+
+    def inside(*command: object) -> list[str]:
+        return ["unshare", "-m", "sh", "-c", bind, "sh", *map(str, command)]
+
+    if (
+        os.getuid() != 0
+        or subprocess.run(inside("true"), capture_output=True, check=False).returncode != 0
+    ):
+        not_verified("/etc/iotune.conf itself: no right to mount")
+        return
+    conf = etc / "iotune.conf"
+    for text, owner, mode, effect in (
+        ("mode = tune\n", 0, 0o644, "tune"), ("mode = off\n", 0, 0o644, "off"),
+        ("share = 0\n", 0, 0o644, "record"),
+        # Not root's, or open to others: it is not known what root wants.
+        ("mode = tune\n", 12345, 0o644, "off"), ("mode = tune\n", 0, 0o666, "off"),
+    ):  # fmt: skip
+        conf.write_text(text)
+        os.chown(conf, owner, owner)
+        conf.chmod(mode)
+        done = place.run(*inside(place.mpirun, "-n", 2, place.bin / "ask_settings", "a.h5"),
+                         IOTUNE_CONFIG=config(place), **WANTED)  # fmt: skip
+        doubted = owner != 0 or mode != 0o644
+        assert any("/etc/iotune.conf" in line for line in done.said()) == doubted, done.said()
+        check(place, done, effect)
+
+
+if __name__ == "__main__":
+    main({"limits": limits, "share": share, "freeze": freeze, "in-etc": in_etc})

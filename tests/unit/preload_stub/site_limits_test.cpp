@@ -1,0 +1,112 @@
+// The site's file alone, without the library around it: what it says is heard here.
+#include "recorder/preload/site_limits.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace {
+std::string g_said;
+}
+
+void iotune::recorder::say(const char* text) noexcept {
+  g_said += std::string(text) + "\n";
+}
+
+namespace iotune::recorder {
+namespace {
+
+class SiteLimitsTest : public testing::Test {
+ protected:
+  SiteLimitsTest() {
+    char name[] = "/tmp/iotune-site-XXXXXX";
+    close(mkstemp(name));
+    path_ = name;
+    g_said.clear();
+  }
+  ~SiteLimitsTest() override { unlink(path_.c_str()); }
+
+  SiteLimits read(const std::string& text, mode_t mode = 0644) {
+    std::ofstream(path_) << text;
+    chmod(path_.c_str(), mode);
+    g_said.clear();
+    return read_site_limits(path_.c_str(), false);
+  }
+  std::string path_;
+};
+
+TEST_F(SiteLimitsTest, SaysWhatIsAllowed) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  const SiteLimits all = read("");
+  EXPECT_EQ(all.most, Mode::kTune);
+  EXPECT_FALSE(all.frozen);
+  EXPECT_EQ(all.share, 100u);
+  const SiteLimits some = read("# ours\nmode = record # for now\n\n freeze=yes\r\n\tshare = 25\n");
+  EXPECT_EQ(some.most, Mode::kRecord);
+  EXPECT_TRUE(some.frozen);
+  EXPECT_EQ(some.share, 25u);
+  EXPECT_EQ(read("mode=off").most, Mode::kOff);
+  EXPECT_EQ(g_said, "");
+  // Said twice, the stricter holds.
+  const SiteLimits twice =
+      read("share=10\nshare=90\nmode=record\nmode=tune\nfreeze=yes\nfreeze=no");
+  EXPECT_EQ(twice.share, 10u);
+  EXPECT_EQ(twice.most, Mode::kRecord);
+  EXPECT_TRUE(twice.frozen);
+}
+
+TEST_F(SiteLimitsTest, WhatCannotBeUnderstoodAllowsNothing) {
+  for (const char* text : {"mode=fast", "mode", "share=101", "share=-1", "share=", "share=1e2",
+                           "freeze=1", "colour=blue", "= off", "\n\nmode = tune extra"}) {
+    EXPECT_EQ(read(text).most, Mode::kOff) << text;
+    EXPECT_NE(g_said.find(path_ + ":"), std::string::npos) << g_said;
+  }
+  EXPECT_NE(g_said.find(":3:"), std::string::npos) << g_said;
+  EXPECT_EQ(read(std::string("mode=tune\0", 10)).most, Mode::kOff);
+  EXPECT_EQ(read(std::string(5000, '\n')).most, Mode::kOff);
+  EXPECT_EQ(read_site_limits("/nowhere/at/all", false).most, Mode::kOff);
+  EXPECT_EQ(read_site_limits("/tmp", false).most, Mode::kOff);
+}
+
+TEST_F(SiteLimitsTest, WhatOthersMayWriteAllowsNothing) {
+  EXPECT_EQ(read("mode=tune", 0664).most, Mode::kOff);
+  EXPECT_NE(g_said.find("may be written by others"), std::string::npos) << g_said;
+  EXPECT_EQ(read("mode=tune", 0646).most, Mode::kOff);
+  if (getuid() != 0) GTEST_SKIP() << "NOT VERIFIED: another user's file, this is not root";
+  std::ofstream(path_) << "mode=tune";
+  chmod(path_.c_str(), 0644);
+  ASSERT_EQ(chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(read_site_limits(path_.c_str(), false).most, Mode::kOff);
+}
+
+TEST_F(SiteLimitsTest, TheShareIsOfJobs) {
+  int in = 0;
+  constexpr int kJobs = 2000;
+  for (int job = 0; job < kJobs; ++job) {
+    const std::string id = "slurm-" + std::to_string(4000000 + job);
+    const bool first = run_is_in_share((id + "-0").c_str(), 30);
+    in += first ? 1 : 0;
+    // All steps of a job are of one mind, and a larger share has all of a smaller one's jobs.
+    EXPECT_EQ(run_is_in_share((id + "-17").c_str(), 30), first);
+    if (first) {
+      EXPECT_TRUE(run_is_in_share((id + "-0").c_str(), 40));
+    }
+    EXPECT_TRUE(run_is_in_share((id + "-0").c_str(), 100));
+    EXPECT_FALSE(run_is_in_share((id + "-0").c_str(), 0));
+  }
+  EXPECT_NEAR(in, kJobs * 0.3, 4 * 20.5);  // four standard deviations of a fair draw
+  int others = 0;
+  for (int pid = 1; pid <= kJobs; ++pid) {
+    const std::string id = "proxy-" + std::to_string(pid * 7) + "-99887766";
+    others += run_is_in_share(id.c_str(), 30) ? 1 : 0;
+  }
+  EXPECT_NEAR(others, kJobs * 0.3, 4 * 20.5);
+}
+
+}  // namespace
+}  // namespace iotune::recorder
