@@ -2,26 +2,23 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/vfs.h>
 
 #include <cstdlib>
 #include <cstring>
 
 #include "patterndb/decision.h"
-#include "patterndb/filesystems.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/process_text.h"
-#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/thread_state.h"
+#include "tuner/file_system.h"
 
 namespace iotune::tuner {
 namespace {
 
 using recorder::ShortText;
-namespace raw = recorder::raw;
 
 struct Library {
   bool tried;
@@ -65,24 +62,6 @@ const Library& library() noexcept {
   g_library.observe =
       reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
   return g_library;
-}
-
-// By the superblock magic of the file's directory (the file may not exist yet).
-const char* file_system_of(const char* file) noexcept {
-  ShortText<4096> directory;
-  const char* const slash = std::strrchr(file, '/');
-  if (slash == nullptr) return "unknown";
-  directory.add(file, slash == file ? 1 : static_cast<std::size_t>(slash - file));
-  char layout[8];
-  // ceph-fuse reports itself as plain FUSE.
-  const long has_layout = raw::call(SYS_getxattr, raw::word(directory.c_str()),
-                                    raw::word("ceph.dir.entries"), raw::word(layout), 0);
-  if (has_layout >= 0) return "cephfs";
-  struct statfs status {};
-  if (raw::call(SYS_statfs, raw::word(directory.c_str()), raw::word(&status)) != 0) {
-    return "unknown";
-  }
-  return filesystem_name(static_cast<std::uint32_t>(status.f_type));
 }
 
 bool database_is_off() noexcept {

@@ -4,6 +4,9 @@
 
 #include "patterndb/parameters.h"
 #include "recorder/preload/short_text.h"
+#include "tuner/file_system.h"
+#include "tuner/hint_gates.h"
+#include "tuner/openmpi_io.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
 #include "tuner/program_settings.h"
@@ -50,7 +53,31 @@ bool is_hint(const char* name) noexcept {
                                   parameter->layer == ParameterLayer::kFileSystem);
 }
 
-void plan_hints(const MpiApi& mpi, Word info, const Decision& decision, int nodes,
+namespace {
+// The hints that are left stay a whole: what was refused first counts for what comes after.
+void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, int nodes,
+                HintPlan& plan) noexcept {
+  if (!needs_ground(plan.wanted)) return;
+  const char* const system = file_system_of(path);
+  const HintGround ground{mpi.version, system, nodes,
+                          nodes > 1 && locks_hold_between_nodes(path, system)};
+  for (int i = 0; i < plan.wanted.count;) {
+    Setting& setting = plan.wanted.settings[i];
+    const char* const unsafe = why_unsafe(ground, plan.wanted, setting);
+    if (unsafe == nullptr) {
+      ++i;
+      continue;
+    }
+    for (int j = 0; j < decision.count; ++j) {
+      if (std::strcmp(decision.settings[j].name, setting.name) == 0) plan.refused[j] = unsafe;
+    }
+    setting = plan.wanted.settings[--plan.wanted.count];
+    i = 0;
+  }
+}
+}  // namespace
+
+void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
                 HintPlan& plan) noexcept {
   std::memset(&plan, 0, sizeof plan);
   for (int i = 0; i < decision.count; ++i) {
@@ -59,6 +86,7 @@ void plan_hints(const MpiApi& mpi, Word info, const Decision& decision, int node
     plan.refused[i] = why_not(mpi, info, setting.name);
     if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
   }
+  pass_gates(mpi, path, decision, nodes, plan);
   const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
   if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
       why_not(mpi, info, "cb_config_list") != nullptr) {
@@ -109,6 +137,9 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
                  plan.refused[i]);
   }
   Word info = 0;
+  const OpenMpiIo open_mpi = mpi.abi == recorder::MpiAbi::kOpenMpi && plan.wanted.count > 0
+                                 ? openmpi_io(mpi, path)
+                                 : OpenMpiIo::kUnknown;
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
@@ -118,6 +149,12 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
                    "the file's hints cannot be read");
+    } else if (open_mpi == OpenMpiIo::kOmpio && !ompio_reads(setting.name)) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
+                   "Open MPI's OMPIO ignores it");
+    } else if (open_mpi == OpenMpiIo::kRomio) {
+      note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
+                   "Open MPI does not tell what its ROMIO made of it");
     } else if (!found) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
                    "the MPI-IO of this file system does not know it");

@@ -18,8 +18,8 @@ struct HintPlan {
 bool is_hint(const char* name) noexcept;
 
 // `info`: the program's hints or info_null. Local.
-void plan_hints(const recorder::MpiApi& mpi, recorder::Word info, const Decision& decision,
-                int nodes, HintPlan& plan) noexcept;
+void plan_hints(const recorder::MpiApi& mpi, const char* path, recorder::Word info,
+                const Decision& decision, int nodes, HintPlan& plan) noexcept;
 
 // A new MPI_Info: the program's hints and the plan's. 0 on failure. Local; the caller frees it.
 recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info,

@@ -81,6 +81,12 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_OPTIONAL(MPI_Type_get_envelope_c);
   IOTUNE_OPTIONAL(MPI_Type_get_contents);
   IOTUNE_OPTIONAL(MPI_Type_free);
+  IOTUNE_OPTIONAL(MPI_T_init_thread);
+  IOTUNE_OPTIONAL(MPI_T_cvar_get_index);
+  IOTUNE_OPTIONAL(MPI_T_cvar_handle_alloc);
+  IOTUNE_OPTIONAL(MPI_T_cvar_read);
+  IOTUNE_OPTIONAL(MPI_T_cvar_handle_free);
+  IOTUNE_OPTIONAL(MPI_T_finalize);
 #undef IOTUNE_OPTIONAL
   api.abi = detect_abi(provider);
   api.constants = constants_of(api.abi, provider);

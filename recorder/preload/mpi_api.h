@@ -48,6 +48,13 @@ struct MpiApi {
                                  int*);  // of MPI 4
   int (*MPI_Type_get_contents)(Word, int, int, int, int*, std::int64_t*, void*);
   int (*MPI_Type_free)(Word*);
+  // What an Open MPI's MPI-IO is: may be missing.
+  int (*MPI_T_init_thread)(int, int*);
+  int (*MPI_T_cvar_get_index)(const char*, int*);
+  int (*MPI_T_cvar_handle_alloc)(int, void*, void**, int*);
+  int (*MPI_T_cvar_read)(void*, void*);
+  int (*MPI_T_cvar_handle_free)(void**);
+  int (*MPI_T_finalize)();
   int (*MPI_Get_library_version)(char*, int*);
   int (*MPI_Initialized)(int*);
   int (*MPI_Finalized)(int*);

@@ -1,0 +1,62 @@
+#include "tuner/hint_gates.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <initializer_list>
+#include <utility>
+
+namespace iotune::tuner {
+namespace {
+
+Decision settings(std::initializer_list<std::pair<const char*, const char*>> list) {
+  Decision decision{};
+  for (const auto& [name, value] : list) {
+    Setting& setting = decision.settings[decision.count++];
+    strcpy(setting.name, name);
+    strcpy(setting.value, value);
+  }
+  return decision;
+}
+
+const char* first(const HintGround& ground, const Decision& decision) {
+  return why_unsafe(ground, decision, decision.settings[0]);
+}
+
+TEST(HintGates, IndependentWritesThatAreSievedNeedAFixedMpi) {
+  const Decision alone = settings({{"romio_cb_write", "disable"}});
+  const Decision both = settings({{"romio_cb_write", "disable"}, {"romio_ds_write", "disable"}});
+  const Decision sieved = settings({{"romio_cb_write", "disable"}, {"romio_ds_write", "enable"}});
+  EXPECT_TRUE(needs_ground(alone));
+  for (const char* good : {"MPICH 4.0.2", "MPICH 5.0.2", "MPICH 10.1"}) {
+    EXPECT_EQ(first({good, "ext4", 1, false}, alone), nullptr) << good;
+    EXPECT_EQ(first({good, "ext4", 1, false}, sieved), nullptr) << good;
+  }
+  for (const char* old : {"MPICH 3.4.3", "Open MPI v4.1.4", "Open MPI v5.0.11", "", "Cray MPICH"}) {
+    EXPECT_NE(first({old, "ext4", 1, false}, alone), nullptr) << old;
+    EXPECT_NE(first({old, "ext4", 1, false}, sieved), nullptr) << old;
+    EXPECT_EQ(first({old, "ext4", 1, false}, both), nullptr) << old;
+  }
+  EXPECT_NE(first({"MPICH 4.0.2", "nfs", 1, false}, both), nullptr);
+}
+
+TEST(HintGates, SievedWritesNeedLocks) {
+  const Decision sieve = settings({{"romio_ds_write", "enable"}});
+  EXPECT_TRUE(needs_ground(sieve));
+  EXPECT_EQ(first({"MPICH 4.0.2", "ext4", 1, false}, sieve), nullptr);
+  EXPECT_NE(first({"MPICH 4.0.2", "lustre", 2, false}, sieve), nullptr);
+  EXPECT_EQ(first({"MPICH 4.0.2", "lustre", 2, true}, sieve), nullptr);
+  EXPECT_NE(first({"MPICH 4.0.2", "nfs", 1, false}, sieve), nullptr);
+}
+
+TEST(HintGates, OthersAreNotAskedAbout) {
+  const Decision harmless =
+      settings({{"romio_cb_write", "enable"}, {"romio_ds_write", "disable"}, {"cb_nodes", "2"}});
+  EXPECT_FALSE(needs_ground(harmless));
+  for (int i = 0; i < harmless.count; ++i) {
+    EXPECT_EQ(why_unsafe({"MPICH 3.0", "nfs", 9, false}, harmless, harmless.settings[i]), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace iotune::tuner

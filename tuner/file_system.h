@@ -1,0 +1,24 @@
+// What a file's file system is, and whether locks on it hold between nodes.
+#pragma once
+
+#include <cstddef>
+
+namespace iotune::tuner {
+
+// By its directory, because the file may not exist yet: a name of patterndb/filesystems.h.
+const char* file_system_of(const char* file) noexcept;
+
+// True where fcntl locks exclude processes on other nodes too: ROMIO sieves writes under them.
+// Unknown file systems count as false. On one node locks always hold.
+bool locks_hold_between_nodes(const char* file, const char* file_system) noexcept;
+
+// The options of the mount that `path` lies on, of the text of /proc/mounts, in that text; bytes 0
+// where there is none.
+struct MountOptions {
+  const char* text;
+  std::size_t bytes;
+  bool has(const char* option) const noexcept;
+};
+MountOptions mount_options(const char* mounts, const char* path) noexcept;
+
+}  // namespace iotune::tuner

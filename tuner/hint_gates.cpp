@@ -1,0 +1,54 @@
+#include "tuner/hint_gates.h"
+
+#include <cstring>
+
+#include "recorder/preload/short_text.h"
+
+namespace iotune::tuner {
+namespace {
+
+bool is(const Setting& setting, const char* name, const char* value) noexcept {
+  return std::strcmp(setting.name, name) == 0 && std::strcmp(setting.value, value) == 0;
+}
+
+// Before MPICH 4.0 ROMIO wrote sieved blocks back without reading them under the lock.
+bool sieves_safely(const char* mpi_version) noexcept {
+  static constexpr char kMpich[] = "MPICH ";
+  return recorder::starts_with(mpi_version, kMpich) &&
+         recorder::parse_decimal(mpi_version + sizeof kMpich - 1) >= 4;
+}
+
+}  // namespace
+
+const char* why_unsafe(const HintGround& ground, const Decision& wanted,
+                       const Setting& setting) noexcept {
+  if (is(setting, "romio_cb_write", "disable")) {
+    if (std::strcmp(ground.file_system, "nfs") == 0) {
+      return "on NFS ranks that write by themselves may lose each other's bytes";
+    }
+    const char* const sieving = find_setting(wanted, "romio_ds_write");
+    const bool sieves = sieving == nullptr || std::strcmp(sieving, "disable") != 0;
+    if (sieves && !sieves_safely(ground.mpi_version)) {
+      return "this MPI may lose updates while it sieves writes: wants romio_ds_write=disable too";
+    }
+  }
+  if (is(setting, "romio_ds_write", "enable")) {
+    if (std::strcmp(ground.file_system, "nfs") == 0) return "on NFS sieved writes may lose bytes";
+    if (ground.nodes > 1 && !ground.locks_hold) {
+      return "sieved writes need file locks that hold between nodes, which is not known here";
+    }
+  }
+  return nullptr;
+}
+
+bool needs_ground(const Decision& decision) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    const Setting& setting = decision.settings[i];
+    if (is(setting, "romio_cb_write", "disable") || is(setting, "romio_ds_write", "enable")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace iotune::tuner

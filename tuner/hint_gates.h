@@ -1,0 +1,23 @@
+// Hints that could lose data where the MPI-IO or the file system is not fit for them.
+#pragma once
+
+#include "tuner/decision_block.h"
+
+namespace iotune::tuner {
+
+struct HintGround {
+  const char* mpi_version;  // "MPICH 4.0.2"
+  const char* file_system;  // a name of patterndb/filesystems.h
+  int nodes;
+  bool locks_hold;  // between nodes
+};
+
+// nullptr where `setting` may be passed to MPI-IO together with the others of `wanted`, else why
+// not. The same on all ranks of equal grounds.
+const char* why_unsafe(const HintGround& ground, const Decision& wanted,
+                       const Setting& setting) noexcept;
+
+// Whether any setting of the decision needs to be asked about.
+bool needs_ground(const Decision& decision) noexcept;
+
+}  // namespace iotune::tuner
