@@ -1,0 +1,237 @@
+"""Drawn programs run bare and under drawn settings: they end alike, and leave equal contents.
+
+`thirty` is the part for every check. `soak` runs on to a thousand programs, writes what it saw to
+soak.json, and goes on from there when it is started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from draw_programs import SETTINGS, Program, draw_program  # noqa: E402
+from harness import Done, Hang, Place, preloadable  # noqa: E402
+
+VERDICTS = ("applied", "without effect", "refused", "unverifiable")
+PROGRAMS = 1000
+LEAST_PROGRAMS_A_SETTING = 200
+
+
+@dataclass
+class Seen:
+    """How a run ended and what it left."""
+
+    status: int
+    out: bytes
+    contents: dict[str, str]
+
+
+def contents(place: Place, folder: Path) -> dict[str, str]:
+    """By name: for HDF5 what is in it, because offsets may differ; for others the bytes."""
+    names = sorted(p.name for p in folder.iterdir())
+    hdf5 = [name for name in names if ".h5" in name]
+    found = {
+        name: hashlib.sha1((folder / name).read_bytes()).hexdigest()
+        for name in names
+        if name not in hdf5
+    }
+    if hdf5:
+        dump = subprocess.run(
+            [str(place.bin / "torture_program"), "--dump", *hdf5],
+            cwd=folder, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert dump.returncode == 0, dump.stderr
+        found |= {line.split(" ", 1)[0]: line for line in dump.stdout.splitlines()}
+    return found
+
+
+def groups(place: Place, program: Program, tuned: bool, hints: Path) -> list[object]:
+    """What the launcher is told to start."""
+    main = place.bin / "torture_program"
+    apart: list[object] = [main, "script"]
+    if program.launch == "mpmd":
+        apart = [place.bin / "torture_other", "script"]
+    elif tuned and program.launch == "partial":
+        apart = ["env", f"LD_PRELOAD={place.shim}", *apart]
+    elif tuned and program.launch == "record":
+        apart = ["env", "IOTUNE_MODE=record", *apart]
+    elif tuned and program.launch == "hints":
+        apart = ["env", f"ROMIO_HINTS={hints}", *apart]
+    if program.launch == "all":
+        return ["-n", program.ranks, main, "script"]
+    return ["-n", program.ranks - program.apart, main, "script", ":", "-n", program.apart, *apart]
+
+
+def run(place: Place, program: Program, tuned: bool) -> Seen:
+    folder = place.scratch / "here"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    script, config = folder / "script", place.scratch / "config.xml"
+    script.write_text(program.script)
+    config.write_text(program.config)
+    hints = place.scratch / "hints"
+    hints.write_text("cb_buffer_size 131072\n")
+    shim, fake = str(place.shim), place.scratch / "fake storage"
+    env: dict[str, object] = {}
+    if tuned and program.storage:
+        shutil.rmtree(fake, ignore_errors=True)
+        fake.mkdir()
+        shim += f":{place.build / 'lib' / 'libfake_storage.so'}"
+        env = {"FAKE_STORAGE": program.storage, "FAKE_ROOT": folder, "FAKE_STORE": fake}
+    done: Done = place.run(
+        place.mpirun, *groups(place, program, tuned, hints), cwd=folder, preload=False,
+        LD_PRELOAD=f"{place.preload()}:{shim}" if tuned else shim,
+        IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config, IOTUNE_DB="none", **env,
+    )  # fmt: skip
+    # A launcher that reports a death tells the numbers of its processes.
+    out = b"" if b"BAD TERMINATION" in done.out else done.out
+    return Seen(done.status, out, contents(place, folder))
+
+
+def outcomes(place: Place) -> dict[str, list[str]]:
+    """What became of each setting, in the run's trace or in what dead ranks left of it."""
+    files = [place.trace] if place.trace.exists() else place.leftovers()
+    found: dict[str, set[str]] = {}
+    for file in files:
+        for call in place.calls(file):
+            if call["name"] == "iotune_setting":
+                found.setdefault(call["texts"][1], set()).add(VERDICTS[call["numbers"][0]])
+    return {name: sorted(verdicts) for name, verdicts in found.items()}
+
+
+def torture(place: Place, seed: int) -> dict[str, Any]:
+    """One program; "fault" is None where nothing but its speed has changed."""
+    program = draw_program(seed)
+    place.clear()
+    began = time.monotonic()
+    record: dict[str, Any] = {"seed": seed, "launch": program.launch, "ranks": program.ranks,
+                              "storage": program.storage or "as it is",
+                              "end": program.lines[-1].split()[1],
+                              "settings": program.settings, "fault": None}  # fmt: skip
+    try:
+        bare = run(place, program, tuned=False)
+    except Hang as hang:
+        raise AssertionError(f"seed {seed} hangs bare: the script is wrong\n{hang}") from None
+    try:
+        tuned = run(place, program, tuned=True)
+    except Hang as hang:
+        record["fault"] = f"hang: {str(hang)[-300:]}"
+        return record
+    if (tuned.status, tuned.out) != (bare.status, bare.out):
+        record["fault"] = f"ended with {tuned.status}, bare with {bare.status}"
+    elif tuned.contents != bare.contents:
+        names = {*bare.contents, *tuned.contents}
+        differ = sorted(n for n in names if bare.contents.get(n) != tuned.contents.get(n))
+        record["fault"] = f"other contents: {differ}: " + "; ".join(
+            f"{bare.contents.get(n)} became {tuned.contents.get(n)}" for n in differ[:2]
+        )
+    record["status"] = bare.status
+    record["outcomes"] = outcomes(place)
+    record["seconds"] = round(time.monotonic() - began, 2)
+    return record
+
+
+def place_at(build: Path, mpirun: str, scratch: Path, buffers: Path) -> Place:
+    place = Place(build, mpirun, scratch, buffers)
+    (place.scratch / "home").mkdir()
+    return place
+
+
+def told(records: list[dict[str, Any]]) -> str:
+    """The counts, a line a setting."""
+    drawn: Counter[str] = Counter()
+    by_verdict: Counter[tuple[str, str]] = Counter()
+    for record in records:
+        drawn.update(list(record["settings"]))
+        for name, verdicts in record.get("outcomes", {}).items():
+            by_verdict.update((name, verdict) for verdict in verdicts)
+    lines = [f"{len(records)} programs, {sum(r['fault'] is not None for r in records)} faults"]
+    for kind in ("launch", "end", "ranks", "storage"):
+        counts = Counter(str(record[kind]) for record in records)
+        lines.append(f"  {kind}: " + ", ".join(f"{n} {c}" for n, c in sorted(counts.items())))
+    for name in SETTINGS:
+        verdicts = ", ".join(f"{v} {by_verdict[name, v]}" for v in VERDICTS if by_verdict[name, v])
+        lines.append(f"  {name:25} {drawn[name]:4} programs: {verdicts}")
+    return "\n".join(lines)
+
+
+def save(file: Path, records: list[dict[str, Any]]) -> None:
+    fresh = file.with_suffix(".new")
+    fresh.write_text(json.dumps({"format": "iotune-torture", "version": 1, "programs": records}))
+    fresh.replace(file)
+
+
+def soak(place: Place, file: Path, most: int, until: float) -> None:
+    records = json.loads(file.read_text())["programs"] if file.exists() else []
+    done = {record["seed"] for record in records}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for seed in range(most):
+        if seed in done:
+            continue
+        if time.time() > until:
+            break
+        record = torture(place, seed)
+        records.append(record)
+        if record["fault"] is not None:
+            print(f"seed {seed}: {record['fault']}", file=sys.stderr, flush=True)
+        if len(records) % 10 == 0:
+            save(file, records)
+    save(file, records)
+    print(told(records))
+    faults = [r["seed"] for r in records if r["fault"] is not None]
+    assert not faults, f"seeds {faults}; one alone: --seed N"
+    if len(records) < most:
+        print(f"NOT VERIFIED: the other {most - len(records)} programs; start again to go on")
+        return
+    drawn = Counter(name for record in records for name in record["settings"])
+    few = {name: drawn[name] for name in SETTINGS if drawn[name] < LEAST_PROGRAMS_A_SETTING}
+    assert not few or most < PROGRAMS, few
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--mpirun", default="mpirun.mpich")
+    parser.add_argument("--seed", type=int, help="this program alone, and what it saw")
+    parser.add_argument("--first", type=int, default=100000, help="thirty: seed of the first")
+    parser.add_argument("--json", type=Path, help="soak: default build/soak/torture.json")
+    parser.add_argument("--programs", type=int, default=PROGRAMS)
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("case", choices=["thirty", "soak"])
+    options = parser.parse_args()
+    import tempfile
+
+    with (
+        tempfile.TemporaryDirectory(prefix="iotune torture ") as scratch,
+        tempfile.TemporaryDirectory(prefix="iotune-torture-", dir="/dev/shm") as buffers,
+        tempfile.TemporaryDirectory(prefix="iotune-build-") as links,
+    ):
+        build = preloadable(options.build, Path(links))
+        place = place_at(build, options.mpirun, Path(scratch), Path(buffers))
+        if options.seed is not None:
+            print(draw_program(options.seed).script, draw_program(options.seed).config)
+            print(json.dumps(torture(place, options.seed), indent=1))
+        elif options.case == "thirty":
+            records = [torture(place, options.first + i) for i in range(30)]
+            print(told(records))
+            faults = [(r["seed"], r["fault"]) for r in records if r["fault"] is not None]
+            assert not faults, faults
+        else:
+            file = options.json or options.build.parent / "soak" / "torture.json"
+            soak(place, file, options.programs, time.time() + 60 * options.minutes)
+
+
+if __name__ == "__main__":
+    os.environ.pop("IOTUNE_CONFIG", None)
+    main()
