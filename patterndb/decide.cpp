@@ -5,19 +5,17 @@
 #include <cstdio>
 
 #include "patterndb/config_xml.h"
+#include "patterndb/exploration.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
-#include "patterndb/spool.h"
 
 namespace iotune::patterndb {
 
 namespace {
 
-// A program waits in its open: a lock held longer than this leaves the spool for later.
-constexpr int kFoldMilliseconds = 20;
+// A program waits in its open.
 constexpr int kReadMilliseconds = 200;
-constexpr std::size_t kMostFolded = 64;
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -50,16 +48,7 @@ Decision from_config(const Question& question, const std::string& path) {
   return decision;
 }
 
-PatternDb open_folded(const Places& places, bool frozen, std::string& note) {
-  if (!frozen && has_spool_files(places.spool)) {
-    Result<PatternDb> db = PatternDb::open(places.database, {Access::kCreate, kFoldMilliseconds});
-    if (db) {
-      Result<IngestReport> report = db->ingest_spool(places.spool, kMostFolded);
-      if (!report) note = "; the spool is left for later (" + report.error().text() + ")";
-      if (report && !report->faults.empty()) note = "; " + report->faults.front();
-      return std::move(*db);
-    }
-  }
+PatternDb open_to_read(const Places& places) {
   Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, kReadMilliseconds});
   if (!db) throw Fault{db.error().text()};
   return std::move(*db);
@@ -101,9 +90,11 @@ void apply(const TuningRow& row, Decision& decision) {
       return;
     case State::kReverted:
       decision.message = "taken back, it measured worse than the default";
+      if (!row.evidence.empty()) decision.message += ": " + row.evidence;
       return;
     case State::kRefused:
       decision.message = "refused before" + evidence(row);
+      if (!row.evidence.empty()) decision.message += ": " + row.evidence;
       return;
     case State::kTuned:
       break;
@@ -122,9 +113,17 @@ void apply(const TuningRow& row, Decision& decision) {
   decision.settings = without_layout(*settings, decision.message);
 }
 
+// Some runs stay at the default, else nobody would notice that settings have become bad.
+void explore(const TuningRow& row, double drawn, Decision& decision) {
+  if (decision.settings.empty() || !(drawn < row.default_share)) return;
+  decision.source = "explore";
+  decision.message = "left at the default in this run, as 1 in " + number(1 / row.default_share) +
+                     " is, to compare with " + decision.settings.text() + "; " + decision.message;
+  decision.settings = {};
+}
+
 Decision from_database(const Question& question, const Places& places) {
-  std::string note;
-  PatternDb db = open_folded(places, question.frozen, note);
+  PatternDb db = open_to_read(places);
   Workload workload{base_name(question.program), masked_name(question.file), question.ranks,
                     question.nodes};
   Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
@@ -133,7 +132,7 @@ Decision from_database(const Question& question, const Places& places) {
   if (!*pattern) {
     decision.message = "workload " + workload.program + " " + workload.file + " on " +
                        std::to_string(workload.ranks) + " ranks and " +
-                       std::to_string(workload.nodes) + " nodes was never observed" + note;
+                       std::to_string(workload.nodes) + " nodes was never observed";
     return decision;
   }
   decision.pattern = (*pattern)->descriptor;
@@ -142,8 +141,21 @@ Decision from_database(const Question& question, const Places& places) {
                     question.mpi, question.hdf5, host_class()};
   Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
   if (!row) throw Fault{row.error().text()};
+  if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
+    decision.source = "drift";
+    decision.state = (*row)->state;
+    decision.row = (*row)->id;
+    decision.message =
+        "the workload showed another pattern in its run before this one: its answer "
+        "is trusted when it shows this one again";
+    return decision;
+  }
   apply(*row ? **row : TuningRow(), decision);
-  decision.message += note;
+  if (*row && !question.frozen) {
+    explore(**row,
+            places.draw ? *places.draw : draw(seed_of_this_run(), workload, (*pattern)->byte_key),
+            decision);
+  }
   return decision;
 }
 
@@ -159,7 +171,7 @@ Question question_from(const iotune_question& question) {
 
 Places places_from_environment() {
   const char* config = secure_getenv("IOTUNE_CONFIG");
-  return {default_db_path(), default_spool_dir(), config == nullptr ? "" : config};
+  return {default_db_path(), default_spool_dir(), config == nullptr ? "" : config, {}};
 }
 
 Result<Decision> decide(const Question& question, const Places& places) noexcept {

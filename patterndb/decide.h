@@ -1,6 +1,7 @@
 // The decision at a file's open: see decision.h for the words.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "patterndb/config_xml.h"
@@ -21,6 +22,8 @@ Question question_from(const iotune_question& question);  // unknown strings are
 struct Places {
   std::string database, spool;
   std::string config;  // IOTUNE_CONFIG, empty: none
+  // What exploration draws; tests and questions out of curiosity give a number of [0, 1).
+  std::optional<double> draw;
 };
 
 Places places_from_environment();
@@ -35,8 +38,7 @@ struct Decision {
   std::vector<VariableSetting> of_variables;
 };
 
-// Folds the spool first where the database is writable and unlocked. An error means that there
-// is no decision to be had.
+// Reads only. An error means that there is no decision to be had.
 Result<Decision> decide(const Question& question, const Places& places) noexcept;
 
 // The text of decision.h, ends with "end\n".

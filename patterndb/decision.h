@@ -33,7 +33,8 @@ struct iotune_question {
 /* Writes the decision as text into answer[capacity], NUL-terminated:
  *
  *   iotune-decision 1
- *   source exact|similar|config|untrained|unknown|off      (one of them)
+ *   source exact|similar|config|untrained|unknown|off      (one of them; explore: left at the
+ *                               default on purpose, to compare; drift: not trusted just now)
  *   state untrained|default-is-best|tuned|reverted|refused
  *   row N                       (tunings.id, -1: none)
  *   distance D                  (0 for an exact match)
@@ -48,7 +49,8 @@ struct iotune_question {
 int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
 
 /* Analyses the trace and leaves an observation (workload, patterns, bytes,
- * seconds, settings) in the user's spool, by rename. 0, or -1 with a message. */
+ * seconds, settings) in the user's spool, by rename; then folds the spool into
+ * the user's database, where no lock must be waited for. 0, or -1 with a message. */
 int iotune_observe(const char* trace_path, char* message, size_t capacity);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& worklo
     // A new file is written first, an old one is most often opened to be read.
     sqlite::Statement statement(
         *connection_,
-        "SELECT p.byte_key, p.descriptor FROM workloads w "
+        "SELECT p.byte_key, p.descriptor, wp.last_seen, wp.settled FROM workloads w "
         "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
         "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND wp.speaker=1 "
         "ORDER BY p.op = ? DESC, wp.last_seen DESC, p.id LIMIT 1");
@@ -27,7 +27,8 @@ Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& worklo
     statement.bind(3, workload.ranks).bind(4, workload.nodes);
     statement.bind(5, std::string(creating ? "write" : "read"));
     if (!statement.step()) return std::nullopt;
-    return KnownPattern{statement.text(0), statement.text(1)};
+    return KnownPattern{statement.text(0), statement.text(1), statement.real(2),
+                        statement.integer(3) != 0};
   });
 }
 
@@ -39,7 +40,7 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
         "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
         "(SELECT w.program || ' ' || w.file FROM workload_patterns wp "
         " JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = p.id "
-        " ORDER BY wp.last_seen DESC LIMIT 1) "
+        " ORDER BY wp.last_seen DESC LIMIT 1), t.made_at, t.default_share, t.evidence "
         "FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
         "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
@@ -60,6 +61,9 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     row.high = real_or_none(statement, 6);
     row.rounds = static_cast<std::uint64_t>(statement.integer(7));
     row.workload = statement.text(8);
+    row.made_at = statement.real(9);
+    row.default_share = statement.real(10);
+    row.evidence = statement.text(11);
     return row;
   });
 }

@@ -16,4 +16,8 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
 // empty where the run did nothing that could be learnt from.
 Result<std::string> observe(const std::string& trace_path, const std::string& spool) noexcept;
 
+// At a run's end: folds what lies in the spool into the user's database, where that takes no
+// waiting; else it is left for the next run or command. No failure is worth a word there.
+void fold_spool(const std::string& database, const std::string& spool) noexcept;
+
 }  // namespace iotune::patterndb

@@ -1,5 +1,6 @@
 #include "analyzer/summarize.h"
 #include "patterndb/observe.h"
+#include "patterndb/pattern_db.h"
 #include "patterndb/spool.h"
 
 namespace iotune::patterndb {
@@ -14,6 +15,15 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
     if (!path) throw Fault{path.error().text()};
     return *path;
   });
+}
+
+void fold_spool(const std::string& database, const std::string& spool) noexcept {
+  // A program waits for its end: a lock held longer than this leaves the spool for later.
+  constexpr int kFoldMilliseconds = 20;
+  constexpr std::size_t kMostFolded = 64;
+  if (!has_spool_files(spool)) return;
+  Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kFoldMilliseconds});
+  if (db) static_cast<void>(db->ingest_spool(spool, kMostFolded));
 }
 
 }  // namespace iotune::patterndb

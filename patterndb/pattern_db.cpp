@@ -114,6 +114,10 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
   std::int64_t version = pragma(*connection, "PRAGMA user_version");
   demand_version(*connection, version);
   if (reading) {
+    if (version < kSchemaVersion && access(path.c_str(), W_OK) == 0) {
+      options.access = Access::kReadWrite;
+      return open_connection(path, options);
+    }
     if (version < kSchemaVersion) {
       throw Fault{path + ": pattern database of version " + std::to_string(version) +
                   ", to be brought to " + std::to_string(kSchemaVersion) +

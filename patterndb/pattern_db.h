@@ -20,7 +20,7 @@ namespace sqlite {
 class Connection;
 }
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 enum class Access {
   kReadOnly,
@@ -38,6 +38,7 @@ struct IngestReport {
   std::size_t observations = 0;     // new rows
   std::size_t left = 0;             // spool files beyond the limit
   std::vector<std::string> faults;  // one line for each file renamed to *.bad
+  std::vector<std::string> moves;   // one line for each answer that changed and each drift
 };
 
 // An answer as stored.
@@ -49,10 +50,15 @@ struct TuningRow {
   std::string workload;    // "program file" that shows this pattern, for messages
   std::optional<double> gain, low, high;
   std::uint64_t rounds = 0;
+  double made_at = 0;
+  double default_share = 0;
+  std::string evidence;
 };
 
 struct KnownPattern {
   std::string byte_key, descriptor;
+  double last_seen = 0;
+  bool settled = true;  // false: shown once, after another one
 };
 
 // Empty members match everything.
@@ -95,7 +101,8 @@ class PatternDb {
   // too), a descriptor in bytes, or a whole byte key.
   Result<std::string> query(std::string_view text,
                             std::optional<std::uint64_t> element_bytes) noexcept;
-  // Observed patterns that speak for a file and have no answer on the platform they ran on.
+  // Observed patterns that speak for a file and have no answer on the platform they ran on, or one
+  // that was taken back.
   Result<std::string> untrained(const PlatformFilter& filter) noexcept;
   // Seconds per settings, of one pattern (by byte key) or of one workload; with `bytes` only of
   // files that moved as much within a tenth: rates of runs of other sizes say little.

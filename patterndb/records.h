@@ -47,6 +47,9 @@ struct Observation {
   std::vector<ObservedFile> files;
 };
 
+// Of the runs that would get an answer's settings, the share that is left at its default instead.
+inline constexpr double kDefaultShare = 0.125;
+
 enum class State { kUntrained, kDefaultIsBest, kTuned, kReverted, kRefused };
 const char* state_name(State state);
 std::optional<State> state_named(const std::string& name);
@@ -59,7 +62,10 @@ struct Tuning {
   std::optional<double> gain, low, high;  // default's median seconds over the settings'; interval
   std::uint64_t rounds = 0;
   double made_at = 0;  // Unix time
-  std::string source;  // who says so: "train", "import", …
+  std::string source;  // who says so: "train", "import", "runs", …
+  double default_share = kDefaultShare;
+  std::string evidence;       // why, in words
+  std::int64_t replaces = 0;  // row of the answer before, 0: none
 };
 
 }  // namespace iotune::patterndb

@@ -28,7 +28,8 @@ Result<std::string> PatternDb::untrained(const PlatformFilter& filter) noexcept 
             " AND np.op = p.op AND n.last_seen > wp.last_seen) "
             "AND coalesce((SELECT t.state FROM patterns q JOIN tunings t ON t.pattern = q.id "
             " WHERE q.byte_key = p.byte_key AND t.platform = o.platform "
-            " ORDER BY t.made_at DESC, t.id DESC LIMIT 1), 'untrained') = 'untrained' "
+            " ORDER BY t.made_at DESC, t.id DESC LIMIT 1), 'untrained') "
+            "IN ('untrained', 'reverted') "
             "ORDER BY o.observed_at DESC, p.id");
     rows.bind(1, canonical_filesystem(filter.filesystem)).bind(2, filter.mpi).bind(3, filter.hdf5);
     rows.bind(4, filter.host_class);

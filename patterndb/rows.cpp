@@ -102,13 +102,15 @@ void use(Connection& connection, const StoredUse& use) {
   Statement statement(
       connection,
       "INSERT INTO workload_patterns (workload, pattern, dataset, datasets, repeats, speaker, "
-      "last_seen) VALUES (?,?,?,?,?,?,?) ON CONFLICT (workload, pattern) DO UPDATE SET "
+      "last_seen, settled) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (workload, pattern) DO UPDATE SET "
       "dataset=excluded.dataset, datasets=excluded.datasets, repeats=excluded.repeats, "
-      "speaker=excluded.speaker, last_seen=excluded.last_seen "
+      "speaker=excluded.speaker, last_seen=excluded.last_seen, "
+      "settled=excluded.settled "
       "WHERE excluded.last_seen >= last_seen");
   statement.bind(1, use.workload).bind(2, use.pattern).bind(3, use.dataset);
   statement.bind(4, use.datasets).bind(5, use.repeats);
   statement.bind(6, static_cast<std::int64_t>(use.speaker)).bind(7, use.last_seen);
+  statement.bind(8, static_cast<std::int64_t>(use.settled));
   statement.run();
 }
 
@@ -122,12 +124,19 @@ Added tuning(Connection& connection, const StoredTuning& keys, const Tuning& evi
   if (finding.step()) return {finding.integer(0), false};
   Statement adding(connection,
                    "INSERT INTO tunings (pattern, platform, settings, state, made_at, source, "
-                   "rounds, gain, low, high) VALUES (?,?,?,?,?,?,?,?,?,?)");
+                   "rounds, gain, low, high, default_share, evidence, replaces) "
+                   "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)");
   adding.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings).bind(4, state);
   adding.bind(5, evidence.made_at).bind(6, evidence.source).bind(7, evidence.rounds);
   bind_or_null(adding, 8, evidence.gain);
   bind_or_null(adding, 9, evidence.low);
   bind_or_null(adding, 10, evidence.high);
+  adding.bind(11, evidence.default_share).bind(12, evidence.evidence);
+  if (evidence.replaces > 0) {
+    adding.bind(13, evidence.replaces);
+  } else {
+    adding.bind_null(13);
+  }
   adding.run();
   return {connection.last_row(), true};
 }

@@ -20,6 +20,7 @@ struct StoredUse {
   std::uint64_t datasets, repeats;
   bool speaker;
   double last_seen;
+  bool settled = true;
 };
 // The newest sighting holds.
 void use(sqlite::Connection& connection, const StoredUse& use);

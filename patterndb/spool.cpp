@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "patterndb/learning.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/record_json.h"
 #include "patterndb/rows.h"
@@ -76,13 +77,18 @@ std::size_t leading_use(const ObservedFile& file) {
 }
 
 bool store(sqlite::Connection& connection, const Observation& observation, const ObservedFile& file,
-           const std::string& name, std::int64_t item) {
+           const std::string& name, std::int64_t item, std::vector<std::string>& moves) {
   std::int64_t workload = rows::workload(connection, file.workload);
   std::vector<std::int64_t> patterns;
   for (const PatternUse& use : file.uses) {
     patterns.push_back(rows::pattern(connection, use.pattern));
+    bool settled =
+        !use.speaker || is_settled(connection,
+                                   {workload, patterns.back(), byte_key(use.pattern),
+                                    observation.run, use.pattern.write, file.observed_at},
+                                   moves);
     rows::use(connection, {workload, patterns.back(), use.dataset, use.datasets, use.repeats,
-                           use.speaker, file.observed_at});
+                           use.speaker, file.observed_at, settled});
   }
   std::size_t leading = leading_use(file);
   bool has_pattern = leading < file.uses.size();
@@ -96,14 +102,15 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
 
 // Returns the number of new rows. Inside the caller's transaction.
 std::size_t store(sqlite::Connection& connection, const Observation& observation,
-                  const std::string& name) {
+                  const std::string& name, std::vector<std::string>& moves) {
   sqlite::Statement counted(connection, "SELECT 1 FROM observations WHERE spool_file=? LIMIT 1");
   if (counted.bind(1, name).step()) return 0;
   std::size_t added = 0;
   for (std::size_t i = 0; i < observation.files.size(); ++i) {
-    added +=
-        store(connection, observation, observation.files[i], name, static_cast<std::int64_t>(i));
+    added += store(connection, observation, observation.files[i], name,
+                   static_cast<std::int64_t>(i), moves);
   }
+  learn_from_run(connection, name, moves);
   return added;
 }
 
@@ -147,7 +154,7 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
     if (observations.empty()) return report;
     sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
     for (const auto& [name, observation] : observations) {
-      report.observations += store(*connection_, observation, name);
+      report.observations += store(*connection_, observation, name, report.moves);
     }
     transaction.commit();
     for (const auto& [name, observation] : observations) {
@@ -161,7 +168,8 @@ Result<bool> PatternDb::add_observation(const Observation& observation,
                                         const std::string& name) noexcept {
   return guarded<bool>([&] {
     sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
-    bool added = store(*connection_, observation, name) > 0;
+    std::vector<std::string> moves;
+    bool added = store(*connection_, observation, name, moves) > 0;
     transaction.commit();
     return added;
   });

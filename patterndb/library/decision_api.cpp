@@ -57,8 +57,11 @@ extern "C" __attribute__((visibility("default"))) int iotune_observe(const char*
                                                                      size_t capacity) {
   if (trace_path == nullptr) return -1;
   Result<int> done = guarded<int>([&] {
-    Result<std::string> spooled = observe(trace_path, places_from_environment().spool);
+    expect_one_thread();
+    const Places places = places_from_environment();
+    Result<std::string> spooled = observe(trace_path, places.spool);
     if (!spooled) throw Fault{spooled.error().text()};
+    fold_spool(places.database, places.spool);
     return 0;
   });
   if (done) return 0;

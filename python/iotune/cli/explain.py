@@ -38,6 +38,8 @@ _SETTINGS = [
 _SOURCES = {
     "exact": "the same pattern",
     "similar": "a similar pattern",
+    "explore": "the same pattern, left at the default in this run to compare",
+    "drift": "the workload changed: its answer is not trusted yet",
     "config": "IOTUNE_CONFIG",
     "untrained": "the pattern is known but was never trained",
     "unknown": "this workload was never seen before",

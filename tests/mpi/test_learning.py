@@ -1,0 +1,124 @@
+"""Settings that production runs take back: a real program under MPICH, on storage that gets slow.
+
+The preload decides, draws which runs stay at the default, observes and folds all by itself; the
+test only runs the program, and reads the database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from harness import Place, main, not_verified  # noqa: E402
+from test_tuning import answer, make_database  # noqa: E402
+
+IOTUNE = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
+# Each rank writes its elements one by one.
+SETTINGS = "romio_cb_write=disable;romio_ds_write=disable"
+SHARE = 0.5  # of runs at the default: one in eight takes some thirty runs to find out
+
+
+class Site:
+    """A program's runs on one storage."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.db = place.data / "iotune" / "patterns.db"
+        self.slow = place.scratch / "slow"
+        self.arms: list[str] = []
+        make_database(self.db)
+
+    def run(self, size: int = 300) -> None:
+        """One production run."""
+        place = self.place
+        place.trace.unlink(missing_ok=True)
+        shim = place.build / "lib" / "libslow_small_writes.so"
+        done = place.mpi(
+            2, place.bin / "cyclic-io", "--collective", "--size", size, "--output", "a.h5",
+            LD_PRELOAD=f"{place.preload(shim=True)}:{shim}", SLOW_SMALL_WRITES=self.slow,
+        )  # fmt: skip
+        place.right(done, "cyclic-io")
+        assert done.said() == [], done.said()
+        decisions = [call for call in place.calls() if call["name"] == "iotune_decision"]
+        assert len(decisions) == 1, decisions
+        self.arms.append(decisions[0]["texts"][1])
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        with contextlib.closing(sqlite3.connect(self.db)) as db:
+            return db.execute(sql).fetchall()
+
+    def newest(self) -> tuple[object, ...]:
+        """State and evidence of the newest answer."""
+        return self.rows("SELECT state, evidence, id FROM tunings ORDER BY made_at DESC, id DESC")[0]
+
+    def train(self) -> None:
+        """As if the settings had been measured to be better."""
+        assert answer(self.db, SETTINGS) == 1
+        with contextlib.closing(sqlite3.connect(self.db)) as db:
+            db.execute("UPDATE tunings SET default_share = ?", (SHARE,))
+            db.commit()
+
+
+def reverted(place: Place) -> None:
+    """Storage becomes slow for the settings: they are taken back, and that is said."""
+    site = Site(place)
+    site.run()
+    spool = place.data / "iotune" / "spool"
+    assert list(spool.glob("*")) == [], "the run's end folds what it observed"
+    site.train()
+    for _ in range(6):
+        site.run()
+    assert site.newest()[0] == "tuned", site.newest()
+    site.slow.touch()
+    while site.newest()[0] == "tuned" and len(site.arms) < 80:
+        site.run()
+    state, evidence, _ = site.newest()
+    assert state == "reverted", (state, site.arms)
+    assert {"exact", "explore"} <= set(site.arms), site.arms
+    assert "at the default" in str(evidence), evidence
+    print(f"reverted after {len(site.arms) - 7} runs on the slow storage: {evidence}")
+    # From now on the default, and no more draws.
+    site.arms.clear()
+    for _ in range(3):
+        site.run()
+    assert site.arms == ["exact"] * 3, site.arms
+    assert site.rows("SELECT text FROM settings WHERE id = (SELECT settings FROM observations"
+                     " ORDER BY id DESC)") == [("",)]  # fmt: skip
+    if not IOTUNE.exists():
+        not_verified("what explain and history say of a revert: iotune is not in .venv")
+        return
+    said = place.right(place.run(IOTUNE, "explain", place.trace, preload=False)).out.decode()
+    assert "taken back" in said and str(evidence) in " ".join(said.split()), said
+    said = place.right(place.run(IOTUNE, "db", "history", "1", preload=False)).out.decode()
+    assert "tuned" in said and "reverted" in said and "evidence" in said, said
+
+
+def drift(place: Place) -> None:
+    """A new input deck is noticed, and nothing is trusted until it fits again."""
+    site = Site(place)
+    site.run()
+    site.train()
+    with contextlib.closing(sqlite3.connect(site.db)) as db:
+        db.execute("UPDATE tunings SET default_share = 0")
+        db.commit()
+    site.run()
+    site.run(size=200)
+    assert site.arms == ["unknown", "exact", "exact"], site.arms
+    assert len(site.rows("SELECT 1 FROM drifts")) == 1
+    site.run(size=200)
+    assert site.arms[-1] == "untrained", site.arms  # the new deck has no answer
+    site.run()
+    assert site.arms[-1] == "untrained", site.arms
+    site.run()
+    assert site.arms[-1] == "drift", site.arms  # shown once again: not yet trusted
+    site.run()
+    assert site.arms[-1] == "exact", site.arms
+    assert len(site.rows("SELECT 1 FROM drifts")) == 2
+
+
+if __name__ == "__main__":
+    main({"reverted": reverted, "drift": drift})
