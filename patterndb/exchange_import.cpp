@@ -143,30 +143,32 @@ Result<std::string> PatternDb::import_json(const std::string& text,
                                            const std::string& source) noexcept {
   return guarded<std::string>([&] {
     Json json = parse_json(text, source);
-    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
     std::string report;
-    try {
-      report = dump(Importer(*connection_).run(Node(json, "")));
-    } catch (const sqlite::Busy&) {
-      throw;
-    } catch (const Fault& fault) {
-      throw Fault{source + ": " + fault.message};
-    }
-    transaction.commit();
+    change([&](Connection& connection) {
+      try {
+        report = dump(Importer(connection).run(Node(json, "")));
+      } catch (const sqlite::Busy&) {
+        throw;
+      } catch (const Fault& fault) {
+        throw Fault{source + ": " + fault.message};
+      }
+    });
     return report;
   });
 }
 
 Result<std::int64_t> PatternDb::add_tuning(const Tuning& tuning) noexcept {
   return guarded<std::int64_t>([&] {
-    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
-    rows::Added added = rows::tuning(
-        *connection_,
-        {rows::pattern(*connection_, tuning.pattern), rows::platform(*connection_, tuning.platform),
-         rows::settings(*connection_, tuning.settings.text())},
-        tuning);
-    transaction.commit();
-    return added.id;
+    std::int64_t id = 0;
+    change([&](Connection& connection) {
+      id = rows::tuning(connection,
+                        {rows::pattern(connection, tuning.pattern),
+                         rows::platform(connection, tuning.platform),
+                         rows::settings(connection, tuning.settings.text())},
+                        tuning)
+               .id;
+    });
+    return id;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patterndb/network_file.h"
 #include "patterndb/places.h"
 #include "patterndb/schema.h"
 #include "patterndb/sqlite.h"
@@ -87,7 +88,38 @@ void migrate(sqlite::Connection& connection) {
   transaction.commit();
 }
 
-std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, OpenOptions options) {
+// The file system is not known to be local: a change makes a new file, so this one never changes.
+std::unique_ptr<sqlite::Connection> open_unchanging(const std::string& path) {
+  auto connection = std::make_unique<sqlite::Connection>(path, file_uri(path) + "?immutable=1",
+                                                         SQLITE_OPEN_READONLY);
+  distrust(*connection);
+  return connection;
+}
+
+std::unique_ptr<sqlite::Connection> open_changing(const std::string& path,
+                                                  const std::string& message_path, int flags,
+                                                  int busy_milliseconds) {
+  auto connection = std::make_unique<sqlite::Connection>(message_path, file_uri(path), flags);
+  sqlite3_busy_timeout(connection->handle(), busy_milliseconds);
+  distrust(*connection);
+  return connection;
+}
+
+struct Opened {
+  std::unique_ptr<sqlite::Connection> connection;
+  bool by_copy;
+};
+
+void change_copy(const std::string& path, int wait_milliseconds,
+                 const std::function<void(sqlite::Connection&)>& change) {
+  change_by_copy(path, wait_milliseconds, [&](const std::string& copy) {
+    auto connection = open_changing(copy, path, SQLITE_OPEN_READWRITE, 0);
+    connection->execute("PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=ON;");
+    change(*connection);
+  });
+}
+
+Opened open_connection(const std::string& path, OpenOptions options) {
   if (path.empty()) throw Fault{"no place for the pattern database: HOME is not set"};
   if (path == "none") throw Fault{"IOTUNE_DB=none: no pattern database is used"};
   if (!exists(path)) {
@@ -98,52 +130,74 @@ std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, Ope
   if (!refusal.empty()) throw Fault{refusal};
 
   bool reading = options.access == Access::kReadOnly;
-  std::string uri = file_uri(path);
-  if (access(path.c_str(), W_OK) != 0) {
+  bool writable = access(path.c_str(), W_OK) == 0;
+  if (!writable) {
     if (!reading) throw Fault{path + ": " + error_text(errno)};
     // immutable=1 ignores a journal, so half a transaction would pass for a database.
     if (exists(path + "-journal")) {
       throw Fault{path + ": an interrupted change lies beside it, only its owner can finish it"};
     }
-    uri += "?immutable=1";
   }
-  auto connection = std::make_unique<sqlite::Connection>(
-      path, uri, reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-  sqlite3_busy_timeout(connection->handle(), options.busy_milliseconds);
-  distrust(*connection);
+  bool by_copy = writable && is_on_network(path);
+  auto connection =
+      !writable || by_copy
+          ? open_unchanging(path)
+          : open_changing(path, path, reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
+                          options.busy_milliseconds);
   std::int64_t version = pragma(*connection, "PRAGMA user_version");
   demand_version(*connection, version);
-  if (reading) {
-    if (version < kSchemaVersion && access(path.c_str(), W_OK) == 0) {
-      options.access = Access::kReadWrite;
-      return open_connection(path, options);
-    }
+  if (reading && version < kSchemaVersion && !writable) {
+    throw Fault{path + ": pattern database of version " + std::to_string(version) +
+                ", to be brought to " + std::to_string(kSchemaVersion) +
+                " by its owner (iotune db ingest)"};
+  }
+  if (reading && version < kSchemaVersion) {
+    options.access = Access::kReadWrite;
+    return open_connection(path, options);
+  }
+  if (by_copy) {
     if (version < kSchemaVersion) {
-      throw Fault{path + ": pattern database of version " + std::to_string(version) +
-                  ", to be brought to " + std::to_string(kSchemaVersion) +
-                  " by its owner (iotune db ingest)"};
+      connection.reset();
+      change_copy(path, options.busy_milliseconds, migrate);
+      connection = open_unchanging(path);
     }
-  } else {
+  } else if (!reading) {
     connection->execute("PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=ON;");
     if (version < kSchemaVersion) migrate(*connection);
   }
-  return connection;
+  return {std::move(connection), by_copy};
 }
 
 }  // namespace
 
-PatternDb::PatternDb(std::unique_ptr<sqlite::Connection> connection)
-    : connection_(std::move(connection)) {}
+PatternDb::PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options,
+                     bool by_copy)
+    : connection_(std::move(connection)), options_(options), by_copy_(by_copy) {}
 PatternDb::PatternDb(PatternDb&&) noexcept = default;
 PatternDb& PatternDb::operator=(PatternDb&&) noexcept = default;
 PatternDb::~PatternDb() = default;
+
+void PatternDb::change(const std::function<void(sqlite::Connection&)>& change) {
+  auto in_transaction = [&](sqlite::Connection& connection) {
+    sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::kWrite);
+    change(connection);
+    transaction.commit();
+  };
+  if (!by_copy_) return in_transaction(*connection_);
+  if (options_.access == Access::kReadOnly) throw Fault{path() + ": opened to be read only"};
+  change_copy(path(), options_.busy_milliseconds, in_transaction);
+  connection_ = open_unchanging(path());
+}
 
 const std::string& PatternDb::path() const {
   return connection_->path();
 }
 
 Result<PatternDb> PatternDb::open(const std::string& path, OpenOptions options) noexcept {
-  return guarded<PatternDb>([&] { return PatternDb(open_connection(path, options)); });
+  return guarded<PatternDb>([&] {
+    Opened opened = open_connection(path, options);
+    return PatternDb(std::move(opened.connection), options, opened.by_copy);
+  });
 }
 
 }  // namespace iotune::patterndb

@@ -1,10 +1,12 @@
 // The pattern database: patterns, the settings measured for them, and what runs observed.
 //
 // A PatternDb owns one SQLite connection; one thread at a time may use it. Rollback journal,
-// never WAL, which network file systems corrupt. No function throws; a failed one leaves the
-// database as it was. Functions that return text return one JSON document.
+// never WAL, which network file systems corrupt; there even the former is not relied on, and every
+// change is a copy renamed over the file. No function throws; a failed one leaves the database as
+// it was. Functions that return text return one JSON document.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -116,8 +118,14 @@ class PatternDb {
   Result<std::string> import_json(const std::string& text, const std::string& source) noexcept;
 
  private:
-  explicit PatternDb(std::unique_ptr<sqlite::Connection> connection);
+  PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options, bool by_copy);
+  // Runs `change` in one write transaction, which its exception rolls back: in the file itself, or
+  // in a copy that takes the file's place (network_file.h).
+  void change(const std::function<void(sqlite::Connection&)>& change);
+
   std::unique_ptr<sqlite::Connection> connection_;
+  OpenOptions options_;
+  bool by_copy_;
 };
 
 }  // namespace iotune::patterndb

@@ -40,13 +40,28 @@ std::string default_spool_dir() {
   return folder.empty() ? std::string() : folder + "/spool";
 }
 
+bool shared_databases_allowed() {
+  std::string said = variable("IOTUNE_DB_SHARED");
+  return !said.empty() && said != "0";
+}
+
 std::string reason_to_refuse(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return {};
   if (!S_ISREG(status.st_mode)) return path + ": not a regular file";
-  if (status.st_uid != geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return path + ": refused, it belongs to another user (uid " + std::to_string(status.st_uid) +
-           ") and others may write it";
+  if (shared_databases_allowed()) return {};
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return path + ": refused, others than its owner (uid " + std::to_string(status.st_uid) +
+           ") may write it (chmod go-w it, or set IOTUNE_DB_SHARED=1)";
+  }
+  // Who may write the folder may put another file there; of a sticky one only its owner may.
+  std::size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (stat(folder.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0 &&
+      (status.st_mode & S_ISVTX) == 0) {
+    return path +
+           ": refused, everybody may write its folder (chmod o-w it, or set "
+           "IOTUNE_DB_SHARED=1)";
   }
   return {};
 }

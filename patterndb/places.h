@@ -15,7 +15,9 @@ std::string default_db_path();
 // The same folder's spool/, whatever IOTUNE_DB says: what a run did is the user's own.
 std::string default_spool_dir();
 
-// "" or why the existing file must not be read: others than its foreign owner may write it.
+// IOTUNE_DB_SHARED: the user trusts everybody who may write the database.
+bool shared_databases_allowed();
+// "" or why the existing file must not be read: others than its owner may write or replace it.
 std::string reason_to_refuse(const std::string& path);
 
 // Makes the folder with its parents, each 0700. Throws Fault.

@@ -152,11 +152,11 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
       }
     }
     if (observations.empty()) return report;
-    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
-    for (const auto& [name, observation] : observations) {
-      report.observations += store(*connection_, observation, name, report.moves);
-    }
-    transaction.commit();
+    change([&](sqlite::Connection& connection) {
+      for (const auto& [name, observation] : observations) {
+        report.observations += store(connection, observation, name, report.moves);
+      }
+    });
     for (const auto& [name, observation] : observations) {
       report.files += unlink((folder + "/" + name).c_str()) == 0;
     }
@@ -167,10 +167,11 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
 Result<bool> PatternDb::add_observation(const Observation& observation,
                                         const std::string& name) noexcept {
   return guarded<bool>([&] {
-    sqlite::Transaction transaction(*connection_, sqlite::Transaction::Kind::kWrite);
     std::vector<std::string> moves;
-    bool added = store(*connection_, observation, name, moves) > 0;
-    transaction.commit();
+    bool added = false;
+    change([&](sqlite::Connection& connection) {
+      added = store(connection, observation, name, moves) > 0;
+    });
     return added;
   });
 }

@@ -1,0 +1,174 @@
+#include "patterndb/network_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "patterndb/places.h"
+#include "patterndb/sqlite.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+constexpr time_t kDeadLockSeconds = 600;
+constexpr const char* kLocal[] = {"ext4",  "xfs",     "btrfs", "tmpfs",
+                                  "ramfs", "overlay", "zfs",   "f2fs"};
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  int close() {
+    int number = number_;
+    number_ = -1;
+    return ::close(number);
+  }
+
+ private:
+  int number_;
+};
+
+std::string unique_suffix() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    random = static_cast<std::uint64_t>(time(nullptr));
+  }
+  char text[64];
+  snprintf(text, sizeof text, "%ld-%016llx", static_cast<long>(getpid()),
+           static_cast<unsigned long long>(random));
+  return text;
+}
+
+// link(2) fails where the name is there, on every file system; O_EXCL did not on old NFS.
+class LinkLock {
+ public:
+  LinkLock(const std::string& path, int wait_milliseconds)
+      : lock_(path + ".lock"), own_(lock_ + "-" + unique_suffix()) {
+    Descriptor file(::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.number() < 0) throw Fault{own_ + ": " + error_text(errno)};
+    for (int waited = 0;; waited += kPauseMilliseconds) {
+      if (taken()) return;
+      break_dead_lock();
+      if (waited >= wait_milliseconds) break;
+      timespec pause = {0, kPauseMilliseconds * 1000000L};
+      nanosleep(&pause, nullptr);
+    }
+    unlink(own_.c_str());
+    throw sqlite::Busy{
+        {path + ": the pattern database is in use by another process (" + lock_ + ")"}};
+  }
+  ~LinkLock() {
+    // Only what is still ours: one that took longer than ten minutes has lost it.
+    struct stat lock, own;
+    if (stat(lock_.c_str(), &lock) == 0 && stat(own_.c_str(), &own) == 0 &&
+        lock.st_ino == own.st_ino) {
+      unlink(lock_.c_str());
+    }
+    unlink(own_.c_str());
+  }
+  LinkLock(const LinkLock&) = delete;
+  LinkLock& operator=(const LinkLock&) = delete;
+
+  bool held() const {
+    struct stat own;
+    return stat(own_.c_str(), &own) == 0 && own.st_nlink == 2;
+  }
+
+ private:
+  static constexpr int kPauseMilliseconds = 5;
+
+  // The answer to link() may be lost on its way from the server: what counts is the number of
+  // names.
+  bool taken() const { return link(own_.c_str(), lock_.c_str()) == 0 || held(); }
+
+  void break_dead_lock() const {
+    struct stat lock, own, moved;
+    if (stat(lock_.c_str(), &lock) != 0 || stat(own_.c_str(), &own) != 0) return;
+    // Both times are the server's, within the drift of `own`'s age: it is renewed by this.
+    if (utimensat(AT_FDCWD, own_.c_str(), nullptr, 0) != 0 || stat(own_.c_str(), &own) != 0) return;
+    if (own.st_mtime - lock.st_mtime < kDeadLockSeconds) return;
+    std::string aside = own_ + "-dead";
+    if (rename(lock_.c_str(), aside.c_str()) != 0) return;
+    // Another may have broken it in between, and this be its new one: it is given back.
+    if (stat(aside.c_str(), &moved) == 0 && moved.st_ino != lock.st_ino) {
+      if (link(aside.c_str(), lock_.c_str()) != 0) errno = 0;
+    }
+    unlink(aside.c_str());
+  }
+
+  std::string lock_, own_;
+};
+
+void copy_bytes(const std::string& from, const std::string& to) {
+  Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (source.number() < 0) throw Fault{from + ": " + error_text(errno)};
+  Descriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (target.number() < 0) throw Fault{to + ": " + error_text(errno)};
+  struct stat status;
+  if (fstat(source.number(), &status) == 0) {
+    // Of a file that is shared on purpose the mode is kept.
+    static_cast<void>(fchmod(target.number(), status.st_mode & 0777));
+  }
+  std::vector<char> buffer(1 << 20);
+  for (;;) {
+    ssize_t n = ::read(source.number(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Fault{from + ": " + error_text(errno)};
+    if (n == 0) break;
+    for (ssize_t done = 0; done < n;) {
+      ssize_t written =
+          ::write(target.number(), buffer.data() + done, static_cast<std::size_t>(n - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) throw Fault{to + ": " + error_text(written < 0 ? errno : ENOSPC)};
+      done += written;
+    }
+  }
+  if (target.close() != 0) throw Fault{to + ": " + error_text(errno)};
+}
+
+void make_durable(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0 || fsync(file.number()) != 0) throw Fault{path + ": " + error_text(errno)};
+}
+
+}  // namespace
+
+bool is_on_network(const std::string& path) {
+  std::string name = filesystem_of(path);
+  for (const char* local : kLocal) {
+    if (name == local) return false;
+  }
+  return true;
+}
+
+void change_by_copy(const std::string& path, int wait_milliseconds,
+                    const std::function<void(const std::string& copy)>& change) {
+  LinkLock lock(path, wait_milliseconds);
+  std::string copy = path + ".new-" + unique_suffix();
+  try {
+    copy_bytes(path, copy);
+    change(copy);
+    make_durable(copy);
+    if (!lock.held()) throw Fault{path + ": the lock was lost, nothing is changed"};
+    if (rename(copy.c_str(), path.c_str()) != 0) throw Fault{path + ": " + error_text(errno)};
+  } catch (...) {
+    unlink(copy.c_str());
+    unlink((copy + "-journal").c_str());
+    throw;
+  }
+}
+
+}  // namespace iotune::patterndb
