@@ -57,6 +57,7 @@ class Dataset:
     dims: Numbers
     chunk: Numbers = ()
     deflate: int | None = None
+    type_class: int = -1  # H5T_class_t; -1: not known. Only a kernel in C keeps it
 
 
 @dataclass

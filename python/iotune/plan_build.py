@@ -24,6 +24,7 @@ class DatasetCall:
     write: bool
     collective: bool
     selection: Selection
+    type_class: int = -1
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class _Part:
                     call.dims,
                     call.chunk,
                     1 if call.deflate and call.chunk else None,
+                    call.type_class,
                 )
             )
         known = self.file.datasets[number]

@@ -22,6 +22,7 @@ class _Defined:
     dims: tuple[int, ...]
     chunk: tuple[int, ...]
     filters: int
+    type_class: int
 
 
 def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, list[str]]:
@@ -83,12 +84,12 @@ def _open(call: Call) -> FileOpen:
 
 
 def _definition(call: Call) -> _Defined:
-    _, element_bytes, _, _, filters, n = call.numbers[:6]
+    _, element_bytes, type_class, _, filters, n = call.numbers[:6]
     dims = call.numbers[6 : 6 + n]
     m = call.numbers[6 + n] if len(call.numbers) > 6 + n else 0
     chunk = call.numbers[7 + n : 7 + n + max(m, 0)]
     file, path = (*call.texts, "", "")[:2]
-    return _Defined(file, path, element_bytes, dims, chunk, filters)
+    return _Defined(file, path, element_bytes, dims, chunk, filters, type_class)
 
 
 def _transfer(
@@ -114,6 +115,7 @@ def _transfer(
             write=call.name.startswith("H5Dwrite"),
             collective=moved["mode"] == 1,
             selection=selection,
+            type_class=dataset.type_class,
         ),
         exact,
     )

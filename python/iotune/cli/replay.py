@@ -5,6 +5,7 @@
   iotune replay TRACE --pause keep -n 2     with the program's pauses, on two ranks
   iotune replay TRACE --plan-only > vpic.plan
   iotune replay vpic.plan --dir /scratch
+  iotune replay TRACE --emit-c vpic.c       a kernel in C that needs MPI and HDF5 alone
 
 A trace, also an imported one, is turned into a plan first (kernels/PLAN.md, kernels/CALL_PLAN.md).
 Files are written into a directory of their own below --dir, never over the run's, and removed
@@ -32,6 +33,7 @@ from iotune.cli.output import (
     seconds_text,
     size_text,
 )
+from iotune.emit_c import c_source
 from iotune.errors import Error
 from iotune.mpi import Mpi, find_mpi
 from iotune.plan import plan_text
@@ -110,10 +112,17 @@ def command(
         bool, typer.Option("--verify", help="Of HDF5: check every byte; not timed.")
     ] = False,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Print the plan.")] = False,
+    emit_c: Annotated[
+        Optional[Path],
+        typer.Option("--emit-c", metavar="FILE", help="Write a stand-alone C kernel; - is stdout."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Replay it."""
     wanted = _Wanted(layer.value if layer else None, file, ranks, pause)
+    if emit_c is not None:
+        _emit(source, wanted, emit_c)
+        return
     with _plan(source, wanted) as planned:
         if verify and planned.of_calls:
             raise Error("--verify is for HDF5: calls of MPI-IO and POSIX have no known content")
@@ -141,6 +150,26 @@ def command(
             f"{count_text(len(result.rounds), 'round')}" + (", verified" if verify else "")
         )
     next_command("iotune", "train", why="tries settings on such replays")
+
+
+def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
+    if wanted.layer not in (None, "hdf5") or wanted.pause != "none":
+        raise Error("--emit-c is for HDF5's transfers: without --layer and --pause")
+    plan, notes = plan_of_trace(open_trace(source), wanted.file)
+    if wanted.ranks is not None:
+        plan = plan.on_ranks(wanted.ranks)
+    text = c_source(plan, source.name, notes)
+    for note in notes:
+        say(note)
+    if str(target) == "-":
+        data(text)
+    else:
+        try:
+            target.write_text(text)
+        except OSError as problem:
+            raise Error(f"{target}: {problem.strerror}") from None
+    # Not h5pcc: Debian's links HDF5 statically, and then iotune sees no call of it.
+    say(f"next: mpicc -O2 {target} $(pkg-config --cflags --libs hdf5-mpich)")
 
 
 @contextlib.contextmanager
