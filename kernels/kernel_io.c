@@ -98,13 +98,16 @@ static bool next_combination(int* at, const int* pieces, int n) {
   return false;
 }
 
-/* Every combination of the axes' pieces is one hyperslab. */
-static void select_share(hid_t space, const char* path, const struct kernel_dataset* dataset) {
+/* Every combination of the axes' pieces is one hyperslab. `rows` (or NULL) stands for the pieces
+ * of the first axis. */
+static void select_share(hid_t space, const char* path, const struct kernel_dataset* dataset,
+                         const struct kernel_piece* rows) {
   struct kernel_piece piece[KERNEL_MAX_DIMS][2];
   int pieces[KERNEL_MAX_DIMS], at[KERNEL_MAX_DIMS] = {0};
   H5S_seloper_t operation = H5S_SELECT_SET;
   for (int d = 0; d < dataset->ndims; d++)
     pieces[d] = kernel_axis_pieces(&dataset->axis[d], piece[d]);
+  if (rows != NULL) piece[0][0] = *rows;
   do {
     hsize_t start[KERNEL_MAX_DIMS], stride[KERNEL_MAX_DIMS];
     hsize_t count[KERNEL_MAX_DIMS], block[KERNEL_MAX_DIMS];
@@ -121,9 +124,11 @@ static void select_share(hid_t space, const char* path, const struct kernel_data
 }
 
 /* The selection in memory: this rank's share, packed. */
-static hid_t packed_share(const char* path, const struct kernel_dataset* dataset) {
+static hid_t packed_share(const char* path, const struct kernel_dataset* dataset,
+                          const struct kernel_piece* rows) {
   hsize_t dims[KERNEL_MAX_DIMS];
   for (int i = 0; i < dataset->ndims; i++) dims[i] = kernel_axis_count(&dataset->axis[i]);
+  if (rows != NULL) dims[0] = rows->count;
   return need(H5Screate_simple(dataset->ndims, dims, NULL), path, "no memory dataspace");
 }
 
@@ -133,11 +138,11 @@ static bool takes_part(const struct kernel_dataset* dataset) {
   return kernel_dataset_count(dataset) > 0 && (!dataset->first_rank || rank == 0);
 }
 
-/* Either `from` or `into` is NULL. */
-static void transfer_share(hid_t handle, const char* path, const struct kernel_dataset* dataset,
-                           const struct kernel_transfer* transfer, const void* from, void* into) {
-  bool collective = transfer->collective && !dataset->first_rank;
-  bool part = takes_part(dataset);
+/* One call. Either `from` or `into` is NULL, and so is `rows` where the whole share is meant. */
+static void transfer_once(hid_t handle, const char* path, const struct kernel_dataset* dataset,
+                          const struct kernel_piece* rows, bool collective, const char* from,
+                          char* into) {
+  bool part = takes_part(dataset) && (rows == NULL || rows->count > 0);
   if (!part && !collective) return;
   hid_t mode = H5P_DEFAULT;
   if (collective) {
@@ -147,8 +152,8 @@ static void transfer_share(hid_t handle, const char* path, const struct kernel_d
   hid_t space = need(H5Dget_space(handle), path, "no dataspace");
   hid_t memory;
   if (part) {
-    memory = packed_share(path, dataset);
-    select_share(space, path, dataset);
+    memory = packed_share(path, dataset, rows);
+    select_share(space, path, dataset, rows);
   } else {
     memory = need(H5Screate_simple(1, &(hsize_t){1}, NULL), path, "no memory dataspace");
     H5Sselect_none(memory);
@@ -162,6 +167,27 @@ static void transfer_share(hid_t handle, const char* path, const struct kernel_d
   H5Sclose(memory);
   H5Sclose(space);
   if (collective) H5Pclose(mode);
+}
+
+/* In as many calls on every rank as the fullest part needs. */
+static void transfer_share(hid_t handle, const char* path, const struct kernel_dataset* dataset,
+                           const struct kernel_transfer* transfer, const char* from, char* into) {
+  bool collective = transfer->collective && !dataset->first_rank;
+  if (transfer->rows == 0 || !dataset->payload) {
+    transfer_once(handle, path, dataset, NULL, collective, from, into);
+    return;
+  }
+  const struct kernel_axis* axis = &dataset->axis[0];
+  hsize_t own = kernel_axis_count(axis), row = kernel_element_bytes(dataset->element);
+  for (int i = 1; i < dataset->ndims; i++) row *= kernel_axis_count(&dataset->axis[i]);
+  for (hsize_t done = 0; done < axis->length; done += transfer->rows) {
+    hsize_t left = done < own ? own - done : 0;
+    struct kernel_piece rows = {axis->part * axis->length + done, 1,
+                                left < transfer->rows ? left : transfer->rows, 1};
+    hsize_t at = done < own ? done * row : 0;
+    transfer_once(handle, path, dataset, &rows, collective, from != NULL ? from + at : NULL,
+                  into != NULL ? into + at : NULL);
+  }
 }
 
 static hid_t creation_list(const char* path, const struct kernel_transfer* transfer) {

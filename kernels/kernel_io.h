@@ -10,6 +10,7 @@ struct kernel_transfer {
   bool collective;
   struct kernel_dims chunk; /* n is 0: contiguous */
   int deflate;              /* -1: none */
+  hsize_t rows; /* of the first dimension in a call, which is divided in blocks; 0: all */
 };
 
 /* `program` starts every message. Silences HDF5's own error stack. */

@@ -24,6 +24,7 @@ static const struct option table[] = {
     {"--block", DIMS, "AxB..    length of a run where the kernel is block-cyclic"},
     {"--datasets", NUMBER, "N     datasets in a file"},
     {"--steps", NUMBER, "N        a series of N files, name00000.h5 and on"},
+    {"--rows", NUMBER, "N         rows of the first dimension in a call; all of them without"},
     {"--collective", FLAG, "     collective transfers"},
     {"--independent", FLAG, "    independent transfers (default)"},
     {"--write", FLAG, "          create the files (default)"},
@@ -84,6 +85,7 @@ static bool set_number(const char* name, const char* value, struct kernel_option
   if (strcmp(name, "--datasets") == 0) return parse_number(value, 1, 100000, &options->datasets);
   if (strcmp(name, "--deflate") == 0) return parse_number(value, 0, 9, &options->deflate);
   if (strcmp(name, "--pause-ms") == 0) return parse_number(value, 0, INT_MAX, &options->pause_ms);
+  if (strcmp(name, "--rows") == 0) return parse_number(value, 1, INT_MAX, &options->rows);
   options->numbered = true;
   return parse_number(value, 1, 100000, &options->steps);
 }

@@ -17,6 +17,7 @@ struct kernel_options {
   bool collective, read, verify, uneven, json, help;
   int deflate; /* -1: none */
   int pause_ms;
+  int rows;           /* of a call; 0: all */
   const char* output; /* NULL: <kernel>.h5; borrowed from argv */
 };
 

@@ -110,7 +110,10 @@ static bool resolve(struct run* run, char* error, size_t size) {
   for (int i = 0; i < options->chunk.n; i++)
     if (options->chunk.d[i] > run->axis[i].extent)
       return refuse(error, size, "--chunk", &options->chunk, "larger than the dataset");
-  run->transfer = (struct kernel_transfer){options->collective, options->chunk, options->deflate};
+  if (options->rows > 0 && run->axis[0].kind != KERNEL_BLOCK)
+    return refuse(error, size, "--rows with --size", &run->size, "its rows are dealt one by one");
+  run->transfer = (struct kernel_transfer){options->collective, options->chunk, options->deflate,
+                                           (hsize_t)options->rows};
   run->datasets = options->datasets > 0 ? options->datasets : spec->datasets;
   return true;
 }

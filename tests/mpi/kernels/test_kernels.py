@@ -93,6 +93,36 @@ def uneven(programs: Programs) -> None:
         assert dumped_dims(programs.scratch / "ParaEg0.h5")["/Data1"] == (24, 24)
 
 
+def ior(programs: Programs) -> None:
+    """IOR's flags: segments are datasets, transfers are calls; sizes have IOR's letters."""
+    for flags, ranks, dims, count in (
+        (("-a", "HDF5", "-s", 8, "-b", "32k", "-t", "32k"), 2, (8192,), 8),
+        (("-a", "HDF5", "-s", 2, "-b", "1m", "-t", "128k", "-c"), 4, (524288,), 2),
+        (("-a", "HDF5", "-b", "3k", "-t", "1k", "--uneven"), 3, (1024,), 1),
+    ):
+        common = (*flags, "-o", "ior.h5")
+        programs.right(ranks, "ior-io", *common, "-w", "-W")
+        paths = tuple(f"/Dataset-0000.{number:04d}" for number in range(count))
+        assert dumped_dims(programs.scratch / "ior.h5") == dict.fromkeys(paths, dims)
+        read = programs.result(ranks, "ior-io", *common, "-r", "-R", "--json")
+        assert read["bytes"] == 8 * dims[0] * count, read
+    for flags, word in (
+        (("-a", "POSIX"), "HDF5 alone"), (("-b", "9"), "multiple of 8"), (("-q",), "not known"),
+        (("-b", "1m", "-t", "768k"), "multiple of -t"), (("-s", "0"), "possible"),
+        (("-w", "-r"), "one of them"),
+    ):  # fmt: skip
+        programs.wrong(2, word, command=(1, "ior-io", *flags))
+
+
+def rows(programs: Programs) -> None:
+    """The same bytes in calls of some rows, where ranks have unequal numbers of them."""
+    for mode in ("--independent", "--collective"):
+        common = ("--size", "7x5", "--grid", "3x1", "--uneven", "--rows", 2, mode, "--verify")
+        programs.right(3, "column-io", *common, "--output", "r.h5")
+        programs.right(3, "column-io", *common, "--output", "r.h5", "--read")
+    programs.wrong(2, "--rows", command=(2, "cyclic-io", "--rows", 2))
+
+
 def random_grids(programs: Programs) -> None:
     """Grids and sizes drawn anew each time; the seed is in the message of a failure."""
     seed = random.SystemRandom().randrange(2**32)
@@ -215,6 +245,8 @@ def damage(programs: Programs) -> None:
 
 CASES = {kernel.name: lambda p, k=kernel: write_and_read(p, k) for kernel in KERNELS} | {
     "flash-io": flash,
+    "ior-io": ior,
+    "rows": rows,
     "uneven": uneven,
     "random-grids": random_grids,
     "options": options,
