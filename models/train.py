@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform as machine
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -72,6 +73,34 @@ class Outcome:
             (gain.ratio, gain.low, gain.high),
             gain.rounds,
         )
+
+    def trials_json(self) -> dict[str, object] | None:
+        """Every candidate's gain, as an export has it: how settings travel is judged by these.
+
+        None where nothing was measured or the pattern has no key.
+        """
+        key = str(self.case.pattern.get("byte_key", ""))
+        lines = [
+            f"{one.gain.ratio:.4f} {one.candidate.text}"
+            for one in self.measured
+            if one.gain is not None
+        ]
+        if not key or not lines:
+            return None
+        model = {
+            "name": f"trials {key}",
+            "kind": "coefficients",
+            "platform": 1,
+            "payload": "\n".join(lines) + "\n",
+            "made_at": time.time(),
+        }
+        platforms = [{"id": 1, **self.platform}]
+        return {
+            "format": "iotune-patterns",
+            "version": 1,
+            "platforms": platforms,
+            "models": [model],
+        }
 
 
 @dataclass(frozen=True)

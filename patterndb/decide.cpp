@@ -6,6 +6,7 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/exploration.h"
+#include "patterndb/neighbours.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
@@ -107,7 +108,7 @@ void apply(const TuningRow& row, Decision& decision) {
     return;
   }
   decision.message = "trained" + evidence(row);
-  if (row.descriptor != decision.pattern) {
+  if (decision.distance == 0 && row.descriptor != decision.pattern) {
     decision.message += "; equal in bytes to " + row.descriptor;
   }
   decision.settings = without_layout(*settings, decision.message);
@@ -120,6 +121,22 @@ void explore(const TuningRow& row, double drawn, Decision& decision) {
   decision.message = "left at the default in this run, as 1 in " + number(1 / row.default_share) +
                      " is, to compare with " + decision.settings.text() + "; " + decision.message;
   decision.settings = {};
+}
+
+// The pattern has no answer of its own: that of one that resembles it, where it can be trusted.
+void apply_similar(PatternDb& db, const std::string& byte_key, const Platform& platform,
+                   Decision& decision) {
+  Result<Neighbourhood> around = db.neighbourhood(byte_key, platform);
+  if (!around) return;
+  const Judgement judgement = judge(*around);
+  if (judgement.distance >= 0) decision.distance = judgement.distance;
+  if (judgement.trusted == nullptr) {
+    decision.message += "; " + judgement.why;
+    return;
+  }
+  apply(judgement.trusted->answer, decision);
+  decision.source = "similar";
+  decision.message = judgement.why + ": " + decision.message;
 }
 
 Decision from_database(const Question& question, const Places& places) {
@@ -155,6 +172,9 @@ Decision from_database(const Question& question, const Places& places) {
     explore(**row,
             places.draw ? *places.draw : draw(seed_of_this_run(), workload, (*pattern)->byte_key),
             decision);
+  }
+  if (decision.source == "untrained") {
+    apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
   return decision;
 }

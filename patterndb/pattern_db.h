@@ -24,6 +24,8 @@ class Connection;
 
 inline constexpr int kSchemaVersion = 2;
 
+struct Neighbourhood;  // patterndb/neighbours.h
+
 enum class Access {
   kReadOnly,
   kReadWrite,
@@ -96,6 +98,10 @@ class PatternDb {
   // The newest answer for that pattern, whichever program it was trained for.
   Result<std::optional<TuningRow>> newest_tuning(const std::string& byte_key,
                                                  const Platform& platform) noexcept;
+
+  // A known pattern and the answers nearest to it on that platform.
+  Result<Neighbourhood> neighbourhood(const std::string& byte_key,
+                                      const Platform& platform) noexcept;
 
   Result<std::string> list() noexcept;                      // every pattern with its answers
   Result<std::string> show(std::int64_t pattern) noexcept;  // one pattern with all evidence

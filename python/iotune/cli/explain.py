@@ -170,6 +170,8 @@ def _matched(file: FilePattern) -> str:
     words = [_SOURCES.get(file.decision_source, file.decision_source)]
     if file.decision_row >= 0:
         words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
+    elif file.decision_distance > 0:
+        words.append(f"the nearest answer lies at distance {file.decision_distance:.3g}")
     if file.decision_pattern:
         words.append(f"pattern {file.decision_pattern}")
     if file.decision_state:

@@ -8,6 +8,7 @@ its own once more; else "default is best" is the answer.
   iotune train --candidates 'romio_cb_write=disable' --candidates 'cb_nodes=2;cb_config_list=*:2'
 """
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -85,6 +86,9 @@ def command(
             with _Bar() as bar:
                 outcome = train_case(case, mpi, replayer, options, bar.advance)
             database.add_tuning(outcome.as_tuning())
+            trials = outcome.trials_json()
+            if trials is not None:
+                database.import_json(json.dumps(trials), "iotune train")
         except Error as problem:
             failed += 1
             say(f"pattern {case.id} stays untrained: {problem}")

@@ -1,0 +1,129 @@
+"""PDSW'15's evaluation on real runs: one database, trained for real, asked by other programs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from user_home import KERNELS, Home
+
+from iotune import preload
+from iotune.mpi import find_mpi, hdf5_flags
+
+pytestmark = pytest.mark.skipif(
+    preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ior-io").exists(),
+    reason="libiotune.so is not installed, or the kernels are not built",
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def trained(home: Home, candidate: str) -> dict[str, Any]:
+    """Train the only pattern without an answer; what was found."""
+    (found,) = home.asked("train", "--rounds", "3", "--candidates", candidate)
+    return dict(found)
+
+
+def told_by_hand(home: Home, settings: str) -> None:
+    """An answer for the only pattern, without the minutes that a measurement takes."""
+    (pattern,) = home.asked("db", "list")["patterns"]
+    home.type("db", "add", str(pattern["id"]), settings)
+
+
+def last(home: Home) -> dict[str, Any]:
+    return dict(home.asked("explain")["files"][0])
+
+
+def row_of(home: Home, descriptor: str) -> int:
+    """The row of the answer of a pattern in the database."""
+    for pattern in home.asked("db", "list")["patterns"]:
+        if pattern["descriptor"] == descriptor:
+            return int(pattern["answers"][0]["id"])
+    raise AssertionError(f"{descriptor} has no answer")
+
+
+def test_ior_receives_vpic_s_answer(home: Home) -> None:
+    # given VPIC-IO, trained; IOR was never seen
+    home.run("vpic-io", "--size", "65536", "--datasets", "3", "--collective")
+    found = trained(home, "romio_cb_write=disable")
+    ior = ("-a", "HDF5", "-s", "8", "-b", "256k", "-t", "256k", "-w", "-c", "-o", "ior.h5")
+    home.run("ior-io", *ior)
+    assert last(home)["source"] == "unknown"
+    # when it runs again
+    home.run("ior-io", *ior)
+    # then the answer is VPIC's, equal in bytes
+    told = last(home)
+    assert told["recognised"] == "<1D,(BLOCK),(32768)>"
+    assert (told["source"], told["distance"]) == ("exact", 0)
+    assert told["row"] == row_of(home, "<1D,(BLOCK),(65536)>")
+    assert told["state"] == found["state"]
+    assert "equal in bytes" in told["message"] or found["state"] == "default-is-best"
+
+
+def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
+    # given VORPAL, trained, and Resemble-VORPAL made of another program's trace
+    home.run("vorpal-io", "--size", "15x25x30", "--datasets", "4", ranks=4)
+    trained(home, "romio_ds_write=disable")
+    home.run("resemble-vorpal-io", "--size", "16x32x24", "--datasets", "4", ranks=4)
+    source = home.root / "resemble.c"
+    home.type("replay", str(home.traces()[-1]), "--emit-c", str(source))
+    mpi = find_mpi()
+    program = home.root / "resemble"
+    command = [str(mpi.compiler), "-O1", str(source), *hdf5_flags(mpi), "-o", str(program)]
+    subprocess.run(command, check=True)
+    words = [*mpi.command(4), str(program), "--overwrite", "."]
+    home.type("run", "--", *words)
+    assert last(home)["source"] == "unknown"
+    # when
+    home.type("run", "--", *words)
+    # then
+    told = last(home)
+    assert told["source"] == "similar" and 0 < told["distance"] < 1
+    assert told["row"] == row_of(home, "<3D,(BLOCK,BLOCK,*),(15,25,30)>")
+    text = home.type("explain").stdout
+    assert "a similar pattern, row" in text and "at distance 0." in text
+
+
+def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
+    # given GCRM with an answer for collective writes
+    home.run("gcrm-io", "--size", "1x1x8192", "--datasets", "2", "--collective")
+    told_by_hand(home, "romio_cb_write=disable")
+    row = row_of(home, "<3D,(*,*,BLOCK),(1,1,8192)>")
+    # when FLASH writes collectively
+    flash = ("--size", "8x8x8x8", "--datasets", "4", "--collective")
+    for _ in range(2):
+        home.run("flash-io", *flash)
+    # then the checkpoint has it
+    checkpoint = next(
+        file for file in home.asked("explain")["files"] if "flash-io_chk" in file["path"]
+    )
+    assert (checkpoint["source"], checkpoint["row"]) == ("similar", row)
+    assert checkpoint["distance"] == 0  # 32 KiB a rank, as GCRM's: only the dimensions differ
+    # and when it writes independently, it is refused, and the distance told
+    for _ in range(2):
+        home.run("flash-io", *flash[:-1], "--output", "alone.h5")
+    alone = next(file for file in home.asked("explain")["files"] if "alone_chk" in file["path"])
+    assert (alone["source"], alone["settings"]) == ("untrained", [])
+    assert "one is independent, the other collective" in alone["message"]
+    assert "at distance" in alone["message"]
+
+
+def test_settings_travel(home: Home) -> None:
+    # given: eight-byte elements in turn, which the sieve joins and two-phase I/O need not exchange
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    told_by_hand(home, "romio_cb_write=disable")
+    other = ("--collective", "--size", "50000", "--output", "other.h5")
+    # when
+    home.run("cyclic-io", *other)
+    home.run("cyclic-io", *other)
+    # then it is applied and read back
+    told = last(home)
+    assert told["source"] == "similar" and told["distance"] == pytest.approx(0.1315, abs=1e-3)
+    assert [(one["parameter"], one["verdict"]) for one in told["settings"]] == [
+        ("romio_cb_write", "applied")
+    ]
