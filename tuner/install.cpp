@@ -10,6 +10,7 @@
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
 #include "tuner/placement.h"
+#include "tuner/prefetch/watched_reads.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -54,8 +55,10 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.after_fork = [] {
     unlock_settings_after_fork();
     unlock_file_plans_after_fork();
+    forget_prefetch_after_fork();
   };
   if (mode != Mode::kTune) return;
+  install_prefetch();
   advice.after_mpi_init = after_init;
   advice.before_create = before_create;
   advice.after_create = after_create;

@@ -106,6 +106,12 @@ PSEUDO_CALLS = [
         "number:row number:distance_thousandths number:state text:file "
         "text:source text:pattern text:message",
     ),
+    (
+        "iotune_prefetch",
+        "key:file handle:fd number:reads number:hits number:late number:requested "
+        "number:requested_bytes number:vain_bytes number:wait_ns number:saved_ns number:depth "
+        "text:predictor",
+    ),
 ]
 PSEUDO_FORMS = {
     "key": ("kKey", "kSigned"),

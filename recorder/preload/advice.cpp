@@ -5,6 +5,10 @@
 namespace iotune::recorder {
 
 IOTUNE_START_DATA constinit Advice g_advice = {
+    .before_transfer = [](const Transfer&) {},
+    .after_transfer = [](const Transfer&) {},
+    .before_close = [](int, std::uint32_t) {},
+    .before_trace = [] {},
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},
     .before_mpi_finalize = [](Provider&, const char*) {},

@@ -29,7 +29,29 @@ struct DatasetCall {
   std::int64_t dcpl, dapl;  // may be replaced by lists that after_hdf5_dataset closes
 };
 
+// A transfer at `offset` of what a traced descriptor stands for. Before the call offset is -1 where
+// only the kernel knows it, and bytes are what is asked for (-1: a vector's).
+struct Transfer {
+  int fd;
+  std::uint32_t file;  // its number in this process
+  bool reads;
+  bool buffered;  // through stdio's own buffer
+  std::int64_t offset, bytes;
+  std::uint64_t start_ticks, duration_ticks;  // 0 before the call
+};
+
 struct Advice {
+  // Where g_recording is kWatched: around each read and write. After the call bytes are its result,
+  // of stdio the bytes moved.
+  void (*before_transfer)(const Transfer& transfer);
+  void (*after_transfer)(const Transfer& transfer);
+  // Where g_recording is kWatched: the traced descriptor is about to be closed, or made to stand
+  // for something else.
+  void (*before_close)(int fd, std::uint32_t file);
+
+  // The last moment for records of one's own: the trace is written next.
+  void (*before_trace)();
+
   void (*before_mpi_init)();
   void (*after_mpi_init)(Provider& mpi);
   // All ranks of the world are here, MPI still works. `trace`: path of the run's trace on the

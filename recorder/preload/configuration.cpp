@@ -58,7 +58,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *state, *home;
+      *exclude, *site, *prefetch, *schedule, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -78,7 +78,9 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.merge, value_of(entry, "IOTUNE_MERGE_ABOVE_MIB")) ||
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
-      take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG"));
+      take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG")) ||
+      take(found.prefetch, value_of(entry, "IOTUNE_PREFETCH")) ||
+      take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE"));
 }
 
 IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
@@ -236,6 +238,8 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.verbose = found.verbose != nullptr;
   g_configuration.trace_path = keep_if_any(found.trace);
   g_configuration.buffer_root = keep_if_any(found.buffers);
+  g_configuration.prefetch = keep_if_any(found.prefetch);
+  g_configuration.prefetch_schedule = keep_if_any(found.schedule);
   g_configuration.state_home = keep_if_any(found.state);
   if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
     g_configuration.state_home = keep_home(found.home);

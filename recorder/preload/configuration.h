@@ -26,6 +26,8 @@ struct Configuration {
   std::uint64_t merge_above_bytes = 16u << 20;
   bool frozen = false;       // the site: nothing is learnt
   unsigned share = 100;      // the site: percent of jobs that may be tuned
+  const char* prefetch = nullptr;           // IOTUNE_PREFETCH, nullptr: not said
+  const char* prefetch_schedule = nullptr;  // IOTUNE_PREFETCH_SCHEDULE
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
 };
 

@@ -109,6 +109,7 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   }
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || world_provider() != &provider || !all_ranks_loaded()) return;
+  g_advice.before_trace();
   end_buffer("finalize");
   const char* const trace = gather_trace(*mpi);
   g_advice.before_mpi_finalize(provider, trace);

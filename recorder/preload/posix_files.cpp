@@ -127,6 +127,32 @@ void note_descriptor(int fd, const char* path) noexcept {
   note_file(file, fd, path);
 }
 
+void leave_descriptor(int fd) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  set_file_of_descriptor(fd, 0);
+  if (g_recording != kWatched || file == 0 || t_thread.ours != 0 || in_vfork_child()) return;
+  const int kept = errno;
+  const OwnCode own;
+  g_advice.before_close(fd, file);
+  errno = kept;
+}
+
+namespace {
+// The table is large: gone through only where somebody has to know.
+void leave_descriptors(unsigned first, unsigned last) noexcept {
+  if (g_recording != kWatched) return;
+  for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
+    if (file_of_descriptor(static_cast<int>(fd)) != 0) leave_descriptor(static_cast<int>(fd));
+  }
+}
+
+// dup2 over an open descriptor closes that one, unless they are the same.
+void leave_replaced(int fd, int newfd) noexcept {
+  if (g_recording != kWatched || fd == newfd || file_of_descriptor(newfd) == 0) return;
+  if (raw::call(SYS_fcntl, fd, F_GETFD) >= 0) leave_descriptor(newfd);
+}
+}  // namespace
+
 void announce_descriptors() noexcept {
   for (int fd = 0; fd < kMaxDescriptors; ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
@@ -204,7 +230,7 @@ IOTUNE_EXPORT int close(int fd) {
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("close"));
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
-  set_file_of_descriptor(fd, 0);
+  leave_descriptor(fd);
   return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
 }
 
@@ -215,8 +241,9 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
     errno = ENOSYS;
     return -1;
   }
-  const int result = real(first, last, flags);
   constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
+  if ((flags & kCloexecOnly) == 0) leave_descriptors(first, last);
+  const int result = real(first, last, flags);
   if (result == 0 && (flags & kCloexecOnly) == 0) {
     for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
       set_file_of_descriptor(static_cast<int>(fd), 0);
@@ -229,6 +256,7 @@ IOTUNE_EXPORT void closefrom(int first) {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<void (*)(int)>(symbol.find("closefrom"));
   if (real == nullptr) return;
+  leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), kMaxDescriptors);
   real(first);
   for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
 }
@@ -266,6 +294,7 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find("dup2"));
+  leave_replaced(fd, newfd);
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
   if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
@@ -275,6 +304,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   static constinit NextSymbol symbol;
   auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find("dup3"));
+  leave_replaced(fd, newfd);
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
       flags);

@@ -12,18 +12,17 @@
 namespace iotune::recorder {
 namespace {
 
-// Makes the call in the POSIX layer. False where it is not to be recorded.
+constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
+
+// Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, or
+// has to be told to the advice as well.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
                                                  std::uint8_t& layers) noexcept {
-  constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
   ThreadState& thread = t_thread;
   layers = thread.layers;
-  if (!g_recording || thread.ours != 0 || (layers & kBit) != 0) {
-    result = call();
-    return false;
-  }
+  if (g_recording != kRecorded || thread.ours != 0 || (layers & kBit) != 0) return false;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   start = ticks_now();
   result = call();
@@ -54,6 +53,97 @@ constexpr std::uint64_t head_of(CallNumber number, std::uint8_t layers) noexcept
          static_cast<std::uint64_t>(layers) << 16;
 }
 
+// Where a call at the descriptor's position found it. False where it has none: the file was closed
+// behind our back (fclose of an fdopen) and its number reused.
+inline bool position_before(int fd, ssize_t moved, std::int64_t& offset) noexcept {
+  const long after = raw::lseek(fd, 0, SEEK_CUR);
+  constexpr long kIsPipe = -29;  // ESPIPE
+  if (after == kIsPipe) {
+    set_file_of_descriptor(fd, 0);
+    return false;
+  }
+  offset = after < 0 ? -1 : after - (moved > 0 ? moved : 0);
+  return true;
+}
+
+constexpr std::int64_t kAtPosition = INT64_MIN;
+
+// A call as the wrapper got it. The second number of one at the position is kAtPosition.
+struct PlainTransfer {
+  CallNumber number;
+  int fd;
+  std::uint32_t file;
+  std::int64_t numbers[2];
+};
+
+bool is_seek(CallNumber number) noexcept {
+  return number == CallNumber::klseek;
+}
+bool is_vector(CallNumber number) noexcept {
+  return number == CallNumber::kreadv || number == CallNumber::kwritev ||
+         number == CallNumber::kpreadv || number == CallNumber::kpwritev;
+}
+bool is_read(CallNumber number) noexcept {
+  return number == CallNumber::kread || number == CallNumber::kpread ||
+         number == CallNumber::kreadv || number == CallNumber::kpreadv;
+}
+
+// A call that the advice wants to know of: recorded as any other, between its two slots.
+__attribute__((noinline, cold)) ssize_t watched_call(const PlainTransfer& asked,
+                                                     ssize_t (*make)(const void*),
+                                                     const void* call) noexcept {
+  ThreadState& thread = t_thread;
+  const bool tells = !is_seek(asked.number);
+  Transfer transfer{asked.fd,
+                    asked.file,
+                    is_read(asked.number),
+                    false,
+                    asked.numbers[1] == kAtPosition ? -1 : asked.numbers[1],
+                    is_vector(asked.number) ? -1 : asked.numbers[0],
+                    0,
+                    0};
+  if (tells) {
+    const OwnCode own;
+    g_advice.before_transfer(transfer);
+  }
+  const std::uint8_t layers = thread.layers;
+  thread.layers = static_cast<std::uint8_t>(layers | kBit);
+  const std::uint64_t start = ticks_now();
+  const ssize_t result = make(call);
+  const std::uint64_t duration = ticks_now() - start;
+  thread.layers = layers;
+  TransferCall made{head_of(asked.number, layers),
+                    {asked.fd, asked.file},
+                    {asked.numbers[0], asked.numbers[1], result}};
+  if (asked.numbers[1] == kAtPosition) {
+    made.numbers[1] = result;
+    if (!position_before(asked.fd, result, made.numbers[2])) made.keys[1] = 0;
+    transfer.offset = made.numbers[2];
+  }
+  if (made.keys[1] != 0) record(made, start, duration);
+  if (tells) {
+    transfer.bytes = result;
+    transfer.start_ticks = start;
+    transfer.duration_ticks = duration;
+    const int kept = errno;
+    const OwnCode own;
+    g_advice.after_transfer(transfer);
+    errno = kept;
+  }
+  return result;
+}
+
+// A call that is not merely recorded: passed on, or watched.
+template <typename Call>
+__attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
+                                                   const Call& call) noexcept {
+  const ThreadState& thread = t_thread;
+  if (g_recording != kWatched || thread.ours != 0 || (thread.layers & kBit) != 0) return call();
+  return watched_call(
+      asked, [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); },
+      &call);
+}
+
 // A transfer at the offset that the program names, or a seek, which is part of the loop that reads
 // or writes behind it. `first`, `second`: its numbers as recorded.
 template <typename Call>
@@ -65,7 +155,9 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
-  if (!timed(call, result, start, duration, layers)) return result;
+  if (!timed(call, result, start, duration, layers)) {
+    return other_call({number, fd, file, {first, second}}, call);
+  }
   record({head_of(number, layers), {fd, file}, {first, second, result}}, start, duration);
   return result;
 }
@@ -80,15 +172,11 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
-  if (!timed(call, result, start, duration, layers)) return result;
-  const long after = raw::lseek(fd, 0, SEEK_CUR);
-  constexpr long kIsPipe = -29;  // ESPIPE
-  if (after == kIsPipe) {
-    // The file was closed behind our back (fclose of an fdopen) and its number reused.
-    set_file_of_descriptor(fd, 0);
-    return result;
+  if (!timed(call, result, start, duration, layers)) {
+    return other_call({number, fd, file, {size, kAtPosition}}, call);
   }
-  const std::int64_t offset = after < 0 ? -1 : after - (result > 0 ? result : 0);
+  std::int64_t offset = 0;
+  if (!position_before(fd, result, offset)) return result;
   record({head_of(number, layers), {fd, file}, {size, result, offset}}, start, duration);
   return result;
 }

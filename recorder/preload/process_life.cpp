@@ -19,7 +19,7 @@
 
 namespace iotune::recorder {
 
-IOTUNE_START_DATA constinit bool g_recording = false;
+IOTUNE_START_DATA constinit Recording g_recording = kNothing;
 IOTUNE_START_DATA constinit long g_own_pid = 0;
 __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
@@ -58,7 +58,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
       record_only();
     }
     pthread_atfork(nullptr, nullptr, in_forked_child);
-    g_recording = !configuration().is_launcher;
+    g_recording = configuration().is_launcher ? kNothing : kRecorded;
   }
   errno = kept;
 }
@@ -70,6 +70,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   if (!g_recording || t_thread.ours != 0 || in_vfork_child() || !buffer_exists()) return;
   const int kept = errno;
   const OwnCode own;
+  g_advice.before_trace();
   end_buffer("exit");
   if (!g_forked && world_provider() == nullptr && run_is_this_process()) {
     if (const char* const trace = write_own_trace()) g_advice.trace_written(trace);

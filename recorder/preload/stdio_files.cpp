@@ -52,6 +52,12 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
+  const bool watched = g_recording == kWatched;
+  if (watched) {
+    const OwnCode own;
+    g_advice.before_transfer(transfer);
+  }
   scope.start();
   const std::size_t result = call();
   scope.stop();
@@ -68,6 +74,13 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   record.number(after < 0 ? std::int64_t{-1} : after - bytes);
   record.number(bytes);
   record.commit();
+  if (watched) {
+    transfer.offset = after < 0 ? -1 : after - bytes;
+    transfer.bytes = bytes;
+    transfer.start_ticks = scope.start_ticks();
+    transfer.duration_ticks = scope.duration_ticks();
+    g_advice.after_transfer(transfer);
+  }
   return result;
 }
 
@@ -75,7 +88,7 @@ int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   // Before the call: right after it another thread may get the same number.
-  if (file != 0) set_file_of_descriptor(fd, 0);
+  if (file != 0) leave_descriptor(fd);
   if (file == 0 || in_vfork_child()) return real(stream);
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return real(stream);
@@ -113,7 +126,7 @@ IOTUNE_FOPEN(fopen64)
   IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
     IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
     if (const int fd = descriptor_of(stream); file_of_descriptor(fd) != 0) {                   \
-      set_file_of_descriptor(fd, 0);                                                           \
+      leave_descriptor(fd);                                                                    \
     }                                                                                          \
     return opened(CallNumber::kfreopen, path, mode, [=] { return real(path, mode, stream); }); \
   }

@@ -26,8 +26,10 @@ static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 // no allocation at first use.
 extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
-// True once the constructor has run and IOTUNE_MODE is not off.
-extern bool g_recording;
+// Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kWatched: transfers
+// are also told to the advice (advice.h), before and after.
+enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
+extern Recording g_recording;
 
 // The process that this memory belongs to.
 extern long g_own_pid;

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # Data flows from left to right; a room includes itself and what stands before it.
-ROOMS = ("patterns", "recorder", "analyzer", "patterndb", "tuner", "python")
+ROOMS = ("patterns", "prefetch", "recorder", "analyzer", "patterndb", "tuner", "python")
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
 ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
@@ -156,6 +156,8 @@ def test_a_good_tree_has_no_findings(house):
     [
         ("patterns/bad.h", '#include "recorder/trace.h"'),
         ("recorder/preload/bad.cpp", '#include "tuner/hints.h"'),
+        ("patterns/bad.cpp", '#include "prefetch/stream.h"'),
+        ("prefetch/bad.cpp", '#include "recorder/trace.h"'),
         ("recorder/bad.cpp", "#include <patterndb/store.h>"),
         ("recorder/bad.cpp", '  #  include "../tuner/hints.h"'),
         ("analyzer/bad.cpp", '#include "patterndb/store.h"'),

@@ -1,0 +1,178 @@
+#include "prefetch/stream.h"
+
+#include <algorithm>
+#include <new>
+
+#include "patterns/predict/nest_predictor.h"
+
+namespace iotune::prefetch {
+namespace {
+
+using patterns::Extent;
+using patterns::NestPredictor;
+using patterns::Prediction;
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint8_t kMostWorth = 64, kWorthOfAWait = 8;
+constexpr std::uint8_t kTimelyRun = 64;
+// So many hits in a row that waited as long as if nothing had been requested: the storage keeps
+// nothing for us (no page cache), and the stream is left alone for kLongRest reads.
+constexpr std::uint8_t kMostFruitless = 64;
+constexpr std::uint16_t kLongRest = 4096, kMostRest = 64;
+
+NestPredictor& nest(std::byte* memory) noexcept {
+  return *std::launder(reinterpret_cast<NestPredictor*>(memory));
+}
+
+// An eighth of the way to `value`; one value counts at most four times what is usual, so that a
+// pause between two phases does not pass for the time between reads; `least` is always believed.
+void smooth(std::uint64_t& usual, std::uint64_t value, std::uint64_t least) noexcept {
+  if (usual == 0) {
+    usual = value;
+    return;
+  }
+  const std::uint64_t counted = std::min(value, 4 * usual + least);
+  usual = usual - usual / 8 + counted / 8;
+}
+
+bool joins(const Extent& before, const Extent& after) noexcept {
+  const std::uint64_t end = static_cast<std::uint64_t>(before.offset + before.length);
+  const std::uint64_t last_page_end = (end + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return after.offset >= before.offset && static_cast<std::uint64_t>(after.offset) <= last_page_end;
+}
+
+}  // namespace
+
+Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor,
+               const Limits& limits) noexcept
+    : kind_(&kind),
+      predictor_(predictor),
+      is_nest_(kind.name == "nest"),
+      most_ahead_(static_cast<std::uint8_t>(std::min(limits.most_ahead, kMostAhead))),
+      quick_(limits.quick),
+      most_ahead_bytes_(limits.most_ahead_bytes) {}
+
+unsigned Stream::depth() const noexcept {
+  if (worth_ == 0 || trust_ == 0 || latency_ == 0) return 0;
+  // One right prediction may be chance: where chance has misled before, it takes two.
+  if (trust_ == 1 && counts_.vain_bytes > counts_.requested_bytes / 8) return 0;
+  // While one read is served, latency / gap others become due; one more, because a hit takes time
+  // as well, and one to begin with.
+  const std::uint64_t due = latency_ / (gap_ + quick_ / 4 + 1) + 2 + more_;
+  return static_cast<unsigned>(std::min<std::uint64_t>({due, trust_, std::uint64_t{most_ahead_}}));
+}
+
+// Whether the access was what the predictor said. Tells it what came.
+bool Stream::saw_prediction(const Extent& access) noexcept {
+  if (is_nest_) {
+    NestPredictor& predictor = nest(predictor_);
+    const bool right = predictor.expects(access);
+    predictor.observe(access);
+    return right;
+  }
+  Prediction next;
+  const bool right = kind_->predict(predictor_, {&next, 1}) == 1 && next.extent == access;
+  kind_->observe(predictor_, access);
+  return right;
+}
+
+void Stream::saw_hit(std::uint64_t duration) noexcept {
+  ++counts_.hits;
+  if (duration < latency_) counts_.saved += latency_ - duration;
+  const bool waited = duration >= quick_ && duration > latency_ / 4;
+  if (waited) {
+    ++counts_.late;
+    if (more_ < most_ahead_) ++more_;
+    timely_ = 0;
+  } else if (++timely_ == kTimelyRun) {
+    timely_ = 0;
+    if (more_ > 0) --more_;
+  }
+  if (duration < latency_ - latency_ / 4) {
+    fruitless_ = 0;
+  } else if (++fruitless_ == kMostFruitless) {
+    fruitless_ = 0;
+    trust_ = 0;
+    rest_ = kLongRest;
+  }
+}
+
+void Stream::saw_other(std::uint64_t duration) noexcept {
+  if (duration < quick_) {
+    if (worth_ > 0) --worth_;
+    return;
+  }
+  worth_ = static_cast<std::uint8_t>(std::min<unsigned>(worth_ + kWorthOfAWait, kMostWorth));
+  smooth(latency_, duration, quick_);
+}
+
+bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t duration) noexcept {
+  if (counts_.reads++ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, quick_);
+  last_end_ = start + duration;
+  counts_.wait += duration;
+  if (requested_.take(access)) {
+    saw_hit(duration);
+  } else {
+    saw_other(duration);
+  }
+  if (saw_prediction(access)) {
+    trust_ = static_cast<std::uint8_t>(std::min<unsigned>(2u * trust_ + 1, kMostAhead));
+    if (covered_ > 0) --covered_;
+  } else {
+    trust_ /= 2;
+    covered_ = 0;
+  }
+  if (rest_ > 0) {
+    --rest_;
+    return false;
+  }
+  const unsigned wanted = depth();
+  return wanted != 0 && covered_ + std::max(1u, wanted / 4) <= wanted;
+}
+
+unsigned Stream::plan(std::span<Extent> out, std::uint64_t file_bytes) noexcept {
+  const unsigned wanted = depth();
+  counts_.greatest_depth = std::max<std::uint32_t>(counts_.greatest_depth, wanted);
+  Prediction next[kMostAhead];
+  const unsigned known = wanted == 0 ? 0 : kind_->predict(predictor_, {next, wanted});
+  unsigned requests = 0, made = 0;
+  std::uint64_t ahead_bytes = 0;
+  covered_ = 0;
+  for (unsigned i = 0; i < known; ++i) {
+    const Extent& access = next[i].extent;
+    const bool exists = access.length > 0 && access.offset >= 0 &&
+                        static_cast<std::uint64_t>(access.offset) < file_bytes;
+    if (exists) ahead_bytes += static_cast<std::uint64_t>(access.length);
+    if (ahead_bytes > most_ahead_bytes_) break;
+    if (exists && !requested_.has(access)) {
+      // The last read of a file ends with it, whatever was predicted.
+      Extent within = access;
+      within.length = static_cast<std::int64_t>(
+          std::min(static_cast<std::uint64_t>(access.length),
+                   file_bytes - static_cast<std::uint64_t>(access.offset)));
+      Extent* const last = requests == 0 ? nullptr : &out[requests - 1];
+      if (last != nullptr && joins(*last, within)) {
+        last->length = std::max(last->length, within.offset + within.length - last->offset);
+      } else if (requests < out.size()) {
+        out[requests++] = within;
+      } else {
+        break;
+      }
+      counts_.vain_bytes += requested_.add(access);
+      counts_.requested_bytes += static_cast<std::uint64_t>(within.length);
+      ++counts_.requested;
+      ++made;
+    }
+    ++covered_;
+  }
+  // Nothing new is known: to be asked at each read would cost more than it brings.
+  if (made == 0) {
+    rest_ = next_rest_;
+    next_rest_ = static_cast<std::uint16_t>(std::min(2 * next_rest_, int{kMostRest}));
+  } else {
+    next_rest_ = 1;
+  }
+  return requests;
+}
+
+}  // namespace iotune::prefetch

@@ -1,0 +1,88 @@
+// The reads of one descriptor in one process, and what is to be requested ahead of them. Decides
+// alone: it makes no I/O, asks no clock and takes no memory, so that a preload, a file system and
+// a test can all drive it. Not thread-safe: the caller locks.
+//
+//   reader:   if (stream.saw_read({offset, length}, start, duration)) wake the helper;
+//   helper:   n = stream.plan(requests, file_bytes); request each of them
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/predict/predictors.h"
+#include "prefetch/requested_ring.h"
+
+namespace iotune::prefetch {
+
+// What was done for a stream. Times are in the caller's unit, as given to saw_read.
+struct Counts {
+  std::uint64_t reads = 0;
+  std::uint64_t hits = 0;  // reads of what had been requested before
+  std::uint64_t late = 0;  // hits that waited all the same
+  std::uint64_t requested = 0, requested_bytes = 0;
+  std::uint64_t vain_bytes = 0;  // requested, and never read as far as is known
+  std::uint64_t wait = 0;        // inside of reads
+  std::uint64_t saved = 0;       // estimate: a hit's duration against those of other reads
+  std::uint32_t greatest_depth = 0;
+};
+
+struct Limits {
+  std::uint64_t quick = 0;  // a read that takes less does not wait for storage
+  unsigned most_ahead = kMostAhead;
+  std::uint64_t most_ahead_bytes = std::uint64_t{32} << 20;
+};
+
+class Stream {
+ public:
+  // `predictor` is started, of this kind, and outlives the stream.
+  Stream(const patterns::PredictorKind& kind, std::byte* predictor, const Limits& limits) noexcept;
+
+  // A read that was made, and when. True where plan() should be called.
+  bool saw_read(const patterns::Extent& access, std::uint64_t start,
+                std::uint64_t duration) noexcept;
+
+  // Fills `out` with what to request now, the next first, neighbours joined, nothing past
+  // `file_bytes`; returns how many. They count as requested; what `out` had no room for does not.
+  unsigned plan(std::span<patterns::Extent> out, std::uint64_t file_bytes) noexcept;
+
+  // Whether the next read, if it is the predicted one, has been requested.
+  bool is_ahead() const noexcept { return covered_ != 0; }
+  // Whether plan() would find something by what is known now.
+  bool wants_more() const noexcept { return rest_ == 0 && covered_ < depth(); }
+
+  // What was requested and not read is in vain from here on.
+  void end() noexcept { counts_.vain_bytes += requested_.clear(); }
+
+  const Counts& counts() const noexcept { return counts_; }
+  // Accesses that are to be requested ahead; 0: the stream is given up for now.
+  unsigned depth() const noexcept;
+
+ private:
+  bool saw_prediction(const patterns::Extent& access) noexcept;
+  void saw_hit(std::uint64_t duration) noexcept;
+  void saw_other(std::uint64_t duration) noexcept;
+
+  const patterns::PredictorKind* kind_;
+  std::byte* predictor_;
+  bool is_nest_;
+  std::uint8_t most_ahead_;
+  // Doubles with each right prediction, halves with each wrong one: what may be requested.
+  std::uint8_t trust_ = 0;
+  // Above 0: of late, reads that were not requested waited.
+  std::uint8_t worth_ = 0;
+  std::uint8_t more_ = 0;       // added to the depth because hits waited
+  std::uint8_t covered_ = 0;    // of the next accesses, requested already
+  std::uint8_t timely_ = 0;     // hits since more_ changed
+  std::uint8_t fruitless_ = 0;  // hits in a row that took as long as if nothing had been requested
+  std::uint16_t rest_ = 0;      // reads until plan() may be asked for again
+  std::uint16_t next_rest_ = 1;
+  std::uint64_t last_end_ = 0;
+  std::uint64_t gap_ = 0;      // between reads, smoothed
+  std::uint64_t latency_ = 0;  // of reads that waited and were not requested, smoothed
+  std::uint64_t quick_, most_ahead_bytes_;
+  RequestedRing requested_;
+  Counts counts_;
+};
+
+}  // namespace iotune::prefetch

@@ -1,0 +1,205 @@
+#include "prefetch/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "patterns/predict/nest_predictor.h"
+
+namespace iotune::prefetch {
+namespace {
+
+using patterns::Extent;
+
+constexpr std::uint64_t kLatency = 2'000'000, kCached = 5'000, kQuick = 50'000;
+constexpr std::int64_t kBlock = 65536;
+
+// A program, a storage that takes kLatency, and a helper that is at once where it is asked for.
+class Storage {
+ public:
+  explicit Storage(const char* kind = "nest", std::uint64_t file_bytes = std::uint64_t{1} << 40)
+      : memory_(patterns::predictor_kind(kind)->bytes({})), file_bytes_(file_bytes) {
+    patterns::predictor_kind(kind)->start(memory_, {});
+    Limits limits;
+    limits.quick = kQuick;
+    stream_.emplace(*patterns::predictor_kind(kind), memory_.data(), limits);
+  }
+
+  // One read with a pause before it; true where it was requested beforehand.
+  bool read(const Extent& access, std::uint64_t pause = kLatency) {
+    now_ += pause;
+    bool cached = false;
+    for (const Extent& one : requested_) {
+      cached = cached || (one.offset <= access.offset &&
+                          access.offset + access.length <= one.offset + one.length);
+    }
+    const std::uint64_t duration = cached || always_cached ? kCached : kLatency;
+    const bool wants = stream_->saw_read(access, now_, duration);
+    now_ += duration;
+    if (!wants) return cached;
+    ++plans;
+    Extent out[kMostAhead];
+    const unsigned n = stream_->plan(out, file_bytes_);
+    requested_.insert(requested_.end(), out, out + n);
+    return cached;
+  }
+
+  const std::vector<Extent>& requested() const { return requested_; }
+  Stream& stream() { return *stream_; }
+
+  bool always_cached = false;
+  int plans = 0;
+
+ private:
+  std::vector<std::byte> memory_;
+  std::optional<Stream> stream_;
+  std::uint64_t file_bytes_, now_ = 1;
+  std::vector<Extent> requested_;
+};
+
+TEST(Stream, AfterAFewReadsAStrideIsAlwaysAhead) {
+  Storage storage;
+  int waited = 0;
+  for (std::int64_t i = 0; i < 200; ++i) waited += storage.read({i * 1'000'000, kBlock}) ? 0 : 1;
+  EXPECT_LE(waited, 3);
+  EXPECT_EQ(storage.stream().counts().hits, 200u - static_cast<unsigned>(waited));
+  // Each once, and no more than the depth for nothing.
+  std::set<std::int64_t> offsets;
+  for (const Extent& one : storage.requested()) EXPECT_TRUE(offsets.insert(one.offset).second);
+  EXPECT_LE(storage.requested().size(), 200u + storage.stream().counts().greatest_depth);
+}
+
+TEST(Stream, DepthFollowsLatencyAgainstTheTimeBetweenReads) {
+  for (const auto& [pause, least, most] : {std::tuple{4 * kLatency, 2u, 3u},
+                                           {kLatency, 2u, 4u},
+                                           {kLatency / 8, 8u, 12u},
+                                           {std::uint64_t{0}, 32u, 32u}}) {
+    Storage storage;
+    for (std::int64_t i = 0; i < 200; ++i) storage.read({i * 1'000'000, kBlock}, pause);
+    EXPECT_GE(storage.stream().depth(), least) << pause;
+    EXPECT_LE(storage.stream().depth(), most) << pause;
+  }
+}
+
+TEST(Stream, NothingPastTheEndOfTheFile) {
+  constexpr std::int64_t kFileBytes = 50 * 1'000'000 + 1000;
+  Storage storage("nest", kFileBytes);
+  for (std::int64_t i = 0; i < 51; ++i) storage.read({i * 1'000'000, i == 50 ? 1000 : kBlock}, 0);
+  ASSERT_FALSE(storage.requested().empty());
+  for (const Extent& one : storage.requested()) EXPECT_LE(one.offset + one.length, kFileBytes);
+  EXPECT_EQ(storage.stream().counts().vain_bytes, 0u);
+}
+
+TEST(Stream, ReadsOutOfMemoryAreLeftAlone) {
+  Storage storage;
+  storage.always_cached = true;
+  for (std::int64_t i = 0; i < 1000; ++i) storage.read({i * 1'000'000, kBlock});
+  EXPECT_EQ(storage.plans, 0);
+  // Until they are not.
+  storage.always_cached = false;
+  int waited = 0;
+  for (std::int64_t i = 1000; i < 1100; ++i)
+    waited += storage.read({i * 1'000'000, kBlock}) ? 0 : 1;
+  EXPECT_LE(waited, 3);
+}
+
+TEST(Stream, RandomReadsCostNothing) {
+  Storage storage;
+  std::mt19937_64 random(7);
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    storage.read({static_cast<std::int64_t>(random() % 4096) * kBlock, kBlock});
+  }
+  storage.stream().end();
+  const Counts& counts = storage.stream().counts();
+  EXPECT_LE(counts.vain_bytes, 5000 * kBlock / 20);
+}
+
+TEST(Stream, GivesUpWhatMissesAndComesBack) {
+  Storage storage;
+  std::mt19937_64 random(7);
+  for (std::int64_t i = 0; i < 100; ++i) storage.read({i * 1'000'000, kBlock});
+  for (std::int64_t i = 0; i < 500; ++i) {
+    storage.read({static_cast<std::int64_t>(random() % 100'000) * kBlock, kBlock});
+  }
+  EXPECT_EQ(storage.stream().depth(), 0u);
+  int waited = 0;
+  for (std::int64_t i = 0; i < 200; ++i) waited += storage.read({i * 3'000'000, kBlock}) ? 0 : 1;
+  EXPECT_LE(waited, 12);
+}
+
+TEST(Stream, NoiseCostsLittle) {
+  Storage storage;
+  std::mt19937_64 random(7);
+  int waited = 0, noise = 0;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    if (random() % 100 == 0) {
+      storage.read({static_cast<std::int64_t>(random() % 1'000'000'000'000), kBlock});
+      ++noise;
+    }
+    waited += storage.read({i * 1'000'000, kBlock}) ? 0 : 1;
+  }
+  EXPECT_LE(waited, 3 + noise);
+  EXPECT_LE(storage.stream().counts().vain_bytes, 5000 * kBlock / 20);
+}
+
+TEST(Stream, NeighboursAreOneRequest) {
+  Storage storage;
+  for (std::int64_t i = 0; i < 200; ++i) storage.read({i * kBlock, kBlock}, kLatency / 16);
+  std::int64_t bytes = 0;
+  for (const Extent& one : storage.requested()) bytes += one.length;
+  EXPECT_GE(bytes, 190 * kBlock);
+  EXPECT_LE(storage.requested().size(), 190u / 2);
+}
+
+TEST(Stream, NoMoreAheadThanItsBytes) {
+  constexpr std::int64_t kLarge = 8 << 20;
+  Storage storage;
+  for (std::int64_t i = 0; i < 50; ++i) storage.read({i * 2 * kLarge, kLarge}, 0);
+  storage.stream().end();
+  EXPECT_LE(storage.stream().counts().vain_bytes, Limits{}.most_ahead_bytes);
+  EXPECT_GE(storage.stream().counts().hits, 40u);
+}
+
+TEST(Stream, WhereNothingIsKeptItStopsAsking) {
+  // Hits that last as long as a miss: no page cache, as with direct I/O.
+  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
+  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
+  kind.start(memory, {});
+  Limits limits;
+  limits.quick = kQuick;
+  Stream stream(kind, memory.data(), limits);
+  Extent out[kMostAhead];
+  std::uint64_t now = 1;
+  int plans = 0;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    now += kLatency;
+    if (stream.saw_read({i * 1'000'000, kBlock}, now, kLatency)) {
+      stream.plan(out, std::uint64_t{1} << 40);
+      ++plans;
+    }
+    now += kLatency;
+  }
+  EXPECT_LE(plans, 100);
+}
+
+TEST(Stream, EveryPredictorDrivesOne) {
+  for (const char* kind : {"nest", "unit", "tree", "stride"}) {
+    Storage storage(kind);
+    int waited = 0;
+    for (std::int64_t i = 0; i < 300; ++i) waited += storage.read({i * 1'000'000, kBlock}) ? 0 : 1;
+    EXPECT_LE(waited, 40) << kind;
+  }
+}
+
+TEST(Stream, StateIsSmall) {
+  RecordProperty("stream_bytes", static_cast<int>(sizeof(Stream)));
+  EXPECT_LE(sizeof(patterns::NestPredictor), 1024u);
+  EXPECT_LE(sizeof(Stream), 512u);
+}
+
+}  // namespace
+}  // namespace iotune::prefetch

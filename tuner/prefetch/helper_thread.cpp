@@ -1,0 +1,204 @@
+#include "tuner/prefetch/helper_thread.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <span>
+
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/real_function.h"
+#include "recorder/preload/thread_state.h"
+#include "tuner/prefetch/futex.h"
+#include "tuner/prefetch/program_transfers.h"
+
+namespace iotune::tuner {
+namespace {
+
+using patterns::Extent;
+using recorder::SpinGuard;
+namespace raw = recorder::raw;
+
+// The kernel takes no more of a hint than it would read ahead: 128 KiB where nobody said otherwise.
+constexpr std::int64_t kHintBytes = 128 << 10;
+// PPIS looks at its flag between blocks of this size.
+constexpr std::int64_t kBlockBytes = 1 << 20;
+// Files grow: their size is asked for again after so many plans.
+constexpr std::uint32_t kPlansPerSize = 64;
+
+enum class Helper : std::uint8_t { kNone, kStarting, kRuns, kImpossible };
+
+constinit std::atomic<Helper> g_helper{Helper::kNone};
+constinit std::atomic<std::uint64_t> g_asking[kMostStreams / 64] = {};
+constinit std::atomic<std::uint32_t> g_sleeps{0};
+constinit Schedule g_schedule = Schedule::kNone;
+constinit std::byte* g_block = nullptr;  // what is read to be thrown away
+
+// Asked without a lock: a file system may take its time.
+void ask_about(StreamSlot& slot) noexcept {
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  const bool found =
+      raw::call(SYS_newfstatat, slot.fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
+  const long flags = raw::call(SYS_fcntl, slot.fd, F_GETFL);
+  const SpinGuard guard(slot.lock);
+  slot.known = true;
+  // O_DIRECT reads past the page cache, where hints end.
+  slot.unfit = !found || !S_ISREG(status.st_mode) || flags < 0 || (flags & O_DIRECT) != 0 ||
+               (flags & O_ACCMODE) == O_WRONLY;
+  slot.file_bytes = found && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+void hint(int fd, const Extent& extent) noexcept {
+  const std::int64_t end = extent.offset + extent.length;
+  for (std::int64_t at = extent.offset; at < end; at += kHintBytes) {
+    if (g_schedule == Schedule::kOurs) wait_for_program();
+    raw::call(SYS_fadvise64, fd, at, std::min(kHintBytes, end - at), POSIX_FADV_WILLNEED);
+  }
+}
+
+// As a thread of PP and of PPIS reads: one block, then the next. What it gets stays in the page
+// cache.
+void read_blocks(int fd, const Extent& extent) noexcept {
+  const std::int64_t end = extent.offset + extent.length;
+  for (std::int64_t at = extent.offset; at < end;) {
+    if (g_schedule == Schedule::kPpis) wait_for_program();
+    const long bytes =
+        raw::call(SYS_pread64, fd, raw::word(g_block), std::min(kBlockBytes, end - at), at);
+    if (bytes <= 0) return;
+    at += bytes;
+  }
+}
+
+bool reads_itself() noexcept {
+  return g_schedule == Schedule::kPp || g_schedule == Schedule::kPpis;
+}
+
+void serve(StreamSlot& slot) noexcept {
+  {
+    const SpinGuard guard(slot.lock);
+    if (!slot.live || slot.unfit) return;
+    // From here on the descriptor stays what it is: who closes it waits for us.
+    slot.in_flight.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!slot.known || slot.plans++ % kPlansPerSize == kPlansPerSize - 1) ask_about(slot);
+  // Blocks that are read one by one are chosen one by one, too: the next may be another then.
+  Extent requests[prefetch::kMostAhead];
+  const std::span<Extent> room(requests, reads_itself() ? 1 : prefetch::kMostAhead);
+  for (bool more = true; more;) {
+    unsigned count = 0;
+    {
+      const SpinGuard guard(slot.lock);
+      if (!slot.live || slot.unfit) break;
+      count = slot.stream().plan(room, slot.file_bytes);
+      more = slot.stream().wants_more();
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      if (reads_itself()) {
+        read_blocks(slot.fd, requests[i]);
+      } else {
+        hint(slot.fd, requests[i]);
+      }
+    }
+    if (count == 0) break;
+  }
+  slot.in_flight.fetch_sub(1, std::memory_order_release);
+}
+
+bool serve_all() noexcept {
+  bool any = false;
+  for (unsigned word = 0; word < kMostStreams / 64; ++word) {
+    std::uint64_t asking = g_asking[word].exchange(0, std::memory_order_seq_cst);
+    any = any || asking != 0;
+    for (; asking != 0; asking &= asking - 1) {
+      serve(*slot_number(word * 64 + static_cast<unsigned>(__builtin_ctzll(asking))));
+    }
+  }
+  return any;
+}
+
+// A program that is bound to one core would have its helper wait for it there.
+void leave_single_core() noexcept {
+  unsigned long allowed[128] = {};
+  const long bytes = raw::call(SYS_sched_getaffinity, 0, sizeof allowed, raw::word(&allowed));
+  int cores = 0;
+  for (const unsigned long word : allowed) cores += __builtin_popcountl(word);
+  if (bytes < 0 || cores != 1) return;
+  for (unsigned long& word : allowed) word = ~0ul;
+  raw::call(SYS_sched_setaffinity, 0, sizeof allowed, raw::word(&allowed));
+}
+
+void* run_helper(void*) noexcept {
+  ++recorder::t_thread.ours;
+  leave_single_core();
+  for (;;) {
+    if (serve_all()) continue;
+    g_sleeps.store(1, std::memory_order_seq_cst);
+    if (serve_all()) {
+      g_sleeps.store(0, std::memory_order_relaxed);
+      continue;
+    }
+    sleep_while(g_sleeps, 1);
+  }
+  return nullptr;
+}
+
+// Found at run time: older systems have it in libpthread, which is not ours to load.
+bool start_thread() noexcept {
+  using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
+  const auto create = reinterpret_cast<Create>(recorder::default_symbol("pthread_create"));
+  if (create == nullptr) return false;
+  // A thread has the mask of the one that made it. Signals 32 and 33 are libc's: setuid waits for
+  // every thread to answer one.
+  const std::uint64_t all_but_libc = ~(std::uint64_t{3} << 31);
+  std::uint64_t before = 0;
+  raw::call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, raw::word(&all_but_libc), raw::word(&before),
+            sizeof before);
+  unsigned long thread = 0;
+  const int failed = create(&thread, nullptr, run_helper, nullptr);
+  raw::call(SYS_rt_sigprocmask, 2, raw::word(&before), 0, sizeof before);
+  return failed == 0;
+}
+
+void start_helper() noexcept {
+  Helper none = Helper::kNone;
+  if (!g_helper.compare_exchange_strong(none, Helper::kStarting)) return;
+  if (reads_itself() && g_block == nullptr) {
+    g_block = static_cast<std::byte*>(recorder::private_memory(kBlockBytes));
+  }
+  const bool started = (!reads_itself() || g_block != nullptr) && start_thread();
+  g_helper.store(started ? Helper::kRuns : Helper::kImpossible);
+  if (started) return;
+  static constinit bool said = false;
+  recorder::say_once(said, "no thread could be started: nothing is prefetched");
+}
+
+}  // namespace
+
+void set_up_helper(Schedule schedule) noexcept {
+  g_schedule = schedule;
+}
+
+void ask_helper(const StreamSlot& slot) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << (slot.number % 64);
+  g_asking[slot.number / 64].fetch_or(bit, std::memory_order_seq_cst);
+  if (g_helper.load(std::memory_order_relaxed) == Helper::kNone) start_helper();
+  if (g_sleeps.load(std::memory_order_seq_cst) != 0 && g_sleeps.exchange(0) != 0) {
+    wake_all(g_sleeps);
+  }
+}
+
+void wait_for_helper(const StreamSlot& slot) noexcept {
+  while (slot.in_flight.load(std::memory_order_acquire) != 0) sched_yield();
+}
+
+void forget_helper_after_fork() noexcept {
+  g_helper.store(Helper::kNone);
+  g_sleeps.store(0);
+  for (std::atomic<std::uint64_t>& word : g_asking) word.store(0);
+}
+
+}  // namespace iotune::tuner

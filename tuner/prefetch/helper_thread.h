@@ -1,0 +1,21 @@
+// The thread that makes the requests. It starts with the first stream that wants one, blocks all
+// signals but libc's own, makes raw system calls alone, and is left where it is when the process
+// ends.
+#pragma once
+
+#include "tuner/prefetch/stream_slots.h"
+
+namespace iotune::tuner {
+
+void set_up_helper(Schedule schedule) noexcept;
+
+// The stream wants more: the helper is started or woken, if it sleeps. Any thread.
+void ask_helper(const StreamSlot& slot) noexcept;
+
+// Returns once the helper makes no call on the slot's descriptor; the slot is not live, so that it
+// begins none.
+void wait_for_helper(const StreamSlot& slot) noexcept;
+
+void forget_helper_after_fork() noexcept;
+
+}  // namespace iotune::tuner

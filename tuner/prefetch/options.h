@@ -1,0 +1,28 @@
+// What the environment asks for: IOTUNE_PREFETCH and IOTUNE_PREFETCH_SCHEDULE (docs/prefetch.md).
+#pragma once
+
+#include <cstdint>
+
+#include "patterns/predict/predictors.h"
+
+namespace iotune::tuner {
+
+// How prefetches give way to the program's own transfers.
+enum class Schedule : std::uint8_t {
+  kNone,  // not at all: hints as soon as they are known
+  kPp,  // pre-execution prefetching as it was: one read after the other, whatever the program does
+  kPpis,  // the same, but a block is begun only while the program moves nothing
+  kOurs,  // hints, several under way; none begins while the program waits for what was not
+          // predicted
+};
+
+struct PrefetchOptions {
+  const patterns::PredictorKind* kind = nullptr;  // nullptr: nothing is prefetched
+  const char* name = "none";
+  Schedule schedule = Schedule::kNone;
+};
+
+// Says on stderr what it does not know; that counts as none.
+PrefetchOptions read_options() noexcept;
+
+}  // namespace iotune::tuner

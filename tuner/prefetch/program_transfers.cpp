@@ -1,0 +1,38 @@
+#include "tuner/prefetch/program_transfers.h"
+
+#include "tuner/prefetch/futex.h"
+
+namespace iotune::tuner {
+namespace {
+
+constinit std::atomic<std::uint32_t> g_under_way{0};
+constinit std::atomic<bool> g_somebody_waits{false};
+
+}  // namespace
+
+void begin_program_transfer() noexcept {
+  g_under_way.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void end_program_transfer() noexcept {
+  if (g_under_way.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+      g_somebody_waits.load(std::memory_order_seq_cst)) {
+    wake_all(g_under_way);
+  }
+}
+
+void wait_for_program() noexcept {
+  if (g_under_way.load(std::memory_order_seq_cst) == 0) return;
+  g_somebody_waits.store(true, std::memory_order_seq_cst);
+  while (const std::uint32_t count = g_under_way.load(std::memory_order_seq_cst)) {
+    sleep_while(g_under_way, count);
+  }
+  g_somebody_waits.store(false, std::memory_order_seq_cst);
+}
+
+void forget_transfers_after_fork() noexcept {
+  g_under_way.store(0, std::memory_order_relaxed);
+  g_somebody_waits.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,108 @@
+#include "tuner/prefetch/stream_slots.h"
+
+#include <cstddef>
+
+#include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/mapped_file.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::SpinGuard;
+
+// Memory is taken for this many at a time; pages that no stream touches cost nothing.
+constexpr unsigned kSlab = 16;
+
+// Number + 1 of a descriptor's slot; 0: none.
+constinit std::atomic<std::uint16_t> g_slot_of[recorder::kMaxDescriptors] = {};
+constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
+constinit std::atomic<unsigned> g_made{0};
+constinit recorder::SpinLock g_lock;  // of making and freeing
+constinit std::uint16_t g_free[kMostStreams] = {};
+constinit unsigned g_free_count = 0;
+constinit std::size_t g_slot_bytes = 0;
+constinit PrefetchOptions g_options;
+constinit prefetch::Limits g_limits;
+
+// g_lock is held.
+StreamSlot* take_slot() noexcept {
+  if (g_free_count != 0) return slot_number(g_free[--g_free_count]);
+  const unsigned number = g_made.load(std::memory_order_relaxed);
+  if (number == kMostStreams) return nullptr;
+  std::byte*& slab = g_slabs[number / kSlab];
+  if (slab == nullptr) {
+    slab = static_cast<std::byte*>(recorder::private_memory(kSlab * g_slot_bytes));
+    if (slab == nullptr) return nullptr;
+  }
+  auto* const slot = new (slab + number % kSlab * g_slot_bytes) StreamSlot{};
+  slot->number = static_cast<std::uint16_t>(number);
+  g_made.store(number + 1, std::memory_order_release);
+  return slot;
+}
+
+}  // namespace
+
+void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept {
+  g_options = options;
+  g_limits = limits;
+  constexpr std::size_t kAlign = alignof(std::max_align_t);
+  g_slot_bytes = (sizeof(StreamSlot) + options.kind->bytes({}) + kAlign - 1) / kAlign * kAlign;
+}
+
+StreamSlot* slot_number(unsigned number) noexcept {
+  std::byte* const at = g_slabs[number / kSlab] + number % kSlab * g_slot_bytes;
+  return std::launder(reinterpret_cast<StreamSlot*>(at));
+}
+
+unsigned slots_made() noexcept {
+  return g_made.load(std::memory_order_acquire);
+}
+
+StreamSlot* slot_of(int fd) noexcept {
+  if (static_cast<unsigned>(fd) >= static_cast<unsigned>(recorder::kMaxDescriptors)) return nullptr;
+  const unsigned number = g_slot_of[fd].load(std::memory_order_acquire);
+  return number == 0 ? nullptr : slot_number(number - 1);
+}
+
+StreamSlot* slot_of_read(int fd, std::uint32_t file) noexcept {
+  if (StreamSlot* const known = slot_of(fd)) return known;
+  const SpinGuard guard(g_lock);
+  if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
+  StreamSlot* const slot = take_slot();
+  if (slot == nullptr) return nullptr;
+  std::byte* const predictor = reinterpret_cast<std::byte*>(slot) + sizeof(StreamSlot);
+  g_options.kind->start({predictor, g_slot_bytes - sizeof(StreamSlot)}, {});
+  // A thread that found this slot as another descriptor's may be about to lock it.
+  const SpinGuard of_slot(slot->lock);
+  slot->fd = fd;
+  slot->file = file;
+  slot->live = true;
+  slot->known = slot->unfit = false;
+  slot->plans = 0;
+  slot->first_page = slot->end_page = 0;
+  new (slot->stream_memory) prefetch::Stream(*g_options.kind, predictor, g_limits);
+  g_slot_of[fd].store(static_cast<std::uint16_t>(slot->number + 1), std::memory_order_release);
+  return slot;
+}
+
+void free_slot(StreamSlot& slot) noexcept {
+  const SpinGuard guard(g_lock);
+  g_slot_of[slot.fd].store(0, std::memory_order_release);
+  g_free[g_free_count++] = slot.number;
+}
+
+void forget_slots_after_fork() noexcept {
+  // A thread of the parent may have held any lock, and have been half-way through anything.
+  g_lock.unlock();
+  g_free_count = 0;
+  for (unsigned number = 0; number < slots_made(); ++number) {
+    StreamSlot* const slot = slot_number(number);
+    g_slot_of[slot->fd].store(0, std::memory_order_relaxed);
+    slot->live = false;
+    slot->in_flight.store(0, std::memory_order_relaxed);
+    slot->lock.unlock();
+    g_free[g_free_count++] = static_cast<std::uint16_t>(number);
+  }
+}
+
+}  // namespace iotune::tuner

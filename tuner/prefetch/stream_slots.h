@@ -1,0 +1,54 @@
+// The streams of this process: which descriptor has which, and the memory that they lie in. So many
+// are watched at a time; a descriptor more than that is read without prefetching.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+#include "prefetch/stream.h"
+#include "recorder/preload/spin_lock.h"
+#include "tuner/prefetch/options.h"
+
+namespace iotune::tuner {
+
+inline constexpr unsigned kMostStreams = 256;
+
+struct StreamSlot {
+  recorder::SpinLock lock;  // of all that is plain below
+  bool live;                // of a descriptor that is open, as far as is known
+  bool known;               // file_bytes is
+  bool unfit;               // no file that hints are for
+  std::uint16_t number;
+  int fd;
+  std::uint32_t file;
+  std::uint32_t plans;
+  std::int64_t first_page, end_page;  // that stdio has in its buffer
+  std::uint64_t file_bytes;
+  // Helper's calls on the descriptor: who closes it waits until there are none.
+  std::atomic<std::uint32_t> in_flight;
+  alignas(prefetch::Stream) std::byte stream_memory[sizeof(prefetch::Stream)];
+
+  prefetch::Stream& stream() noexcept {
+    return *std::launder(reinterpret_cast<prefetch::Stream*>(stream_memory));
+  }
+};
+
+// Once, before any other function: how slots are made.
+void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept;
+
+// The slot of a descriptor that is read: a new one where it has none. nullptr where there is no
+// room. Whoever locks it asks then whether it is still live and that file's.
+StreamSlot* slot_of_read(int fd, std::uint32_t file) noexcept;
+// nullptr where there is none.
+StreamSlot* slot_of(int fd) noexcept;
+StreamSlot* slot_number(unsigned number) noexcept;  // below slots_made()
+unsigned slots_made() noexcept;
+
+// Gives the slot to whoever asks next. It is not live, and has nothing in flight.
+void free_slot(StreamSlot& slot) noexcept;
+
+// In the child of a fork: the parent's streams are not its own.
+void forget_slots_after_fork() noexcept;
+
+}  // namespace iotune::tuner
