@@ -148,26 +148,45 @@ std::optional<Error> IndexBuilder::take_nests(std::vector<Nest>&& raw, std::uint
 std::optional<Error> IndexBuilder::add(std::uint32_t stream,
                                        std::span<const patterns::Extent> accesses,
                                        const BatchTimes& times) {
-  if (accesses.empty()) return std::nullopt;
-  const std::size_t n = accesses.size();
-  if (n > patterns::kMaxTuples) return problem(stream, "a batch too large");
   std::vector<std::int64_t> values;
-  values.reserve(2 * n);
+  values.reserve(2 * accesses.size());
   for (const patterns::Extent& extent : accesses) {
     values.push_back(extent.offset);
     values.push_back(extent.length);
   }
-  std::vector<std::byte> bytes(patterns::plain_bytes(values, n, 2) + 1);
-  std::vector<std::byte> scratch(patterns::scratch_bytes(n, 2));
+  return add_tuples(stream, values, 2, times);
+}
+
+std::optional<Error> IndexBuilder::add(std::uint32_t stream,
+                                       std::span<const patterns::Extent> accesses,
+                                       std::span<const std::int64_t> physical,
+                                       const BatchTimes& times) {
+  if (physical.size() != accesses.size()) return problem(stream, "not a place for each access");
+  std::vector<std::int64_t> values;
+  values.reserve(3 * accesses.size());
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    values.insert(values.end(), {accesses[i].offset, accesses[i].length, physical[i]});
+  }
+  return add_tuples(stream, values, 3, times);
+}
+
+std::optional<Error> IndexBuilder::add_tuples(std::uint32_t stream,
+                                              std::span<const std::int64_t> values, unsigned dims,
+                                              const BatchTimes& times) {
+  const std::size_t n = values.size() / dims;
+  if (n == 0) return std::nullopt;
+  if (n > patterns::kMaxTuples) return problem(stream, "a batch too large");
+  std::vector<std::byte> bytes(patterns::plain_bytes(values, n, dims) + 1);
+  std::vector<std::byte> scratch(patterns::scratch_bytes(n, dims));
   patterns::ByteWriter writer(bytes);
   patterns::TermSpace space;
   patterns::TermTree tree;
-  bool done = patterns::encode_tuples(values, n, 2, scratch, writer);
+  bool done = patterns::encode_tuples(values, n, dims, scratch, writer);
   patterns::ByteReader reader(writer.written());
-  done = done && patterns::measure_terms(reader, n, 2, space);
+  done = done && patterns::measure_terms(reader, n, dims, space);
   std::vector<patterns::Term> terms(space.terms);
   std::vector<std::int64_t> term_values(space.values);
-  done = done && patterns::read_terms(reader, n, 2, terms, term_values, tree);
+  done = done && patterns::read_terms(reader, n, dims, terms, term_values, tree);
   return done ? add(stream, tree, times) : problem(stream, "accesses that cannot be encoded");
 }
 

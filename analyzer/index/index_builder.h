@@ -57,6 +57,11 @@ class IndexBuilder {
   [[nodiscard]] std::optional<Error> add(std::uint32_t stream,
                                          std::span<const patterns::Extent> accesses,
                                          const BatchTimes& times = {});
+  // The same with where in the log each access's bytes went; as many as accesses.
+  [[nodiscard]] std::optional<Error> add(std::uint32_t stream,
+                                         std::span<const patterns::Extent> accesses,
+                                         std::span<const std::int64_t> physical,
+                                         const BatchTimes& times = {});
   // All of another index, its streams renumbered from `first_stream` on. Streams that are known
   // already go on: their accesses must lie behind the known ones.
   [[nodiscard]] std::optional<Error> add(const IndexParts& parts, std::uint32_t first_stream = 0);
@@ -78,6 +83,8 @@ class IndexBuilder {
     std::vector<TimeKnot> knots;
   };
 
+  std::optional<Error> add_tuples(std::uint32_t stream, std::span<const std::int64_t> values,
+                                  unsigned dims, const BatchTimes& times);
   std::optional<Error> check_stream(std::uint32_t stream) const;
   std::optional<Error> take_nests(std::vector<Nest>&& raw, std::uint32_t stream);
   static std::optional<std::string> knots_of(const BatchTimes& times, std::int64_t clock,

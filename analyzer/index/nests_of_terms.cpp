@@ -1,5 +1,6 @@
 #include "analyzer/index/nests_of_terms.h"
 
+#include <algorithm>
 #include <array>
 
 namespace iotune::analyzer {
@@ -210,8 +211,10 @@ std::optional<std::string> append_nests(const patterns::TermTree& tree, StreamPl
   for (std::size_t i = before; i < to.size() && problem.empty(); ++i) {
     if (!within_bounds(to[i])) problem = "an access outside of any file";
   }
-  if (problem.empty() && (bytes > static_cast<std::uint64_t>(kMostBytes - at.physical) ||
-                          tree.rows > static_cast<std::uint64_t>(kMostBytes - at.position))) {
+  const bool given = tree.dims == kMostDims;
+  if (problem.empty() &&
+      ((!given && bytes > static_cast<std::uint64_t>(kMostBytes - at.physical)) ||
+       tree.rows > static_cast<std::uint64_t>(kMostBytes - at.position))) {
     problem = "a stream longer than any log";
   }
   if (!problem.empty()) {
@@ -219,7 +222,15 @@ std::optional<std::string> append_nests(const patterns::TermTree& tree, StreamPl
     return problem;
   }
   at.position += static_cast<std::int64_t>(tree.rows);
-  at.physical += static_cast<std::int64_t>(bytes);
+  if (!given) at.physical += static_cast<std::int64_t>(bytes);
+  // Where the places are given, the log ends behind the last of them.
+  for (std::size_t i = before; i < to.size() && given; ++i) {
+    std::int64_t end = to[i].physical + to[i].length;
+    for (const NestLevel& level : to[i].levels) {
+      end += std::max<std::int64_t>(level.physical_step, 0) * (level.count - 1);
+    }
+    at.physical = std::max(at.physical, end);
+  }
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analyzer/call_columns.h"
 #include "analyzer/call_rows.h"
+#include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 
@@ -31,10 +32,6 @@ CallColumn column_called(const std::string& name) {
 }
 
 // Memory that Python reads without a copy, through the buffer protocol.
-template <typename T>
-struct Numbers {
-  std::vector<T> values;
-};
 struct Bytes {
   std::string values;
 };
@@ -112,6 +109,7 @@ class CallReader {
 void bind_calls(py::module_& module) {
   bind_numbers<std::int32_t>(module, "SmallNumbers");
   bind_numbers<std::int64_t>(module, "LargeNumbers");
+  bind_numbers<double>(module, "RealNumbers");
   py::class_<Bytes>(module, "Bytes", py::buffer_protocol()).def_buffer([](Bytes& bytes) {
     return py::buffer_info(bytes.values.data(), 1, py::format_descriptor<unsigned char>::format(),
                            1, {static_cast<py::ssize_t>(bytes.values.size())}, {1});

@@ -1,12 +1,12 @@
 // Offset patterns of arrays. python/iotune/patterns.py gives them types and explains units.
 #include <pybind11/pybind11.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "analyzer/he2013/local_index.h"
 #include "analyzer/nest_text.h"
+#include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 
@@ -16,35 +16,6 @@ namespace {
 
 using namespace iotune;
 using patterns::Extent;
-
-// A one-dimensional array of int64, with any step.
-std::vector<std::int64_t> numbers_of(const py::buffer& buffer, const char* what) {
-  const py::buffer_info info = buffer.request();
-  const bool is_int64 = info.itemsize == 8 && (info.format == "q" || info.format == "l");
-  if (info.ndim != 1 || !is_int64) {
-    throw CoreError(std::string(what) + " must be one dimension of 64-bit integers");
-  }
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(info.shape[0]));
-  const char* at = static_cast<const char*>(info.ptr);
-  for (std::int64_t& number : numbers) {
-    std::memcpy(&number, at, sizeof number);
-    at += info.strides[0];
-  }
-  return numbers;
-}
-
-std::vector<Extent> accesses_of(const py::buffer& offsets, const py::buffer& lengths) {
-  const std::vector<std::int64_t> offset = numbers_of(offsets, "offsets");
-  const std::vector<std::int64_t> length = numbers_of(lengths, "lengths");
-  if (offset.size() != length.size()) throw CoreError("offsets and lengths differ in number");
-  std::vector<Extent> accesses;
-  accesses.reserve(offset.size());
-  for (std::size_t k = 0; k < offset.size(); ++k) {
-    if (length[k] < 0) throw CoreError("length " + std::to_string(k) + " is negative");
-    accesses.push_back({offset[k], length[k]});
-  }
-  return accesses;
-}
 
 py::tuple find_nests(const py::buffer& offsets, const py::buffer& lengths) {
   const std::vector<Extent> accesses = accesses_of(offsets, lengths);

@@ -5,7 +5,10 @@
 
 void bind_calls(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
+void bind_index(pybind11::module_& module);
+void bind_pattern_log(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
+void bind_predict(pybind11::module_& module);
 void bind_streams(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
 void bind_patterndb(pybind11::module_& module);

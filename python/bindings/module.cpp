@@ -8,5 +8,8 @@ PYBIND11_MODULE(_core, module) {
   bind_import(module);
   bind_patterndb(module);
   bind_patterns(module);
+  bind_index(module);
+  bind_pattern_log(module);
+  bind_predict(module);
   bind_streams(module);
 }

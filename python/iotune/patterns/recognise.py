@@ -1,25 +1,13 @@
-"""Offset patterns: what loops would make a sequence of accesses.
-
->>> from iotune import patterns
->>> offsets = [1000 * row + 8 * k for row in range(5) for k in range(4)]
->>> print(patterns.recognise(offsets, [8] * 20))
-5×{4×{(0,8); +8}; +1000}
->>> print(patterns.recognise(offsets, [8] * 20, algorithm="he2013"))
-[0,(8,8,8,976)^4] lengths [8,(0)^15]
-[4000,(8)^3] lengths [8,(0)^3]
-
-Offsets and lengths are in bytes. docs/patterns.md explains both algorithms.
-"""
+"""The loops of one stream, by ours or by the papers' algorithm."""
 
 from __future__ import annotations
 
-import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from iotune.core import as_error, native_part
 from iotune.errors import Error
+from iotune.patterns.arrays import int64_buffer
 
 ALGORITHMS = ("nested", "he2013")
 
@@ -80,7 +68,7 @@ def recognise(
     if algorithm not in ALGORITHMS:
         raise Error(f"there is no algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     native = native_part()
-    columns = (_int64(offsets, "offsets"), _int64(lengths, "lengths"))
+    columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
     with as_error():
         if algorithm == "nested":
             found, size = native.find_nests(*columns)
@@ -90,18 +78,3 @@ def recognise(
             found, size = native.find_he2013(*columns, window)
     units = tuple(Unit(text, accesses) for text, accesses in found)
     return Recognised(algorithm, units, sum(unit.accesses for unit in units), size)
-
-
-def _int64(values: Iterable[int], what: str) -> Any:
-    """A buffer of int64: the caller's own where it is one, else a copy."""
-    if hasattr(values, "__array_interface__"):
-        dtype = str(values.__array_interface__["typestr"])  # such as "<i8"
-        if dtype[1] not in "iu" or dtype[1:] == "u8":
-            raise Error(f"{what} must be integers that fit into int64, not {dtype}")
-        return values.astype("int64", copy=False)  # type: ignore[attr-defined]
-    if isinstance(values, array.array) and values.typecode in ("q", "l"):
-        return values
-    try:
-        return array.array("q", values)
-    except (TypeError, ValueError, OverflowError):
-        raise Error(f"{what} must be integers of at most 64 bits") from None
