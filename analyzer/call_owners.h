@@ -50,6 +50,8 @@ class OwnerFollower {
   void define_dataset(const recorder::Call& call);
 
   const std::vector<std::string>& files() const { return files_; }  // absolute paths
+  // By object number.
+  const std::unordered_map<std::int64_t, DatasetDefinition>& datasets() const { return datasets_; }
   std::unordered_map<std::int64_t, DatasetDefinition> take_datasets() {
     return std::move(datasets_);
   }

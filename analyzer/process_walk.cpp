@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/bytes/byte_shares.h"
@@ -11,6 +12,7 @@
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
 #include "recorder/read/call_arguments.h"
+#include "recorder/read/call_walk.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -31,22 +33,55 @@ bool is_write(const Call& call) {
 
 class Walk {
  public:
-  Walk(AlikeRanks& ranks, FileTable& files)
-      : ranks_(ranks),
-        process_(ranks.first()),
-        owners_(owners_of(process_)),
-        bytes_(ranks.size() > 1) {
-    for (const std::string& path : owners_.files) files_.push_back(&files[path]);
-  }
+  // `alike`: what the process does, others do elsewhere.
+  Walk(FileTable& table, bool alike) : table_(table), alike_(alike), bytes_(alike) {}
 
-  void run(const std::vector<std::uint64_t>& wall_ns) {
-    follow_first();
+  void run(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns) {
+    const recorder::ProcessCalls& process = ranks.first();
+    const CallOwners owners = owners_of(process);
+    datasets_ = &owners.datasets;
+    know_files(owners.files);
+    for (std::size_t i = 0; i < process.calls.size(); ++i) {
+      follow(i, process.calls[i], owners.file_of_call[i]);
+    }
     finish_member(wall_ns[0]);
-    for (std::size_t k = 1; k < ranks_.size(); ++k) {
-      move_as_member(k);
-      bytes_.move_as_member(ranks_, k);
+    for (std::size_t k = 1; k < ranks.size(); ++k) {
+      move_as_member(ranks, k);
+      bytes_.move_as_member(ranks, k);
       finish_member(wall_ns[k]);
     }
+  }
+
+  WalkedCalls run(recorder::ProcessWalk& calls, std::uint64_t wall_ns) {
+    WalkedCalls walked;
+    OwnerFollower owners;
+    datasets_ = &owners.datasets();
+    recorder::CallGroup group;
+    std::vector<std::int32_t> file_of_call;
+    while (calls.next(group)) {
+      // Threads may note a dataset down after one of them used it.
+      for (const Call* call : group.calls) {
+        if (call->name() == "iotune_dataset") owners.define_dataset(*call);
+      }
+      file_of_call.assign(group.calls.size(), CallOwners::kNone);
+      for (const std::uint32_t at : group.by_end) {
+        file_of_call[at] = owners.follow(walked.calls + at, *group.calls[at]);
+        const auto& opened = owners.opened();
+        if (opened && opened->first >= walked.calls) {
+          file_of_call[opened->first - walked.calls] = opened->second;
+        }
+      }
+      know_files(owners.files());
+      for (const std::uint32_t at : group.by_end) {
+        const Call& call = *group.calls[at];
+        walked.first_ns = std::min(walked.first_ns, call.start_ns);
+        walked.last_ns = std::max(walked.last_ns, call.end_ns());
+        follow(walked.calls + at, call, file_of_call[at]);
+      }
+      walked.calls += group.calls.size();
+    }
+    finish_member(wall_ns);
+    return walked;
   }
 
  private:
@@ -70,44 +105,45 @@ class Walk {
     bool scalar;
   };
 
-  void follow_first() {
-    for (std::size_t i = 0; i < process_.calls.size(); ++i) {
-      const Call& call = process_.calls[i];
-      versions_.follow(call);
-      const std::int32_t owner = owners_.file_of_call[i];
-      const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 &&
-                            call.signature()->transfer && call.signature()->layer != Layer::kHdf5;
-      bytes_.follow(i, call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
-                    is_write(call));
-      if (owner == CallOwners::kNone) continue;
-      FileRecord& file = *files_[static_cast<std::size_t>(owner)];
-      const CallSignature& signature = *call.signature();
-      const std::optional<CallArguments> arguments = arguments_of(call);
-      if (signature.layer == Layer::kIotune) {
-        note(file, call, *arguments);
-        continue;
-      }
-      spend(file, call);
-      if (!signature.transfer) continue;
-      const bool write = is_write(call);
-      if (signature.layer == Layer::kHdf5) {
-        hdf5_transfer(file, i, *arguments, write);
-      } else if (signature.layer == Layer::kMpiIo) {
-        count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
-      } else {
-        // stdio's result counts items.
-        const std::int64_t bytes = arguments->number(signature, "bytes").value_or(-1);
-        count(file, signature.layer, write,
-              signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
-      }
+  void know_files(const std::vector<std::string>& paths) {
+    while (files_.size() < paths.size()) files_.push_back(&table_[paths[files_.size()]]);
+  }
+
+  // A call on the file of that number, in the order of their ends.
+  void follow(std::size_t index, const Call& call, std::int32_t owner) {
+    versions_.follow(call);
+    const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 &&
+                          call.signature()->transfer && call.signature()->layer != Layer::kHdf5;
+    bytes_.follow(index, call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
+                  is_write(call));
+    if (owner == CallOwners::kNone) return;
+    FileRecord& file = *files_[static_cast<std::size_t>(owner)];
+    const CallSignature& signature = *call.signature();
+    const std::optional<CallArguments> arguments = arguments_of(call);
+    if (signature.layer == Layer::kIotune) {
+      note(file, call, *arguments);
+      return;
+    }
+    spend(file, call);
+    if (!signature.transfer) return;
+    const bool write = is_write(call);
+    if (signature.layer == Layer::kHdf5) {
+      hdf5_transfer(file, index, call, *arguments, write);
+    } else if (signature.layer == Layer::kMpiIo) {
+      count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
+    } else {
+      // stdio's result counts items.
+      const std::int64_t bytes = arguments->number(signature, "bytes").value_or(-1);
+      count(file, signature.layer, write,
+            signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
     }
   }
 
   // What another member moved instead.
-  void move_as_member(std::size_t k) {
+  void move_as_member(AlikeRanks& ranks, std::size_t k) {
     for (auto& [record, share] : shares_) share.region = Region(record->dims.size());
     for (const Transfer& transfer : transfers_) {
-      const Call call = ranks_.call_of(transfer.call, k);
+      const Call call = ranks.call_of(transfer.call, k);
       const std::optional<CallArguments> arguments = arguments_of(call);
       if (!arguments) continue;
       const std::vector<TransferExtras> all = recorder::transfer_extras(*arguments);
@@ -205,9 +241,8 @@ class Walk {
   }
 
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
-  void hdf5_transfer(FileRecord& file, std::size_t index, const CallArguments& arguments,
-                     bool write) {
-    const Call& call = process_.calls[index];
+  void hdf5_transfer(FileRecord& file, std::size_t index, const Call& call,
+                     const CallArguments& arguments, bool write) {
     if (arguments.result.value_or(-1) < 0) return;
     const std::vector<TransferExtras> all = recorder::transfer_extras(arguments);
     const auto weight = [](const TransferExtras& extras) {
@@ -223,14 +258,14 @@ class Walk {
           all.size() == 1
               ? call.duration_ns
               : static_cast<std::uint64_t>(part * static_cast<double>(call.duration_ns));
-      dataset_transfer(file, {nullptr, index, place, false}, all[place], write, nanoseconds);
+      dataset_transfer(file, call, {nullptr, index, place, false}, all[place], write, nanoseconds);
     }
   }
 
-  void dataset_transfer(FileRecord& file, Transfer transfer, const TransferExtras& extras,
-                        bool write, std::uint64_t nanoseconds) {
-    const auto found = owners_.datasets.find(extras.object);
-    if (found == owners_.datasets.end()) return;
+  void dataset_transfer(FileRecord& file, const Call& call, Transfer transfer,
+                        const TransferExtras& extras, bool write, std::uint64_t nanoseconds) {
+    const auto found = datasets_->find(extras.object);
+    if (found == datasets_->end()) return;
     const DatasetDefinition& definition = found->second;
     file.layers[layer_index(Layer::kHdf5)].opened = true;
 
@@ -241,12 +276,12 @@ class Walk {
     share.file = &file;
     share.write = write;
     share.nanoseconds += nanoseconds;
-    share.first_ns = std::min(share.first_ns, process_.calls[transfer.call].start_ns);
+    share.first_ns = std::min(share.first_ns, call.start_ns);
     ++share.calls;
     transfer.record = &dataset;
     transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
     add_to(dataset, extras, transfer.scalar);
-    if (ranks_.size() > 1) transfers_.push_back(transfer);
+    if (alike_) transfers_.push_back(transfer);
   }
 
   void add_to(DatasetRecord& dataset, const TransferExtras& extras, bool scalar) {
@@ -266,10 +301,11 @@ class Walk {
            arguments.number(signature, "type_bytes").value_or(0);
   }
 
-  AlikeRanks& ranks_;
-  const recorder::ProcessCalls& process_;
-  CallOwners owners_;
-  std::vector<FileRecord*> files_;  // as owners_.files
+  FileTable& table_;
+  bool alike_;
+  // Said of datasets so far.
+  const std::unordered_map<std::int64_t, DatasetDefinition>* datasets_ = nullptr;
+  std::vector<FileRecord*> files_;  // by number, as their owners count
   DatasetVersions versions_;
   ByteShares bytes_;
   std::map<DatasetRecord*, Share> shares_;
@@ -281,7 +317,15 @@ class Walk {
 
 void walk_processes(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns,
                     FileTable& files) {
-  Walk(ranks, files).run(wall_ns);
+  Walk(files, ranks.size() > 1).run(ranks, wall_ns);
+}
+
+WalkedCalls walk_long_process(const recorder::TraceIndex& index, std::size_t process,
+                              std::uint64_t wall_ns, FileTable& files) {
+  recorder::ProcessWalk calls(index, process, UINT64_MAX);
+  WalkedCalls walked = Walk(files, false).run(calls, wall_ns);
+  walked.unreadable_batches = calls.unreadable_batches();
+  return walked;
 }
 
 }  // namespace iotune::analyzer

@@ -13,4 +13,14 @@ namespace iotune::analyzer {
 // `wall_ns`: when each of them started, Unix time.
 void walk_processes(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns, FileTable& files);
 
+struct WalkedCalls {
+  std::uint64_t calls = 0, unreadable_batches = 0;
+  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;  // after the process's start
+};
+
+// One process with more calls than memory is wanted for: a batch of each of its threads is held.
+// What a thread notes down of a dataset only after another one's calls on it were read is missed.
+WalkedCalls walk_long_process(const recorder::TraceIndex& index, std::size_t process,
+                              std::uint64_t wall_ns, FileTable& files);
+
 }  // namespace iotune::analyzer

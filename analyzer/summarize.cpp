@@ -135,7 +135,8 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
 
 class Summarizer {
  public:
-  explicit Summarizer(const TraceReader& reader) : reader_(reader) {}
+  Summarizer(const TraceReader& reader, std::uint64_t calls_at_once)
+      : reader_(reader), calls_at_once_(calls_at_once) {}
 
   RunSummary run() {
     summary_.warnings = recorder::losses_of(reader_.index());
@@ -155,6 +156,13 @@ class Summarizer {
  private:
   // Returns how many processes were taken together.
   std::size_t add(std::size_t index) {
+    const recorder::ProcessSection& first_section = reader_.index().processes[index];
+    std::uint64_t recorded = 0;
+    for (const recorder::EventsPlace& place : first_section.events) recorded += place.calls;
+    if (recorded > calls_at_once_) {
+      add_long(index, first_section);
+      return 1;
+    }
     AlikeRanks ranks(reader_, index);
     const ProcessCalls& process = ranks.first();
     // What the index knew stands among the losses already.
@@ -171,20 +179,36 @@ class Summarizer {
     std::vector<std::uint64_t> wall_ns;
     for (std::size_t k = 0; k < ranks.size(); ++k) {
       const recorder::ProcessSection& section = reader_.index().processes[index + k];
-      const auto host = section.attributes.find("host");
-      if (host != section.attributes.end() && !host->second.empty()) hosts_.insert(host->second);
-      const std::uint64_t size = recorder::unsigned_of(section.attributes, "size");
-      summary_.ranks =
-          static_cast<std::uint32_t>(std::clamp<std::uint64_t>(size, summary_.ranks, UINT32_MAX));
-      summary_.calls += process.calls.size();
-      summary_.dropped += section.dropped;
       wall_ns.push_back(recorder::unsigned_of(section.attributes, "wall_ns"));
-      if (process.calls.empty()) continue;
-      start_ = std::min(start_, wall_ns.back() + first);
-      end_ = std::max(end_, wall_ns.back() + last);
+      count(section, process.calls.size(), wall_ns.back(), first, last);
     }
     walk_processes(ranks, wall_ns, files_);
     return ranks.size();
+  }
+
+  // Of one process, whose calls lie from `first` to `last` after its start.
+  void count(const recorder::ProcessSection& section, std::uint64_t calls, std::uint64_t wall_ns,
+             std::uint64_t first, std::uint64_t last) {
+    const auto host = section.attributes.find("host");
+    if (host != section.attributes.end() && !host->second.empty()) hosts_.insert(host->second);
+    const std::uint64_t size = recorder::unsigned_of(section.attributes, "size");
+    summary_.ranks =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(size, summary_.ranks, UINT32_MAX));
+    summary_.calls += calls;
+    summary_.dropped += section.dropped;
+    if (calls == 0) return;
+    start_ = std::min(start_, wall_ns + first);
+    end_ = std::max(end_, wall_ns + last);
+  }
+
+  void add_long(std::size_t index, const recorder::ProcessSection& section) {
+    const std::uint64_t wall_ns = recorder::unsigned_of(section.attributes, "wall_ns");
+    const WalkedCalls walked = walk_long_process(reader_.index(), index, wall_ns, files_);
+    if (walked.unreadable_batches > 0) {
+      summary_.warnings.push_back(recorder::process_name(section.attributes) + ": " +
+                                  recorder::unreadable_text(walked.unreadable_batches));
+    }
+    count(section, walked.calls, wall_ns, walked.first_ns, walked.last_ns);
   }
 
   // The program is that of the lowest rank; without MPI of the process with the most calls.
@@ -231,6 +255,7 @@ class Summarizer {
   }
 
   const TraceReader& reader_;
+  std::uint64_t calls_at_once_;
   RunSummary summary_{};
   FileTable files_;
   std::set<std::string> hosts_;
@@ -239,11 +264,11 @@ class Summarizer {
 
 }  // namespace
 
-Result<RunSummary> summarize(const std::string& trace_path) {
+Result<RunSummary> summarize(const std::string& trace_path, std::uint64_t calls_at_once) {
   try {
     const Result<TraceReader> reader = TraceReader::open(trace_path);
     if (!reader) return reader.error();
-    return Summarizer(*reader).run();
+    return Summarizer(*reader, calls_at_once).run();
   } catch (const std::bad_alloc&) {
     return Error{trace_path, "out of memory"};
   } catch (const std::exception& error) {

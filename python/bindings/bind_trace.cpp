@@ -127,14 +127,15 @@ void bind_trace(py::module_& module) {
   py::register_exception<CoreError>(module, "Error", PyExc_RuntimeError);
   module.def(
       "summarize",
-      [](const std::string& path) {
+      [](const std::string& path, std::uint64_t calls_at_once) {
         recorder::Result<analyzer::RunSummary> summary = [&] {
           const py::gil_scoped_release released;
-          return analyzer::summarize(path);
+          return analyzer::summarize(path, calls_at_once);
         }();
         return json_text(analyzer::to_json(taken(std::move(summary))));
       },
-      py::arg("path"), "What the run did, as JSON: analyzer/run_summary.h.");
+      py::arg("path"), py::arg("calls_at_once") = std::uint64_t{1} << 18U,
+      "What the run did, as JSON: analyzer/run_summary.h.");
   module.def(
       "losses",
       [](const std::string& path) {

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import iotune
+from iotune import core
 from iotune.analysis import Options, analyze, parts
 from iotune.analysis.sources import Source
 from iotune.importing import import_log
@@ -278,3 +279,14 @@ def test_options_are_checked() -> None:
     for one in wrong:
         with pytest.raises(iotune.Error):
             one()
+
+
+def test_long_processes_are_summarised_call_by_call_alike(tmp_path: Path) -> None:
+    traces = [*DATA.glob("v2/*.iotrace"), big(tmp_path / "big.iotrace")]
+    assert len(traces) > 3
+    for path in traces:
+        whole, walked = (
+            json.loads(core.native_part().summarize(str(path), calls_at_once=calls))
+            for calls in (1 << 18, 0)
+        )
+        assert walked == whole

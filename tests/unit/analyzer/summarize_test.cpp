@@ -69,6 +69,10 @@ TEST(Summarize, Ph5ExampleIsRecognised) {
   const auto path = trace_of(folder, {ph5_rank(0, "/scratch/run12/out-0007.h5"),
                                       ph5_rank(1, "/scratch/run12/out-0007.h5")});
   const Result<RunSummary> summary = summarize(path);
+  // Call by call there comes out the same.
+  const Result<RunSummary> walked = summarize(path, 0);
+  ASSERT_TRUE(summary && walked);
+  EXPECT_EQ(to_json(*walked), to_json(*summary));
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_EQ(summary->ranks, 2U);
   EXPECT_EQ(summary->run_id, "run-1");
