@@ -56,7 +56,7 @@ def contents(place: Place, folder: Path) -> dict[str, str]:
     return found
 
 
-def groups(place: Place, program: Program, tuned: bool, hints: Path) -> list[object]:
+def groups(place: Place, program: Program, tuned: bool) -> list[object]:
     """What the launcher is told to start."""
     main = place.bin / "torture_program"
     apart: list[object] = [main, "script"]
@@ -66,8 +66,9 @@ def groups(place: Place, program: Program, tuned: bool, hints: Path) -> list[obj
         apart = ["env", f"LD_PRELOAD={place.shim}", *apart]
     elif tuned and program.launch == "record":
         apart = ["env", "IOTUNE_MODE=record", *apart]
-    elif tuned and program.launch == "hints":
-        apart = ["env", f"ROMIO_HINTS={hints}", *apart]
+    elif program.launch == "hints":
+        # Not ROMIO_HINTS: on one rank alone that hangs ROMIO itself.
+        apart = ["env", "MPICH_MPIIO_HINTS=*:cb_buffer_size=131072:cb_nodes=1", *apart]
     if program.launch == "all":
         return ["-n", program.ranks, main, "script"]
     return ["-n", program.ranks - program.apart, main, "script", ":", "-n", program.apart, *apart]
@@ -80,8 +81,6 @@ def run(place: Place, program: Program, tuned: bool) -> Seen:
     script, config = folder / "script", place.scratch / "config.xml"
     script.write_text(program.script)
     config.write_text(program.config)
-    hints = place.scratch / "hints"
-    hints.write_text("cb_buffer_size 131072\n")
     shim, fake = str(place.shim), place.scratch / "fake storage"
     env: dict[str, object] = {}
     if tuned and program.storage:
@@ -90,13 +89,21 @@ def run(place: Place, program: Program, tuned: bool) -> Seen:
         shim += f":{place.build / 'lib' / 'libfake_storage.so'}"
         env = {"FAKE_STORAGE": program.storage, "FAKE_ROOT": folder, "FAKE_STORE": fake}
     done: Done = place.run(
-        place.mpirun, *groups(place, program, tuned, hints), cwd=folder, preload=False,
+        place.mpirun, *groups(place, program, tuned), cwd=folder, preload=False,
         LD_PRELOAD=f"{place.preload()}:{shim}" if tuned else shim,
         IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config, IOTUNE_DB="none", **env,
     )  # fmt: skip
     # A launcher that reports a death tells the numbers of its processes.
     out = b"" if b"BAD TERMINATION" in done.out else done.out
     return Seen(done.status, out, contents(place, folder))
+
+
+def end_of(program: Program, seen: Seen) -> tuple[object, bytes]:
+    """The status, where it is the program's to decide: of a run in which one rank dies, three
+    ranks and more, mpirun gives now that rank's status and now that of those it killed (9).
+    """
+    dies = program.lines[-1].split()[1] in ("abort", "early", "segv")
+    return "killed" if dies and seen.status != 0 else seen.status, seen.out
 
 
 def outcomes(place: Place) -> dict[str, list[str]]:
@@ -128,7 +135,7 @@ def torture(place: Place, seed: int) -> dict[str, Any]:
     except Hang as hang:
         record["fault"] = f"hang: {str(hang)[-300:]}"
         return record
-    if (tuned.status, tuned.out) != (bare.status, bare.out):
+    if end_of(program, tuned) != end_of(program, bare):
         record["fault"] = f"ended with {tuned.status}, bare with {bare.status}"
     elif tuned.contents != bare.contents:
         names = {*bare.contents, *tuned.contents}
