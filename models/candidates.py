@@ -14,6 +14,8 @@ _MIB = 1024 * 1024
 _LARGE_FILE_BYTES = 64 * _MIB
 # Aggregators beyond a few contend for the same storage.
 _MOST_AGGREGATORS = 8
+# Of a dataset and rank; the tuner cuts it to what the node has.
+_MOST_CACHE_BYTES = 1024 * _MIB
 _STRIPED = ("lustre", "cephfs")
 
 
@@ -27,6 +29,7 @@ class Shape:
     ranks: int
     file_bytes: int
     chunk: tuple[int, ...] = ()
+    dimensions: tuple[int, ...] = ()  # of the dataset; empty: unknown
     element_bytes: int = 1
     filesystem: str = ""
 
@@ -133,10 +136,15 @@ def _memory(shape: Shape) -> list[Candidate]:
         for extent in shape.chunk:
             chunk_bytes *= extent
         if not shape.write:
-            cache = min(max(32 * _MIB, 8 * chunk_bytes), 512 * _MIB)
-            found.append(
-                Candidate({"chunk_cache": str(cache)}, "each chunk is read and unpacked once")
-            )
+            # Row by row every chunk beside the row's first comes up again with the next row.
+            beside = 1
+            for extent, size in zip(shape.chunk[1:], shape.dimensions[1:]):
+                beside *= -(-size // extent)
+            for chunks in (max(8, beside + 1), 8):
+                cache = min(max(32 * _MIB, chunks * chunk_bytes), _MOST_CACHE_BYTES)
+                found.append(
+                    Candidate({"chunk_cache": str(cache)}, "each chunk is read and unpacked once")
+                )
     elif shape.ranks == 1:
         found.append(
             Candidate({"sieve_buf_size": str(4 * _MIB)}, "small rows are joined in memory")

@@ -184,6 +184,7 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         ranks=case.ranks,
         file_bytes=plan_bytes(plan),
         chunk=tuple(case.pattern.get("chunk", ())),
+        dimensions=tuple(case.pattern.get("dataset_dims", ())),
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
     )

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "recorder/preload/short_text.h"
+#include "tuner/cache_budget.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {
@@ -88,8 +89,9 @@ constexpr FileParameter kFileParameters[] = {
        std::size_t slots = 0, bytes = 0;
        double w0 = 0;
        if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
+       const std::uint64_t wanted = parse_decimal(value), budget = own_cache_budget_bytes();
        return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots,
-                               parse_decimal(value), w0) >= 0;
+                               wanted < budget ? wanted : budget, w0) >= 0;
      },
      [](const char* value, Value& to) { to << value; },
      [](const Hdf5Api& api, Hid fapl, Value& to) {

@@ -2,6 +2,7 @@
 
 #include "recorder/preload/short_text.h"
 #include "tuner/agreement.h"
+#include "tuner/cache_budget.h"
 #include "tuner/file_plan.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/program_settings.h"
@@ -34,6 +35,7 @@ struct DatasetInProgress {
   const char* chunk_refused;
   const Setting* cache;
   const char* cache_refused;
+  std::uint64_t cache_bytes;  // as applied
 };
 static_assert(sizeof(DatasetInProgress) <= sizeof(OpenState));
 DatasetInProgress& in_progress(OpenState& state) noexcept {
@@ -160,10 +162,21 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
     at.cache_refused = "the program set it itself";
     return;
   }
-  if (!call.takes_dapl) return;  // it has the file's
+  constexpr Hid kAllFiles = 0x1f;          // H5F_OBJ_ALL
+  constexpr unsigned kOpenDatasets = 0x2;  // H5F_OBJ_DATASET
+  const ssize_t open = api.H5Fget_obj_count(kAllFiles, kOpenDatasets);
+  at.cache_bytes = cache_share_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value),
+                                     open < 0 ? 0 : static_cast<std::uint64_t>(open));
+  if (!call.takes_dapl) {  // it has the file's
+    at.cache_bytes = cache_share_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value), 0);
+    return;
+  }
+  if (at.cache_bytes == 0 && at.cache->value[0] != '0') {
+    at.cache_refused = "other datasets have all the memory that chunk caches may take";
+    return;
+  }
   const Hid list = own_list(hdf5, api, call.dapl, recorder::ListClass::kDatasetAccess);
-  if (list >= 0 &&
-      api.H5Pset_chunk_cache(list, kChunkSlots, parse_decimal(at.cache->value), kOwnW0) >= 0) {
+  if (list >= 0 && api.H5Pset_chunk_cache(list, kChunkSlots, at.cache_bytes, kOwnW0) >= 0) {
     at.tuned_dapl = list;
     call.dapl = list;
     return;
@@ -239,9 +252,11 @@ void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) no
   } else if (!facts.cache_known) {
     verdict = Verdict::kUnverifiable;
     reason = "the dataset's access list cannot be read";
-  } else if (std::strcmp(got.c_str(), at.cache->value) != 0) {
+  } else if (facts.cache_bytes != at.cache_bytes) {
     verdict = Verdict::kWithoutEffect;
     reason = "HDF5 kept another value";
+  } else if (std::strcmp(got.c_str(), at.cache->value) != 0) {
+    reason = "cut to the memory that chunk caches may take here";
   }
   note(*at.plan, facts, *at.cache, got.c_str(), verdict, reason);
 }

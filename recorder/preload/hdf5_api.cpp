@@ -33,6 +33,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Fget_name);
   IOTUNE_NEEDED(H5Fget_access_plist);
   IOTUNE_NEEDED(H5Fget_intent);
+  IOTUNE_NEEDED(H5Fget_obj_count);
   IOTUNE_NEEDED(H5Fget_vfd_handle);
   IOTUNE_NEEDED(H5Dget_space);
   IOTUNE_NEEDED(H5Dget_type);

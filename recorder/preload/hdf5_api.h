@@ -28,6 +28,7 @@ struct Hdf5Api {
   ssize_t (*H5Fget_name)(Hid, char*, std::size_t);
   Hid (*H5Fget_access_plist)(Hid);
   int (*H5Fget_intent)(Hid, unsigned*);
+  ssize_t (*H5Fget_obj_count)(Hid, unsigned);
   int (*H5Fget_vfd_handle)(Hid, Hid, void**);
   Hid (*H5Dget_space)(Hid);
   Hid (*H5Dget_type)(Hid);

@@ -6,6 +6,7 @@ The program itself reads them back, from its property lists and its MPI_File.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sqlite3
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
+from harness import Place, main, not_verified  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED_ID = re.search(
@@ -283,6 +284,21 @@ def datasets(place: Place) -> None:
     assert all("not chunked" in reason for _, reason in reasons), reasons
 
 
+def datasets_memory(place: Place) -> None:
+    """Chunk caches together take an eighth of the node's memory at most, shared by its ranks."""
+    budget = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8 // 2
+    text = DATASETS.replace("8388608", str(4 << 30))
+    if budget >= 4 << 30:
+        not_verified("a node with so much memory has room for the largest cache")
+        return
+    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, text))
+    got = tuned.opens[1]["a.chunk_cache"]
+    # Both count the node's memory, but not to the last page.
+    assert abs(int(got) - budget) < 1 << 20, (got, budget)
+    said = tuned.verdicts("chunk_cache")
+    assert any("cut to the memory" in why for verdict, why in said if verdict == "applied"), said
+
+
 def datasets_of_program(place: Place) -> None:
     bare = SeenDatasets(place, "a.h5", "--own", preload=False)
     tuned = SeenDatasets(place, "a.h5", "--own", IOTUNE_CONFIG=config(place, DATASETS))
@@ -316,5 +332,6 @@ if __name__ == "__main__":
     main({"hdf5": hdf5, "aligned": aligned, "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
           "database": database, "datasets": datasets,
-          "datasets-of-program": datasets_of_program, "datasets-misfit": datasets_misfit,
+          "datasets-memory": datasets_memory, "datasets-of-program": datasets_of_program,
+          "datasets-misfit": datasets_misfit,
           "datasets-uneven": datasets_uneven})  # fmt: skip

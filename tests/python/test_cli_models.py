@@ -54,6 +54,18 @@ def test_reads_get_settings_for_reads() -> None:
     assert not any("write" in name or "wr_" in name for name in found)
 
 
+def test_a_chunk_cache_holds_a_row_of_chunks() -> None:
+    def caches(**more: object) -> list[int]:
+        fields = {"write": False, "ranks": 1, "chunk": (128, 1024), "element_bytes": 8, **more}
+        found = candidates(shape(**fields))
+        return [int(c.settings["chunk_cache"]) for c in found if "chunk_cache" in c.settings]
+
+    # Chunks of 1 MiB: 100 beside each other, and the one that follows.
+    assert caches(dimensions=(4096, 102400))[0] == 101 << 20
+    assert caches(dimensions=(4096, 100 * 102400))[0] == 1 << 30
+    assert caches(dimensions=())[0] == caches(dimensions=(4096, 1024))[0] == 32 << 20
+
+
 def test_independent_writes_get_no_two_phase_settings() -> None:
     found = names(candidates(shape(collective=False)))
     assert "romio_ds_write" in found

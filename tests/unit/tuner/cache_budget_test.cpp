@@ -1,0 +1,35 @@
+#include "tuner/cache_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace iotune::tuner {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(CacheBudget, IsAnEighthOfTheNodeForAllItsRanks) {
+  EXPECT_EQ(cache_budget_bytes(8192 * kMiB, 1, 1), 1024 * kMiB);
+  EXPECT_EQ(cache_budget_bytes(8192 * kMiB, 4, 1), 256 * kMiB);
+  EXPECT_EQ(cache_budget_bytes(8192 * kMiB, 5, 2), 8192 * kMiB / 8 / 3);
+  EXPECT_EQ(cache_budget_bytes(8192 * kMiB, 0, 0), 1024 * kMiB);
+}
+
+TEST(CacheBudget, AllDatasetsTogetherNeverTakeMore) {
+  for (const std::uint64_t wanted : {2 * kMiB, 30 * kMiB, 99 * kMiB, 100 * kMiB, 4096 * kMiB}) {
+    std::uint64_t taken = 0;
+    for (std::uint64_t open = 0; open < 200; ++open) {
+      taken += cache_share_bytes(100 * kMiB, wanted, open);
+      EXPECT_LE(taken, 100 * kMiB) << wanted << " at " << open;
+    }
+    EXPECT_GE(taken, 98 * kMiB) << wanted;
+  }
+}
+
+TEST(CacheBudget, LessThanHdf5sOwnIsNoMatterOfBudget) {
+  EXPECT_EQ(cache_share_bytes(0, 0, 9), 0u);
+  EXPECT_EQ(cache_share_bytes(0, 4096, 9), 4096u);
+  EXPECT_EQ(cache_share_bytes(kMiB / 2, 8 * kMiB, 0), 0u);
+}
+
+}  // namespace
+}  // namespace iotune::tuner

@@ -1,0 +1,24 @@
+#include "tuner/cache_budget.h"
+
+#include <sys/sysinfo.h>
+
+#include "recorder/preload/mpi_api.h"
+#include "recorder/preload/presence.h"
+
+namespace iotune::tuner {
+
+std::uint64_t own_cache_budget_bytes() noexcept {
+  struct sysinfo node {};
+  if (sysinfo(&node) != 0) return 0;
+  int ranks = 1;
+  recorder::Provider* const world = recorder::world_provider();
+  const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  int finalized = 1;
+  if (mpi != nullptr && mpi->MPI_Finalized(&finalized) == 0 && finalized == 0) {
+    mpi->MPI_Comm_size(mpi->constants.comm_world, &ranks);
+  }
+  return cache_budget_bytes(std::uint64_t{node.totalram} * node.mem_unit, ranks,
+                            recorder::run_nodes());
+}
+
+}  // namespace iotune::tuner

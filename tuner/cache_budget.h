@@ -1,0 +1,33 @@
+// How much memory chunk caches may take in this process: they grow with datasets and ranks.
+#pragma once
+
+#include <cstdint>
+
+namespace iotune::tuner {
+
+// An eighth of the node's memory, shared by the ranks of this run on a node.
+constexpr std::uint64_t cache_budget_bytes(std::uint64_t node_bytes, int ranks,
+                                           int nodes) noexcept {
+  const auto all = static_cast<std::uint64_t>(ranks < 1 ? 1 : ranks);
+  const auto places = static_cast<std::uint64_t>(nodes < 1 ? 1 : nodes);
+  return node_bytes / 8 / ((all + places - 1) / places);
+}
+
+// What one more dataset may have of `budget` where `open` others have a cache of `wanted` already;
+// below HDF5's own default it is 0: not worth a change.
+constexpr std::uint64_t cache_share_bytes(std::uint64_t budget, std::uint64_t wanted,
+                                          std::uint64_t open) noexcept {
+  constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 20;
+  if (wanted <= kDefaultBytes) return wanted;
+  if (budget <= kDefaultBytes) return 0;
+  const std::uint64_t each = wanted < budget ? wanted : budget;
+  const std::uint64_t whole = budget / each;
+  if (open < whole) return each;
+  const std::uint64_t rest = open == whole ? budget - whole * each : 0;
+  return rest > kDefaultBytes ? rest : 0;
+}
+
+// The budget of this process.
+std::uint64_t own_cache_budget_bytes() noexcept;
+
+}  // namespace iotune::tuner
