@@ -133,6 +133,29 @@ def hdf5(place: Place) -> None:
     assert tuned.said == [], tuned.said
 
 
+EVERY = {
+    "alignment": "65536,4096", "meta_block_size": "131072", "sieve_buf_size": "131072",
+    "coll_metadata_write": "enable", "cb_nodes": "2", "cb_config_list": "*:2",
+    "cb_buffer_size": "1048576", "romio_cb_write": "disable", "romio_cb_read": "disable",
+    "romio_ds_write": "disable", "romio_ds_read": "disable", "ind_rd_buffer_size": "1048576",
+    "ind_wr_buffer_size": "1048576",
+}  # fmt: skip
+
+
+def every_setting(place: Place) -> None:
+    """All that live in the file's access list and its hints, at once: each differs from the
+    default, is what the program reads back, and is called applied.
+    """
+    leaves = "".join(f"<{name}>{value}</{name}>" for name, value in EVERY.items())
+    text = f"<Parameters><Middleware_Layer>{leaves}</Middleware_Layer></Parameters>"
+    bare = Seen(place, "a.h5", preload=False)
+    tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
+    for name, value in EVERY.items():
+        assert tuned.values[name] == value != bare.values.get(name), (name, tuned.values)
+        assert tuned.verdict(name) == "applied", tuned.outcomes
+    tuned.check_verdicts()
+
+
 def aligned(place: Place) -> None:
     text = CONFIG.replace("65536,4096", "4096,4096")
     tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
@@ -328,8 +351,34 @@ def datasets_misfit(place: Place) -> None:
     assert ("refused", "/a: the chunk is larger than the dataset") in tuned.verdicts("chunk")
 
 
+def independent_stays(place: Place) -> None:
+    """Whatever is set, a transfer that the program makes by itself is not made with others."""
+    leaves = "".join(f"<{n}>{v}</{n}>" for n, v in EVERY.items() if n != "coll_metadata_write")
+    for opt in ("collective", "individual"):
+        more = f"<dxpl_mpio_collective_opt>{opt}</dxpl_mpio_collective_opt>"
+        text = f"<Parameters><Middleware_Layer>{leaves}{more}</Middleware_Layer></Parameters>"
+        tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
+        assert tuned.verdict("romio_cb_read") == "applied", tuned.outcomes
+        independent, collective = transfers(place)
+        assert independent >= 2 and collective == 0, (independent, collective)
+
+
+def not_offered(place: Place) -> None:
+    """What no gate makes safe has no name to ask for it by."""
+    bare = Seen(place, "a.h5", preload=False)
+    for name in ("all_coll_metadata_ops", "coll_metadata_ops", "fill_time", "libver_bounds",
+                 "file_space_page_size", "file_space_strategy", "subfiling", "dxpl_mpio",
+                 ):  # fmt: skip
+        text = CONFIG.replace("<cb_nodes>2</cb_nodes>", f"<{name}>enable</{name}>")
+        left = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
+        assert len(left.said) == 1 and name in left.said[0], left.said
+        assert left.values == bare.values and left.outcomes == [], left.outcomes
+
+
 if __name__ == "__main__":
-    main({"hdf5": hdf5, "aligned": aligned, "program-wins": program_wins, "user-wins": user_wins,
+    main({"hdf5": hdf5, "every-setting": every_setting, "aligned": aligned,
+          "independent-stays": independent_stays, "not-offered": not_offered,
+          "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
           "database": database, "datasets": datasets,
           "datasets-memory": datasets_memory, "datasets-of-program": datasets_of_program,

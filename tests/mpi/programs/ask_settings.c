@@ -54,11 +54,17 @@ static void print_access(hid_t file) {
   hsize_t threshold = 0, alignment = 0, meta = 0;
   MUST(H5Pget_alignment(fapl, &threshold, &alignment) >= 0);
   MUST(H5Pget_meta_block_size(fapl, &meta) >= 0);
+  size_t sieve = 0;
+  hbool_t collective = 0;
+  MUST(H5Pget_sieve_buf_size(fapl, &sieve) >= 0);
+  MUST(H5Pget_coll_metadata_write(fapl, &collective) >= 0);
   void* handle = NULL;
   MUST(H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0);
   if (rank == 0) {
     printf("alignment %llu,%llu\n", (unsigned long long)threshold, (unsigned long long)alignment);
     printf("meta_block_size %llu\n", (unsigned long long)meta);
+    printf("sieve_buf_size %zu\n", sieve);
+    printf("coll_metadata_write %s\n", collective ? "enable" : "disable");
   }
   print_hints(*(MPI_File*)handle);
   H5Pclose(fapl);
