@@ -43,7 +43,7 @@ void give_default_layout(int fd) noexcept {
   fresh.magic = kLayoutV1;
   fresh.first_target = kAnyTarget;
   if (ioctl(fd, kSetStripe, &fresh) == 0) return;
-  ShortText<64> link;
+  ShortText<128> link;
   link << "/proc/self/fd/" << fd;
   // The file is new: nobody has locks on it that closing this descriptor could drop.
   const int again = recorder::raw::open(link.c_str(), O_WRONLY | O_CLOEXEC, 0);

@@ -85,7 +85,7 @@ void note_placement(const Placement& placement, const Decision& wanted) noexcept
   for (int i = 0; i < wanted.count; ++i) {
     const Setting& setting = wanted.settings[i];
     if (!is_placement(setting.name)) continue;
-    ShortText<32> got;
+    ShortText<128> got;
     if (readable) {
       got << (std::strcmp(setting.name, "striping_factor") == 0 ? layout.stripe_count
                                                                 : layout.stripe_bytes);

@@ -188,7 +188,11 @@ def soak(place: Place, file: Path, most: int, until: float) -> None:
             continue
         if time.time() > until:
             break
-        record = torture(place, seed)
+        try:
+            record = torture(place, seed)
+        except BaseException:
+            save(file, records)
+            raise
         records.append(record)
         if record["fault"] is not None:
             print(f"seed {seed}: {record['fault']}", file=sys.stderr, flush=True)
