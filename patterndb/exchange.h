@@ -6,6 +6,6 @@
 namespace iotune::patterndb {
 
 inline constexpr char kExchangeFormat[] = "iotune-patterns";
-inline constexpr std::uint64_t kExchangeVersion = 1;
+inline constexpr std::uint64_t kExchangeVersion = 2;  // 1 is read too
 
 }  // namespace iotune::patterndb

@@ -61,24 +61,31 @@ Result<std::string> PatternDb::export_json() noexcept {
     json["patterns"] =
         all(db, std::string("SELECT ") + kPatternColumns + " FROM patterns p ORDER BY 1",
             [](const Statement& r) { return pattern_row(r, 0); });
-    json["uses"] = all(db,
-                       "SELECT workload, pattern, dataset, datasets, repeats, speaker, last_seen "
-                       "FROM workload_patterns ORDER BY 1, 2",
-                       [](const Statement& r) -> Json {
-                         return {{"workload", r.integer(0)}, {"pattern", r.integer(1)},
-                                 {"dataset", r.text(2)},     {"datasets", r.integer(3)},
-                                 {"repeats", r.integer(4)},  {"speaker", r.integer(5) != 0},
-                                 {"last_seen", r.real(6)}};
-                       });
+    json["uses"] =
+        all(db,
+            "SELECT workload, pattern, dataset, datasets, repeats, speaker, last_seen, settled "
+            "FROM workload_patterns ORDER BY 1, 2",
+            [](const Statement& r) -> Json {
+              return {{"workload", r.integer(0)}, {"pattern", r.integer(1)},
+                      {"dataset", r.text(2)},     {"datasets", r.integer(3)},
+                      {"repeats", r.integer(4)},  {"speaker", r.integer(5) != 0},
+                      {"last_seen", r.real(6)},   {"settled", r.integer(7) != 0}};
+            });
     json["tunings"] = all(db,
                           std::string("SELECT ") + kTuningColumns +
-                              ", t.pattern, t.platform, s.text FROM tunings t "
+                              ", t.pattern, t.platform, s.text, t.evidence, t.default_share, "
+                              "t.replaces FROM tunings t "
                               "JOIN settings s ON s.id = t.settings ORDER BY 1",
                           [](const Statement& r) {
                             Json entry = tuning_row(r, 0);
                             entry["pattern"] = r.integer(kTuningWidth);
                             entry["platform"] = r.integer(kTuningWidth + 1);
                             entry["settings"] = r.text(kTuningWidth + 2);
+                            entry["evidence"] = r.text(kTuningWidth + 3);
+                            entry["default_share"] = r.real(kTuningWidth + 4);
+                            entry["replaces"] = r.null(kTuningWidth + 5)
+                                                    ? Json(nullptr)
+                                                    : Json(r.integer(kTuningWidth + 5));
                             return entry;
                           });
     json["observations"] =
@@ -88,6 +95,15 @@ Result<std::string> PatternDb::export_json() noexcept {
             "o.bytes_read, o.seconds, o.elapsed_seconds, o.observed_at FROM observations o "
             "JOIN settings s ON s.id = o.settings ORDER BY o.id",
             observation_row);
+    json["drifts"] =
+        all(db, "SELECT workload, before, after, run, observed_at FROM drifts ORDER BY id",
+            [](const Statement& r) -> Json {
+              return {{"workload", r.integer(0)},
+                      {"before", r.integer(1)},
+                      {"after", r.integer(2)},
+                      {"run", r.text(3)},
+                      {"observed_at", r.real(4)}};
+            });
     json["models"] =
         all(db, "SELECT name, kind, platform, payload, made_at FROM models ORDER BY id",
             [](const Statement& r) -> Json {

@@ -13,15 +13,20 @@ using sqlite::Connection;
 
 class Importer {
  public:
-  explicit Importer(Connection& connection) : db_(connection) {}
+  Importer(Connection& connection, bool own_reverts_hold)
+      : db_(connection), own_reverts_hold_(own_reverts_hold) {
+    sqlite::Statement last(db_, "SELECT coalesce(max(id), 0) FROM tunings");
+    last.step();
+    last_own_ = last.integer(0);
+  }
 
   Json run(const Node& root) {
     root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
-               "observations", "models"});
+               "observations", "drifts", "models"});
     if (root.at("format").text() != kExchangeFormat) root.at("format").fail("not iotune-patterns");
-    if (root.at("version").count() != kExchangeVersion) {
-      root.at("version").fail("version " + root.at("version").value().dump() +
-                              "; this iotune reads 1");
+    std::uint64_t version = root.at("version").count();
+    if (version < 1 || version > kExchangeVersion) {
+      root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 and 2");
     }
     each(root, "platforms", [&](const Node& node) {
       remember(platforms_, node, rows::platform(db_, read_platform(node)));
@@ -36,10 +41,13 @@ class Importer {
     each(root, "uses", [&](const Node& node) { add_use(node); });
     each(root, "tunings", [&](const Node& node) { add_tuning(node); });
     each(root, "observations", [&](const Node& node) { add_observation(node); });
+    each(root, "drifts", [&](const Node& node) { add_drift(node); });
     each(root, "models", [&](const Node& node) { add_model(node); });
-    return {{"tunings", tunings_added_},
-            {"observations", observations_added_},
-            {"models", models_added_}};
+    Json report = {{"tunings", tunings_added_},
+                   {"observations", observations_added_},
+                   {"models", models_added_}};
+    if (own_reverts_hold_) report["left_reverted"] = left_reverted_;
+    return report;
   }
 
  private:
@@ -75,23 +83,33 @@ class Importer {
   }
 
   void add_use(const Node& node) {
-    node.only({"workload", "pattern", "dataset", "datasets", "repeats", "speaker", "last_seen"});
+    node.only({"workload", "pattern", "dataset", "datasets", "repeats", "speaker", "last_seen",
+               "settled"});
     rows::use(db_,
               {known(workloads_, node.at("workload"), "workload"), pattern(node.at("pattern")),
                node.at("dataset").text(), node.at("datasets").count(), node.at("repeats").count(),
-               node.at("speaker").truth(), node.at("last_seen").real()});
+               node.at("speaker").truth(), node.at("last_seen").real(),
+               !node.has("settled") || node.at("settled").truth()});
   }
 
   void add_tuning(const Node& node) {
     node.only({"id", "pattern", "platform", "settings", "state", "gain", "low", "high", "rounds",
-               "made_at", "source"});
+               "made_at", "source", "evidence", "default_share", "replaces"});
     Tuning tuning;
     if (node.has("settings")) tuning.settings = read_settings(node.at("settings"));
     read_evidence(node, tuning);
-    rows::Added added = rows::tuning(db_,
-                                     {pattern(node.at("pattern")), platform(node.at("platform")),
-                                      rows::settings(db_, tuning.settings.text())},
-                                     tuning);
+    if (node.has("replaces") && !node.at("replaces").value().is_null()) {
+      // One that is not in the document is forgotten.
+      auto found = tunings_.find(node.at("replaces").count());
+      if (found != tunings_.end()) tuning.replaces = found->second;
+    }
+    rows::StoredTuning keys{pattern(node.at("pattern")), platform(node.at("platform")),
+                            rows::settings(db_, tuning.settings.text())};
+    if (own_reverts_hold_ && tuning.state == State::kTuned && is_reverted_here(keys)) {
+      ++left_reverted_;
+      return;
+    }
+    rows::Added added = rows::tuning(db_, keys, tuning);
     tunings_added_ += added.fresh;
     remember(tunings_, node, added.id);
   }
@@ -120,6 +138,24 @@ class Importer {
               node.at("elapsed_seconds").real(), node.at("observed_at").real()});
   }
 
+  void add_drift(const Node& node) {
+    node.only({"workload", "before", "after", "run", "observed_at"});
+    rows::drift(db_,
+                {known(workloads_, node.at("workload"), "workload"), pattern(node.at("before")),
+                 pattern(node.at("after")), node.at("run").text(), node.at("observed_at").real()});
+  }
+
+  // What this database's own runs have taken back is not tried again on another's word.
+  bool is_reverted_here(const rows::StoredTuning& keys) {
+    sqlite::Statement newest(
+        db_,
+        "SELECT t.state, t.settings FROM patterns p JOIN tunings t ON t.pattern = p.id "
+        "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2 "
+        "AND t.id <= ?3 ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
+    newest.bind(1, keys.pattern).bind(2, keys.platform).bind(3, last_own_);
+    return newest.step() && newest.text(0) == "reverted" && newest.integer(1) == keys.settings;
+  }
+
   void add_model(const Node& node) {
     node.only({"name", "kind", "platform", "payload", "made_at"});
     std::string kind = node.at("kind").text();
@@ -133,6 +169,9 @@ class Importer {
   }
 
   Connection& db_;
+  bool own_reverts_hold_;
+  std::int64_t last_own_ = 0;
+  std::size_t left_reverted_ = 0;
   Ids platforms_, workloads_, patterns_, tunings_;
   std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0;
 };
@@ -141,20 +180,24 @@ class Importer {
 
 Result<std::string> PatternDb::import_json(const std::string& text,
                                            const std::string& source) noexcept {
-  return guarded<std::string>([&] {
-    Json json = parse_json(text, source);
-    std::string report;
-    change([&](Connection& connection) {
-      try {
-        report = dump(Importer(connection).run(Node(json, "")));
-      } catch (const sqlite::Busy&) {
-        throw;
-      } catch (const Fault& fault) {
-        throw Fault{source + ": " + fault.message};
-      }
-    });
-    return report;
+  return guarded<std::string>(
+      [&] { return import_document(parse_json(text, source), source, ImportRule::kNewestHolds); });
+}
+
+std::string PatternDb::import_document(const nlohmann::ordered_json& document,
+                                       const std::string& source, ImportRule rule) {
+  std::string report;
+  change([&](Connection& connection) {
+    try {
+      report =
+          dump(Importer(connection, rule == ImportRule::kOwnRevertsHold).run(Node(document, "")));
+    } catch (const sqlite::Busy&) {
+      throw;
+    } catch (const Fault& fault) {
+      throw Fault{source + ": " + fault.message};
+    }
   });
+  return report;
 }
 
 Result<std::int64_t> PatternDb::add_tuning(const Tuning& tuning) noexcept {

@@ -214,12 +214,8 @@ bool is_settled(Connection& connection, const Sighting& sighting, std::vector<st
     return row.integer(4) != 0 || sighting.observed_at > row.real(3);
   }
   if (sighting.observed_at < row.real(3)) return true;  // told late: what came since holds
-  Statement drift(connection,
-                  "INSERT INTO drifts (workload, before, after, run, observed_at) "
-                  "VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING");
-  drift.bind(1, sighting.workload).bind(2, row.integer(0)).bind(3, sighting.pattern);
-  drift.bind(4, sighting.run).bind(5, sighting.observed_at);
-  drift.run();
+  rows::drift(connection, {sighting.workload, row.integer(0), sighting.pattern, sighting.run,
+                           sighting.observed_at});
   moves.push_back(row.text(5) + " " + row.text(6) + " no longer shows " + row.text(2) +
                   ": no answer is trusted until a pattern is shown twice in a row");
   return false;

@@ -1,5 +1,6 @@
 #include "patterndb/network_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "patterndb/places.h"
@@ -144,6 +146,20 @@ void make_durable(const std::string& path) {
   if (file.number() < 0 || fsync(file.number()) != 0) throw Fault{path + ": " + error_text(errno)};
 }
 
+// Copies of writers that died. The lock is held: nobody else has one.
+void remove_dead_copies(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  std::string start = base_name(path) + ".new-";
+  std::unique_ptr<DIR, int (*)(DIR*)> open_folder(opendir(folder.c_str()), closedir);
+  if (!open_folder) return;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
+  while (const dirent* entry = readdir(open_folder.get())) {
+    std::string name = entry->d_name;
+    if (name.compare(0, start.size(), start) == 0) unlink((folder + "/" + name).c_str());
+  }
+}
+
 }  // namespace
 
 bool is_on_network(const std::string& path) {
@@ -157,6 +173,7 @@ bool is_on_network(const std::string& path) {
 void change_by_copy(const std::string& path, int wait_milliseconds,
                     const std::function<void(const std::string& copy)>& change) {
   LinkLock lock(path, wait_milliseconds);
+  remove_dead_copies(path);
   std::string copy = path + ".new-" + unique_suffix();
   try {
     copy_bytes(path, copy);

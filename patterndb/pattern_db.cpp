@@ -193,6 +193,28 @@ const std::string& PatternDb::path() const {
   return connection_->path();
 }
 
+Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
+  return guarded<PatternDb>([&] {
+    std::string refusal = reason_to_refuse(path);
+    if (!refusal.empty()) throw Fault{refusal};
+    if (!exists(path)) throw Fault{path + ": no pattern database there"};
+    bool unchanging = access(path.c_str(), W_OK) != 0 || is_on_network(path);
+    auto source =
+        unchanging ? open_unchanging(path) : open_changing(path, path, SQLITE_OPEN_READONLY, 5000);
+    demand_version(*source, pragma(*source, "PRAGMA user_version"));
+    auto copy = std::make_unique<sqlite::Connection>(
+        path, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
+    sqlite3_backup* backup = sqlite3_backup_init(copy->handle(), "main", source->handle(), "main");
+    if (backup == nullptr) copy->fail(sqlite3_errcode(copy->handle()));
+    int done = sqlite3_backup_step(backup, -1);
+    sqlite3_backup_finish(backup);
+    if (done != SQLITE_DONE) source->fail(done);
+    distrust(*copy);
+    if (pragma(*copy, "PRAGMA user_version") < kSchemaVersion) migrate(*copy);
+    return PatternDb(std::move(copy), {}, false);
+  });
+}
+
 Result<PatternDb> PatternDb::open(const std::string& path, OpenOptions options) noexcept {
   return guarded<PatternDb>([&] {
     Opened opened = open_connection(path, options);

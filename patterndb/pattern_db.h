@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -118,16 +119,32 @@ class PatternDb {
                                    const std::optional<Workload>& workload,
                                    std::optional<std::int64_t> bytes = {}) noexcept;
 
+  // Of one pattern, by bytes: when it was first seen, every answer with what it rests on, drifts,
+  // and how the tests of its answers against the default stand.
+  Result<std::string> history(std::int64_t pattern) noexcept;
+  // Hours saved and lost by settings over all observed runs, and how many answers were taken back.
+  Result<std::string> ledger() noexcept;
+
   Result<std::string> export_json() noexcept;
   // All or nothing. The message names `source` and the JSON pointer of the fault. What is there
   // already is not doubled. Returns counts of new rows.
   Result<std::string> import_json(const std::string& text, const std::string& source) noexcept;
+  // Another database's rows of the platforms that fit. Where both have answers the newest one
+  // holds, but settings that this database has taken back stay so. The other is only read.
+  Result<std::string> merge(const std::string& other, const PlatformFilter& filter) noexcept;
+
+  // The database of another version as it is, brought to this one in memory.
+  static Result<PatternDb> copy_in_memory(const std::string& path) noexcept;
 
  private:
   PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options, bool by_copy);
   // Runs `change` in one write transaction, which its exception rolls back: in the file itself, or
   // in a copy that takes the file's place (network_file.h).
   void change(const std::function<void(sqlite::Connection&)>& change);
+  enum class ImportRule { kNewestHolds, kOwnRevertsHold };
+  // Throws Fault naming `source`.
+  std::string import_document(const nlohmann::ordered_json& document, const std::string& source,
+                              ImportRule rule);
 
   std::unique_ptr<sqlite::Connection> connection_;
   OpenOptions options_;

@@ -134,6 +134,11 @@ void read_evidence(const Node& node, Tuning& tuning) {
   tuning.rounds = node.count_or("rounds", 0);
   tuning.made_at = node.real_or_none("made_at").value_or(0);
   tuning.source = node.text_or("source", "import");
+  tuning.evidence = node.text_or("evidence", "");
+  tuning.default_share = node.real_or_none("default_share").value_or(kDefaultShare);
+  if (!(tuning.default_share >= 0 && tuning.default_share < 1)) {
+    node.at("default_share").fail("not from 0 to below 1");
+  }
   if (tuning.state == State::kTuned && tuning.settings.empty()) {
     node.fail("tuned without settings");
   }
@@ -141,7 +146,7 @@ void read_evidence(const Node& node, Tuning& tuning) {
 
 Tuning read_tuning(const Node& node) {
   node.only({"pattern", "platform", "settings", "state", "gain", "low", "high", "rounds", "made_at",
-             "source"});
+             "source", "evidence", "default_share"});
   Tuning tuning;
   tuning.pattern = read_pattern(node.at("pattern"));
   tuning.platform = read_platform(node.at("platform"));

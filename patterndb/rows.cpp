@@ -114,6 +114,15 @@ void use(Connection& connection, const StoredUse& use) {
   statement.run();
 }
 
+void drift(Connection& connection, const StoredDrift& drift) {
+  Statement statement(connection,
+                      "INSERT INTO drifts (workload, before, after, run, observed_at) "
+                      "VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING");
+  statement.bind(1, drift.workload).bind(2, drift.before).bind(3, drift.after);
+  statement.bind(4, drift.run).bind(5, drift.observed_at);
+  statement.run();
+}
+
 Added tuning(Connection& connection, const StoredTuning& keys, const Tuning& evidence) {
   std::string state = state_name(evidence.state);
   Statement finding(connection,

@@ -25,6 +25,13 @@ struct StoredUse {
 // The newest sighting holds.
 void use(sqlite::Connection& connection, const StoredUse& use);
 
+struct StoredDrift {
+  std::int64_t workload, before, after;
+  std::string run;
+  double observed_at;
+};
+void drift(sqlite::Connection& connection, const StoredDrift& drift);
+
 // Returns the row and whether it is new.
 struct Added {
   std::int64_t id;

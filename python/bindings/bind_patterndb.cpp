@@ -138,7 +138,7 @@ struct Asked {
 // Members database, spool and config take the place of the environment's.
 Asked read_question(const Node& node) {
   node.only({"layer", "program", "file", "mpi", "hdf5", "filesystem", "ranks", "nodes", "creating",
-             "database", "spool", "config"});
+             "database", "spool", "config", "draw"});
   Asked asked{{}, places_from_environment()};
   Question& question = asked.question;
   question.layer = node.text_or("layer", "hdf5");
@@ -153,6 +153,8 @@ Asked read_question(const Node& node) {
   asked.places.database = node.text_or("database", asked.places.database);
   asked.places.spool = node.text_or("spool", asked.places.spool);
   asked.places.config = node.text_or("config", asked.places.config);
+  // Out of curiosity: what most runs are told.
+  asked.places.draw = node.real_or_none("draw").value_or(1);
   return asked;
 }
 
@@ -195,6 +197,7 @@ std::string ingest(PythonDb& db, const std::optional<std::string>& spool) {
   IngestReport report = taken((*db).ingest_spool(spool.value_or(default_spool_dir()), SIZE_MAX));
   return dump({{"files", report.files},
                {"observations", report.observations},
+               {"moves", report.moves},
                {"left", report.left},
                {"faults", report.faults}});
 }
@@ -248,6 +251,21 @@ void bind_class(py::module_& module) {
             return taken((*db).import_json(text, source));
           },
           "text"_a, "source"_a = "import", "All or nothing; returns what was new.")
+      .def(
+          "history", [](PythonDb& db, std::int64_t id) { return taken((*db).history(id)); }, "id"_a,
+          "Every move of a pattern's answers with its evidence.")
+      .def(
+          "ledger", [](PythonDb& db) { return taken((*db).ledger()); },
+          "Hours saved and lost, answers taken back.")
+      .def(
+          "merge",
+          [](PythonDb& db, const std::string& other, const std::optional<std::string>& platform) {
+            PlatformFilter filter;
+            if (platform) filter = read(*platform, "platform", read_filter);
+            return taken((*db).merge(other, filter));
+          },
+          "other"_a, "platform"_a = py::none(),
+          "Another database's rows of the platforms that fit; returns what was new.")
       .def("export_json", [](PythonDb& db) { return taken((*db).export_json()); })
       .def("ingest", &ingest, "spool_dir"_a = py::none(), "Folds the spool in.")
       .def("untrained", &untrained, "platform"_a = py::none(),

@@ -99,6 +99,13 @@ def config_xml(settings: dict[str, str]) -> str:
         return cast(str, native.write_config_xml(json.dumps(settings)))
 
 
+def read_config_xml(path: str, data_file: str) -> dict[str, Any]:
+    """H5Tuner's XML as it holds for `data_file`: `settings`, and `notes` of what is left out."""
+    native = native_part()
+    with as_error():
+        return cast("dict[str, Any]", _decoded(native.read_config_xml(path, data_file)))
+
+
 def default_database() -> Path:
     """IOTUNE_DB or the user's own pattern database."""
     native = native_part()
@@ -155,6 +162,18 @@ class Database:
     def import_json(self, text: str, source: str) -> dict[str, Any]:
         """Merge another database's export, all or nothing; returns counts of what was new."""
         return cast("dict[str, Any]", self._ask("import_json", text, source))
+
+    def history(self, pattern: int) -> dict[str, Any]:
+        """Every move of a pattern's answers with its evidence; `trials` under way."""
+        return cast("dict[str, Any]", self._ask("history", pattern))
+
+    def ledger(self) -> dict[str, Any]:
+        """Hours saved and lost by settings, and how many answers were taken back."""
+        return cast("dict[str, Any]", self._ask("ledger"))
+
+    def merge(self, other: str, platform: dict[str, str]) -> dict[str, Any]:
+        """Add another database file's rows of the platforms that fit; counts of what was new."""
+        return cast("dict[str, Any]", self._ask("merge", other, json.dumps(platform)))
 
     def export_json(self) -> str:
         """The whole database as JSON."""

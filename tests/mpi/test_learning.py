@@ -53,7 +53,9 @@ class Site:
 
     def newest(self) -> tuple[object, ...]:
         """State and evidence of the newest answer."""
-        return self.rows("SELECT state, evidence, id FROM tunings ORDER BY made_at DESC, id DESC")[0]
+        return self.rows("SELECT state, evidence, id FROM tunings ORDER BY made_at DESC, id DESC")[
+            0
+        ]
 
     def train(self) -> None:
         """As if the settings had been measured to be better."""

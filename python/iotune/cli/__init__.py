@@ -10,7 +10,21 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import __version__
-from iotune.cli import analyze, db, explain, export, fuse, import_log, lib, replay, run, show, train
+from iotune.cli import (
+    analyze,
+    db,
+    db_exchange,  # noqa: F401  (adds its commands to db.app)
+    db_history,  # noqa: F401
+    explain,
+    export,
+    fuse,
+    import_log,
+    lib,
+    replay,
+    run,
+    show,
+    train,
+)
 from iotune.cli.output import next_command
 
 app = typer.Typer(

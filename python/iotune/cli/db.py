@@ -5,7 +5,6 @@ spool is folded in first where the database can be written.
 """
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -98,7 +97,7 @@ def _rows(pattern: Mapping[str, Any]) -> list[list[str]]:
     return [
         [
             *start,
-            _cell(answer["platform"]),
+            cell_text(answer["platform"]),
             answer["state"],
             settings_text(answer["settings"]),
             gain_text(answer),
@@ -107,7 +106,8 @@ def _rows(pattern: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value in a table; a dash for none."""
     if isinstance(value, Mapping):
         return " ".join(str(one) for one in value.values() if one != "") or "–"
     if isinstance(value, list):
@@ -169,12 +169,12 @@ _EVIDENCE = {
 def _print_pattern(pattern: Mapping[str, Any]) -> None:
     for name, value in pattern.items():
         if name not in (*_EVIDENCE, "answers"):
-            data(f"{name:<14}{_cell(value)}")
+            data(f"{name:<14}{cell_text(value)}")
     for name, titles in _EVIDENCE.items():
         if pattern[name]:
             data(f"\n{name}")
             columns = [Column(title.replace("_", " ").replace(" text", "")) for title in titles]
-            rows = [[_cell(row[title]) for title in titles] for row in pattern[name]]
+            rows = [[cell_text(row[title]) for title in titles] for row in pattern[name]]
             table(columns, rows, indent=2)
 
 
@@ -235,19 +235,17 @@ def add(
     if pattern.isdigit():
         known = database.show(int(pattern))
         subject = {name: known[name] for name in PATTERN_FIELDS}
-        platforms = {_cell(one["platform"]): one["platform"] for one in known["measured"]}
-        if not platforms:
-            raise Error(f"pattern {pattern} was seen on no platform yet: give its descriptor")
+        platforms = platforms_of(known)
     else:
         if element_bytes is None or dims is None or grid is None or not filesystem:
             raise typer.BadParameter(
                 "a descriptor needs --element-bytes, --dims, --grid and --filesystem"
             )
         subject = _described(pattern, element_bytes, dims, grid, op, mode)
-        platforms = {"": {"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}}
+        platforms = [{"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}]
     rows = [
         database.add_tuning(tuning_json(subject, platform, wanted, source="by hand"))
-        for platform in platforms.values()
+        for platform in platforms
     ]
     if as_json:
         print_json({"rows": rows})
@@ -287,6 +285,14 @@ def _described(
         raise typer.BadParameter(str(problem)) from None
 
 
+def platforms_of(pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The platforms on which a pattern of the database was seen. Error where there is none."""
+    platforms = {cell_text(one["platform"]): one["platform"] for one in pattern["measured"]}
+    if not platforms:
+        raise Error(f"pattern {pattern['id']} was seen on no platform yet: give its descriptor")
+    return list(platforms.values())
+
+
 def _sizes(text: str) -> list[int]:
     sizes = [int(part) for part in text.lower().split("x")]
     if any(size < 1 for size in sizes):
@@ -296,70 +302,3 @@ def _sizes(text: str) -> list[int]:
 
 def _numbers(rows: list[int]) -> str:
     return "row " + ", ".join(str(row) for row in rows)
-
-
-@app.command("import")
-@errors_in_one_line
-def import_file(
-    file: Annotated[Path, typer.Argument(help="What `iotune db export` wrote; - for stdin.")],
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Merge another database's export into this one."""
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Error(f"{file}: {problem}") from None
-    answer = opened(db).import_json(text, str(file))
-    if as_json:
-        print_json(answer)
-    else:
-        say(f"merged {file}: {_counts(answer)}")
-    next_command("iotune", "db", "list")
-
-
-@app.command()
-@errors_in_one_line
-def export(
-    output: Annotated[
-        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")
-    ] = None,
-    db: DatabaseOption = None,
-) -> None:
-    """Write the whole database as JSON."""
-    text = opened(db).export_json()
-    if output is None:
-        data(text)
-    else:
-        try:
-            output.write_text(text + "\n")
-        except OSError as problem:
-            raise Error(f"{output}: {problem.strerror}") from None
-    next_command("iotune", "db", "import", str(output or "FILE"), why="on another machine")
-
-
-@app.command()
-@errors_in_one_line
-def ingest(
-    spool: Annotated[
-        Optional[Path], typer.Argument(metavar="DIR", help="Default: the user's own spool.")
-    ] = None,
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Fold in what runs observed, each observation exactly once."""
-    database = core.Database(None if db is None else str(db.absolute()))
-    answer = database.ingest(None if spool is None else str(spool.absolute()))
-    if as_json:
-        print_json(answer)
-    else:
-        say(f"ingested: {_counts(answer)}")
-    next_command("iotune", "db", "list")
-
-
-def _counts(answer: Any) -> str:
-    if not isinstance(answer, Mapping):
-        return str(answer)
-    return ", ".join(
-        f"{value} {name}" for name, value in answer.items() if isinstance(value, (int, str))
-    )

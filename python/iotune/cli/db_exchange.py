@@ -1,0 +1,236 @@
+"""Databases in and out: JSON, H5Tuner's XML, ROMIO's hint files, another site's database."""
+
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from iotune import core
+from iotune.anonymise import anonymised
+from iotune.cli.db import DatabaseOption, JsonOption, app, opened, platforms_of, settings_text
+from iotune.cli.output import data, errors_in_one_line, next_command, print_json, say
+from iotune.errors import Error
+from iotune.hint_file import hint_text, read_hints
+from iotune.tunings import PATTERN_FIELDS, tuning_json
+
+FormatOption = Annotated[
+    Optional[str],
+    typer.Option("--format", help="json, xml (H5Tuner's) or hints (ROMIO's)."),
+]
+_FORMATS = ("json", "xml", "hints")
+
+
+def _demand_format(name: str) -> None:
+    if name not in _FORMATS:
+        raise typer.BadParameter(f"'{name}' is none of json, xml, hints", param_hint="--format")
+
+
+def _guessed(file: Path, text: str) -> str:
+    start = text.lstrip()[:1]
+    if file.suffix == ".xml" or start == "<":
+        return "xml"
+    return "json" if file.suffix == ".json" or start == "{" else "hints"
+
+
+@app.command("import")
+@errors_in_one_line
+def import_file(
+    file: Annotated[
+        Path, typer.Argument(help="What `iotune db export` wrote, XML or hints; - for stdin.")
+    ],
+    form: FormatOption = None,
+    pattern: Annotated[
+        Optional[int], typer.Option(metavar="ID", help="Of XML and hints: for this pattern.")
+    ] = None,
+    data_file: Annotated[
+        str, typer.Option(metavar="NAME", help="Of XML: settings as for this file.")
+    ] = "",
+    db: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add another database's export, all or nothing; or settings out of XML or a hint file.
+
+    XML and hints say nothing of patterns: --pattern names one of the list, and the settings hold
+    on every platform on which it was seen.
+    """
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Error(f"{file}: {getattr(problem, 'strerror', None) or problem}") from None
+    if form is not None:
+        _demand_format(form)
+    form = form or _guessed(file, text)
+    if form == "json":
+        answer = opened(db).import_json(text, str(file))
+    else:
+        answer = _import_settings(file, text, form, pattern, data_file, db)
+    if as_json:
+        print_json(answer)
+    else:
+        say(f"imported {file}: {counts_text(answer)}")
+    next_command("iotune", "db", "list")
+
+
+def _import_settings(
+    file: Path, text: str, form: str, pattern: Optional[int], data_file: str, db: Optional[Path]
+) -> dict[str, Any]:
+    if pattern is None:
+        raise typer.BadParameter(f"{form} needs --pattern, an ID of `iotune db list`")
+    if form == "xml":
+        if str(file) == "-":
+            raise typer.BadParameter("XML is read from a file, not from stdin")
+        read = core.read_config_xml(str(file.absolute()), data_file)
+        settings, left_out = read["settings"], read["notes"]
+    else:
+        settings, left_out = read_hints(text, str(file))
+    for note in left_out:
+        say(f"{file}: {note} is left out")
+    if not settings:
+        raise Error(f"{file}: no setting in it")
+    database = opened(db)
+    known = database.show(pattern)
+    subject = {name: known[name] for name in PATTERN_FIELDS}
+    rows = [
+        database.add_tuning(tuning_json(subject, platform, settings, source="import"))
+        for platform in platforms_of(known)
+    ]
+    return {"tunings": len(rows), "settings": settings_text(settings)}
+
+
+@app.command()
+@errors_in_one_line
+def export(
+    output: Annotated[
+        Optional[Path], typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")
+    ] = None,
+    form: FormatOption = None,
+    pattern: Annotated[
+        Optional[int], typer.Option(metavar="ID", help="Of XML and hints: this pattern's.")
+    ] = None,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", help="Of JSON: hashes instead of names.")
+    ] = False,
+    salt_file: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Hash with this secret, to export again later."),
+    ] = None,
+    db: DatabaseOption = None,
+) -> None:
+    """Write the whole database as JSON, or one pattern's settings as XML or ROMIO hints.
+
+    With --anonymise names of programs, files, datasets and runs become salted hashes, times days,
+    and models stay here. The salt is drawn anew and forgotten, unless --salt-file gives one.
+    """
+    form = form or "json"
+    _demand_format(form)
+    database = opened(db)
+    if form == "json":
+        text = database.export_json()
+        if anonymise:
+            text = anonymised(text, _salt(salt_file))
+    else:
+        text = _settings_document(database, form, pattern)
+    if output is None:
+        data(text.rstrip("\n"))
+    else:
+        try:
+            output.write_text(text.rstrip("\n") + "\n")
+        except OSError as problem:
+            raise Error(f"{output}: {problem.strerror}") from None
+    if form == "json":
+        next_command("iotune", "db", "import", str(output or "FILE"), why="on another machine")
+    else:
+        next_command("iotune", "db", "list")
+
+
+def _salt(file: Optional[Path]) -> bytes:
+    if file is None:
+        return secrets.token_bytes(32)
+    try:
+        salt = file.read_bytes()
+    except OSError as problem:
+        raise Error(f"{file}: {problem.strerror}") from None
+    if len(salt) < 16:
+        raise Error(f"{file}: a salt needs 16 bytes or more, or names can be guessed")
+    return salt
+
+
+def _settings_document(database: core.Database, form: str, pattern: Optional[int]) -> str:
+    if pattern is None:
+        raise typer.BadParameter(f"{form} needs --pattern, an ID of `iotune db list`")
+    answers = database.show(pattern)["answers"]
+    tuned = {settings_text(one["settings"]): one for one in answers if one["state"] == "tuned"}
+    if not tuned:
+        raise Error(f"pattern {pattern} has no settings that hold")
+    if len(tuned) > 1:
+        raise Error(f"pattern {pattern} has other settings on other platforms: use JSON")
+    settings = next(iter(tuned.values()))["settings"]
+    if form == "xml":
+        return core.config_xml(settings)
+    text, left_out = hint_text(settings)
+    for name in left_out:
+        say(f"{name} is no hint of MPI-IO and left out")
+    if not text:
+        raise Error(f"no setting of pattern {pattern} is a hint of MPI-IO")
+    return text
+
+
+@app.command()
+@errors_in_one_line
+def merge(
+    other: Annotated[Path, typer.Argument(help="Another database file; it is only read.")],
+    filesystem: Annotated[str, typer.Option(help="Only of this file system: lustre …")] = "",
+    mpi: Annotated[str, typer.Option(help="Only of this MPI: 'MPICH 4.0.2'.")] = "",
+    hdf5: Annotated[str, typer.Option(help="Only of this HDF5: 1.10.8.")] = "",
+    db: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add what another site's database knows, by platform.
+
+    Nothing is doubled, so a second merge adds nothing. Where both have an answer the newest one
+    holds; settings that runs here have taken back stay so.
+    """
+    platform = {"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}
+    answer = opened(db).merge(
+        str(other.absolute()), {name: value for name, value in platform.items() if value}
+    )
+    if as_json:
+        print_json(answer)
+    else:
+        say(f"merged {other}: {counts_text(answer)}")
+    next_command("iotune", "db", "list")
+
+
+@app.command()
+@errors_in_one_line
+def ingest(
+    spool: Annotated[
+        Optional[Path], typer.Argument(metavar="DIR", help="Default: the user's own spool.")
+    ] = None,
+    db: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fold in what runs observed, each observation exactly once."""
+    database = core.Database(None if db is None else str(db.absolute()))
+    answer = database.ingest(None if spool is None else str(spool.absolute()))
+    if as_json:
+        print_json(answer)
+    else:
+        say(f"ingested: {counts_text(answer)}")
+        for line in [*answer["moves"], *answer["faults"]]:
+            say(line)
+    next_command("iotune", "db", "list")
+
+
+def counts_text(answer: Any) -> str:
+    """Counts in one line: 3 files, 3 observations."""
+    if not isinstance(answer, Mapping):
+        return str(answer)
+    return ", ".join(
+        f"{value} {name.replace('_', ' ')}"
+        for name, value in answer.items()
+        if isinstance(value, (int, str))
+    )

@@ -1,0 +1,92 @@
+"""What became of answers, and what they brought."""
+
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from iotune.cli.db import DatabaseOption, JsonOption, app, cell_text, gain_text, opened
+from iotune.cli.output import Column, data, errors_in_one_line, next_command, print_json, table
+
+
+@app.command()
+@errors_in_one_line
+def history(
+    pattern: Annotated[int, typer.Argument(metavar="ID", help="From `iotune db list`.")],
+    db: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show every move of a pattern's answers with its evidence, and the tests under way."""
+    answer = opened(db).history(pattern)
+    if as_json:
+        print_json(answer)
+    else:
+        data(f"{answer['descriptor']} {answer['op']} {answer['mode']}, {answer['ranks']} ranks")
+        table(
+            [Column("when"), Column("row", number=True), Column("platform"), Column("what"),
+             Column("evidence")],
+            [_move(move) for move in answer["moves"]], indent=2,
+        )  # fmt: skip
+        for trial in answer["trials"]:
+            data(
+                f"  row {trial['row']} in {trial['program']} {trial['file']}: "
+                f"{trial['tuned_runs']} runs with the settings ({trial['effective_runs']} where "
+                f"they took effect), {trial['default_runs']} left at the default; "
+                f"evidence {trial['evidence']:.3g}, taken back at {trial['reverts_at']:g}"
+            )
+    next_command("iotune", "db", "show", str(pattern))
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds)) if seconds > 0 else "–"
+
+
+def _move(move: Mapping[str, Any]) -> list[str]:
+    when, platform = _when(move["at"]), cell_text(move.get("platform"))
+    if move["kind"] == "answer":
+        what = move["state"] + (f": {move['settings_text']}" if move["settings_text"] else "")
+        if move["replaces"] is not None:
+            what += f" (was row {move['replaces']})"
+        why = [move["evidence"] or f"by {move['source']}"]
+        if move["gain"] is not None:
+            why.append(f"gain {gain_text(move)}")
+        if move["rounds"]:
+            why.append(f"{move['rounds']} rounds")
+        return [when, str(move["id"]), platform, what, ", ".join(why)]
+    who = f"{move['program']} {move['file']}"
+    if move["kind"] == "drift":
+        return [when, "–", platform, "drift", f"{who}: {move['before']}, then {move['after']}"]
+    return [when, "–", platform, "first seen", f"{who}, in {move['runs']} runs until now"]
+
+
+@app.command()
+@errors_in_one_line
+def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Tell hours saved and lost by settings over all observed runs, and answers taken back.
+
+    A file's seconds against what its bytes took at the default: the median rate of the same
+    workload, pattern and size on the same platform. Other hours, other neighbours: not paired.
+    """
+    answer = opened(db).ledger()
+    if as_json:
+        print_json(answer)
+    else:
+        data(f"saved       {answer['hours_saved']:.4g} h of I/O in {answer['files']} files: "
+             f"{answer['hours_saved_by_faster']:.4g} h less "
+             f"{answer['hours_lost_by_slower']:.4g} h")  # fmt: skip
+        data(f"slower      {answer['slower_files']} files than the default's median")
+        data(f"unknown     {answer['uncompared_files']} files: no default run to compare with")
+        data(f"comparing   {answer['hours_spent_on_comparing']:.4g} h in "
+             f"{answer['files_left_at_default']} files left at the default")  # fmt: skip
+        data(f"taken back  {answer['reverts']} answers; {answer['refusals']} without effect; "
+             f"{answer['drifts']} drifts")  # fmt: skip
+        if answer["platforms"]:
+            table(
+                [Column("platform"), Column("files", number=True), Column("hours saved", True),
+                 Column("slower", number=True)],
+                [[cell_text(one["platform"]), str(one["files"]), f"{one['hours_saved']:.4g}",
+                  str(one["slower_files"])] for one in answer["platforms"]],
+                indent=2,
+            )  # fmt: skip
+    next_command("iotune", "db", "list")
