@@ -1,0 +1,120 @@
+"""What a decision costs the rank that asks: a new process, a database of 1 and of 100,000 patterns.
+
+Loading libiotune-db.so counts, because the first open of a run pays for it. The files lie in the
+page cache, as after an earlier run; on a network file system the first read is slower.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import paired
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make_database(path: Path, patterns: int) -> None:
+    """As many programs, each with a pattern and an answer of its own, three runs each."""
+    db = sqlite3.connect(path)
+    for step in ("schema.sql", "schema_v2.sql"):
+        db.executescript((ROOT / "patterndb" / step).read_text())
+    db.execute(f"PRAGMA application_id = {0x696F746E}")
+    db.execute("PRAGMA user_version = 2")
+    db.execute(
+        "INSERT INTO platforms VALUES (1, 'ext4', 'MPICH 4.0.2', '1.10.8', ?)",
+        (platform.machine(),),
+    )
+    db.execute("INSERT INTO settings VALUES (1, ''), (2, 'cb_nodes=2;romio_cb_write=disable')")
+    numbers = range(1, patterns + 1)
+
+    def rows(make: object) -> Iterator[tuple[object, ...]]:
+        return (make(n) for n in numbers)  # type: ignore[operator]
+
+    db.executemany(
+        "INSERT INTO workloads VALUES (?, ?, 'out#.h#', 4, 1)",
+        rows(lambda n: (n, f"program-{n - 1}")),
+    )
+    db.executemany(
+        "INSERT INTO patterns VALUES (?,?,?,?,'write',1,'BLOCK',?,4,4,'4','independent','',0,?)",
+        rows(lambda n: (
+            n, f"<1D,(BLOCK),({4 * n} B)> write independent ranks=4 grid=4 chunk=none filters=0",
+            f"<1D,(BLOCK),({4 * n} B)>", f"<1D,(BLOCK),({n})>", str(4 * n), str(4 * n))),
+    )  # fmt: skip
+    db.executemany(
+        "INSERT INTO workload_patterns VALUES (?, ?, '/a', 1, 1, 1, 50, 1)",
+        rows(lambda n: (n, n)),
+    )
+    db.executemany(
+        "INSERT INTO tunings (id, pattern, platform, settings, state, gain, low, high, rounds,"
+        " made_at, source, default_share) VALUES (?, ?, 1, 2, 'tuned', 2, 1.5, 2.5, 5, 60,"
+        " 'train', 0)",
+        rows(lambda n: (n, n)),
+    )
+    for run in range(3):
+        db.executemany(
+            "INSERT INTO observations VALUES (NULL,?,0,'run','/t','/p','/f',?,1,?,2,'exact',?,"
+            "1000000,0,1,1,50)",
+            rows(lambda n, run=run: (f"{run}-{n}.observation.json", n, n, n)),
+        )
+    db.commit()
+    db.close()
+    path.chmod(0o600)
+
+
+def ask(library: Path, database: Path | str, program: str, count: int) -> tuple[float, ...]:
+    """(load, first, of the same series, of others) in ms."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "bench" / "decide_once.py"), str(library),
+         program, "/data/out%d.h5", str(count)],
+        env={**os.environ, "IOTUNE_DB": str(database)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *numbers, source = done.stdout.split()
+    assert source == "exact", source
+    return tuple(float(number) for number in numbers)
+
+
+def main() -> int:
+    """Measure, print and write build/bench/decision.json."""
+    options = paired.arguments(__doc__, rounds=21)
+    table = paired.Table("decision")
+    library = options.build / "lib" / "libiotune-db.so"
+    with tempfile.TemporaryDirectory(prefix="iotune-decision-") as folder:
+        databases = {1: Path(folder) / "small.db", 100000: Path(folder) / "large.db"}
+        for patterns, path in databases.items():
+            make_database(path, patterns)
+        later: dict[tuple[int, str], list[float]] = {}
+
+        def timed(patterns: int) -> float:
+            program = "/opt/program-%d" if patterns > 1 else "/opt/program-0"
+            load, first, series, others = ask(library, databases[patterns], program, 50)
+            later.setdefault((patterns, "file of the series"), []).append(series)
+            later.setdefault((patterns, "file of another name"), []).append(others)
+            return load + first
+
+        names = {f"{patterns} patterns": functools.partial(timed, patterns)
+                 for patterns in databases}  # fmt: skip
+        rounds = paired.compare("decisions", names, options.rounds, seed=options.seed)
+        table.keep(rounds)
+        table.add("library loaded and first decision, 1 pattern, ms", rounds.median("1 patterns"))
+        table.add(
+            "library loaded and first decision, 100,000 patterns, ms",
+            rounds.median("100000 patterns"), paired.at_most(5, "ms"),
+        )  # fmt: skip
+        for (patterns, what), values in sorted(later.items()):
+            values.sort()
+            table.add(f"each further {what}, {patterns:,} patterns, ms", values[len(values) // 2])
+        table.add("the database, MiB", databases[100000].stat().st_size / 2**20)
+    return table.finish(options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

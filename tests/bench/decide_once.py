@@ -1,0 +1,54 @@
+"""decide_once.py LIBRARY PROGRAM FILE COUNT: ask libiotune-db.so as rank 0 does, in a new process.
+
+Prints the milliseconds of loading the library, of the first decision, and the medians of COUNT more
+on files of the same series and of as many other programs; then the first decision's source. %d in
+PROGRAM and FILE is a number. The database is IOTUNE_DB's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import sys
+import time
+
+
+class Question(ctypes.Structure):
+    """iotune_question of patterndb/decision.h."""
+
+    _fields_ = (
+        [(name, ctypes.c_uint32) for name in ("version", "ranks", "nodes", "creating")]
+        + [(name, ctypes.c_char_p) for name in ("layer", "program", "file", "mpi", "hdf5",
+                                                "filesystem")]
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Ask and print."""
+    path, program, file, count = sys.argv[1:5]
+    began = time.perf_counter()
+    decide = ctypes.CDLL(path).iotune_decide
+    loaded = time.perf_counter()
+    answer = ctypes.create_string_buffer(8192)
+
+    def ask(number: int, who: int) -> tuple[float, str]:
+        question = Question(
+            1, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
+            file.replace("%d", str(number)).encode(), b"MPICH 4.0.2", b"1.10.8", b"ext4",
+        )  # fmt: skip
+        start = time.perf_counter()
+        length = decide(ctypes.byref(question), answer, len(answer))
+        seconds = time.perf_counter() - start
+        assert length > 0, answer.value.decode()
+        return seconds, answer.value.decode().splitlines()[1]
+
+    first, source = ask(0, 0)
+    numbers = range(1, 1 + int(count))
+    series = statistics.median(ask(number, 0)[0] for number in numbers)
+    others = statistics.median(ask(number, number)[0] for number in numbers)
+    times = (loaded - began, first, series, others)
+    print(*(seconds * 1e3 for seconds in times), source.split()[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Databases in and out of other forms, two sites' merged, and answers told with their evidence."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from user_home import Home
+
+SECRETS = ["secretcode", "projectx", "annsmith", "/home/", "run-4711", "slurm", "Step#0",
+           "proposal", "login.example", "4242"]  # fmt: skip
+PATTERN = {
+    "id": 1, "descriptor": "<1D,(BLOCK),(8388608)>", "op": "write", "element_bytes": 4,
+    "ranks": 4, "grid": [4], "mode": "independent", "chunk": [], "filters": 0,
+    "dataset_dims": [33554432],
+}  # fmt: skip
+DAY = 86400
+
+
+def document(**more: Any) -> dict[str, Any]:
+    """A site's export with names in every place that takes text."""
+    platform = {"id": 1, "filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8",
+                "host_class": "x86_64"}  # fmt: skip
+    observation = {
+        "spool_file": "1-2-3-slurm-run-4711.observation.json", "item": 0, "run": "run-4711",
+        "trace": "/home/annsmith/a.iotrace", "program": "/home/annsmith/bin/secretcode",
+        "file": "/scratch/projectx/out4242.h5", "workload": 1, "platform": 1, "pattern": 1,
+        "settings": "", "decision_source": "unknown", "decision_row": -1,
+        "bytes_written": 1000000, "bytes_read": 0, "seconds": 2.5, "elapsed_seconds": 3.0,
+        "observed_at": 100 * DAY + 12345.678,
+    }  # fmt: skip
+    return {
+        "format": "iotune-patterns", "version": 2, "platforms": [platform],
+        "workloads": [
+            {"id": 1, "program": "secretcode", "file": "projectx#.h#", "ranks": 4, "nodes": 1}
+        ],
+        "patterns": [PATTERN],
+        "uses": [{"workload": 1, "pattern": 1, "dataset": "/proposal/Step#0", "datasets": 8,
+                  "repeats": 1, "speaker": True, "last_seen": 100 * DAY + 5.5}],
+        "tunings": [{"id": 1, "pattern": 1, "platform": 1,
+                     "settings": "cb_nodes=2;romio_cb_write=disable", "state": "tuned",
+                     "gain": 2.0, "low": 1.5, "high": 2.5, "rounds": 5, "made_at": 101 * DAY + 0.5,
+                     "source": "annsmith at login.example",
+                     "evidence": "projectx was faster", "default_share": 0.125}],
+        "observations": [observation],
+        "drifts": [],
+        "models": [{"name": "of annsmith", "kind": "coefficients", "platform": 1,
+                    "payload": "secretcode", "made_at": 1.0}],
+        **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A user whose database knows one pattern of another's."""
+    user = Home(tmp_path)
+    (user.work / "site.json").write_text(json.dumps(document()))
+    user.type("db", "import", "site.json")
+    return user
+
+
+def test_an_anonymised_export_holds_no_name_and_can_be_imported(home: Home) -> None:
+    plain = home.type("db", "export").stdout
+    assert all(secret in plain for secret in SECRETS)
+    home.type("db", "export", "--anonymise", "-o", "out.json")
+    text = (home.work / "out.json").read_text()
+    found = [secret for secret in [*SECRETS, str(home.root)] if secret in text]
+    assert found == [], found
+    rows = json.loads(text)
+    assert all(row["observed_at"] % DAY == 0 for row in rows["observations"])
+    assert rows["patterns"][0]["descriptor"] == PATTERN["descriptor"]
+    assert rows["models"] == []
+    home.type("db", "import", "out.json", "--db", "other.db")
+    known = home.asked("db", "query", PATTERN["descriptor"], "--db", "other.db")["patterns"]
+    assert known[0]["answers"][0]["settings"] == {"cb_nodes": "2", "romio_cb_write": "disable"}
+
+
+def test_hashes_agree_under_one_salt_only(home: Home) -> None:
+    def program(*words: str) -> str:
+        text = home.type("db", "export", "--anonymise", *words).stdout
+        return str(json.loads(text)["workloads"][0]["program"])
+
+    (home.work / "salt").write_bytes(b"0123456789abcdef")
+    assert program() != program()
+    assert program("--salt-file", "salt") == program("--salt-file", "salt")
+    (home.work / "short").write_bytes(b"1")
+    said = home.type("db", "export", "--anonymise", "--salt-file", "short", status=1).stderr
+    assert "16 bytes" in said
+
+
+def test_settings_go_out_as_xml_and_hints_and_come_back(home: Home) -> None:
+    for form, name in (("xml", "a.xml"), ("hints", "hints")):
+        home.type("db", "export", "--format", form, "--pattern", "1", "-o", name)
+    assert (home.work / "hints").read_text() == "cb_nodes 2\nromio_cb_write disable\n"
+    xml = (home.work / "a.xml").read_text()
+    assert "<cb_nodes>2</cb_nodes>" in xml
+    (home.work / "a.xml").write_text(xml.replace(">2<", ">3<"))
+    home.type("db", "import", "a.xml", "--pattern", "1")
+    assert newest(home)["settings"] == {"cb_nodes": "3", "romio_cb_write": "disable"}
+    (home.work / "hints").write_text("# mine\ncb_nodes 4\nIBM_io_mode 7\n")
+    said = home.type("db", "import", "hints", "--pattern", "1").stderr
+    assert "IBM_io_mode is left out" in said
+    assert newest(home)["settings"] == {"cb_nodes": "4"}
+    assert newest(home)["source"] == "import"
+
+
+def newest(home: Home) -> Any:
+    return home.asked("db", "show", "1")["answers"][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("h", "cb_nodes 2\ncb_nodes 3\n", "h:2: cb_nodes is given twice"),
+        ("h", "cb_nodes $(touch gone)\n", "h:1: cb_nodes $(touch gone): the value"),
+        ("x.xml", "<Parameters><Middleware_Layer><cb_nodes>`id`</cb_nodes></Middleware_Layer>"
+         "</Parameters>", "the value"),
+        ("x.xml", '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><Parameters/>',
+         "DOCTYPE"),
+        ("h", "nothing_known 1\n", "no setting in it"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_said_and_nothing_stored(
+    home: Home, name: str, text: str, fault: str
+) -> None:
+    before = newest(home)
+    (home.work / name).write_text(text)
+    said = home.type("db", "import", name, "--pattern", "1", status=1).stderr
+    assert fault in said, said
+    assert name in said, said
+    assert newest(home) == before
+    assert not (home.work / "gone").exists()
+
+
+def test_two_sites_are_merged_by_platform(home: Home, tmp_path: Path) -> None:
+    other = document()
+    other["platforms"][0]["filesystem"] = "lustre"
+    (home.work / "other.json").write_text(json.dumps(other))
+    home.type("db", "import", "other.json", "--db", "other.db")
+    assert home.asked("db", "merge", "other.db", "--filesystem", "ext4")["tunings"] == 0
+    assert home.asked("db", "merge", "other.db", "--filesystem", "lustre")["tunings"] == 1
+    assert home.asked("db", "merge", "other.db")["tunings"] == 0
+    platforms = {one["platform"]["filesystem"] for one in home.asked("db", "show", "1")["answers"]}
+    assert platforms == {"ext4", "lustre"}
+    (home.work / "bad.db").write_bytes(b"no database" * 1000)
+    (home.work / "bad.db").chmod(0o600)
+    said = home.type("db", "merge", "bad.db", status=1).stderr
+    assert "bad.db" in said and "damaged or no database" in said, said
+
+
+def test_history_and_ledger_tell_what_happened(home: Home) -> None:
+    said = home.type("db", "history", "1").stdout
+    assert "first seen" in said and "tuned: cb_nodes=2;romio_cb_write=disable" in said, said
+    assert "projectx was faster" in said and "2.00x (1.50 to 2.50)" in said, said
+    home.type("db", "history", "99", status=1)
+    ledger = home.asked("db", "ledger")
+    assert (ledger["files"], ledger["reverts"]) == (0, 0)
+    assert "taken back  0 answers" in home.type("db", "ledger").stdout
+
+
+def test_a_database_that_others_may_write_is_refused_unless_asked_for(home: Home) -> None:
+    path = Path(home.environment["XDG_DATA_HOME"]) / "iotune" / "patterns.db"
+    path.chmod(0o666)
+    said = home.type("db", "list", status=1).stderr
+    assert str(path) in said and "IOTUNE_DB_SHARED" in said, said
+    home.environment["IOTUNE_DB_SHARED"] = "1"
+    home.type("db", "list")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_database_of_every_version_is_read(home: Home, version: int) -> None:
+    kept = Path(__file__).resolve().parents[1] / "data" / "databases" / f"v{version}.db"
+    copy = home.work / "kept.db"
+    copy.write_bytes(kept.read_bytes())
+    copy.chmod(0o600)
+    answers = home.asked("db", "show", "1", "--db", "kept.db")["answers"]
+    assert answers[0]["settings"] == {"cb_nodes": "2", "romio_cb_write": "disable"}
+
+
+def test_a_newer_database_is_named_and_left_as_it_is(home: Home) -> None:
+    path = Path(home.environment["XDG_DATA_HOME"]) / "iotune" / "patterns.db"
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    before = path.read_bytes()
+    said = home.type("db", "list", status=1).stderr
+    assert f"{path}: pattern database of version 99" in said, said
+    assert path.read_bytes() == before
