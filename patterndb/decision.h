@@ -33,7 +33,7 @@ struct iotune_question {
 /* Writes the decision as text into answer[capacity], NUL-terminated:
  *
  *   iotune-decision 1
- *   source exact|similar|config|untrained|unknown|off      (one of them; explore: left at the
+ *   source exact|similar|config|series|untrained|unknown|off      (one of them; explore: left at the
  *                               default on purpose, to compare; drift: not trusted just now)
  *   state untrained|default-is-best|tuned|reverted|refused
  *   row N                       (tunings.id, -1: none)
@@ -52,6 +52,10 @@ int iotune_decide(const struct iotune_question* question, char* answer, size_t c
  * seconds, settings) in the user's spool, by rename; then folds the spool into
  * the user's database, where no lock must be waited for. 0, or -1 with a message. */
 int iotune_observe(const char* trace_path, char* message, size_t capacity);
+
+/* A file that this process asked about was closed: what its I/O took here, from open to close.
+ * Later files of the same series within the run are decided by it. */
+void iotune_series_closed(const char* file, double seconds, uint64_t bytes, int collective);
 
 #ifdef __cplusplus
 }

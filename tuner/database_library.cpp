@@ -24,6 +24,7 @@ struct Library {
   bool tried;
   int (*decide)(const iotune_question*, char*, std::size_t);
   int (*observe)(const char*, char*, std::size_t);
+  void (*series_closed)(const char*, double, std::uint64_t, int);
 };
 constinit Library g_library = {};
 
@@ -61,6 +62,8 @@ const Library& library() noexcept {
   g_library.decide = reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
   g_library.observe =
       reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
+  g_library.series_closed =
+      reinterpret_cast<decltype(g_library.series_closed)>(dlsym(handle, "iotune_series_closed"));
   return g_library;
 }
 
@@ -106,6 +109,12 @@ void observe_trace(const char* trace) noexcept {
   ShortText<1280> text;
   text << "the run leaves no observation: " << message;
   recorder::say_once(g_said, text.c_str());
+}
+
+void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+  // Only where something was asked, and so loaded, before.
+  if (g_library.series_closed == nullptr) return;
+  g_library.series_closed(file, seconds, bytes, collective ? 1 : 0);
 }
 
 }  // namespace iotune::tuner

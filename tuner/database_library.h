@@ -21,4 +21,7 @@ std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t
 // Leaves an observation of a finished trace in the user's spool; what fails is said once.
 void observe_trace(const char* trace) noexcept;
 
+// A file that was asked about is closed: what its I/O took in this process.
+void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;
+
 }  // namespace iotune::tuner

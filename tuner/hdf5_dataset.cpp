@@ -6,6 +6,7 @@
 #include "tuner/file_plan.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/program_settings.h"
+#include "tuner/series_clock.h"
 
 namespace iotune::tuner {
 namespace {
@@ -51,6 +52,10 @@ struct TransferInProgress {
 TransferInProgress& transfer_of(OpenState& state) noexcept {
   return *reinterpret_cast<TransferInProgress*>(state.words);
 }
+
+// Words of the OpenState behind that: when a transfer of a watched series began, and how.
+constexpr int kSeriesStart = 8, kSeriesMode = 9;
+static_assert(sizeof(TransferInProgress) <= kSeriesStart * sizeof(OpenState::words[0]));
 
 bool ends_with_name(const char* path, const char* name) noexcept {
   if (std::strcmp(path, name) == 0) return true;
@@ -320,8 +325,17 @@ void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) 
 void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                           OpenState& state) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
-  if (dxpl == 0 || !any_individual_io()) return;
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (series_is_watched()) {
+    int asked = 0;
+    if (dxpl != 0 && api != nullptr && api->H5Pget_dxpl_mpio != nullptr) {
+      const recorder::QuietProbes quiet(*api);
+      if (api->H5Pget_dxpl_mpio(dxpl, &asked) < 0) asked = 0;
+    }
+    state.words[kSeriesStart] = series_clock_ns();
+    state.words[kSeriesMode] = asked == kCollective ? 1 : 0;
+  }
+  if (dxpl == 0 || !any_individual_io()) return;
   if (api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
       api->H5Pget_dxpl_mpio == nullptr) {
     return;
@@ -347,6 +361,9 @@ void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxp
 }
 
 void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result, OpenState& state) noexcept {
+  if (state.words[kSeriesStart] != 0) {
+    count_transfer(state.words[kSeriesStart], state.words[kSeriesMode] != 0);
+  }
   const TransferInProgress at = transfer_of(state);
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
   if (at.plan == nullptr || api == nullptr) return;

@@ -13,6 +13,7 @@
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
 #include "tuner/program_settings.h"
+#include "tuner/series_clock.h"
 
 namespace iotune::tuner {
 namespace {
@@ -38,6 +39,8 @@ struct OpenInProgress {
   bool places;  // `placement` is filled
   bool failed;  // a list could not be built: nothing was applied
 };
+
+constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
 
 OpenInProgress* in_progress(const OpenState& state) noexcept {
   return reinterpret_cast<OpenInProgress*>(state.words[0]);
@@ -233,6 +236,10 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
   bool decided = false;
   if (open->program.mpio) {
     const MpiApi* const mpi = mpi_of(open->program);
+    // Kept also where nothing is decided: the first file of a series is its baseline.
+    if (mpi != nullptr && creating && rank_in(*mpi, open->program.private_comm) == 0) {
+      state.words[kSeriesStart] = series_clock_ns();
+    }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, *open);
   } else {
     open->given_fapl = serial_list(hdf5, *api, fapl);
@@ -251,6 +258,9 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   // The file's own access list holds what the program set on the list it passed.
   OpenInProgress* const open = in_progress(state);
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (file >= 0 && state.words[kSeriesStart] != 0) {
+    watch_series(hdf5, file, path, state.words[kSeriesStart]);
+  }
   if (open == nullptr || api == nullptr) return;
   if (open->places) disarm_placement();
   // What a failed open says belongs to the program: closing our list would empty the stack.

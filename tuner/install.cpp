@@ -12,6 +12,7 @@
 #include "tuner/placement.h"
 #include "tuner/prefetch/watched_reads.h"
 #include "tuner/program_settings.h"
+#include "tuner/series_clock.h"
 
 namespace iotune::tuner {
 namespace {
@@ -40,6 +41,7 @@ void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const 
     // An id may have had more references than this one (H5Iget_file_id, H5Iinc_ref): on one
     // rank only, perhaps.
     if (is_open_file(hdf5, words[0])) return;
+    series_closed(hdf5, words[0]);
     forget_file_plan(hdf5, words[0]);
   }
   follow_property_call(hdf5, call, words, count);
@@ -56,6 +58,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
     unlock_settings_after_fork();
     unlock_file_plans_after_fork();
     forget_prefetch_after_fork();
+    forget_series_after_fork();
   };
   if (mode != Mode::kTune) return;
   install_prefetch();

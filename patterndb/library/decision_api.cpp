@@ -1,6 +1,7 @@
 // libiotune-db.so: the C door of decision.h.
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "patterndb/decision.h"
 #include "patterndb/observe.h"
 #include "patterndb/places.h"
+#include "patterndb/series.h"
 
 namespace {
 
@@ -34,7 +36,8 @@ void say(const char* text, char* out, size_t capacity) {
 // the same file with the same time and size. The connection itself cannot be kept: the program may
 // close descriptors that it never opened, and hand their numbers to files of its own.
 struct Answered {
-  std::string question, decision;
+  std::string question;
+  Decision decision;
 };
 constexpr std::size_t kMostAnswered = 16;
 std::vector<Answered>* g_answered = nullptr;  // never freed: the process may end in any way
@@ -58,25 +61,52 @@ std::string question_key(const Question& question, const Places& places) {
   return key;
 }
 
-std::string decided(const Question& question, const Places& places) {
+Result<Decision> from_what_is_stored(const Question& question, const Places& places) {
   std::string key = question_key(question, places);
   if (g_answered == nullptr) g_answered = new std::vector<Answered>;
   for (const Answered& one : *g_answered) {
     if (!key.empty() && one.question == key) return one.decision;
   }
   Result<Decision> decision = decide(question, places);
-  if (!decision) throw Fault{decision.error().text()};
-  std::string text = decision_text(*decision);
-  if (!key.empty()) {
+  if (decision && !key.empty()) {
     if (g_answered->size() == kMostAnswered) g_answered->erase(g_answered->begin());
-    g_answered->push_back({key, text});
+    g_answered->push_back({key, *decision});
   }
-  return text;
+  return decision;
+}
+
+// Kept to the end of the process: files are closed until then.
+SeriesTable& series_of_this_run() {
+  static SeriesTable* const table = new SeriesTable;
+  return *table;
+}
+
+// A run's own evidence, where the database has none.
+Result<Decision> decide_in_run(const Question& question) {
+  const Places places = places_from_environment();
+  Result<Decision> decision = from_what_is_stored(question, places);
+  if (question.frozen) return decision;
+  // Where a configuration or a database is broken everything is left alone.
+  if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0)) {
+    return decision;
+  }
+  if (decision && decision->source != "unknown" && decision->source != "untrained") {
+    return decision;
+  }
+  std::optional<Decision> own = series_of_this_run().next(question);
+  if (!own) return decision;
+  if (decision) {
+    own->pattern = decision->pattern;
+    own->message += "; " + decision->message;
+  }
+  return std::move(*own);
 }
 
 int decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
-  std::string text = decided(question_from(question), places_from_environment());
+  Result<Decision> decision = decide_in_run(question_from(question));
+  if (!decision) throw Fault{decision.error().text()};
+  std::string text = decision_text(*decision);
   if (text.size() >= capacity) throw Fault{"the decision is too long"};
   memcpy(answer, text.c_str(), text.size() + 1);
   return static_cast<int>(text.size());
@@ -112,4 +142,15 @@ extern "C" __attribute__((visibility("default"))) int iotune_observe(const char*
   if (done) return 0;
   say(done.error().message.c_str(), message, capacity);
   return -1;
+}
+
+extern "C" __attribute__((visibility("default"))) void iotune_series_closed(const char* file,
+                                                                            double seconds,
+                                                                            uint64_t bytes,
+                                                                            int collective) {
+  if (file == nullptr) return;
+  static_cast<void>(guarded<int>([&] {
+    series_of_this_run().closed(file, seconds, bytes, collective != 0);
+    return 0;
+  }));
 }

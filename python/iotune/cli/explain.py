@@ -41,6 +41,7 @@ _SOURCES = {
     "explore": "the same pattern, left at the default in this run to compare",
     "drift": "the workload changed: its answer is not trusted yet",
     "config": "IOTUNE_CONFIG",
+    "series": "a series within this run",
     "untrained": "the pattern is known but was never trained",
     "unknown": "this workload was never seen before",
     "off": "tuning was off",

@@ -1,0 +1,57 @@
+// A series of files within one run (plt00000.h5, plt00001.h5 …) is tuned without a database: the
+// first is the baseline, later ones are the default's and a candidate's by turns, until a
+// sequential test decides. Candidates have no effect on disk. Lives in the one process that
+// decides, as long as the run.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "patterndb/decide.h"
+
+namespace iotune::patterndb {
+
+class SeriesTable {
+ public:
+  // What the file is to be opened with. Nothing for the first of its kind, for files that are
+  // read, and while the one before is still open.
+  std::optional<Decision> next(const Question& question);
+
+  // The file was closed: what its I/O took on the deciding process, from open to close.
+  void closed(const std::string& file, double seconds, std::uint64_t bytes, bool collective);
+
+ private:
+  struct Arm {
+    Settings settings;
+    int wins = 0, losses = 0, draws = 0;
+    bool dropped = false;
+  };
+  struct Series {
+    std::string name, open_file;
+    std::uint32_t ranks = 1;
+    int files = 0, decided_at = 0;
+    int running = kDefault;  // arm of the open file
+    int tried = kDefault;    // arm that waits for the default behind it
+    int winner = kDefault;
+    int last = kDefault;       // candidate whose turn was last
+    int against_in_a_row = 0;  // since it won: defaults that were faster than its files around them
+    bool started = false, settled = false;
+    double before = 0, between = 0;  // bytes a second of the last default, of the file after it
+    std::vector<Arm> arms;
+  };
+  static constexpr int kDefault = -1;
+
+  void judge(Series& series, double rate);
+  void check_winner(Series& series, double rate);
+  static int next_arm(const Series& series);
+  static Decision decision_of(const Series& series);
+
+  std::map<std::string, Series> series_;
+};
+
+// For a run's writes; the settings of each are those of patterndb/parameters.h.
+std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks);
+
+}  // namespace iotune::patterndb

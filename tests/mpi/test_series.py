@@ -1,0 +1,90 @@
+"""A run that writes a series of files tunes it by itself: default and candidates by turns."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Place, main  # noqa: E402
+from test_tuning import make_database  # noqa: E402
+
+CANDIDATES = ["romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
+              "dxpl_mpio_collective_opt=individual"]  # fmt: skip
+
+
+def run(place: Place, *arguments: object, **env: Any) -> list[dict[str, Any]]:
+    """Run a kernel; of each of its files, in order: source, state, message, settings."""
+    place.trace.unlink(missing_ok=True)
+    place.right(place.mpi(2, place.bin / "cyclic-io", *arguments, **env), "cyclic-io")
+    files: dict[str, dict[str, Any]] = {}
+    for path in sorted(place.scratch.glob("*.h5")):
+        files[path.name] = {"source": "", "message": "", "settings": {}}
+    for call in sorted(place.calls(), key=lambda one: one["start_ns"]):
+        if call["name"] == "iotune_decision":
+            file, source, _, message = call["texts"]
+            # --verify opens it once more, to read.
+            if not files[Path(file).name]["source"]:
+                files[Path(file).name].update(source=source, message=message)
+        elif call["name"] == "iotune_setting":
+            file, parameter, wanted, _, _ = call["texts"]
+            if call["numbers"][0] != 2:
+                files[Path(file).name]["settings"][parameter] = (wanted, call["numbers"][0])
+    return [files[name] for name in sorted(files)]
+
+
+def wanted(file: dict[str, Any]) -> str:
+    return ";".join(f"{name}={file['settings'][name][0]}" for name in sorted(file["settings"]))
+
+
+def turns(place: Place) -> None:
+    """Every byte of every file is right; candidates and default take turns, as the words say."""
+    make_database(place.data / "iotune" / "patterns.db")
+    steps = 24
+    files = run(place, "--collective", "--size", 3000, "--steps", steps, "--verify")
+    assert len(files) == steps, files
+    assert files[0]["source"] == "unknown" and not files[0]["settings"], files[0]
+    assert [wanted(file) for file in files[1:7:2]] == CANDIDATES, files[1:7]
+    decided = ""
+    for number, file in enumerate(files[1:], start=2):
+        assert file["source"] == "series", (number, file)
+        assert f"file {number} of cyclic-io#.h#" in file["message"], file
+        setting = wanted(file)
+        assert all(verdict in (0, 1) for _, verdict in file["settings"].values()), file
+        if "the default's turn" in file["message"]:
+            assert not setting and not decided, (number, file)
+        elif match := re.search(r"tries (\S+) with (\d+) won and (\d+) lost", file["message"]):
+            assert setting == match[1] in CANDIDATES and not decided, (number, file)
+            assert int(match[2]) < 7 and int(match[3]) < 3, file
+        elif match := re.search(r"decided for (\S+) with (\d+) won", file["message"]):
+            decided = decided or match[1]
+            assert setting == match[1] == decided and int(match[2]) >= 7, (number, file)
+        elif "the default stays" in file["message"] or "once more" in file["message"]:
+            assert not setting, (number, file)
+        else:
+            raise AssertionError(file)
+    # What was set is there: the last candidate's hints are read back from the open file.
+    applied = [v for file in files for v in file["settings"].values() if v[1] == 0]
+    assert applied, files
+
+
+def without_a_database(place: Place) -> None:
+    """None is needed; with IOTUNE_DB=none, with record and without numbers nothing is tried."""
+    series = ("--collective", "--size", 500, "--steps", 3)
+    files = run(place, *series)
+    assert [file["source"] for file in files] == ["", "series", "series"], files
+    assert wanted(files[1]) == CANDIDATES[0] and not wanted(files[2]), files
+    for env in ({"IOTUNE_DB": "none"}, {"IOTUNE_MODE": "record"}):
+        files = run(place, *series, **env)
+        assert [file["source"] for file in files] == [""] * 3, (env, files)
+
+
+def independent(place: Place) -> None:
+    files = run(place, "--size", 500, "--steps", 3)
+    assert wanted(files[1]) == "romio_ds_write=disable", files
+
+
+if __name__ == "__main__":
+    main({"turns": turns, "without-a-database": without_a_database, "independent": independent})

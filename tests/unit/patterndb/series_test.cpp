@@ -1,0 +1,175 @@
+#include "patterndb/series.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "patterndb/parameters.h"
+
+namespace iotune::patterndb {
+namespace {
+
+// A run that writes plt00000.h5 and on; `rate` is what a file with these settings reaches.
+class Job {
+ public:
+  explicit Job(std::function<double(const std::string&)> rate, bool collective = true,
+               std::uint32_t ranks = 4)
+      : rate_(std::move(rate)), collective_(collective), ranks_(ranks) {}
+
+  std::optional<Decision> open() {
+    Question question;
+    question.layer = "hdf5";
+    question.ranks = ranks_;
+    char name[64];
+    snprintf(name, sizeof name, "/scratch/run/plt%05d.h5", number_);
+    question.file = file_ = name;
+    ++number_;
+    return table.next(question);
+  }
+  void close(const std::optional<Decision>& decision) {
+    const std::string settings = decision ? decision->settings.text() : "";
+    table.closed(file_, 1e9 / rate_(settings), 1000000000, collective_);
+  }
+  std::optional<Decision> file() {
+    std::optional<Decision> decision = open();
+    close(decision);
+    return decision;
+  }
+  SeriesTable table;
+
+ private:
+  std::function<double(const std::string&)> rate_;
+  bool collective_;
+  std::uint32_t ranks_;
+  int number_ = 0;
+  std::string file_;
+};
+
+TEST(Series, TheFirstFileIsTheBaselineThenCandidatesAndDefaultTakeTurns) {
+  Job run([](const std::string&) { return 100.0; });
+  EXPECT_FALSE(run.file().has_value());
+  std::vector<std::string> tried;
+  for (int i = 1; i <= 6; ++i) {
+    const std::optional<Decision> decision = run.file();
+    ASSERT_TRUE(decision.has_value());
+    EXPECT_EQ(decision->source, "series");
+    EXPECT_EQ(decision->settings.empty(), i % 2 == 0) << i;
+    if (i % 2 == 1) tried.push_back(decision->settings.text());
+  }
+  EXPECT_EQ(tried, series_candidates(true, 4));
+}
+
+TEST(Series, WhatIsFasterIsFoundAndKept) {
+  Job run([](const std::string& settings) {
+    if (settings == "romio_cb_write=disable") return 300.0;
+    return settings.empty() ? 100.0 : 60.0;
+  });
+  std::optional<Decision> last;
+  int files = 0;
+  do {
+    last = run.file();
+    ASSERT_LT(++files, 40);
+  } while (!last || last->state != State::kTuned);
+  EXPECT_EQ(last->settings.text(), "romio_cb_write=disable");
+  int defaults = 0;
+  for (int i = 0; i < 32; ++i) {
+    last = run.file();
+    ASSERT_EQ(last->state, State::kTuned);
+    if (last->settings.empty()) ++defaults;
+  }
+  EXPECT_EQ(defaults, 4);
+}
+
+TEST(Series, WithoutAGainTheDefaultStays) {
+  Job run([](const std::string& settings) { return settings.empty() ? 100.0 : 50.0; });
+  std::optional<Decision> last;
+  for (int i = 0; i < 20; ++i) last = run.file();
+  EXPECT_EQ(last->state, State::kDefaultIsBest);
+  EXPECT_TRUE(last->settings.empty());
+}
+
+TEST(Series, AWinnerThatBecomesWorseIsTakenBack) {
+  bool turned = false;
+  Job run([&](const std::string& settings) {
+    return settings == "romio_cb_write=disable" ? (turned ? 20.0 : 300.0) : 100.0;
+  });
+  std::optional<Decision> last;
+  do last = run.file();
+  while (!last || last->state != State::kTuned);
+  turned = true;
+  for (int i = 0; i < 32; ++i) last = run.file();
+  EXPECT_EQ(last->state, State::kDefaultIsBest);
+  EXPECT_TRUE(last->settings.empty());
+}
+
+// Of series in which nothing is to be gained, with times of a heavy tail, few may end with
+// settings.
+TEST(Series, HeavyTailsSeldomDeceive) {
+  std::mt19937 draw(20151116);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  int deceived = 0;
+  constexpr int kRuns = 400;
+  for (int i = 0; i < kRuns; ++i) {
+    // Pareto, index 1.5: no variance.
+    Job run([&](const std::string&) { return 100 * std::pow(1 - uniform(draw), 1 / 1.5); });
+    std::optional<Decision> last;
+    for (int file = 0; file < 60; ++file) last = run.file();
+    if (last->state == State::kTuned) ++deceived;
+  }
+  EXPECT_LE(deceived, kRuns * 5 / 100) << deceived << " of " << kRuns;
+}
+
+TEST(Series, HeavyTailsDoNotHideATwofoldGain) {
+  std::mt19937 draw(20151116);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  int found = 0;
+  constexpr int kRuns = 200;
+  for (int i = 0; i < kRuns; ++i) {
+    Job run([&](const std::string& settings) {
+      const double base = settings == "romio_cb_write=disable" ? 300 : 100;
+      return base * std::pow(1 - uniform(draw), 1 / 3.0);
+    });
+    std::optional<Decision> last;
+    for (int file = 0; file < 120; ++file) last = run.file();
+    if (last->state == State::kTuned) ++found;
+  }
+  EXPECT_GE(found, kRuns * 85 / 100) << found << " of " << kRuns;
+}
+
+TEST(Series, NothingIsChangedWhereItCannotBeCompared) {
+  const auto even = [](const std::string&) { return 100.0; };
+  Job overlapping(even);
+  overlapping.file();
+  EXPECT_TRUE(overlapping.open().has_value());
+  EXPECT_FALSE(overlapping.open().has_value()) << "the one before is still open";
+  Job alone(even, false, 1);
+  alone.file();
+  EXPECT_FALSE(alone.file().has_value());
+  SeriesTable table;
+  Question question;
+  question.layer = "hdf5";
+  question.ranks = 4;
+  question.file = "/scratch/restart.h5";  // "5" is of the ending: masked, and no series by itself
+  question.creating = false;
+  EXPECT_FALSE(table.next(question).has_value()) << "files that are read";
+  question.creating = true;
+  question.layer = "mpiio";
+  EXPECT_FALSE(table.next(question).has_value());
+}
+
+TEST(Series, CandidatesChangeNothingOnDisk) {
+  for (const bool collective : {false, true}) {
+    for (const std::string& text : series_candidates(collective, 8)) {
+      Result<Settings> settings = Settings::parse(text);
+      ASSERT_TRUE(settings) << text;
+      for (const auto& [name, value] : settings->values()) {
+        EXPECT_EQ(find_parameter(name.c_str())->disk, DiskEffect::kNone) << name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iotune::patterndb
