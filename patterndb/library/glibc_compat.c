@@ -33,6 +33,7 @@
 
 OLD_MATH(exp, (double x), (x))
 OLD_MATH(log, (double x), (x))
+OLD_MATH(log2, (double x), (x))
 OLD_MATH(pow, (double x, double y), (x, y))
 
 /* struct stat is opaque here: only its address passes. */
