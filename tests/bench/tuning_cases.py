@@ -1,0 +1,223 @@
+"""The cases of `make bench NAME=tuning` and `NAME=safety`, and how an arm of one is run.
+
+Goes on from its JSON: what was measured once is not measured again, so that the search can be
+stopped at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import native
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
+SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where a case's files lie, and what starts its ranks."""
+
+    name: str
+    folder: Path
+    launcher: str
+    ranks: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, a direction and a storage."""
+
+    kernel: str
+    words: tuple[str, ...]
+    write: bool
+    storage: Storage
+
+    @property
+    def name(self) -> str:
+        """Unique; the key in the JSON."""
+        mode = "-collective" if "--collective" in self.words else ""
+        return f"{self.kernel}{mode} {'write' if self.write else 'read'} {self.storage.name}"
+
+
+# One in 16 of the papers' sizes, so that a search takes minutes.
+KERNELS: Mapping[str, tuple[str, ...]] = {
+    "vpic-io": ("--particles", "1048576"),
+    "vorpal-io": ("--size", "30x50x150"),
+    "gcrm-io": ("--size", "1x1x655360"),
+    "flash-io": ("--size", "80x8x8x8"),
+    "column-io": ("--size", "16384x64", "--collective"),
+    "cyclic-io": ("--size", "200000", "--collective"),
+}
+
+
+def storages(scratch: Path) -> dict[str, Storage]:
+    """Those that are there now."""
+    found = {"disk": Storage("disk", scratch, "mpirun.mpich", min(2, os.cpu_count() or 1))}
+    if Path("/dev/shm").is_dir():
+        found["memory"] = Storage("memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks)
+    if (TESTBED / "mnt" / "narrow").is_dir():
+        launcher = str(ROOT / "tests" / "testbed" / "cephfs_mpirun")
+        found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
+    return found
+
+
+class State:
+    """What was measured, by case and name; written after each number."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cases: dict[str, dict[str, Any]] = (
+            json.loads(path.read_text()) if path.exists() else {}
+        )
+
+    def of(self, case: Case) -> dict[str, Any]:
+        """A case's own part."""
+        return self.cases.setdefault(case.name, {})
+
+    def save(self) -> None:
+        """Whole or not at all."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".new")
+        draft.write_text(json.dumps(self.cases, indent=1) + "\n")
+        draft.replace(self.path)
+
+
+class Arms:
+    """Runs a case under settings, hints or a database."""
+
+    def __init__(self, case: Case, build: Path, home: Path) -> None:
+        self.case = case
+        self.build = build.resolve()
+        self.home = home.resolve()
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.folder = case.storage.folder / f"iotune-bench-{os.getpid()}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.file = self.folder / "data.h5"
+        shim = native.yield_shim(self.build)
+        # In every arm where ranks outnumber the cores.
+        self.shim = [shim] if case.storage.ranks > (os.cpu_count() or 1) else []
+
+    def close(self) -> None:
+        """Leave nothing on the storage."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, tuned: bool, **more: str) -> dict[str, str]:
+        """The arm's; `tuned` preloads iotune."""
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("IOTUNE_") and name not in ("LD_PRELOAD", "ROMIO_HINTS")
+        }
+        env["IOTUNE_TESTBED"] = str(TESTBED)
+        for kind in ("DATA", "STATE", "CONFIG"):
+            env[f"XDG_{kind}_HOME"] = str(self.home / kind.lower())
+        libraries = list(self.shim)
+        if tuned:
+            libraries.insert(0, self.build / "lib" / "libiotune.so")
+            env["IOTUNE_TRACE"] = str(self.home / "last.iotrace")
+        if libraries:
+            env["LD_PRELOAD"] = native.preload(*libraries)
+        return env | more
+
+    def kernel(self, env: Mapping[str, str], write: bool) -> float:
+        """Seconds from open to close on the slowest rank, as the kernel says."""
+        if write:
+            for path in self.folder.glob("data*.h5"):
+                path.unlink()
+        else:
+            for path in self.folder.glob("data*.h5"):
+                _forget_pages(path)
+        storage = self.case.storage
+        done = subprocess.run(
+            [
+                *(storage.launcher, "-n", str(storage.ranks)),
+                *(str(self.build / "bin" / self.case.kernel), *self.case.words),
+                *("--json", "--write" if write else "--read", "--output", str(self.file)),
+            ],
+            env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=SECONDS, check=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
+        return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
+
+    def prepare(self) -> None:
+        """The file that is read, written by the default."""
+        if not self.case.write and not list(self.folder.glob("data*.h5")):
+            self.kernel(self.environment(False), True)
+
+    def default(self) -> float:
+        """The program as it is, without iotune."""
+        return self.kernel(self.environment(False), self.case.write)
+
+    def hints(self) -> float:
+        """What an expert writes into a hints file without measuring.
+
+        Collective buffering on, an aggregator a node and two for more than two ranks, no data
+        sieving on writes, 16 MiB buffers, stripes over all targets.
+        """
+        path = self.home / "hints"
+        path.write_text(
+            "romio_cb_write enable\nromio_cb_read enable\nromio_ds_write disable\n"
+            "cb_buffer_size 16777216\nstriping_factor 16\nstriping_unit 1048576\n"
+        )
+        return self.kernel(self.environment(False, ROMIO_HINTS=str(path)), self.case.write)
+
+    def settings(self, settings: Mapping[str, str]) -> float:
+        """One point of the space."""
+        from iotune import core
+
+        path = self.home / "config.xml"
+        path.write_text(core.config_xml(dict(settings)))
+        env = self.environment(True, IOTUNE_CONFIG=str(path))
+        return self.kernel(env, self.case.write)
+
+    def iotune(self) -> float:
+        """With its database, whatever that says; recording included."""
+        return self.kernel(self.environment(True), self.case.write)
+
+    def train(self, rounds: int, budget: int) -> dict[str, Any]:
+        """Record one run, then the plain trainer."""
+        shutil.rmtree(self.home / "data", ignore_errors=True)
+        self.iotune()
+        env = self.environment(False)
+        env.pop("LD_PRELOAD", None)
+        env |= {
+            "IOTUNE_LIB": str(self.build / "lib" / "libiotune.so"),
+            "IOTUNE_MPIRUN": self.case.storage.launcher,
+            "IOTUNE_REPLAY": str(self.build / "bin" / "iotune-replay"),
+        }
+        done = subprocess.run(
+            [
+                *(str(ROOT / ".venv" / "bin" / "iotune"), "train", "--json"),
+                *("--rounds", str(rounds), "--budget", str(budget)),
+            ],
+            env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            cwd=self.home,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
+        outcomes = json.loads(done.stdout)
+        for one in outcomes:
+            if one["descriptor"]:
+                return {"state": one["state"], "settings": one["settings"]}
+        return {"state": "untrained", "settings": {}}
+
+
+def _forget_pages(path: Path) -> None:
+    """Its pages leave the cache, of this file alone: others use the machine."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
