@@ -53,7 +53,8 @@ Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor,
       most_ahead_bytes_(limits.most_ahead_bytes) {}
 
 unsigned Stream::depth() const noexcept {
-  if (worth_ == 0 || trust_ == 0 || latency_ == 0) return 0;
+  // One read that waited may have been interrupted by another process, no more.
+  if (worth_ <= kWorthOfAWait || trust_ == 0 || latency_ == 0) return 0;
   // One right prediction may be chance: where chance has misled before, it takes two.
   if (trust_ == 1 && counts_.vain_bytes > counts_.requested_bytes / 8) return 0;
   // While one read is served, latency / gap others become due; one more, because a hit takes time
@@ -114,6 +115,11 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
     saw_hit(duration);
   } else {
     saw_other(duration);
+  }
+  // Nothing is gained by knowing what comes out of memory anyway.
+  if (worth_ == 0) {
+    trust_ = covered_ = 0;
+    return false;
   }
   if (saw_prediction(access)) {
     trust_ = static_cast<std::uint8_t>(std::min<unsigned>(2u * trust_ + 1, kMostAhead));

@@ -69,7 +69,7 @@ class Stream {
   std::uint8_t most_ahead_;
   // Doubles with each right prediction, halves with each wrong one: what may be requested.
   std::uint8_t trust_ = 0;
-  // Above 0: of late, reads that were not requested waited.
+  // Grows with each read that was not requested and waited, falls with each that did not.
   std::uint8_t worth_ = 0;
   std::uint8_t more_ = 0;       // added to the depth because hits waited
   std::uint8_t covered_ = 0;    // of the next accesses, requested already

@@ -89,9 +89,9 @@ bool is_read(CallNumber number) noexcept {
 }
 
 // A call that the advice wants to know of: recorded as any other, between its two slots.
-__attribute__((noinline, cold)) ssize_t watched_call(const PlainTransfer& asked,
-                                                     ssize_t (*make)(const void*),
-                                                     const void* call) noexcept {
+__attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
+                                               ssize_t (*make)(const void*),
+                                               const void* call) noexcept {
   ThreadState& thread = t_thread;
   const bool tells = !is_seek(asked.number);
   Transfer transfer{asked.fd,
@@ -156,7 +156,8 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
-    return other_call({number, fd, file, {first, second}}, call);
+    const Call copied = call;  // whose address may be taken: `call` stays in registers
+    return other_call({number, fd, file, {first, second}}, copied);
   }
   record({head_of(number, layers), {fd, file}, {first, second, result}}, start, duration);
   return result;
@@ -173,7 +174,8 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
-    return other_call({number, fd, file, {size, kAtPosition}}, call);
+    const Call copied = call;  // whose address may be taken: `call` stays in registers
+    return other_call({number, fd, file, {size, kAtPosition}}, copied);
   }
   std::int64_t offset = 0;
   if (!position_before(fd, result, offset)) return result;

@@ -133,8 +133,11 @@ def without(place: Place) -> None:
         return
     data_file(place, 16 << 20)
     accesses = [(i * 98 * 4096, 4096) for i in range(40)]
-    for env in ({"IOTUNE_PREFETCH": "none"}, {"IOTUNE_PREFETCH": None},
-                {"IOTUNE_PREFETCH": "pattern", "IOTUNE_MODE": "record"}):  # fmt: skip
+    cases: list[dict[str, Any]] = [
+        {"IOTUNE_PREFETCH": "none"}, {"IOTUNE_PREFETCH": None},
+        {"IOTUNE_PREFETCH": "pattern", "IOTUNE_MODE": "record"},
+    ]  # fmt: skip
+    for env in cases:
         trace = place.scratch / "fuse.iotrace"
         with mounted(place, trace, 1) as mount:
             done = place.right(place.run(place.bin / "planned_reads", mount / "data",
@@ -298,7 +301,7 @@ for round in range(20):
 def bad_values(place: Place) -> None:
     """An unknown value is said in one line, and nothing is prefetched."""
     for name in ("IOTUNE_PREFETCH", "IOTUNE_PREFETCH_SCHEDULE"):
-        env = {"IOTUNE_PREFETCH": "pattern", name: "quick"}
+        env: dict[str, Any] = {"IOTUNE_PREFETCH": "pattern", name: "quick"}
         done = place.right(place.run("/bin/true", **env))
         (line,) = done.said()
         assert f"{name}=quick" in line, line

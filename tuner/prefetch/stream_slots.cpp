@@ -2,10 +2,12 @@
 
 #include <cstddef>
 
-#include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/mapped_file.h"
 
 namespace iotune::tuner {
+
+constinit std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors] = {};
+
 namespace {
 
 using recorder::SpinGuard;
@@ -13,8 +15,6 @@ using recorder::SpinGuard;
 // Memory is taken for this many at a time; pages that no stream touches cost nothing.
 constexpr unsigned kSlab = 16;
 
-// Number + 1 of a descriptor's slot; 0: none.
-constinit std::atomic<std::uint16_t> g_slot_of[recorder::kMaxDescriptors] = {};
 constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
 constinit std::atomic<unsigned> g_made{0};
 constinit recorder::SpinLock g_lock;  // of making and freeing
@@ -58,14 +58,7 @@ unsigned slots_made() noexcept {
   return g_made.load(std::memory_order_acquire);
 }
 
-StreamSlot* slot_of(int fd) noexcept {
-  if (static_cast<unsigned>(fd) >= static_cast<unsigned>(recorder::kMaxDescriptors)) return nullptr;
-  const unsigned number = g_slot_of[fd].load(std::memory_order_acquire);
-  return number == 0 ? nullptr : slot_number(number - 1);
-}
-
-StreamSlot* slot_of_read(int fd, std::uint32_t file) noexcept {
-  if (StreamSlot* const known = slot_of(fd)) return known;
+StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   const SpinGuard guard(g_lock);
   if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
   StreamSlot* const slot = take_slot();
@@ -81,13 +74,13 @@ StreamSlot* slot_of_read(int fd, std::uint32_t file) noexcept {
   slot->plans = 0;
   slot->first_page = slot->end_page = 0;
   new (slot->stream_memory) prefetch::Stream(*g_options.kind, predictor, g_limits);
-  g_slot_of[fd].store(static_cast<std::uint16_t>(slot->number + 1), std::memory_order_release);
+  g_slot_of_descriptor[fd].store(slot, std::memory_order_release);
   return slot;
 }
 
 void free_slot(StreamSlot& slot) noexcept {
   const SpinGuard guard(g_lock);
-  g_slot_of[slot.fd].store(0, std::memory_order_release);
+  g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
   g_free[g_free_count++] = slot.number;
 }
 
@@ -97,7 +90,7 @@ void forget_slots_after_fork() noexcept {
   g_free_count = 0;
   for (unsigned number = 0; number < slots_made(); ++number) {
     StreamSlot* const slot = slot_number(number);
-    g_slot_of[slot->fd].store(0, std::memory_order_relaxed);
+    g_slot_of_descriptor[slot->fd].store(nullptr, std::memory_order_relaxed);
     slot->live = false;
     slot->in_flight.store(0, std::memory_order_relaxed);
     slot->lock.unlock();

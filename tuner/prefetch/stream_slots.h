@@ -7,6 +7,7 @@
 #include <new>
 
 #include "prefetch/stream.h"
+#include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/options.h"
 
@@ -37,12 +38,17 @@ struct StreamSlot {
 // Once, before any other function: how slots are made.
 void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept;
 
-// The slot of a descriptor that is read: a new one where it has none. nullptr where there is no
-// room. Whoever locks it asks then whether it is still live and that file's.
-StreamSlot* slot_of_read(int fd, std::uint32_t file) noexcept;
-// nullptr where there is none.
-StreamSlot* slot_of(int fd) noexcept;
+// A slot of the descriptor's own. nullptr where there is no room.
+StreamSlot* make_slot(int fd, std::uint32_t file) noexcept;
 StreamSlot* slot_number(unsigned number) noexcept;  // below slots_made()
+
+// nullptr where there is none. Whoever locks it asks then whether it is still live and the file's.
+extern std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors];
+inline StreamSlot* slot_of(int fd) noexcept {
+  return static_cast<unsigned>(fd) < static_cast<unsigned>(recorder::kMaxDescriptors)
+             ? g_slot_of_descriptor[fd].load(std::memory_order_acquire)
+             : nullptr;
+}
 unsigned slots_made() noexcept;
 
 // Gives the slot to whoever asks next. It is not live, and has nothing in flight.

@@ -79,7 +79,8 @@ bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
 
 void saw_read(const Transfer& read) noexcept {
   if (!g_slots_ready.load(std::memory_order_acquire)) set_up();
-  StreamSlot* const slot = slot_of_read(read.fd, read.file);
+  StreamSlot* slot = slot_of(read.fd);
+  if (slot == nullptr) slot = make_slot(read.fd, read.file);
   if (slot == nullptr) return;
   bool wants = false;
   {
@@ -103,11 +104,9 @@ bool is_ahead(const Transfer& transfer) noexcept {
 __thread bool t_counted __attribute__((tls_model("initial-exec")));
 
 void before_transfer(const Transfer& transfer) noexcept {
-  if (g_options.schedule == Schedule::kPpis ||
-      (g_options.schedule == Schedule::kOurs && !is_ahead(transfer))) {
-    t_counted = true;
-    begin_program_transfer();
-  }
+  if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
+  t_counted = true;
+  begin_program_transfer();
 }
 
 void after_transfer(const Transfer& transfer) noexcept {
@@ -160,7 +159,9 @@ IOTUNE_START_CODE void install_prefetch() noexcept {
   if (g_options.kind == nullptr || recorder::g_recording != recorder::kRecorded) return;
   g_begin = recorder::read_clocks();
   recorder::Advice& advice = recorder::g_advice;
-  advice.before_transfer = before_transfer;
+  if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
+    advice.before_transfer = before_transfer;
+  }
   advice.after_transfer = after_transfer;
   advice.before_close = before_close;
   advice.before_trace = before_trace;
