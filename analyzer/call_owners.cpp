@@ -74,6 +74,10 @@ std::int32_t OwnerFollower::file_of_note(const Call& call) {
   const std::optional<CallArguments> arguments = arguments_of(call);
   if (!arguments) return kNone;
   if (call.name() == "iotune_view") return file_of_mpi_handle(*arguments);
+  if (call.name() == "iotune_prefetch") {
+    const auto found = by_number_.find(arguments->find("file")->numbers[0]);
+    return found == by_number_.end() ? kNone : found->second;
+  }
   if (call.name() != "iotune_file") {
     if (call.name() == "iotune_dataset") define_dataset(call);
     const ArgumentValue* const file = arguments->find("file");

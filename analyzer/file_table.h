@@ -54,6 +54,7 @@ struct FileRecord {
   std::int64_t decision_row = -1;
   double decision_distance = 0;
   std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
+  PrefetchOutcome prefetch;
 };
 
 using FileTable = std::map<std::string, FileRecord>;  // by absolute path

@@ -190,7 +190,26 @@ class Walk {
       note_decision(file, arguments);
     } else if (name == "iotune_setting") {
       note_setting(file, arguments);
+    } else if (name == "iotune_prefetch") {
+      note_prefetch(file.prefetch, arguments);
     }
+  }
+
+  void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint64_t>(arguments.find(name)->numbers[0]);
+    };
+    prefetch.predictor = arguments.find("predictor")->text;
+    ++prefetch.streams;
+    prefetch.reads += number("reads");
+    prefetch.hits += number("hits");
+    prefetch.late += number("late");
+    prefetch.requests += number("requested");
+    prefetch.requested_bytes += number("requested_bytes");
+    prefetch.vain_bytes += number("vain_bytes");
+    prefetch.wait_seconds += static_cast<double>(number("wait_ns")) * 1e-9;
+    prefetch.saved_seconds += static_cast<double>(number("saved_ns")) * 1e-9;
+    prefetch.depth = std::max(prefetch.depth, number("depth"));
   }
 
   void note_decision(FileRecord& file, const CallArguments& arguments) {

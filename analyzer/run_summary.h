@@ -56,6 +56,17 @@ struct SettingOutcome {
   std::string verdict;  // applied, without effect, refused, unverifiable
 };
 
+// What prefetching did for a file: over all streams of all ranks (iotune_prefetch).
+struct PrefetchOutcome {
+  std::string predictor;  // empty: nothing was prefetched
+  std::uint64_t streams = 0, reads = 0;
+  std::uint64_t hits = 0;  // reads of what had been requested before
+  std::uint64_t late = 0;  // hits that waited all the same
+  std::uint64_t requests = 0, requested_bytes = 0, vain_bytes = 0;
+  double wait_seconds = 0, saved_seconds = 0;  // sums; what is saved is an estimate
+  std::uint64_t depth = 0;                     // the greatest
+};
+
 struct FilePattern {
   std::string path;
   std::string masked_name;  // base name, each run of digits as '#'
@@ -74,6 +85,7 @@ struct FilePattern {
   double decision_distance;
   std::string decision_state;
   std::vector<SettingOutcome> settings;
+  PrefetchOutcome prefetch;
 };
 
 struct RunSummary {

@@ -130,6 +130,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   file.decision_distance = record.decision_distance;
   file.decision_state = record.decision_state;
   file.settings = record.settings;
+  file.prefetch = record.prefetch;
   return file;
 }
 

@@ -63,6 +63,21 @@ Json json_of(const SettingOutcome& setting) {
           {"verdict", setting.verdict}};
 }
 
+Json json_of(const PrefetchOutcome& prefetch) {
+  if (prefetch.predictor.empty()) return {};
+  return {{"predictor", prefetch.predictor},
+          {"streams", prefetch.streams},
+          {"reads", prefetch.reads},
+          {"hits", prefetch.hits},
+          {"late", prefetch.late},
+          {"requests", prefetch.requests},
+          {"requested_bytes", prefetch.requested_bytes},
+          {"vain_bytes", prefetch.vain_bytes},
+          {"wait_seconds", prefetch.wait_seconds},
+          {"saved_seconds", prefetch.saved_seconds},
+          {"depth", prefetch.depth}};
+}
+
 template <typename T>
 Json list_of(const std::vector<T>& items) {
   Json list = Json::array();
@@ -87,7 +102,8 @@ Json json_of(const FilePattern& file) {
           {"decision_row", file.decision_row},
           {"decision_distance", file.decision_distance},
           {"decision_state", file.decision_state},
-          {"settings", list_of(file.settings)}};
+          {"settings", list_of(file.settings)},
+          {"prefetch", json_of(file.prefetch)}};
 }
 
 }  // namespace

@@ -53,6 +53,23 @@ class SettingOutcome:
 
 
 @dataclass
+class PrefetchOutcome:
+    """What prefetching did for a file: over all streams of all ranks."""
+
+    predictor: str = ""
+    streams: int = 0
+    reads: int = 0
+    hits: int = 0  # reads of what had been requested before
+    late: int = 0  # hits that waited all the same
+    requests: int = 0
+    requested_bytes: int = 0
+    vain_bytes: int = 0
+    wait_seconds: float = 0.0  # inside of reads
+    saved_seconds: float = 0.0  # an estimate
+    depth: int = 0  # the greatest
+
+
+@dataclass
 class FilePattern:
     """One file of the run."""
 
@@ -73,6 +90,7 @@ class FilePattern:
     decision_distance: float = 0.0
     decision_state: str = ""
     settings: list[SettingOutcome] = field(default_factory=list)
+    prefetch: PrefetchOutcome | None = None  # None: nothing was prefetched
 
     @property
     def speaks(self) -> DatasetPattern | None:
@@ -142,5 +160,7 @@ def run_summary(source: Mapping[str, Any]) -> RunSummary:
         file = _build(FilePattern, entry)
         file.datasets = [_dataset(one) for one in entry.get("datasets", [])]
         file.settings = [_build(SettingOutcome, one) for one in entry.get("settings", [])]
+        prefetch = entry.get("prefetch")
+        file.prefetch = _build(PrefetchOutcome, prefetch) if prefetch else None
         result.files.append(file)
     return result

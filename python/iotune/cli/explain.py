@@ -26,7 +26,7 @@ from iotune.cli.output import (
 from iotune.cli.traces import chosen_trace, words_for
 from iotune.errors import Error
 from iotune.evidence import Comparison, compare_with_default
-from iotune.summary import FilePattern, RunSummary
+from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
 
 _SETTINGS = [
     Column("setting"),
@@ -61,7 +61,9 @@ def command(
     """Explain it."""
     run = chosen_trace(trace)
     summary = run.summary
-    files = [file for file in summary.files if file.declared or file.decision_source]
+    files = [
+        file for file in summary.files if file.declared or file.decision_source or file.prefetch
+    ]
     database = _database(db)
     brought = [compare_with_default(database, summary, file) for file in files]
     if as_json:
@@ -121,6 +123,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "default_runs": brought.default_runs,
         "tuned_runs": brought.tuned_runs,
         "gain": brought.ratio,
+        "prefetch": vars(file.prefetch) if file.prefetch else None,
     }
 
 
@@ -140,7 +143,23 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
     else:
         data("  settings    none: the program's own were left alone")
     data(f"  brought     {_brought(file, brought)}")
+    if file.prefetch is not None:
+        data(f"  prefetch    {_prefetched(file.prefetch)}")
     data()
+
+
+def _prefetched(done: PrefetchOutcome) -> str:
+    vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
+    late = f" ({done.late:,} of them late)" if done.late else ""
+    return (
+        f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
+        f"{done.reads - done.hits:,} missed\n"
+        f"              {size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
+        f"in vain ({vain:.1%}), up to {done.depth} ahead, "
+        f"{count_text(done.streams, 'stream')}\n"
+        f"              {seconds_text(done.wait_seconds)} in reads, "
+        f"some {seconds_text(done.saved_seconds)} saved"
+    )
 
 
 def _recognised(run: RunSummary, file: FilePattern) -> str:
