@@ -49,6 +49,8 @@ Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor,
       predictor_(predictor),
       is_nest_(kind.name == "nest"),
       most_ahead_(static_cast<std::uint8_t>(std::min(limits.most_ahead, kMostAhead))),
+      trust_(limits.known ? kMostAhead : 0),
+      worth_(limits.known ? kWorthOfAWait : 0),
       quick_(limits.quick),
       most_ahead_bytes_(limits.most_ahead_bytes) {}
 

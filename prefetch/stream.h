@@ -31,6 +31,7 @@ struct Limits {
   std::uint64_t quick = 0;  // a read that takes less does not wait for storage
   unsigned most_ahead = kMostAhead;
   std::uint64_t most_ahead_bytes = std::uint64_t{32} << 20;
+  bool known = false;  // the predictor knows the stream from an earlier run: it is trusted at once
 };
 
 class Stream {

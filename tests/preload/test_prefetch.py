@@ -90,6 +90,11 @@ def requests(place: Place, trace: Path) -> list[tuple[int, int, int]]:
     return [(c["process"], c["arguments"]["offset"], c["arguments"]["result"]) for c in reads]
 
 
+def begin(call: dict[str, Any]) -> float:
+    """Seconds since 1970: processes of a trace have clocks of their own."""
+    return float(call["line"].split()[0])
+
+
 def notes(place: Place) -> dict[str, Any]:
     (found,) = [c["arguments"] for c in place.calls() if c["name"] == "iotune_prefetch"]
     return dict(found)
@@ -145,6 +150,85 @@ def without(place: Place) -> None:
         assert done.said() == []
         assert len({process for process, _, _ in requests(place, trace)}) == 1, env
         assert [c for c in place.calls() if c["name"] == "iotune_prefetch"] == []
+
+
+def kept(place: Place) -> None:
+    """What an earlier run left makes the second one know; damage and other files do not matter."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    seed = random.randrange(2**31)
+    # An order without a pattern, each block once.
+    order = random.Random(seed).sample(range(1000), 100)
+    accesses = [(block * BLOCK, 4096) for block in order]
+    cached = {}
+    for predictor in ("recorded", "markov"):
+        for run in ("first", "second", "damaged"):
+            if run == "damaged":
+                (model,) = (place.state / "iotune" / "prefetch").glob(f"*.{predictor}")
+                content = bytearray(model.read_bytes())
+                content[len(content) // 2] ^= 0x10
+                model.write_bytes(content)
+            with mounted(place, place.scratch / "fuse.iotrace", 3) as mount:
+                patience = PATIENCE_MS if run == "second" else 0
+                done = place.right(place.run(
+                    place.bin / "planned_reads", mount / "data", plan(place, accesses), "pread",
+                    1000, patience, IOTUNE_PREFETCH=predictor,
+                ))  # fmt: skip
+            assert done.said() == []
+            cached[run] = int(done.out.split()[1])
+        assert cached["first"] <= 20 and cached["damaged"] <= 20, f"seed {seed}: {cached}"
+        assert cached["second"] >= 90, f"seed {seed}, {predictor}: {cached}"
+
+
+def schedules(place: Place) -> None:
+    """Under PPIS and ours no prefetch begins while the program waits; under none and PP they do."""
+    if not fuse_works(place):
+        return
+    data_file(place, 128 << 20)
+    begun: dict[str, int] = {}
+    for schedule in ("none", "pp", "ppis", "ours"):
+        trace = place.scratch / "fuse.iotrace"
+        with mounted(place, trace, 4) as mount:
+            # A thread that reads by a stride and computes, another that waits for random blocks.
+            script(
+                place, mount,
+                """
+import random, threading
+fd = os.open(sys.argv[1], os.O_RDONLY)
+other = os.open(sys.argv[1], os.O_RDONLY)
+over = False
+def wait_for_blocks():
+    draw = random.Random(5)
+    while not over:
+        os.pread(other, 4096, (64 << 20) + draw.randrange(16384) * 4096)
+        time.sleep(0.002)
+waiting = threading.Thread(target=wait_for_blocks)
+waiting.start()
+for i in range(60):
+    os.pread(fd, 65536, i * 1_000_000)
+    time.sleep(0.012)
+over = True
+waiting.join()
+""",
+                IOTUNE_PREFETCH_SCHEDULE=schedule,
+            )  # fmt: skip
+        calls = [c for c in place.calls(trace) if c["name"] == "pread"]
+        waits = [(begin(c), begin(c) + c["duration_ns"] * 1e-9) for c in calls
+                 if c["arguments"]["offset"] >= 64 << 20]  # fmt: skip
+        pids = {c["pid"] for c in calls if c["arguments"]["offset"] >= 64 << 20}
+        strided_calls = [c for c in calls if c["arguments"]["offset"] < 64 << 20]
+        program = strided_calls[0]["pid"]
+        helpers = [c for c in strided_calls if c["pid"] != program and c["pid"] not in pids]
+        assert len(helpers) >= 30, f"{schedule}: {len(helpers)} requests of the helper"
+        # A request of the program may begin in the moment after the helper has looked.
+        margin = 300e-6
+        begun[schedule] = sum(
+            any(a + margin < begin(c) < b - margin for a, b in waits) for c in helpers
+        ) * 100 // len(helpers)  # fmt: skip
+    # per cent of the helper's requests
+    assert max(begun["none"], begun["pp"]) >= 10, begun
+    assert begun["ppis"] <= 3 and begun["ours"] <= 3, begun
 
 
 def end(place: Place) -> None:
@@ -311,6 +395,6 @@ if __name__ == "__main__":
     main(
         {
             "strided": strided, "without": without, "end": end, "scattered": scattered,
-            "helper": helper, "fork": fork, "closing": closing, "bad-values": bad_values,
+            "kept": kept, "schedules": schedules, "helper": helper, "fork": fork, "closing": closing, "bad-values": bad_values,
         }
     )  # fmt: skip

@@ -13,7 +13,8 @@ struct Name {
   const char* said;
   const char* kind;
 };
-constexpr Name kPredictors[] = {{"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}};
+constexpr Name kPredictors[] = {
+    {"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}, {"recorded", "recorded"}};
 constexpr const char* kSchedules[] = {"none", "pp", "ppis", "ours"};
 
 void complain(const char* variable, const char* value, const char* known) noexcept {
@@ -44,9 +45,10 @@ IOTUNE_START_CODE PrefetchOptions read_options() noexcept {
     if (!read_schedule(said.prefetch_schedule, options.schedule)) return {};
     options.kind = patterns::predictor_kind(name.kind);
     options.name = name.said;
+    options.keeps = name.said[0] == 'm' || name.said[0] == 'r';
     return options;
   }
-  complain("IOTUNE_PREFETCH", said.prefetch, "none, pattern, he2013, markov");
+  complain("IOTUNE_PREFETCH", said.prefetch, "none, pattern, he2013, markov, recorded");
   return options;
 }
 

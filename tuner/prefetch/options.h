@@ -19,6 +19,7 @@ enum class Schedule : std::uint8_t {
 struct PrefetchOptions {
   const patterns::PredictorKind* kind = nullptr;  // nullptr: nothing is prefetched
   const char* name = "none";
+  bool keeps = false;  // the predictor keeps something over runs
   Schedule schedule = Schedule::kNone;
 };
 

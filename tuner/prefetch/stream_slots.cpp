@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "patterns/predict/markov_predictor.h"
 #include "recorder/preload/mapped_file.h"
 
 namespace iotune::tuner {
@@ -64,7 +65,19 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   StreamSlot* const slot = take_slot();
   if (slot == nullptr) return nullptr;
   std::byte* const predictor = reinterpret_cast<std::byte*>(slot) + sizeof(StreamSlot);
-  g_options.kind->start({predictor, g_slot_bytes - sizeof(StreamSlot)}, {});
+  const std::span<std::byte> memory(predictor, g_slot_bytes - sizeof(StreamSlot));
+  patterns::PredictorOptions how;
+  slot->plan = nullptr;
+  slot->kept = {};
+  if (g_options.keeps) {
+    slot->key = kept_key(fd);
+    slot->kept = how.earlier = read_kept(slot->key, g_options.name);
+    if (g_options.kind->name == "recorded" && slot->kept.empty()) slot->plan = PlanRecorder::make();
+  }
+  if (!g_options.kind->start(memory, how)) {
+    how.earlier = {};  // a model of another block size, or of another version
+    g_options.kind->start(memory, how);
+  }
   // A thread that found this slot as another descriptor's may be about to lock it.
   const SpinGuard of_slot(slot->lock);
   slot->fd = fd;
@@ -73,12 +86,31 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   slot->known = slot->unfit = false;
   slot->plans = 0;
   slot->first_page = slot->end_page = 0;
-  new (slot->stream_memory) prefetch::Stream(*g_options.kind, predictor, g_limits);
+  prefetch::Limits limits = g_limits;
+  limits.known = !slot->kept.empty();
+  new (slot->stream_memory) prefetch::Stream(*g_options.kind, predictor, limits);
   g_slot_of_descriptor[fd].store(slot, std::memory_order_release);
   return slot;
 }
 
+void keep_model(StreamSlot& slot) noexcept {
+  if (slot.plan != nullptr) write_kept(slot.key, g_options.name, slot.plan->finish());
+  if (g_options.kind->name != "markov") return;
+  // A transition is at most seven varints.
+  constexpr std::size_t kBytes = 16384 * 7 * patterns::kMaxVarintBytes + 64;
+  auto* const memory = static_cast<std::byte*>(recorder::private_memory(kBytes));
+  if (memory == nullptr) return;
+  patterns::ByteWriter out({memory, kBytes});
+  const std::byte* const predictor = reinterpret_cast<std::byte*>(&slot) + sizeof(StreamSlot);
+  if (std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(predictor))->save(out)) {
+    write_kept(slot.key, g_options.name, out.written());
+  }
+  recorder::unmap(memory, kBytes);
+}
+
 void free_slot(StreamSlot& slot) noexcept {
+  release_kept(slot.kept);
+  if (slot.plan != nullptr) slot.plan->release();
   const SpinGuard guard(g_lock);
   g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
   g_free[g_free_count++] = slot.number;

@@ -9,6 +9,7 @@
 #include "prefetch/stream.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/spin_lock.h"
+#include "tuner/prefetch/kept_models.h"
 #include "tuner/prefetch/options.h"
 
 namespace iotune::tuner {
@@ -26,6 +27,10 @@ struct StreamSlot {
   std::uint32_t plans;
   std::int64_t first_page, end_page;  // that stdio has in its buffer
   std::uint64_t file_bytes;
+  // Where the predictor keeps something over runs:
+  KeptKey key;
+  std::span<const std::byte> kept;  // by an earlier run
+  PlanRecorder* plan;               // nullptr: none is recorded
   // Helper's calls on the descriptor: who closes it waits until there are none.
   std::atomic<std::uint32_t> in_flight;
   alignas(prefetch::Stream) std::byte stream_memory[sizeof(prefetch::Stream)];
@@ -50,6 +55,9 @@ inline StreamSlot* slot_of(int fd) noexcept {
              : nullptr;
 }
 unsigned slots_made() noexcept;
+
+// Keeps for later runs what the predictor has learned. The slot is locked, or nobody's any more.
+void keep_model(StreamSlot& slot) noexcept;
 
 // Gives the slot to whoever asks next. It is not live, and has nothing in flight.
 void free_slot(StreamSlot& slot) noexcept;

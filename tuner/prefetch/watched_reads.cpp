@@ -88,6 +88,7 @@ void saw_read(const Transfer& read) noexcept {
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
     if (read.buffered && !read_by_stdio(*slot, access)) return;
+    if (slot->plan != nullptr) slot->plan->add(access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
   }
   if (wants) ask_helper(*slot);
@@ -128,6 +129,7 @@ void before_close(int fd, std::uint32_t) noexcept {
   wait_for_helper(*slot);
   slot->stream().end();
   note(*slot);
+  keep_model(*slot);
   free_slot(*slot);
 }
 
@@ -140,6 +142,7 @@ void before_trace() noexcept {
     if (!slot.live) continue;
     slot.stream().end();
     note(slot);
+    keep_model(slot);
   }
 }
 

@@ -195,6 +195,17 @@ TEST(Stream, EveryPredictorDrivesOne) {
   }
 }
 
+TEST(Stream, AKnownOneIsTrustedAtOnce) {
+  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
+  const patterns::PredictorKind& kind = *patterns::predictor_kind("stride");
+  kind.start(memory, {});
+  Limits limits;
+  limits.quick = kQuick;
+  limits.known = true;
+  Stream stream(kind, memory.data(), limits);
+  EXPECT_TRUE(stream.saw_read({0, kBlock}, 1, kLatency));
+}
+
 TEST(Stream, StateIsSmall) {
   RecordProperty("stream_bytes", static_cast<int>(sizeof(Stream)));
   EXPECT_LE(sizeof(patterns::NestPredictor), 1024u);
