@@ -105,7 +105,7 @@ bool is_ahead(const Transfer& transfer) noexcept {
 __thread bool t_counted __attribute__((tls_model("initial-exec")));
 
 void before_transfer(const Transfer& transfer) noexcept {
-  if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
+  if (t_counted || (g_options.schedule == Schedule::kOurs && is_ahead(transfer))) return;
   t_counted = true;
   begin_program_transfer();
 }

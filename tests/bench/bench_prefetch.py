@@ -1,0 +1,239 @@
+"""What prefetching saves of the time that a program waits in its reads (HPDC'13, figure 21).
+
+A file system with a latency of its own (`iotune fuse`), a program that reads as a list says and
+pauses after each read. Arms of one round, in a drawn order: none (no preload at all), Markov's
+model of the run before, the papers' unit (he2013), pattern, and perfect (the recorded plan of the
+run before). Cached pages of the file are dropped before each run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import native
+import paired
+
+Accesses = list[tuple[int, int]]
+FILE_BYTES = 256 << 20
+ARMS = {"none": "", "markov": "markov", "he2013": "he2013", "pattern": "pattern",
+        "perfect": "recorded"}  # fmt: skip
+
+
+def strided(count: int) -> Accesses:
+    """64 KiB of each MiB."""
+    return [(i << 20, 65536) for i in range(count)]
+
+
+def nested(count: int) -> Accesses:
+    """Rows of 6 in planes of 5: three loops."""
+    return [(i // 30 * 24_000_000 + i // 6 % 5 * 3_200_000 + i % 6 * 200_000, 32768)
+            for i in range(count)]  # fmt: skip
+
+
+def pagoda(count: int) -> Accesses:
+    """One rank of 16, nine variables a record, three of them with 25 layers (tests/generators)."""
+    cells = 40_962 // 16 * 4
+    slabs = [cells * layers for layers in (1, 25, 1, 1, 25, 1, 25, 1, 1)]
+    made: Accesses = []
+    at = 8192
+    while len(made) < count:
+        for slab in slabs:
+            made.append((at + 3 * slab, slab))
+            at += 16 * slab
+        if at > FILE_BYTES - 32 * max(slabs):
+            break
+    return made[:count]
+
+
+def milc(count: int) -> Accesses:
+    """A rank's quarter of a lattice of 32^4 sites of 288 bytes, by rows."""
+    site, extent, half = 288, 32, 16
+    rows = [(y, z, t) for t in range(half) for z in range(half) for y in range(half)]
+    return [(96 + site * extent * (y + extent * (z + extent * t)) % FILE_BYTES, site * half)
+            for y, z, t in rows[:count]]  # fmt: skip
+
+
+def interleaved(count: int) -> Accesses:
+    """Two sequences in turn on one descriptor."""
+    return [(i // 2 * 400_000, 32768) if i % 2 == 0 else (128_000_000 + i // 2 * 700_000, 16384)
+            for i in range(count)]  # fmt: skip
+
+
+def noisy(count: int) -> Accesses:
+    """Strided with one access in a hundred anywhere."""
+    draw = random.Random(11)
+    made = strided(count)
+    for at in range(37, len(made), 100):
+        made[at] = (draw.randrange(FILE_BYTES // 65536) * 65536 // 4096 * 4096, 65536)
+    return made
+
+
+def scattered(count: int) -> Accesses:
+    """Random blocks."""
+    draw = random.Random(12)
+    return [(draw.randrange(FILE_BYTES // 65536) * 65536, 65536) for _ in range(count)]
+
+
+ROWS: dict[str, tuple[Callable[[int], Accesses], float]] = {
+    "strided": (strided, 0.95),
+    "nested": (nested, 0.95),
+    "Pagoda-like": (pagoda, 0.95),
+    "MILC-like": (milc, 0.95),
+    "two interleaved": (interleaved, 0.90),
+    "1 % noise": (noisy, 0.90),
+}
+
+
+class Bench:
+    """A mounted file system with latency, and runs of the reading program on it."""
+
+    def __init__(self, options: argparse.Namespace, scratch: Path) -> None:
+        self.options = options
+        self.scratch = scratch
+        self.library = native.preload(options.build / "lib" / "libiotune.so")
+        self.program = native.compiled("../preload/programs/planned_reads.c",
+                                       options.out / "native", ["-D_FORTIFY_SOURCE=0"])  # fmt: skip
+        for name in ("m", "root"):
+            (scratch / name).mkdir()
+        subprocess.run([str(self.program), str(scratch / "root" / "data"), "make",
+                        str(FILE_BYTES)], check=True)  # fmt: skip
+        self.read_bytes = 1
+        self.totals: dict[str, list[float]] = {}
+        self.vain_bytes: dict[str, list[int]] = {}
+
+    @contextmanager
+    def mounted(self, latency_us: int) -> Iterator[None]:
+        mount = self.scratch / "m"
+        with subprocess.Popen([str(self.options.build / "bin" / "iotune-fuse"),
+                               f"--latency-ns={latency_us * 1000}", str(mount),
+                               str(self.scratch / "root")]) as server:  # fmt: skip
+            try:
+                while not os.path.ismount(mount):
+                    if server.poll() is not None:
+                        raise paired.ArmFailed("iotune-fuse ended")
+                    time.sleep(0.01)
+                yield
+            finally:
+                subprocess.run(["fusermount3", "-u", str(mount)], check=False)
+                server.wait()
+
+    def drop_pages(self) -> None:
+        fd = os.open(self.scratch / "m" / "data", os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+    def run(self, arm: str, listed: Path, pause_us: int) -> float:
+        """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        trace = self.scratch / "run.iotrace"
+        trace.unlink(missing_ok=True)
+        if ARMS[arm]:
+            env.update(
+                LD_PRELOAD=self.library, IOTUNE_PREFETCH=ARMS[arm], IOTUNE_TRACE=str(trace),
+                IOTUNE_DB="none", XDG_STATE_HOME=str(self.scratch / "state"),
+                IOTUNE_BUFFER_DIR=str(self.scratch / "buffers"),
+            )  # fmt: skip
+        done = subprocess.run(
+            [str(self.program), str(self.scratch / "m" / "data"), str(listed), "pread",
+             str(pause_us)], env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        if done.returncode != 0 or done.stderr:
+            raise paired.ArmFailed(f"{arm}: status {done.returncode}\n{done.stderr}")
+        _, _, wait, total = map(int, done.stdout.split())
+        self.totals.setdefault(arm, []).append(total / 1e6)
+        self.vain_bytes.setdefault(arm, []).append(bytes_in_vain(trace))
+        return wait / 1e6
+
+    def compare(self, name: str, accesses: Accesses, pause_us: int) -> paired.Comparison:
+        """All arms. What is learned over runs is learned in the rounds that do not count."""
+        listed = self.scratch / "accesses"
+        self.read_bytes = sum(length for _, length in accesses)
+        listed.write_text("".join(f"{offset} {length}\n" for offset, length in accesses))
+        shutil.rmtree(self.scratch / "state", ignore_errors=True)
+        self.totals, self.vain_bytes = {}, {}
+        comparison = paired.compare(
+            name, {arm: functools.partial(self.run, arm, listed, pause_us) for arm in ARMS},
+            self.options.rounds, seed=self.options.seed, before_each=self.drop_pages,
+        )  # fmt: skip
+        self.totals = {arm: row[-self.options.rounds :] for arm, row in self.totals.items()}
+        return comparison
+
+    def share_in_vain(self) -> float:
+        """The worst round of pattern."""
+        return max(self.vain_bytes["pattern"]) / self.read_bytes
+
+
+def bytes_in_vain(trace: Path) -> int:
+    """Bytes that were requested in vain, as the trace says; 0 without prefetching."""
+    if not trace.exists():
+        return 0
+    done = subprocess.run([sys.executable, "-m", "iotune", "explain", "--json", str(trace)],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    found = [file["prefetch"] for file in json.loads(done.stdout)["files"] if file["prefetch"]]
+    return sum(one["vain_bytes"] for one in found)
+
+
+def share_of_perfect(rows: Mapping[str, Sequence[float]]) -> float:
+    """The saving of pattern against that of perfect."""
+    none, ours, best = (statistics.median(rows[arm]) for arm in ("none", "pattern", "perfect"))
+    return (none - ours) / (none - best)
+
+
+def main() -> int:
+    """Measure, print and write build/bench/prefetch.json."""
+    options = paired.arguments(__doc__, rounds=7, reads=200, latency_us=2000)
+    if not (options.build / "bin" / "iotune-fuse").exists() or not os.access("/dev/fuse", os.W_OK):
+        print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
+        return 0
+    table = paired.Table("prefetch")
+    scratch = Path(tempfile.mkdtemp(prefix="prefetch-"))
+    try:
+        bench = Bench(options, scratch)
+        with bench.mounted(options.latency_us):
+            for name, (make, share) in ROWS.items():
+                comparison = bench.compare(name, make(options.reads), options.latency_us)
+                table.keep(comparison)
+                table.add(f"{name}: none, ms in reads", comparison.median("none"))
+                for arm in ("markov", "he2013", "pattern", "perfect"):
+                    goal = paired.at_most(0.10) if arm == "pattern" and share == 0.95 else None
+                    table.add(f"{name}: {arm}, time in reads against none",
+                              comparison.ratio(arm, "none"), goal)  # fmt: skip
+                table.add(f"{name}: share of perfect's saving",
+                          comparison.estimate(share_of_perfect),
+                          paired.at_least(share))  # fmt: skip
+                totals = paired.Comparison(f"{name}, in all", bench.totals, comparison.order,
+                                           comparison.seed)  # fmt: skip
+                table.keep(totals)
+                table.add(f"{name}: pattern, the whole run against none",
+                          totals.ratio("pattern", "none"), paired.at_most(0.60))  # fmt: skip
+                table.add(f"{name}: pattern, bytes in vain against bytes read",
+                          bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
+            comparison = bench.compare("random", scattered(options.reads), options.latency_us)
+            table.keep(comparison)
+            totals = paired.Comparison("random, in all", bench.totals, comparison.order,
+                                       comparison.seed)  # fmt: skip
+            table.keep(totals)
+            table.add("random: pattern, the whole run against none",
+                      totals.ratio("pattern", "none"), paired.at_most(1.02))  # fmt: skip
+            table.add("random: pattern, bytes in vain against bytes read",
+                      bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return table.finish(options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
