@@ -12,6 +12,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -285,7 +286,7 @@ def script(place: Place, mount: Path, text: str, *words: object, **env: Any) -> 
     (place.scratch / "script.py").write_text(HELPER + text)
     env.setdefault("IOTUNE_PREFETCH", "pattern")
     done = place.run(
-        *words, shutil.which("python3") or "python3", "-S", place.scratch / "script.py",
+        *words, os.path.realpath(sys.executable), "-S", place.scratch / "script.py",
         mount / "data", **env,
     )  # fmt: skip
     return place.right(done)

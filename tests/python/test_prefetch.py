@@ -1,0 +1,75 @@
+"""What `iotune explain` says of prefetching, and what it says where there was none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from user_home import Home
+
+from iotune import preload
+from iotune.cli.fuse import _program
+
+pytestmark = pytest.mark.skipif(
+    preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
+)
+
+READER = """
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(60):
+    os.pread(fd, 65536, i * 600_000)
+    time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    if not os.access("/dev/fuse", os.W_OK) or shutil.which("fusermount3") is None:
+        pytest.skip("NOT VERIFIED: prefetching: /dev/fuse or fusermount3 cannot be had here")
+    _program()
+    return Home(tmp_path)
+
+
+def read_all(home: Home, tmp_path: Path, predictor: str) -> None:
+    """Run READER on a file system with latency."""
+    for name in ("m", "root"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    (tmp_path / "root" / "data").write_bytes(os.urandom(600_000) * 61)
+    (tmp_path / "reader.py").write_text(READER)
+    library = preload.find_library(preload.LIBRARY)
+    done = subprocess.run(
+        [sys.executable, "-m", "iotune", "fuse", "m", "root", "--latency", "5ms", "--",
+         "env", f"LD_PRELOAD={library}", f"IOTUNE_PREFETCH={predictor}",
+         f"IOTUNE_TRACE={tmp_path / 'run.iotrace'}",
+         # the interpreter itself: what stands in PATH may be a script
+         os.path.realpath(sys.executable), "-S", "reader.py", "m/data"],
+        cwd=tmp_path, env=home.environment, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_explain_tells_what_prefetching_did(home: Home, tmp_path: Path) -> None:
+    # when
+    read_all(home, tmp_path, "pattern")
+    # then
+    (file,) = home.asked("explain", str(tmp_path / "run.iotrace"))["files"]
+    assert file["path"] == str(tmp_path / "m" / "data")
+    done = file["prefetch"]
+    assert done["predictor"] == "pattern" and done["reads"] == 60 and done["streams"] == 1
+    assert done["hits"] + 10 >= done["requests"] - done["vain_bytes"] // 65536
+    assert done["requested_bytes"] == 65536 * done["requests"]
+    assert 2 <= done["depth"] <= 32
+    text = home.type("explain", str(tmp_path / "run.iotrace")).stdout
+    assert f"pattern: {done['hits']} of 60 reads hit" in text, text
+    assert f"up to {done['depth']} ahead, 1 stream" in text
+
+
+def test_explain_says_nothing_of_what_was_not_asked_for(home: Home, tmp_path: Path) -> None:
+    read_all(home, tmp_path, "none")
+    assert home.asked("explain", str(tmp_path / "run.iotrace"))["files"] == []
