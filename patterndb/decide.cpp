@@ -191,7 +191,9 @@ Question question_from(const iotune_question& question) {
 
 Places places_from_environment() {
   const char* config = secure_getenv("IOTUNE_CONFIG");
-  return {default_db_path(), default_spool_dir(), config == nullptr ? "" : config, {}};
+  Places places{default_db_path(), default_spool_dir(), config == nullptr ? "" : config, {}};
+  if (!exploration_is_on()) places.draw = 1;
+  return places;
 }
 
 Result<Decision> decide(const Question& question, const Places& places) noexcept {

@@ -40,6 +40,10 @@ std::string variable(const char* name) {
 
 }  // namespace
 
+bool exploration_is_on() {
+  return variable("IOTUNE_EXPLORE") != "off";
+}
+
 std::string seed_of_this_run() {
   // A job may start its program often: its number alone is not enough.
   std::string job = variable("SLURM_JOB_ID"), run = variable("IOTUNE_RUN_ID");

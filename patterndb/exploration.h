@@ -8,6 +8,9 @@
 
 namespace iotune::patterndb {
 
+// IOTUNE_EXPLORE=off: no run is left at the default, and none is evidence for or against settings.
+bool exploration_is_on();
+
 // What the draws of one run have in common: the run's id where a launcher gives one, so that
 // all processes of a run draw alike, else a random number of this process.
 std::string seed_of_this_run();

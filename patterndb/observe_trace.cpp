@@ -1,4 +1,5 @@
 #include "analyzer/summarize.h"
+#include "patterndb/exploration.h"
 #include "patterndb/observe.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/spool.h"
@@ -10,6 +11,11 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
     auto summary = analyzer::summarize(trace_path);
     if (!summary) throw Fault{summary.error().text()};
     Observation observation = observation_of(*summary, trace_path);
+    // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
+    for (ObservedFile& file : observation.files) {
+      const bool settings = file.decision_source == "exact" || file.decision_source == "similar";
+      if (settings && !exploration_is_on()) file.decision_source = "held";
+    }
     if (observation.files.empty()) return {};
     Result<std::string> path = leave_in_spool(observation, spool);
     if (!path) throw Fault{path.error().text()};

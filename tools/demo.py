@@ -79,6 +79,8 @@ def environment() -> dict[str, str]:
     }
     for kind in ("DATA", "STATE", "CONFIG", "CACHE"):
         kept[f"XDG_{kind}_HOME"] = str(DEMO / "home" / kind.lower())
+    # One run in eight would show the default.
+    kept["IOTUNE_EXPLORE"] = "off"
     # What other programs of this user leave behind is not joined into the demonstration.
     kept["IOTUNE_BUFFER_DIR"] = f"/dev/shm/iotune-demo-{os.getuid()}"
     return kept

@@ -14,7 +14,18 @@ from typing import Any
 
 _DAY_SECONDS = 86400
 _SOURCES = ("train", "runs", "import", "by hand")
-_DECISIONS = ("", "exact", "similar", "explore", "drift", "config", "untrained", "unknown", "off")
+_DECISIONS = (
+    "",
+    "exact",
+    "similar",
+    "explore",
+    "held",
+    "drift",
+    "config",
+    "untrained",
+    "unknown",
+    "off",
+)
 _PATTERN = ("id", "descriptor", "op", "element_bytes", "ranks", "grid", "mode", "chunk", "filters",
             "dataset_dims")  # fmt: skip
 _PLATFORM = ("id", "filesystem", "mpi", "hdf5", "host_class")

@@ -1,8 +1,8 @@
 """decide_once.py LIBRARY PROGRAM FILE COUNT: ask libiotune-db.so as rank 0 does, in a new process.
 
-Prints the milliseconds of loading the library, of the first decision, and the medians of COUNT more
-on files of the same series and of as many other programs; then the first decision's source. %d in
-PROGRAM and FILE is a number. The database is IOTUNE_DB's.
+Prints the milliseconds of loading the library, of the first decision, of CPU time for both, and the
+medians of COUNT more on files of the same series and of as many other programs; then the first
+decision's source. %d in PROGRAM and FILE is a number. The database is IOTUNE_DB's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Question(ctypes.Structure):
 def main() -> None:
     """Ask and print."""
     path, program, file, count = sys.argv[1:5]
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     decide = ctypes.CDLL(path).iotune_decide
     loaded = time.perf_counter()
     answer = ctypes.create_string_buffer(8192)
@@ -43,10 +43,11 @@ def main() -> None:
         return seconds, answer.value.decode().splitlines()[1]
 
     first, source = ask(0, 0)
+    cpu = time.process_time() - cpu_began
     numbers = range(1, 1 + int(count))
     series = statistics.median(ask(number, 0)[0] for number in numbers)
     others = statistics.median(ask(number, number)[0] for number in numbers)
-    times = (loaded - began, first, series, others)
+    times = (loaded - began, first, cpu, series, others)
     print(*(seconds * 1e3 for seconds in times), source.split()[1])
 
 

@@ -30,6 +30,7 @@ class Site:
         self.db = place.data / "iotune" / "patterns.db"
         self.slow = place.scratch / "slow"
         self.arms: list[str] = []
+        self.explore: str | None = None
         make_database(self.db)
 
     def run(self, size: int = 300) -> None:
@@ -40,6 +41,7 @@ class Site:
         done = place.mpi(
             2, place.bin / "cyclic-io", "--collective", "--size", size, "--output", "a.h5",
             LD_PRELOAD=f"{place.preload(shim=True)}:{shim}", SLOW_SMALL_WRITES=self.slow,
+            IOTUNE_EXPLORE=self.explore,
         )  # fmt: skip
         place.right(done, "cyclic-io")
         assert done.said() == [], done.said()
@@ -99,6 +101,20 @@ def reverted(place: Place) -> None:
     assert "tuned" in said and "reverted" in said and "evidence" in said, said
 
 
+def not_explored(place: Place) -> None:
+    """Where the user wants no run at the default, none is, and none is evidence."""
+    site = Site(place)
+    site.explore = "off"
+    site.run()
+    site.train()
+    for _ in range(6):
+        site.run()
+    assert site.arms == ["unknown", *["exact"] * 6], site.arms
+    sources = {source for (source,) in site.rows("SELECT decision_source FROM observations")}
+    assert sources == {"unknown", "held"}, sources
+    assert site.rows("SELECT * FROM trials") == []
+
+
 def drift(place: Place) -> None:
     """A new input deck is noticed, and nothing is trusted until it fits again."""
     site = Site(place)
@@ -123,4 +139,4 @@ def drift(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"reverted": reverted, "drift": drift})
+    main({"reverted": reverted, "not-explored": not_explored, "drift": drift})

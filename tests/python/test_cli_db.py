@@ -53,12 +53,23 @@ def document(**more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """A user whose database knows one pattern of another's."""
-    user = Home(tmp_path)
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database that knows one pattern of another's."""
+    user = Home(tmp_path_factory.mktemp("site"))
     (user.work / "site.json").write_text(json.dumps(document()))
     user.type("db", "import", "site.json")
+    return (user.root / "data" / "iotune" / "patterns.db").read_bytes()
+
+
+@pytest.fixture
+def home(tmp_path: Path, database: bytes) -> Home:
+    """A user with that database."""
+    user = Home(tmp_path)
+    path = tmp_path / "data" / "iotune" / "patterns.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(database)
+    path.chmod(0o600)
     return user
 
 
@@ -168,16 +179,6 @@ def test_a_database_that_others_may_write_is_refused_unless_asked_for(home: Home
     assert str(path) in said and "IOTUNE_DB_SHARED" in said, said
     home.environment["IOTUNE_DB_SHARED"] = "1"
     home.type("db", "list")
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_database_of_every_version_is_read(home: Home, version: int) -> None:
-    kept = Path(__file__).resolve().parents[1] / "data" / "databases" / f"v{version}.db"
-    copy = home.work / "kept.db"
-    copy.write_bytes(kept.read_bytes())
-    copy.chmod(0o600)
-    answers = home.asked("db", "show", "1", "--db", "kept.db")["answers"]
-    assert answers[0]["settings"] == {"cb_nodes": "2", "romio_cb_write": "disable"}
 
 
 def test_a_newer_database_is_named_and_left_as_it_is(home: Home) -> None:

@@ -30,6 +30,8 @@ class Home:
         }
         for kind in ("DATA", "STATE", "CONFIG"):
             self.environment[f"XDG_{kind}_HOME"] = str(root / kind.lower())
+        # One run in eight would do without its settings else.
+        self.environment["IOTUNE_EXPLORE"] = "off"
         self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
 
     def type(
