@@ -112,7 +112,7 @@ class Bench:
                         str(FILE_BYTES)], check=True)  # fmt: skip
         self.read_bytes = 1
         self.totals: dict[str, list[float]] = {}
-        self.vain_bytes: dict[str, list[int]] = {}
+        self.vain_bytes: list[int] = []  # of pattern
 
     @contextmanager
     def mounted(self, latency_us: int) -> Iterator[None]:
@@ -154,7 +154,8 @@ class Bench:
             raise paired.ArmFailed(f"{arm}: status {done.returncode}\n{done.stderr}")
         _, _, wait, total = map(int, done.stdout.split())
         self.totals.setdefault(arm, []).append(total / 1e6)
-        self.vain_bytes.setdefault(arm, []).append(bytes_in_vain(trace))
+        if arm == "pattern":
+            self.vain_bytes.append(bytes_in_vain(trace))
         return wait / 1e6
 
     def compare(self, name: str, accesses: Accesses, pause_us: int) -> paired.Comparison:
@@ -163,7 +164,7 @@ class Bench:
         self.read_bytes = sum(length for _, length in accesses)
         listed.write_text("".join(f"{offset} {length}\n" for offset, length in accesses))
         shutil.rmtree(self.scratch / "state", ignore_errors=True)
-        self.totals, self.vain_bytes = {}, {}
+        self.totals, self.vain_bytes = {}, []
         comparison = paired.compare(
             name, {arm: functools.partial(self.run, arm, listed, pause_us) for arm in ARMS},
             self.options.rounds, seed=self.options.seed, before_each=self.drop_pages,
@@ -173,13 +174,11 @@ class Bench:
 
     def share_in_vain(self) -> float:
         """The worst round of pattern."""
-        return max(self.vain_bytes["pattern"]) / self.read_bytes
+        return max(self.vain_bytes) / self.read_bytes
 
 
 def bytes_in_vain(trace: Path) -> int:
-    """Bytes that were requested in vain, as the trace says; 0 without prefetching."""
-    if not trace.exists():
-        return 0
+    """Bytes that were requested in vain, as the trace says."""
     done = subprocess.run([sys.executable, "-m", "iotune", "explain", "--json", str(trace)],
                           capture_output=True, text=True, check=True)  # fmt: skip
     found = [file["prefetch"] for file in json.loads(done.stdout)["files"] if file["prefetch"]]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -12,10 +13,12 @@ namespace iotune::tuner {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 
-// Returns at once where the word is not `expected`; at times for no reason.
-inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+// Returns at once where the word is not `expected`; at times for no reason. After `limit` in any
+// case, nullptr: never.
+inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                        const timespec* limit = nullptr) noexcept {
   recorder::raw::call(SYS_futex, recorder::raw::word(&word), FUTEX_WAIT_PRIVATE,
-                      recorder::raw::word(expected));
+                      recorder::raw::word(expected), recorder::raw::word(limit));
 }
 
 inline void wake_all(const std::atomic<std::uint32_t>& word) noexcept {

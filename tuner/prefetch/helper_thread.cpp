@@ -52,22 +52,24 @@ void ask_about(StreamSlot& slot) noexcept {
   slot.file_bytes = found && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-void hint(int fd, const Extent& extent) noexcept {
+void hint(const StreamSlot& slot, const Extent& extent) noexcept {
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end; at += kHintBytes) {
-    if (g_schedule == Schedule::kOurs) wait_for_program();
-    raw::call(SYS_fadvise64, fd, at, std::min(kHintBytes, end - at), POSIX_FADV_WILLNEED);
+    if (g_schedule == Schedule::kOurs) wait_for_program(slot.closing);
+    if (slot.closing.load(std::memory_order_acquire)) return;
+    raw::call(SYS_fadvise64, slot.fd, at, std::min(kHintBytes, end - at), POSIX_FADV_WILLNEED);
   }
 }
 
 // As a thread of PP and of PPIS reads: one block, then the next. What it gets stays in the page
 // cache.
-void read_blocks(int fd, const Extent& extent) noexcept {
+void read_blocks(const StreamSlot& slot, const Extent& extent) noexcept {
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end;) {
-    if (g_schedule == Schedule::kPpis) wait_for_program();
+    if (g_schedule == Schedule::kPpis) wait_for_program(slot.closing);
+    if (slot.closing.load(std::memory_order_acquire)) return;
     const long bytes =
-        raw::call(SYS_pread64, fd, raw::word(g_block), std::min(kBlockBytes, end - at), at);
+        raw::call(SYS_pread64, slot.fd, raw::word(g_block), std::min(kBlockBytes, end - at), at);
     if (bytes <= 0) return;
     at += bytes;
   }
@@ -98,9 +100,9 @@ void serve(StreamSlot& slot) noexcept {
     }
     for (unsigned i = 0; i < count; ++i) {
       if (reads_itself()) {
-        read_blocks(slot.fd, requests[i]);
+        read_blocks(slot, requests[i]);
       } else {
-        hint(slot.fd, requests[i]);
+        hint(slot, requests[i]);
       }
     }
     if (count == 0) break;

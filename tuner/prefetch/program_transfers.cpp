@@ -21,11 +21,14 @@ void end_program_transfer() noexcept {
   }
 }
 
-void wait_for_program() noexcept {
+void wait_for_program(const std::atomic<bool>& given_up) noexcept {
   if (g_under_way.load(std::memory_order_seq_cst) == 0) return;
   g_somebody_waits.store(true, std::memory_order_seq_cst);
   while (const std::uint32_t count = g_under_way.load(std::memory_order_seq_cst)) {
-    sleep_while(g_under_way, count);
+    if (given_up.load(std::memory_order_acquire)) break;
+    // Giving up wakes nobody: it is looked at now and then.
+    const timespec moment{0, 2'000'000};
+    sleep_while(g_under_way, count, &moment);
   }
   g_somebody_waits.store(false, std::memory_order_seq_cst);
 }

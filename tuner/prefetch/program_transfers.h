@@ -2,13 +2,16 @@
 // flag, as a count.
 #pragma once
 
+#include <atomic>
+
 namespace iotune::tuner {
 
 void begin_program_transfer() noexcept;
 void end_program_transfer() noexcept;
 
-// Returns once none is under way.
-void wait_for_program() noexcept;
+// Returns once none is under way, or `given_up` is set: a transfer may last for ever, and who
+// closes the descriptor that the helper is about to use must not wait for it.
+void wait_for_program(const std::atomic<bool>& given_up) noexcept;
 
 void forget_transfers_after_fork() noexcept;
 

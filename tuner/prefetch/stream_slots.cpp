@@ -83,6 +83,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   slot->fd = fd;
   slot->file = file;
   slot->live = true;
+  slot->closing.store(false, std::memory_order_relaxed);
   slot->known = slot->unfit = false;
   slot->plans = 0;
   slot->first_page = slot->end_page = 0;

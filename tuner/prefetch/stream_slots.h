@@ -31,6 +31,7 @@ struct StreamSlot {
   KeptKey key;
   std::span<const std::byte> kept;  // by an earlier run
   PlanRecorder* plan;               // nullptr: none is recorded
+  std::atomic<bool> closing;        // somebody waits for the helper to be done
   // Helper's calls on the descriptor: who closes it waits until there are none.
   std::atomic<std::uint32_t> in_flight;
   alignas(prefetch::Stream) std::byte stream_memory[sizeof(prefetch::Stream)];

@@ -125,6 +125,7 @@ void before_close(int fd, std::uint32_t) noexcept {
     const SpinGuard guard(slot->lock);
     if (!slot->live || slot->fd != fd) return;
     slot->live = false;
+    slot->closing.store(true, std::memory_order_release);
   }
   wait_for_helper(*slot);
   slot->stream().end();
