@@ -18,7 +18,9 @@ CANDIDATES = ["romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
 def run(place: Place, *arguments: object, **env: Any) -> list[dict[str, Any]]:
     """Run a kernel; of each of its files, in order: source, state, message, settings."""
     place.trace.unlink(missing_ok=True)
-    place.right(place.mpi(2, place.bin / "cyclic-io", *arguments, **env), "cyclic-io")
+    # The shim: beside other work MPICH burns its time slices.
+    done = place.mpi(2, place.bin / "cyclic-io", *arguments, shim=True, **env)
+    place.right(done, "cyclic-io")
     files: dict[str, dict[str, Any]] = {}
     for path in sorted(place.scratch.glob("*.h5")):
         files[path.name] = {"source": "", "message": "", "settings": {}}
@@ -42,7 +44,7 @@ def wanted(file: dict[str, Any]) -> str:
 def turns(place: Place) -> None:
     """Every byte of every file is right; candidates and default take turns, as the words say."""
     make_database(place.data / "iotune" / "patterns.db")
-    steps = 24
+    steps = 12
     files = run(place, "--collective", "--size", 3000, "--steps", steps, "--verify")
     assert len(files) == steps, files
     assert files[0]["source"] == "unknown" and not files[0]["settings"], files[0]
