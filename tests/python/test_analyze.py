@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,35 @@ def test_long_processes_are_summarised_call_by_call_alike(tmp_path: Path) -> Non
             for calls in (1 << 18, 0)
         )
         assert walked == whole
+
+
+def test_a_signal_ends_it_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    # A worker that would go on for ever; what it is told to do ends with it.
+    program = (
+        "import time, sys\n"
+        "from pathlib import Path\n"
+        "from iotune.analysis import workers\n"
+        "def forever(*arguments):\n"
+        "    Path('begun').touch()\n"
+        "    time.sleep(1000)\n"
+        "workers.run_part = forever\n"
+        "from iotune.cli import main\n"
+        "sys.argv = ['iotune', 'analyze', 'big.iotrace', '-j', '2']\n"
+        "main()\n"
+    )
+    big(tmp_path / "big.iotrace")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+    )
+    while not (tmp_path / "begun").exists() and child.poll() is None:
+        time.sleep(0.02)
+    child.terminate()
+    # The pipe is closed only when no worker holds it any more.
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 128 + 15 and not said, said
+    assert not list(temporary.iterdir())

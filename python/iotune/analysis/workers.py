@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,6 +51,11 @@ def run_parts(
                 pass
         else:
             watch(ticks, sum(part.calls for part in parts))
+    except BaseException:
+        # Else the pool waits for what nobody wants any more.
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -72,6 +78,9 @@ def _until_done(pending: set[futures.Future[None]], counted: Any) -> Iterator[in
 def _begin_worker(counted: Any) -> None:
     global _shared
     _shared = counted
+    # A worker has nothing to clean up, and inside the native part no handler of Python's runs.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _add(calls: int) -> None:
