@@ -115,28 +115,30 @@ void apply(const TuningRow& row, Decision& decision) {
 }
 
 // Some runs stay at the default, else nobody would notice that settings have become bad.
-void explore(const TuningRow& row, double drawn, Decision& decision) {
-  if (decision.settings.empty() || !(drawn < row.default_share)) return;
+void explore(double default_share, double drawn, Decision& decision) {
+  if (decision.settings.empty() || !(drawn < default_share)) return;
   decision.source = "explore";
-  decision.message = "left at the default in this run, as 1 in " + number(1 / row.default_share) +
+  decision.message = "left at the default in this run, as 1 in " + number(1 / default_share) +
                      " is, to compare with " + decision.settings.text() + "; " + decision.message;
   decision.settings = {};
 }
 
 // The pattern has no answer of its own: that of one that resembles it, where it can be trusted.
-void apply_similar(PatternDb& db, const std::string& byte_key, const Platform& platform,
-                   Decision& decision) {
+// Returns the share of runs to be left at the default all the same.
+double apply_similar(PatternDb& db, const std::string& byte_key, const Platform& platform,
+                     Decision& decision) {
   Result<Neighbourhood> around = db.neighbourhood(byte_key, platform);
-  if (!around) return;
+  if (!around) return 0;
   const Judgement judgement = judge(*around);
   if (judgement.distance >= 0) decision.distance = judgement.distance;
   if (judgement.trusted == nullptr) {
     decision.message += "; " + judgement.why;
-    return;
+    return 0;
   }
   apply(judgement.trusted->answer, decision);
   decision.source = "similar";
   decision.message = judgement.why + ": " + decision.message;
+  return judgement.trusted->answer.default_share;
 }
 
 Decision from_database(const Question& question, const Places& places) {
@@ -168,13 +170,14 @@ Decision from_database(const Question& question, const Places& places) {
     return decision;
   }
   apply(*row ? **row : TuningRow(), decision);
-  if (*row && !question.frozen) {
-    explore(**row,
+  double default_share = *row ? (*row)->default_share : 0;
+  if (decision.source == "untrained") {
+    default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
+  }
+  if (!question.frozen) {
+    explore(default_share,
             places.draw ? *places.draw : draw(seed_of_this_run(), workload, (*pattern)->byte_key),
             decision);
-  }
-  if (decision.source == "untrained") {
-    apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
   return decision;
 }

@@ -52,7 +52,9 @@ std::vector<Unit> units_of(Connection& connection, const std::string& spool_file
       "JOIN settings e ON e.id = o.settings "
       "WHERE o.spool_file = ? AND t.platform = o.platform "
       "AND (o.decision_source IN ('exact', 'explore') AND q.byte_key = p.byte_key "
-      "OR o.decision_source = 'similar') "
+      "OR o.decision_source IN ('similar', 'explore') AND q.byte_key != p.byte_key "
+      "AND EXISTS (SELECT 1 FROM workload_patterns wp WHERE wp.workload = o.workload "
+      "AND wp.pattern = o.pattern AND wp.settled = 1)) "
       "GROUP BY o.decision_row, o.workload, p.byte_key "
       "HAVING min(o.decision_source = 'explore') = max(o.decision_source = 'explore')");
   rows.bind(1, spool_file);

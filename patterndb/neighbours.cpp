@@ -216,8 +216,8 @@ Result<Neighbourhood> PatternDb::neighbourhood(const std::string& byte_key,
     sqlite::Statement rows(
         *connection_,
         std::string("SELECT ") + kPattern +
-            ", p.byte_key, t.id, t.state, s.text, t.gain, t.low, t.high, t.rounds, t.made_at "
-            "FROM patterns p JOIN tunings t ON t.pattern = p.id "
+            ", p.byte_key, t.id, t.state, s.text, t.gain, t.low, t.high, t.rounds, t.made_at, "
+            "t.default_share FROM patterns p JOIN tunings t ON t.pattern = p.id "
             "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
             "WHERE p.op = ?5 AND p.ranks BETWEEN ?6 AND ?7 AND p.byte_key <> ?8 AND "
             "t.state <> 'untrained' AND " +
@@ -256,6 +256,7 @@ Result<Neighbourhood> PatternDb::neighbourhood(const std::string& byte_key,
       if (!rows.null(kAnswer + 5)) one.answer.low = rows.real(kAnswer + 5);
       if (!rows.null(kAnswer + 6)) one.answer.high = rows.real(kAnswer + 6);
       one.answer.rounds = static_cast<std::uint64_t>(rows.integer(kAnswer + 7));
+      one.answer.default_share = rows.real(kAnswer + 9);
       newest[one.byte_key] = std::move(one);  // later rows are newer
     }
     for (auto& [key, one] : newest) around.neighbours.push_back(std::move(one));

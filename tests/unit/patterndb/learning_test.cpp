@@ -177,9 +177,22 @@ TEST_F(Learning, RunsThatWereNotDrawnAreNoEvidence) {
 TEST_F(Learning, RunsThatShowAnotherPatternAreNoEvidence) {
   must(db_.add_tuning(tuned(one_dimensional(5, 4), "cb_nodes=2")));
   std::int64_t row = 1;
-  for (int i = 0; i < 100; ++i) run(i % 4 == 0 ? 1 : 9, i % 4 == 0 ? "explore" : "exact", row, "");
+  for (int i = 0; i < 40; ++i) run(9, "exact", row, "cb_nodes=2");
   Json exported = Json::parse(must(db_.export_json()));
   EXPECT_EQ(exported["tunings"].size(), 1u);
+}
+
+TEST_F(Learning, ASimilarPatternsSettingsAreRevertedForThisPatternAlone) {
+  std::int64_t row = must(db_.add_tuning(tuned(one_dimensional(5, 4), "cb_nodes=2")));
+  std::mt19937 random(7);
+  for (int i = 0; i < 150 && newest().id < 0; ++i) {
+    bool explores = std::uniform_real_distribution<>(0, 1)(random) < kDefaultShare;
+    run(explores ? 1 : 9, explores ? "explore" : "similar", row, explores ? "" : "cb_nodes=2");
+  }
+  EXPECT_EQ(newest().state, State::kReverted);
+  TuningRow other = must(db_.newest_tuning(byte_key(one_dimensional(5, 4)), local_platform()))
+                        .value_or(TuningRow());
+  EXPECT_EQ(other.state, State::kTuned);
 }
 
 TEST_F(Learning, SettingsThatNeverTakeEffectAreRefused) {
