@@ -78,16 +78,20 @@ def share(place: Place) -> None:
 
 def freeze(place: Place) -> None:
     """What is trusted is applied, and the run leaves nothing to learn from."""
-    spool = place.data / "iotune" / "spool"
+    own = place.data / "iotune"
     env = {"IOTUNE_DB": None, "IOTUNE_CONFIG": None}
     place.right(run(place, "freeze = yes\n", **env), "frozen")
-    assert not spool.exists() or not list(spool.iterdir()), list(spool.iterdir())
+    assert not own.exists() or not [p for p in own.rglob("*") if p.is_file()], list(own.rglob("*"))
     place.right(run(place, "", **env), "not frozen")
-    left = sorted(spool.iterdir())
-    assert len(left) == 1, left
-    # What lies there already is not folded in either.
+    database = (own / "patterns.db").read_bytes()
+    # Another run's observation, which one that may learn would fold in.
+    waiting = own / "spool" / "1-2-3-other.observation.json"
+    waiting.parent.mkdir(exist_ok=True)
+    waiting.write_text("{}")
     place.right(run(place, "freeze = yes\n", **env), "frozen again")
-    assert sorted(spool.iterdir()) == left, (left, sorted(spool.iterdir()))
+    assert waiting.exists() and (own / "patterns.db").read_bytes() == database
+    place.right(run(place, "", **env), "not frozen again")
+    assert not waiting.exists() and (own / "patterns.db").read_bytes() != database
 
 
 def in_etc(place: Place) -> None:
