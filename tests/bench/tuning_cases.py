@@ -118,6 +118,7 @@ class Arms:
             if not name.startswith("IOTUNE_") and name not in ("LD_PRELOAD", "ROMIO_HINTS")
         }
         env["IOTUNE_TESTBED"] = str(TESTBED)
+        env["IOTUNE_EXPLORE"] = "off"
         for kind in ("DATA", "STATE", "CONFIG"):
             env[f"XDG_{kind}_HOME"] = str(self.home / kind.lower())
         libraries = list(self.shim)
