@@ -128,9 +128,11 @@ def drift(place: Place) -> None:
     assert site.arms == ["unknown", "exact", "exact"], site.arms
     assert len(site.rows("SELECT 1 FROM drifts")) == 1
     site.run(size=200)
-    assert site.arms[-1] == "untrained", site.arms  # the new deck has no answer
+    # The new deck has no answer of its own; the old one's may serve as a similar pattern's.
+    of_another = ("untrained", "similar")
+    assert site.arms[-1] in of_another, site.arms
     site.run()
-    assert site.arms[-1] == "untrained", site.arms
+    assert site.arms[-1] in of_another, site.arms
     site.run()
     assert site.arms[-1] == "drift", site.arms  # shown once again: not yet trusted
     site.run()

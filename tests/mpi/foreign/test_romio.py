@@ -21,6 +21,9 @@ CONFIG = """<Parameters><Middleware_Layer>
 </Middleware_Layer></Parameters>
 """
 
+# Ranks share a file pointer: whose turn it is differs between any two runs.
+IN_ANY_ORDER = {"shared_fp"}
+
 
 def said(done: Done) -> list[str]:
     """Lines of all ranks in no order; times and rates differ between any two runs."""
@@ -54,6 +57,8 @@ def one(place: Place, name: str) -> bool:
     # Some write memory that nobody has set, or whoever comes last wins.
     status, lines, files = seen["bare"]
     steady = {file for file, contents in files.items() if seen["again"][2].get(file) == contents}
+    if name in IN_ANY_ORDER:
+        steady = set()
     assert seen["again"][:2] == (status, lines), (name, seen)
     for arm in ("record", "tune"):
         assert seen[arm][:2] == (status, lines), (name, arm, seen["bare"], seen[arm])
