@@ -44,7 +44,8 @@ def test_a_foreign_program_goes_through_the_loop(
     # given a first run, of which nothing is known
     first = explained()
     assert first["recognised"].startswith("<2D,(BLOCK,*),("), first
-    assert first["source"] in (None, "unknown") and first["settings"] == []
+    # ("series": its files are one, and the first is the baseline)
+    assert first["source"] in (None, "unknown", "series") and first["settings"] == []
     # when
     outcomes = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=1048576")
     # then it is measured, and the next run is told what was found
