@@ -46,7 +46,7 @@ run_ctest() { # directory junit [arguments]
 sanitized_ctest() {
   ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-    run_ctest build/asan/tests/unit asan -LE soak
+    run_ctest build/asan/tests/unit asan -LE soak -j2  # unit tests share nothing
 }
 
 run_pytest() { # junit [arguments]
