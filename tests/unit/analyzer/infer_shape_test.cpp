@@ -14,6 +14,13 @@ namespace {
 
 using Random = std::mt19937_64;
 
+// Sanitizers slow these down some 25-fold.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kSlower = 10;
+#else
+constexpr int kSlower = 1;
+#endif
+
 std::uint64_t seed_of_test() {
   const char* const given = std::getenv("IOTUNE_TEST_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
@@ -136,7 +143,7 @@ TEST(InferShape, WhatIsFoundIsTrueAndNoLarger) {
   const std::uint64_t seed = seed_of_test();
   SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 500 / kSlower; ++round) {
     Array array;
     const std::size_t n = between(random, 1, 4);
     std::uint64_t cells = 1;
@@ -168,7 +175,7 @@ TEST(InferShape, BlocksInAllDimensionsComeBackExactly) {
   const std::uint64_t seed = seed_of_test();
   SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 200 / kSlower; ++round) {
     Array array;
     const std::size_t n = between(random, 1, 5);
     for (std::size_t d = 0; d < n; ++d) {
@@ -189,7 +196,7 @@ TEST(InferShape, ADeclaredArrayComesBackExactly) {
   const std::uint64_t seed = seed_of_test();
   SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 300 / kSlower; ++round) {
     Array array;
     const std::size_t n = between(random, 2, 5);
     std::uint64_t cells = 1;
@@ -224,7 +231,7 @@ TEST(InferShape, NoWrongNames) {
   SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
   Random random(seed);
   int irregular = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 400 / kSlower; ++round) {
     Array array;  // one dimension whose parts are anything
     array.dims = {64};
     array.parts.emplace_back(between(random, 1, 4));
