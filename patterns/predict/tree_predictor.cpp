@@ -34,9 +34,10 @@ std::uint32_t next_like(const Tree& tree, unsigned number, std::uint32_t deltas)
   const Level& level = tree.levels[number];
   std::uint32_t before = 0;  // deltas covered by the units before the current one
   std::uint32_t current = 0;
-  while (before + level.units[current].covered() < deltas) {
+  while (current < level.units.size() && before + level.units[current].covered() < deltas) {
     before += level.units[current++].covered();
   }
+  if (current == level.units.size()) return kNone;  // asked for more than the level has
   const Unit& unit = level.units[current];
   const std::uint32_t done = deltas - before;
   const std::uint32_t goes_on = unit.first + done % unit.size;
