@@ -139,7 +139,7 @@ class Similar : public Folder {
   Decision answer() {
     Question question = vpic_question();
     question.ranks = static_cast<std::uint32_t>(asked_.ranks);
-    return must(decide(question, {at("patterns.db"), at("spool"), "", {}}));
+    return must(decide(question, {at("patterns.db"), at("spool"), "", 0.99}));
   }
   Pattern asked_;
 };
