@@ -131,6 +131,19 @@ bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare&
   return whole;
 }
 
+// What a rank tells beside its bytes: that it had no room for some of its calls.
+constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
+
+// Only rank 0 speaks; where it lost calls itself it has.
+void tell_of_dropping_ranks(int ranks, int size) noexcept {
+  const char* const directory = run_directory();
+  ShortText<640> text;
+  text << static_cast<std::uint64_t>(ranks) << " of " << static_cast<std::uint64_t>(size)
+       << " ranks had no room for all their calls in " << (directory != nullptr ? directory : "")
+       << ": these are counted, not recorded";
+  say(text.c_str());
+}
+
 enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
 
 // Rank 0 decides by the bytes of all ranks. `sizes`: a number for each rank, nullptr elsewhere.
@@ -138,10 +151,16 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   std::uint64_t answer = world.rank == 0 && sizes != nullptr ? 1 : 0;
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
-  world.gather(bytes, sizes);
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0), sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
-    for (int i = 0; i < world.size; ++i) sum += sizes[i];
+    int dropping = 0;
+    for (int i = 0; i < world.size; ++i) {
+      if ((sizes[i] & kHasDropped) != 0) ++dropping;
+      sizes[i] &= ~kHasDropped;
+      sum += sizes[i];
+    }
+    if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
     // The user who asks for the times of single calls gets them.
     const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
     // Ranks that traced nothing leave no trace behind.

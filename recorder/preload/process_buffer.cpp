@@ -105,6 +105,12 @@ void count_dropped(std::uint64_t calls) noexcept {
   }
 }
 
+std::uint64_t dropped_calls() noexcept {
+  return g_buffer.file.exists()
+             ? __atomic_load_n(&g_buffer.file.header().dropped, __ATOMIC_RELAXED)
+             : __atomic_load_n(&g_buffer.early_dropped, __ATOMIC_RELAXED);
+}
+
 void add_process_text(const char* text, std::size_t bytes) noexcept {
   if (!g_buffer.file.exists() || in_vfork_child()) return;
   const OwnCode own;

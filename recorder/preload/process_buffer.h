@@ -52,6 +52,7 @@ Ring* ring_of_this_thread() noexcept;
 bool encode_ring(Ring& ring) noexcept;
 
 void count_dropped(std::uint64_t calls) noexcept;
+std::uint64_t dropped_calls() noexcept;  // so far, in this process
 
 // Adds a PROCESS block with what is known by now (rank, MPI …): key=value lines.
 void add_process_text(const char* text, std::size_t bytes) noexcept;
