@@ -9,6 +9,7 @@
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh batch      a Slurm, for `make soak`: likewise
+#   tools/setup.sh parallel-hdf5  HDF5 2.2 built in parallel, for `make soak`; needs companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 # Without an argument: packages venv.
@@ -200,24 +201,31 @@ companion_mpi() { # directory, name==version
   printf '%s\n' "$PWD $2" >"$place/installed"
 }
 
+# Prints the folder of HDF5's source in a Rust package that carries it, fetched into a folder.
+crate_source() { # crate-version folder
+  command -v cargo >/dev/null || return 1
+  mkdir -p "$2/src"
+  printf '[package]\nname = "headers"\nversion = "0.0.0"\n[dependencies]\nhdf5-metno-src = "=%s"\n' "$1" \
+    >"$2/Cargo.toml"
+  : >"$2/src/lib.rs"
+  (cd "$2" && CARGO_HOME=$PWD/home cargo fetch) >>"$LOG" 2>&1 9>&- || return 1
+  local found
+  found=$(find "$2/home/registry/src" -type d -path '*/ext/hdf5' -print -quit)
+  [ -n "$found" ] && printf '%s\n' "$found"
+}
+
 # A newer HDF5: headers out of a Rust package that carries HDF5's source, the library of the same
 # version out of a wheel. Programs of the tests are linked against the two; nothing is installed.
 companion_hdf5() { # directory version crate-version wheel
   local home=$1/hdf5-$2 scratch=$1/scratch/hdf5-$2
   [ ! -s "$home/include/hdf5.h" ] || [ ! -d "$home/lib" ] || return 0
-  mkdir -p "$scratch/package/src" "$scratch/include" "$scratch/lib"
+  mkdir -p "$scratch/include" "$scratch/lib"
   [ -x .venv/bin/python ] || venv
   .venv/bin/python -m pip download --quiet --no-deps --only-binary :all: -d "$scratch" "$4" >"$LOG" 2>&1 || return 1
   .venv/bin/python -m zipfile -e "$scratch"/*.whl "$scratch/wheel" >>"$LOG" 2>&1 || return 1
   cp "$scratch"/wheel/*.libs/*.so* "$scratch/lib" || return 1
-  command -v cargo >/dev/null || return 1
-  printf '[package]\nname = "headers"\nversion = "0.0.0"\n[dependencies]\nhdf5-metno-src = "=%s"\n' "$3" \
-    >"$scratch/package/Cargo.toml"
-  : >"$scratch/package/src/lib.rs"
-  (cd "$scratch/package" && CARGO_HOME=$PWD/home cargo fetch) >>"$LOG" 2>&1 9>&- || return 1
   local source
-  source=$(find "$scratch/package/home/registry/src" -type d -path '*/ext/hdf5/src' -print -quit)
-  [ -n "$source" ] || return 1
+  source=$(crate_source "$3" "$scratch/package")/src || return 1
   find "$source" -name 'H5*.h' -o -name 'hdf5.h' | while read -r file; do
     cp "$file" "$scratch/include" || return 1
   done
@@ -226,6 +234,29 @@ companion_hdf5() { # directory version crate-version wheel
   rm -rf "$home"
   mkdir -p "$home"
   mv "$scratch/include" "$scratch/lib" "$home"
+}
+
+# HDF5 2.2 in parallel, which nobody packages yet, built with the MPICH of a wheel. Its CMake is
+# newer than Debian's.
+parallel_hdf5() {
+  local home=build/companions/hdf5-2.2-parallel scratch=build/companions/scratch-parallel source
+  [ ! -s "$home/include/hdf5.h" ] || return 0
+  [ -x build/companions/mpich/bin/mpicc ] || return 1
+  rm -rf "$scratch"
+  mkdir -p "$scratch"
+  : >"$LOG"
+  source=$(crate_source 0.10.4 "$scratch/package") || return 1
+  "$PYTHON" -m venv "$scratch/cmake" >>"$LOG" 2>&1 9>&- || return 1
+  "$scratch/cmake/bin/python" -m pip install --quiet --only-binary :all: 'cmake>=3.26,<4' >>"$LOG" 2>&1 9>&- ||
+    return 1
+  say "building HDF5 2.2 in parallel"
+  "$scratch/cmake/bin/cmake" -S "$source" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_C_COMPILER="$PWD/build/companions/mpich/bin/mpicc" -DCMAKE_INSTALL_PREFIX="$PWD/$home" \
+    -DHDF5_ENABLE_PARALLEL=ON -DBUILD_TESTING=OFF -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF \
+    -DHDF5_BUILD_HL_LIB=OFF -DBUILD_STATIC_LIBS=OFF -DHDF5_ENABLE_SZIP_SUPPORT=OFF \
+    -DHDF5_ENABLE_ZLIB_SUPPORT=ON >>"$LOG" 2>&1 9>&- || return 1
+  "$scratch/cmake/bin/cmake" --build "$scratch/build" --target install >>"$LOG" 2>&1 9>&- || return 1
+  rm -rf "$scratch"
 }
 
 # ROMIO's own tests, a folder in MPICH's source.
@@ -278,7 +309,8 @@ for part in "$@"; do
     package) package ;;
     companions) companions ;;
     cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
+    parallel-hdf5) parallel_hdf5 || say "going on without HDF5 2.2 in parallel (output: $LOG)" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, parallel-hdf5)" ;;
   esac
 done

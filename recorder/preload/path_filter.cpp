@@ -28,6 +28,7 @@ constexpr const char* kExcludedGlobs[] = {
     "*/prterun-*",
     "/dev/shm/vader_segment.*",  // Open MPI's memory between ranks
     "/dev/shm/sm_segment.*",
+    "/dev/shm/mpich_shar_tmp*",  // MPICH's
     "*/iotune/spool/*",
     "*/iotune/traces/*",
     "*.iobuf",
