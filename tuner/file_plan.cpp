@@ -4,7 +4,7 @@
 
 #include "patterndb/parameters.h"
 #include "recorder/preload/mapped_file.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {
@@ -75,7 +75,7 @@ bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept {
 namespace {
 // The file of the i-th plan of this HDF5, -1 behind the last. (HDF5 is not called under the lock.)
 std::int64_t file_of_plan(std::uint32_t provider, int i) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   for (const FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
     if (plan->provider == provider && i-- == 0) return plan->file;
   }
@@ -99,7 +99,7 @@ void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan)
   drop_plans_of_closed_files(hdf5);
   FilePlan* replaced = nullptr;
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, replaced);  // an id that was closed in a way that is not wrapped
     plan->provider = hdf5.number;
     plan->file = file;
@@ -114,7 +114,7 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
   if (__atomic_load_n(&g_plans, __ATOMIC_RELAXED) == nullptr) return;
   FilePlan* freed = nullptr;
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, freed);
   }
   if (freed != nullptr && freed->notes && freed->individual_io &&
@@ -136,7 +136,7 @@ FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
     file = api.H5Iget_file_id(object);
     if (file >= 0) api.H5Idec_ref(file);
   }
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   for (FilePlan* plan = g_plans; plan != nullptr && file >= 0; plan = plan->next) {
     if (plan->file == file && plan->provider == hdf5.number) {
       ++plan->users;
@@ -149,14 +149,14 @@ FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
 void release(FilePlan* plan) noexcept {
   bool last = false;
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     last = --plan->users == 0;
   }
   if (last) discard_file_plan(plan);
 }
 
 void forget_plan_communicator(recorder::Word comm) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   for (FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
     if (plan->comm == comm) __atomic_store_n(&plan->comm, 0, __ATOMIC_RELAXED);
   }

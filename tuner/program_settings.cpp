@@ -7,7 +7,7 @@
 
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 
 namespace iotune::tuner {
 namespace {
@@ -85,7 +85,7 @@ void free_info(Word info) noexcept {
 }
 
 void mark(const Provider& provider, std::int64_t id, ProgramSet bit) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   Entry* entry = find(provider.number, id);
   if (entry == nullptr) entry = add(provider.number, id);
   if (entry != nullptr) entry->settings.set_by_program |= bit;
@@ -136,7 +136,7 @@ void read_hints_variable(const char* text) noexcept {
 }  // namespace
 
 ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   const Entry* const entry = find(hdf5.number, id);
   return entry == nullptr ? ListSettings{} : entry->settings;
 }
@@ -144,7 +144,7 @@ ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
 void store_settings(const Provider& hdf5, std::int64_t id, const ListSettings& settings) noexcept {
   Word old = 0;
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     Entry* entry = find(hdf5.number, id);
     if (entry != nullptr) old = entry->settings.info;
     if (entry == nullptr) entry = add(hdf5.number, id);
@@ -165,7 +165,7 @@ void inherit_settings(const Provider& hdf5, std::int64_t id,
 }
 
 void forget_communicator(Word comm) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   for (std::size_t i = 0; i < g_count; ++i) {
     if (g_entries[i].used != 0 && g_entries[i].settings.private_comm == comm) {
       g_entries[i].settings.private_comm = 0;
@@ -180,7 +180,7 @@ void unlock_settings_after_fork() noexcept {
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept {
   Word old = 0;
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     Entry* const entry = find(hdf5.number, id);
     if (entry == nullptr) return;
     old = entry->settings.info;

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 #include "tuner/database_library.h"
 
 namespace iotune::tuner {
@@ -49,7 +49,7 @@ bool series_is_watched() noexcept {
 void watch_series(const recorder::Provider& hdf5, std::int64_t file, const char* path,
                   std::uint64_t started_ns) noexcept {
   const std::uint64_t now = series_clock_ns();
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   g_watch.provider = hdf5.number;
   g_watch.file = file;
   std::strncpy(g_watch.path, path, sizeof g_watch.path - 1);
@@ -61,7 +61,7 @@ void watch_series(const recorder::Provider& hdf5, std::int64_t file, const char*
 
 void count_transfer(std::uint64_t started_ns, bool collective) noexcept {
   const std::uint64_t now = series_clock_ns();
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::JumpSafeGuard guard(g_lock);
   g_watch.inside_ns += now - started_ns;
   g_watch.last_end_ns = now;
   g_watch.collective = g_watch.collective || collective;
@@ -72,7 +72,7 @@ void series_closed(const recorder::Provider& hdf5, std::int64_t file) noexcept {
   const std::uint64_t now = series_clock_ns();
   Watch ended = {};
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::JumpSafeGuard guard(g_lock);
     if (!g_watching || g_watch.file != file || g_watch.provider != hdf5.number) return;
     __atomic_store_n(&g_watching, false, __ATOMIC_RELAXED);
     g_watch.inside_ns += now - g_watch.last_end_ns;

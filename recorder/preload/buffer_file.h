@@ -41,7 +41,7 @@ class BufferFile {
 
   // Makes the file in `directory`. False, after one line on stderr, where it cannot be had.
   bool create(const char* directory, const ClockReading& first) noexcept;
-  bool exists() const noexcept { return header_ != nullptr; }
+  bool exists() const noexcept { return header_ != nullptr && !left_; }
   BufferHeader& header() noexcept { return *header_; }
 
   // Memory of a new ring segment, the number of which it tells; its first kRingHeadBytes are the
@@ -79,6 +79,9 @@ class BufferFile {
 
   // Unlinks the file and what belongs to it.
   void remove() noexcept;
+  // It stays for whoever joins it, as after a kill, and is no longer written to: a change of it
+  // was cut short. Other threads may still read its memory.
+  void leave() noexcept { left_ = true; }
   // In a forked child: the mappings are the parent's file, they are given back without a store.
   void forget() noexcept;
 
@@ -97,6 +100,7 @@ class BufferFile {
   bool spill() noexcept;
 
   BufferHeader* header_ = nullptr;
+  bool left_ = false;
   ShortText<640> path_;
   std::uint64_t file_bytes_ = 0;
   BlockSegment blocks_[kMaxBufferSegments] = {};

@@ -6,7 +6,7 @@
 
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 
 namespace iotune::recorder {
 namespace {
@@ -46,7 +46,7 @@ void mark_memory() noexcept {
 bool adopt_copied_memory(void (*adopt)()) noexcept {
   Mark* const mark = g_mark.load(std::memory_order_acquire);
   if (mark == nullptr || mark->stands.load(std::memory_order_acquire)) return false;
-  const SpinGuard guard(mark->lock);
+  const JumpSafeGuard guard(mark->lock);
   if (!mark->stands.load(std::memory_order_acquire)) {
     adopt();
     mark->stands.store(true, std::memory_order_release);

@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "recorder/preload/mapped_file.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 
 namespace iotune::recorder {
 namespace {
@@ -60,13 +60,13 @@ bool grow() noexcept {
 }  // namespace
 
 std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const SpinGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   const Slot* const slot = find_slot(provider, id);
   return slot == nullptr ? 0 : slot->number;
 }
 
 std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const SpinGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   if ((g_used + 1) * 2 > g_capacity && !grow()) return 0;
   const Slot entry{id, g_next_object++, provider};
   insert(g_slots, g_capacity, entry);
@@ -75,7 +75,7 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
 }
 
 void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
-  const SpinGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   if (Slot* const slot = find_slot(provider, id)) slot->number = -1;
 }
 

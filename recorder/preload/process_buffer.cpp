@@ -5,6 +5,7 @@
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/fork_marker.h"
+#include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/ring_pool.h"
@@ -49,7 +50,7 @@ bool start_buffer() noexcept {
   if (g_buffer.file.exists()) return true;
   if (g_buffer.failed) return false;
   const OwnCode own;
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   if (g_buffer.file.exists()) return true;
   const char* const directory = run_directory();
   if (directory == nullptr) {
@@ -84,7 +85,7 @@ Ring* ring_of_this_thread() noexcept {
     }
   }
   mark_memory();
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
   if (t_thread.ring == nullptr) t_thread.ring = ring_for(raw::call(SYS_gettid));
   if (t_thread.ring == nullptr || !g_buffer.file.exists()) return t_thread.ring;
@@ -93,7 +94,7 @@ Ring* ring_of_this_thread() noexcept {
 }
 
 bool encode_ring(Ring& ring) noexcept {
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   return ring.in_file && store_and_empty(ring);
 }
 
@@ -106,22 +107,34 @@ void count_dropped(std::uint64_t calls) noexcept {
 }
 
 std::uint64_t dropped_calls() noexcept {
-  return g_buffer.file.exists()
-             ? __atomic_load_n(&g_buffer.file.header().dropped, __ATOMIC_RELAXED)
-             : __atomic_load_n(&g_buffer.early_dropped, __ATOMIC_RELAXED);
+  return g_buffer.file.exists() ? __atomic_load_n(&g_buffer.file.header().dropped, __ATOMIC_RELAXED)
+                                : __atomic_load_n(&g_buffer.early_dropped, __ATOMIC_RELAXED);
+}
+
+bool is_lock_of_buffer(const SpinLock& lock) noexcept {
+  return &lock == &g_buffer_lock;
+}
+
+void leave_half_changed_buffer() noexcept {
+  g_buffer.failed = true;
+  g_buffer.file.leave();
+  static constinit bool said = false;
+  say_once(said,
+           "a signal handler jumped out of a change of iotune's buffer: calls from here on are "
+           "counted, not recorded");
 }
 
 void add_process_text(const char* text, std::size_t bytes) noexcept {
   if (!g_buffer.file.exists() || in_vfork_child()) return;
   const OwnCode own;
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   g_buffer.file.add_text(BlockType::kProcess, text, bytes);
 }
 
 void end_buffer(const char* how) noexcept {
   if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     Ring& ring = *g_buffer.rings[i].ring;
     if (&ring == t_thread.ring) {
@@ -148,7 +161,7 @@ bool buffer_exists() noexcept {
 
 HeldBlocks::HeldBlocks() noexcept {
   if (!g_buffer.file.exists()) return;
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   held_ = g_buffer.file.hold();
   g_buffer.held_at = held_.bytes;
   g_buffer.held_calls = g_buffer.calls;
@@ -156,7 +169,7 @@ HeldBlocks::HeldBlocks() noexcept {
 
 HeldBlocks::~HeldBlocks() {
   if (!g_buffer.file.exists()) return;
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   g_buffer.file.release();
 }
 
@@ -181,7 +194,7 @@ void mark_joined() noexcept {
 namespace {
 // Is there anything that the trace does not have?
 bool anything_pending() noexcept {
-  const SpinGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock);
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const Ring& ring = *g_buffer.rings[i].ring;

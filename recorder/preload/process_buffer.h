@@ -12,6 +12,8 @@
 
 namespace iotune::recorder {
 
+class SpinLock;
+
 // How the times of a call are kept: always its own, or its own for the first ones of a thread and
 // of its stream behind them.
 enum class Times : std::uint8_t { kControl, kHdf5, kMpiIo, kPosix, kOften };
@@ -53,6 +55,11 @@ bool encode_ring(Ring& ring) noexcept;
 
 void count_dropped(std::uint64_t calls) noexcept;
 std::uint64_t dropped_calls() noexcept;  // so far, in this process
+
+// Where a jump cut a change of the buffer short: what stands in it is joined later, calls from here
+// on are counted.
+void leave_half_changed_buffer() noexcept;
+bool is_lock_of_buffer(const SpinLock& lock) noexcept;
 
 // Adds a PROCESS block with what is known by now (rank, MPI …): key=value lines.
 void add_process_text(const char* text, std::size_t bytes) noexcept;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -141,7 +141,7 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   const OwnCode own;
   const auto* const map = static_cast<const struct link_map*>(caller_map);
   RealFunction real;
-  const SpinGuard guard(g_lookup_lock);
+  const JumpSafeGuard guard(g_lookup_lock);
   if (map != nullptr && map != own_map()) {
     const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
     if (void* const handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD)) {

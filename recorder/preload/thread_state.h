@@ -11,6 +11,9 @@
 namespace iotune::recorder {
 
 struct Ring;
+class JumpSafeGuard;
+
+constexpr std::size_t kMaxGuards = 4;
 
 struct ThreadState {
   std::uint8_t layers;  // bit per Layer: a wrapper of it is on this thread's stack
@@ -18,7 +21,9 @@ struct ThreadState {
   // > 0: a call runs the program's own code, which is not inside of it. The library's own calls
   // are, though no layer says so.
   std::uint8_t aside;
+  std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
   Ring* ring;
+  JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
@@ -60,7 +65,7 @@ class CallScope {
   ~CallScope() {
     if (!active_) return;
     t_thread.layers = outer_;
-    if (aside_) --t_thread.aside;
+    if (aside_ && t_thread.aside > 0) --t_thread.aside;  // a jump inside of it made it 0
     if (errno_ >= 0) errno = errno_;
   }
   CallScope(const CallScope&) = delete;

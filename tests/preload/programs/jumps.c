@@ -1,0 +1,109 @@
+/* Signal handlers that leave by siglongjmp.
+ *   jumps read FIFO FILE     out of a read that waits, three times; then five writes
+ *   jumps timer FILE COUNT   out of whatever COUNT short timers hit: opens, writes, closes, in this
+ *                            thread, while another writes unhurt; then five writes
+ * Only calls that a handler may interrupt and leave for good. */
+#define _GNU_SOURCE /* close_range */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define MUST(condition)                                        \
+  do {                                                         \
+    if (!(condition)) {                                        \
+      fprintf(stderr, "jumps:%d: %s\n", __LINE__, #condition); \
+      _exit(9);                                                \
+    }                                                          \
+  } while (0)
+
+static sigjmp_buf back;
+static volatile sig_atomic_t jumps;
+static volatile int stop;
+
+static void leave(int number) {
+  (void)number;
+  ++jumps;
+  siglongjmp(back, 1);
+}
+
+static void arm(long microseconds) {
+  const struct itimerval timer = {{0, 0}, {0, microseconds}};
+  MUST(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+static void five_writes(const char* path) {
+  const int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+  MUST(fd >= 0);
+  for (int i = 0; i < 5; ++i) MUST(pwrite(fd, "x", 1, i * 10) == 1);
+  MUST(close(fd) == 0);
+}
+
+static void transfers(int fd) {
+  char byte;
+  for (int i = 0; i < 40; ++i) {
+    MUST(pwrite(fd, "y", 1, (i * 7919) % 1000) == 1);
+    MUST(pread(fd, &byte, 1, (i * 7919) % 1000) == 1);
+  }
+}
+
+static void some_calls(const char* path) {
+  const int fd = open(path, O_CREAT | O_RDWR, 0600);
+  MUST(fd >= 0);
+  transfers(fd);
+  MUST(close(fd) == 0);
+}
+
+static void* unhurt(void* fd) {
+  while (!stop) transfers(*(int*)fd);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  MUST(argc == 4);
+  signal(SIGALRM, leave);
+  if (strcmp(argv[1], "read") == 0) {
+    const int fd = open(argv[2], O_RDWR);
+    MUST(fd >= 0);
+    char byte;
+    while (jumps < 3) {
+      if (sigsetjmp(back, 1) == 0) {
+        arm(20000);
+        MUST(read(fd, &byte, 1) == -2);
+      }
+    }
+    five_writes(argv[3]);
+  } else {
+    char other[4096];
+    snprintf(other, sizeof other, "%s.other", argv[2]);
+    /* A first call is bound by the loader, which no jump may leave. */
+    some_calls(argv[2]);
+    five_writes(other);
+    const int count = atoi(argv[3]);
+    int first = open(other, O_RDWR);
+    MUST(first >= 0);
+    sigset_t all, none; /* the thread inherits that it gets none */
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &none);
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, unhurt, &first) == 0);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    while (jumps < count) {
+      if (sigsetjmp(back, 1) == 0) {
+        arm(20 + jumps * 37 % 900);
+        for (;;) some_calls(argv[2]);
+      }
+      close_range((unsigned)first + 1, ~0U, 0); /* what the jump left open */
+    }
+    stop = 1;
+    MUST(pthread_join(thread, NULL) == 0);
+    five_writes(argv[2]);
+  }
+  printf("%d jumps\n", (int)jumps);
+  return 0;
+}
