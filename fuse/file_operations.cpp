@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "fuse/mounted_root.h"
@@ -14,9 +16,18 @@ namespace {
 
 using recorder::AccessKind;
 
+using Change = ReadAheadCache::Change;
+
+ReadAheadCache* read_ahead_cache() {
+  Prefetching* const prefetching = mounted_root().prefetching.get();
+  return prefetching == nullptr ? nullptr : &prefetching->cache;
+}
+
 struct OpenFile {
   int fd;
   std::string path;  // when it was opened: it may be renamed or removed meanwhile
+  ReadAheadCache::File* ahead = nullptr;  // nullptr: it is no file that could be read ahead
+  std::optional<ReadStream> stream{};     // none where it cannot be read
 };
 
 OpenFile& file_of(const fuse_file_info* info) {
@@ -27,7 +38,16 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   const int error = fd < 0 ? -errno : 0;
   request.answer_metadata();
   if (error != 0) return error;
-  info->fh = reinterpret_cast<std::uint64_t>(new OpenFile{fd, path});
+  auto file = std::make_unique<OpenFile>(fd, path);
+  if (Prefetching* const prefetching = mounted_root().prefetching.get()) {
+    file->ahead = prefetching->cache.enter(fd);
+    // O_DIRECT wants buffers that are aligned as its storage has it.
+    const bool fit = (info->flags & O_ACCMODE) != O_WRONLY && (info->flags & O_DIRECT) == 0;
+    if (fit && file->ahead != nullptr) file->stream.emplace(*prefetching, *file->ahead, fd, path);
+    // The name may have become another file's since its Change was begun.
+    if ((info->flags & O_TRUNC) != 0) const Change made(&prefetching->cache, file->ahead);
+  }
+  info->fh = reinterpret_cast<std::uint64_t>(file.release());
   info->direct_io = mounted_root().options.direct;
   request.record(AccessKind::kOpen, path, 0, 0);
   return 0;
@@ -35,14 +55,18 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
 
 int do_open(const char* path, fuse_file_info* info) {
   const Request request;
+  const std::string real = mounted_root().real_path(path);
+  std::optional<Change> truncated;
+  if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
   // The kernel places what is appended.
-  return opened(request, ::open(mounted_root().real_path(path).c_str(), info->flags & ~O_APPEND),
-                path, info);
+  return opened(request, ::open(real.c_str(), info->flags & ~O_APPEND), path, info);
 }
 
 int do_create(const char* path, mode_t mode, fuse_file_info* info) {
   const Request request;
   const std::string real = mounted_root().real_path(path);
+  std::optional<Change> truncated;
+  if ((info->flags & O_TRUNC) != 0) truncated.emplace(read_ahead_cache(), real.c_str());
   const int fd = ::open(real.c_str(), info->flags & ~O_APPEND, mode);
   if (fd >= 0 && geteuid() == 0) {
     const fuse_context* const context = fuse_get_context();
@@ -56,11 +80,15 @@ int do_create(const char* path, mode_t mode, fuse_file_info* info) {
 int do_read(const char* /*path*/, char* buffer, std::size_t size, off_t offset,
             fuse_file_info* info) {
   const Request request;
-  const OpenFile& file = file_of(info);
-  const ssize_t bytes = pread(file.fd, buffer, size, offset);
-  const int error = bytes < 0 ? -errno : 0;
-  request.answer_transfer(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
-  if (error != 0) return error;
+  OpenFile& file = file_of(info);
+  ssize_t bytes = file.stream ? file.stream->take(buffer, size, offset) : -1;
+  if (bytes < 0) {
+    bytes = pread(file.fd, buffer, size, offset);
+    const int error = bytes < 0 ? -errno : 0;
+    request.answer_transfer(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
+    if (error != 0) return error;
+  }
+  if (file.stream) file.stream->saw_read(offset, bytes, request.arrived_ns());
   request.record(AccessKind::kRead, file.path, offset, bytes);
   return static_cast<int>(bytes);
 }
@@ -69,6 +97,8 @@ int do_write(const char* /*path*/, const char* buffer, std::size_t size, off_t o
              fuse_file_info* info) {
   const Request request;
   const OpenFile& file = file_of(info);
+  Change change(read_ahead_cache(), file.ahead);
+  change.only(offset, size);
   const ssize_t bytes = pwrite(file.fd, buffer, size, offset);
   const int error = bytes < 0 ? -errno : 0;
   request.answer_transfer(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
@@ -85,11 +115,12 @@ int do_flush(const char* /*path*/, fuse_file_info* info) {
 
 int do_release(const char* /*path*/, fuse_file_info* info) {
   const Request request;
-  OpenFile* const file = &file_of(info);
+  const std::unique_ptr<OpenFile> file(&file_of(info));
+  file->stream.reset();  // before its descriptor is gone
+  if (ReadAheadCache* const cache = read_ahead_cache()) cache->leave(file->ahead);
   ::close(file->fd);
   request.answer_metadata();
   request.record(AccessKind::kClose, file->path, 0, 0);
-  delete file;
   return 0;
 }
 
@@ -103,6 +134,7 @@ int do_fsync(const char* /*path*/, int data_only, fuse_file_info* info) {
 
 int do_fallocate(const char* /*path*/, int mode, off_t offset, off_t length, fuse_file_info* info) {
   const Request request;
+  const Change change(read_ahead_cache(), file_of(info).ahead);
   return answer(request, ::fallocate(file_of(info).fd, mode, offset, length));
 }
 
@@ -126,9 +158,16 @@ int do_getattr(const char* path, struct stat* to, fuse_file_info* info) {
 
 int do_truncate(const char* path, off_t size, fuse_file_info* info) {
   const Request request;
-  return answer(request, info != nullptr
-                             ? ftruncate(file_of(info).fd, size)
-                             : ::truncate(mounted_root().real_path(path).c_str(), size));
+  if (info != nullptr) {
+    const Change change(read_ahead_cache(), file_of(info).ahead);
+    return answer(request, ftruncate(file_of(info).fd, size));
+  }
+  const std::string real = mounted_root().real_path(path);
+  const Change before(read_ahead_cache(), real.c_str());
+  const int result = answer(request, ::truncate(real.c_str(), size));
+  // The name may have become another file's meanwhile.
+  const Change after(read_ahead_cache(), real.c_str());
+  return result;
 }
 
 int do_utimens(const char* path, const timespec times[2], fuse_file_info* info) {

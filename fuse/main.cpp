@@ -76,6 +76,18 @@ bool serve(MountedRoot& root) {
   return good;
 }
 
+void report(ReadAheadCache& cache) {
+  const auto& [reads, hits, waited, fetched_bytes, used_bytes] = cache.totals();
+  std::fprintf(
+      stderr,
+      "iotune: prefetch: %llu reads, %llu hits (%llu waited), %llu misses, %llu bytes read "
+      "ahead, %llu of them in vain\n",
+      static_cast<unsigned long long>(reads), static_cast<unsigned long long>(hits),
+      static_cast<unsigned long long>(waited), static_cast<unsigned long long>(reads - hits),
+      static_cast<unsigned long long>(fetched_bytes),
+      static_cast<unsigned long long>(fetched_bytes - used_bytes));
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -93,6 +105,7 @@ int main(int count, char** words) {
   umask(0);  // the kernel has applied the programs' own
   MountedRoot root(options);
   const bool served = serve(root);
+  if (root.prefetching != nullptr) report(root.prefetching->cache);
   const bool written = root.recorder == nullptr || root.recorder->finish();
   return served && written ? 0 : 1;
 }

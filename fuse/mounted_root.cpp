@@ -13,6 +13,10 @@ MountedRoot::MountedRoot(const Options& chosen)
   if (!chosen.trace.empty()) {
     recorder = std::make_unique<RequestRecorder>(chosen.trace, chosen.replace);
   }
+  if (chosen.predictor != nullptr) {
+    prefetching = std::make_unique<Prefetching>(*chosen.predictor, chosen.prefetch_bytes,
+                                                chosen.prefetch_threads, data_delay);
+  }
 }
 
 MountedRoot& mounted_root() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fuse/options.h"
+#include "fuse/read_stream.h"
 #include "fuse/request_delay.h"
 #include "fuse/request_recorder.h"
 
@@ -22,6 +23,7 @@ struct MountedRoot {
   Options options;
   RequestDelay data_delay, metadata_delay;
   std::unique_ptr<RequestRecorder> recorder;  // nullptr: nothing is recorded
+  std::unique_ptr<Prefetching> prefetching;   // nullptr: nothing is read ahead
 };
 
 // Of the request that this thread answers.
@@ -36,6 +38,7 @@ class Request {
   void answer_metadata() const;
   // Waits as a transfer of `bytes`.
   void answer_transfer(std::uint64_t bytes) const;
+  std::uint64_t arrived_ns() const { return arrived_ns_; }
   void record(recorder::AccessKind kind, const std::string& path, std::int64_t offset,
               std::int64_t bytes) const;
 

@@ -17,6 +17,17 @@ bool read_number(const std::string& name, const std::string& text, std::uint64_t
   return (error == std::errc() && stop == end) || complain("no whole number", name + "=" + text);
 }
 
+// As IOTUNE_PREFETCH names them.
+bool read_predictor(const std::string& name, const patterns::PredictorKind*& to) {
+  constexpr const char* kNames[][2] = {
+      {"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}, {"recorded", "recorded"}};
+  for (const auto& [said, kind] : kNames) {
+    if (name == said) to = patterns::predictor_kind(kind);
+  }
+  return to != nullptr || name == "none" ||
+         complain("none of none, pattern, he2013, markov, recorded", "--prefetch=" + name);
+}
+
 }  // namespace
 
 bool read_options(const std::vector<std::string>& arguments, Options& options) {
@@ -45,6 +56,10 @@ bool read_options(const std::vector<std::string>& arguments, Options& options) {
       good = read_number(name, value, number);
       if (good && (number == 0 || number > 1024)) good = complain("1 to 1024", argument);
       options.threads = static_cast<unsigned>(number);
+    } else if (name == "--prefetch") {
+      good = read_predictor(value, options.predictor);
+    } else if (name == "--prefetch-bytes") {
+      good = read_number(name, value, options.prefetch_bytes);
     } else if (name == "--direct") {
       options.direct = true;
     } else if (name == "--allow-other") {

@@ -18,6 +18,15 @@ def duration_ns(text: str) -> int:
     return round(float(match[1]) * _SECONDS[match[2]] * 1e9)
 
 
+def size_bytes(text: str) -> int:
+    """`64MiB`, `1 GB` or `4096` in bytes, more than none. Raises Error."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmg]i?)?b?\s*", text.lower())
+    size = 0 if match is None else round(float(match[1]) * _BYTES[match[2] or ""])
+    if size <= 0:
+        raise Error(f"{text!r} is no size: write it as 64MiB or 1GB")
+    return size
+
+
 def bytes_a_second(text: str) -> int:
     """`20MB/s`, `1 GiB/s` or `4096` in bytes a second, more than none. Raises Error."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmg]i?)?(?:b)?(?:/s)?\s*", text.lower())

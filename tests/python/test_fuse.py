@@ -5,6 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 import iotune
 from iotune.cli.fuse import _program
 from iotune.errors import Error
-from iotune.quantities import bytes_a_second, duration_ns
+from iotune.quantities import bytes_a_second, duration_ns, size_bytes
 
 SOURCE = Path(__file__).parent / "programs" / "static_io.c"
 
@@ -126,11 +127,67 @@ def test_the_command_s_exit_status_is_returned(place: Path) -> None:
     typed(place, "m", "root", "--", "./no-such-program", status=127)
 
 
+def prefetch_report(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """What iotune-fuse says at its end."""
+    line = next(line for line in done.stderr.splitlines() if "prefetch:" in line)
+    words = ("reads", "hits", "waited", "misses", "ahead", "vain")
+    return dict(zip(words, map(int, re.findall(r"\d+", line))))
+
+
+@pytest.mark.parametrize("how", ["pattern", "he2013", "markov", "recorded"])
+def test_what_is_predicted_is_served_from_memory(place: Path, how: str) -> None:
+    content = os.urandom(3 << 20)
+    (place / "root" / "data").write_bytes(content)
+    (place / "read.py").write_text(
+        "import os, sys\n"
+        "f = os.open('m/data', 0)\n"
+        "for i in range(60): sys.stdout.buffer.write(os.pread(f, 3000, i * 50000))\n"
+    )
+    # Markov's model and the plan are those of the first run below the mount point.
+    runs = 2 if how in ("markov", "recorded") else 1
+    done = typed(
+        place, "m", "root", "--direct", "--latency", "2ms", "--prefetch", how, "--",
+        "bash", "-c", f"for i in {'1 ' * runs}; do {sys.executable} read.py > out; done",
+    )  # fmt: skip
+    expected = b"".join(content[i * 50000 : i * 50000 + 3000] for i in range(60))
+    assert (place / "out").read_bytes() == expected
+    report = prefetch_report(done)
+    assert report["reads"] == 60 * runs
+    assert report["hits"] >= 40
+    assert report["misses"] == report["reads"] - report["hits"]
+    assert report["vain"] <= report["ahead"] // 4
+
+
+def test_what_is_read_ahead_fits_into_the_memory_given(place: Path) -> None:
+    (place / "root" / "data").write_bytes(os.urandom(1 << 20))
+    read = "import os; f = os.open('m/data', 0); [os.pread(f, 4096, i * 8192) for i in range(128)]"
+    done = typed(
+        place, "m", "root", "--direct", "--latency", "1ms", "--prefetch", "pattern",
+        "--prefetch-memory", "4095", "--", sys.executable, "-c", read,
+    )  # fmt: skip
+    assert prefetch_report(done) == {
+        "reads": 128, "hits": 0, "waited": 0, "misses": 128, "ahead": 0, "vain": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("direct", [["--direct"], []])
+def test_nothing_stale_is_served(place: Path, direct: list[str]) -> None:
+    seed = random.randrange(2**31)
+    done = typed(
+        place, "m", "root", *direct, "--latency", "300us", "--prefetch", "pattern", "--",
+        sys.executable, str(SOURCE.parent / "reads_against_model.py"), "m/data", str(seed), "60",
+    )  # fmt: skip
+    if direct:
+        assert prefetch_report(done)["hits"] > 0, f"seed {seed}"
+
+
 def test_bad_arguments_are_named(place: Path) -> None:
     (place / "full").mkdir()
     (place / "full" / "x").touch()
     (place / "t.iotrace").touch()
     assert "2 parsecs" in typed(place, "m", "root", "--latency", "2 parsecs", status=1).stderr
+    assert "guess" in typed(place, "m", "root", "--prefetch", "guess", status=1).stderr
+    assert "much" in typed(place, "m", "root", "--prefetch-memory", "much", status=1).stderr
     assert "full" in typed(place, "full", "root", status=1).stderr
     assert "no-root" in typed(place, "m", "no-root", status=1).stderr
     assert "t.iotrace" in typed(place, "m", "root", "--trace", "t.iotrace", status=1).stderr
@@ -141,9 +198,13 @@ def test_times_and_rates_are_read() -> None:
     assert duration_ns("0.5 s") == 500_000_000
     assert bytes_a_second("20MB/s") == 20_000_000
     assert bytes_a_second("1 GiB/s") == 1 << 30
+    assert size_bytes("64MiB") == 64 << 20
+    assert size_bytes("4096") == 4096
     for bad in ("", "ms", "-1ms", "5"):
         with pytest.raises(Error, match="time"):
             duration_ns(bad)
     for bad in ("", "0", "fast"):
         with pytest.raises(Error, match="bandwidth"):
             bytes_a_second(bad)
+        with pytest.raises(Error, match="size"):
+            size_bytes(bad)

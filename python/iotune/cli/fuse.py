@@ -1,6 +1,8 @@
-"""Pass a folder through as a file system: to record what a preload cannot see, or to be slow.
+"""Pass a folder through as a file system: to record what a preload cannot see, to read ahead, or
+to be slow.
 
   iotune fuse mount data --trace run.iotrace -- ./static-program mount/input
+  iotune fuse mount data --prefetch pattern -- ./static-program mount/input
   iotune fuse mount data --latency 2ms --bandwidth 100MB/s
 
 Files below ROOT are seen below MOUNT, an empty folder. With a command after -- it is mounted
@@ -8,7 +10,8 @@ for as long as the command runs, and the command's exit status is returned; with
 Ctrl-C or `fusermount3 -u MOUNT`. The trace has the reads and writes that reach the file system,
 by the process that made them: statically linked programs, io_uring and raw system calls too.
 Reads come through the page cache, in pieces of up to 128 KiB and ahead of the program, unless
---direct is given.
+--direct is given. With --prefetch what is predicted is read into memory of the file system's own
+and served from there (docs/prefetch.md).
 """
 
 import os
@@ -24,10 +27,11 @@ from iotune import launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say
 from iotune.errors import Error
 from iotune.preload import library_directories
-from iotune.quantities import bytes_a_second, duration_ns
+from iotune.quantities import bytes_a_second, duration_ns, size_bytes
 
 CONTEXT = {"allow_interspersed_args": True}
 PROGRAM = "iotune-fuse"
+PREDICTORS = ("none", "pattern", "he2013", "markov", "recorded")
 _PATIENCE_SECONDS = 20.0
 
 
@@ -56,6 +60,14 @@ def command(
     direct: Annotated[
         bool, typer.Option("--direct", help="Past the page cache: every call as it is made.")
     ] = False,
+    prefetch: Annotated[
+        Optional[str],
+        typer.Option(metavar="BY", help="Read ahead: none, pattern, he2013, markov, recorded."),
+    ] = None,
+    prefetch_memory: Annotated[
+        Optional[str],
+        typer.Option(metavar="SIZE", help="For what is read ahead: 64MiB unless told."),
+    ] = None,
 ) -> None:
     """Mount it."""
     arguments = [_program(), str(mount), str(root)]
@@ -71,6 +83,12 @@ def command(
         arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
     if direct:
         arguments.append("--direct")
+    if prefetch is not None:
+        if prefetch not in PREDICTORS:
+            raise Error(f"--prefetch {prefetch}: is none of {', '.join(PREDICTORS)}")
+        arguments.append(f"--prefetch={prefetch}")
+    if prefetch_memory is not None:
+        arguments.append(f"--prefetch-bytes={size_bytes(prefetch_memory)}")
     if os.path.ismount(mount):
         raise Error(f"{mount}: something is mounted there already")
     if mount.is_dir() and any(mount.iterdir()):
