@@ -10,7 +10,7 @@
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
 #include "tuner/placement.h"
-#include "tuner/prefetch/watched_reads.h"
+#include "tuner/prefetch_library.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
 

@@ -5,7 +5,7 @@
 namespace iotune::recorder {
 
 IOTUNE_START_DATA constinit Advice g_advice = {
-    .before_transfer = [](const Transfer&) {},
+    .before_transfer = [](Transfer&) {},
     .after_transfer = [](const Transfer&) {},
     .before_close = [](int, std::uint32_t) {},
     .before_trace = [] {},

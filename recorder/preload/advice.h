@@ -38,12 +38,13 @@ struct Transfer {
   bool buffered;  // through stdio's own buffer
   std::int64_t offset, bytes;
   std::uint64_t start_ticks, duration_ticks;  // 0 before the call
+  bool counted = false;                       // kept for the advice between its two slots
 };
 
 struct Advice {
   // Where g_recording is kWatched: around each read and write. After the call bytes are its result,
   // of stdio the bytes moved.
-  void (*before_transfer)(const Transfer& transfer);
+  void (*before_transfer)(Transfer& transfer);
   void (*after_transfer)(const Transfer& transfer);
   // Where g_recording is kWatched: the traced descriptor is about to be closed, or made to stand
   // for something else.

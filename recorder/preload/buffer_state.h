@@ -22,7 +22,6 @@ struct RingPlace {
 
 struct Buffer {
   BufferFile file;
-  RingPlace rings[kMaxRings];
   std::uint32_t ring_count = 0;
   std::uint32_t threads = 0;
   std::uint32_t refused = 0;     // threads' calls that found no ring
@@ -39,6 +38,8 @@ struct Buffer {
   bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
 };
 extern Buffer g_buffer;
+// Of these, ring_count. Beside it, because zeros take no room in the library.
+extern RingPlace g_ring_places[kMaxRings];
 // Taken by whoever encodes a ring or adds a segment.
 extern SpinLock g_buffer_lock;
 

@@ -10,7 +10,7 @@ struct Place {
   std::atomic<std::uint32_t> file{0};  // published last; kTaken while it is written
   std::atomic<std::uintptr_t> address{0};
   std::atomic<std::size_t> bytes{0};
-  std::atomic<int> fd{-1};
+  std::atomic<int> fd{0};
 };
 constexpr std::uint32_t kTaken = UINT32_MAX;
 

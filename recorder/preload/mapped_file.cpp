@@ -81,24 +81,4 @@ void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
   return memory;
 }
 
-// ThreadSanitizer sees libc's calls only: of raw ones it takes memory at an address that was used
-// before for the same memory.
-void unmap(void* memory, std::size_t bytes) noexcept {
-#if defined(__SANITIZE_THREAD__)
-  munmap(memory, bytes);
-#else
-  raw::call(SYS_munmap, raw::word(memory), raw::word(bytes));
-#endif
-}
-
-void* private_memory(std::size_t bytes) noexcept {
-#if defined(__SANITIZE_THREAD__)
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory != MAP_FAILED) return memory;
-  return nullptr;
-#endif
-  return raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
 }  // namespace iotune::recorder

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/preload/private_memory.h"
+
 namespace iotune::recorder {
 
 enum class MapFailure : std::uint8_t {
@@ -26,10 +28,5 @@ void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) no
 // anew, so that no descriptor of ours is in the way of the program's close_range or dup2.
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
                     MapFailure& failure) noexcept;
-
-void unmap(void* memory, std::size_t bytes) noexcept;
-
-// Zeroed private memory; nullptr where there is none.
-void* private_memory(std::size_t bytes) noexcept;
 
 }  // namespace iotune::recorder

@@ -78,14 +78,14 @@ ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int
     }
     record.commit();
     if (g_recording != kWatched) return;
-    const Transfer transfer{fd,
-                            file,
-                            number == CallNumber::kpreadv2,
-                            false,
-                            at,
-                            result,
-                            scope.start_ticks(),
-                            scope.duration_ticks()};
+    Transfer transfer{fd,
+                      file,
+                      number == CallNumber::kpreadv2,
+                      false,
+                      at,
+                      result,
+                      scope.start_ticks(),
+                      scope.duration_ticks()};
     g_advice.before_transfer(transfer);
     g_advice.after_transfer(transfer);
   });

@@ -16,6 +16,7 @@
 namespace iotune::recorder {
 
 constinit Buffer g_buffer;
+constinit RingPlace g_ring_places[kMaxRings];
 constinit SpinLock g_buffer_lock;
 
 void calibrate() noexcept {
@@ -136,7 +137,7 @@ void end_buffer(const char* how) noexcept {
   const OwnCode own;
   const JumpSafeGuard guard(g_buffer_lock);
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    Ring& ring = *g_buffer.rings[i].ring;
+    Ring& ring = *g_ring_places[i].ring;
     if (&ring == t_thread.ring) {
       store_and_empty(ring);
     } else {
@@ -197,7 +198,7 @@ bool anything_pending() noexcept {
   const JumpSafeGuard guard(g_buffer_lock);
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    const Ring& ring = *g_buffer.rings[i].ring;
+    const Ring& ring = *g_ring_places[i].ring;
     const std::uint64_t word = ring.word->load(std::memory_order_acquire);
     const std::uint64_t calls = count_calls({ring.records, used_of(word)});
     pending = pending || (calls != 0 && (word != ring.stored_word || calls != ring.stored_calls));

@@ -43,7 +43,7 @@ Ring* make_ring(long thread) noexcept {
   ring->capacity_bytes = kEarlyRingBytes;
   ring->in_file = false;
   give_to(*ring, thread);
-  g_buffer.rings[g_buffer.ring_count++] = {ring, nullptr, 0, 0};
+  g_ring_places[g_buffer.ring_count++] = {ring, nullptr, 0, 0};
   return ring;
 }
 
@@ -55,7 +55,7 @@ Ring* take_over_ring(long thread) noexcept {
   return nullptr;
 #endif
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    RingPlace& place = g_buffer.rings[i];
+    RingPlace& place = g_ring_places[i];
     Ring& ring = *place.ring;
     if (owner_is_alive(ring, thread)) continue;
     if (used_of(ring.word->load(std::memory_order_acquire)) != 0) {
@@ -73,7 +73,7 @@ Ring* take_over_ring(long thread) noexcept {
 
 void move_into_file(RingPlace& place) noexcept {
   Ring& ring = *place.ring;
-  const bool many = &place - g_buffer.rings >= kLargeRings;
+  const bool many = &place - g_ring_places >= kLargeRings;
   const std::size_t bytes = many ? kSmallRingBytes : kRingBytes;
   std::byte* const memory = g_buffer.file.add_ring(ring.thread, bytes, place.segment);
   if (memory == nullptr) {
@@ -93,8 +93,8 @@ void move_into_file(RingPlace& place) noexcept {
 
 RingPlace& place_of(const Ring& ring) noexcept {
   std::uint32_t i = 0;
-  while (g_buffer.rings[i].ring != &ring) ++i;
-  return g_buffer.rings[i];
+  while (g_ring_places[i].ring != &ring) ++i;
+  return g_ring_places[i];
 }
 
 Ring* ring_for(long thread) noexcept {
@@ -112,7 +112,7 @@ Ring* ring_for(long thread) noexcept {
 
 void forget_rings() noexcept {
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
-    RingPlace& place = g_buffer.rings[i];
+    RingPlace& place = g_ring_places[i];
     if (place.in_file != nullptr) unmap(place.in_file, place.bytes);
     unmap(place.ring, kEarlyRingBytes + 4096);
     place = {};

@@ -37,7 +37,8 @@ def built(place: Place) -> Path | None:
     assert "warning:" not in done.stdout, done.stdout
     # LD_PRELOAD splits at spaces.
     library = place.buffers / "libiotune.so"
-    shutil.copy(folder / "lib" / "libiotune.so", library)
+    for built_one in (folder / "lib").glob("libiotune*.so"):
+        shutil.copy(built_one, place.buffers)
     return library
 
 

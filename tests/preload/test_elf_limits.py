@@ -1,4 +1,4 @@
-"""What libiotune.so asks of the system it is loaded into: nothing but an old glibc."""
+"""What the preloaded libraries ask of the system they come into: nothing but an old glibc."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def exported_globs() -> list[str]:
     return [name.strip() for name in found[1].split(";") if name.strip()]
 
 
-def limits(place: Place) -> None:
-    library = place.library
+def asks_little(library: Path) -> list[tuple[str, str, str]]:
+    """What both have to keep to. The symbols that the library defines: name, type, binding."""
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("-d", library))
     assert needed == ["libc.so.6"], needed
 
@@ -42,11 +42,34 @@ def limits(place: Place) -> None:
     foreign = set(re.findall(r"@(?!@?GLIBC_)(\w+)", symbols))
     assert not foreign, foreign
 
-    defined = [
+    flags = readelf("-d", library)
+    assert "TEXTREL" not in flags
+    # An executable stack of one library is the whole program's.
+    stack = re.search(r"GNU_STACK.*", readelf("-l", library))
+    assert stack is not None and "RWE" not in stack[0], stack
+    assert ".ctors" not in readelf("-S", library)
+    print(f"{library.name}: newest GLIBC_{max(versions)[0]}.{max(versions)[1]}")
+    return [
         (fields[7], fields[3], fields[4])
         for fields in (line.split() for line in symbols.splitlines())
         if len(fields) >= 8 and fields[0].rstrip(":").isdigit() and fields[6] != "UND"
     ]
+
+
+def initialisers(library: Path) -> int:
+    found = re.search(r"\.init_array\s+INIT_ARRAY\s+\S+\s+\S+\s+(\S+)", readelf("-S", library))
+    return 0 if found is None else int(found[1], 16) // 8
+
+
+def without_symbols(place: Place, library: Path) -> int:
+    stripped = place.scratch / "stripped.so"
+    subprocess.run(["strip", "-o", str(stripped), str(library)], check=True)
+    return stripped.stat().st_size
+
+
+def limits(place: Place) -> None:
+    library = place.library
+    defined = asks_little(library)
     names = [name for name, _, _ in defined]
     globs = exported_globs()
     stray = [n for n in names if not any(fnmatch.fnmatchcase(n, glob) for glob in globs)]
@@ -60,25 +83,24 @@ def limits(place: Place) -> None:
     missing = [g for g in globs if "*" not in g and g not in names]
     assert not missing, f"in exports.map, but not defined: {missing}"
 
-    sections = readelf("-S", library)
-    found = re.search(r"\.init_array\s+INIT_ARRAY\s+\S+\s+\S+\s+(\S+)", sections)
-    assert found is not None, sections
-    entries = int(found[1], 16) // 8
+    entries = initialisers(library)
     assert entries == CONSTRUCTORS, f"{entries} initialisers: a dynamically initialised global?"
-    assert ".ctors" not in sections
-    flags = readelf("-d", library)
-    assert "TEXTREL" not in flags
-    # A preload that asks for an executable stack changes the whole program's.
-    stack = re.search(r"GNU_STACK.*", readelf("-l", library))
-    assert stack is not None and "RWE" not in stack[0], stack
-
     sizes = subprocess.run(["size", str(library)], capture_output=True, text=True, check=True)
-    stripped = place.scratch / "stripped.so"
-    subprocess.run(["strip", "-o", str(stripped), str(library)], check=True)
     print(sizes.stdout)
-    print(f"{library.name}: {stripped.stat().st_size} bytes without symbols, "
-          f"{len(names)} names, newest GLIBC_{max(versions)[0]}.{max(versions)[1]}")  # fmt: skip
+    print(f"{library.name}: {without_symbols(place, library)} bytes without symbols, "
+          f"{len(names)} names")  # fmt: skip
+
+
+def prefetch(place: Place) -> None:
+    """The library that the preload loads where IOTUNE_PREFETCH asks for it."""
+    library = place.library.with_name("libiotune-prefetch.so")
+    assert [name for name, _, _ in asks_little(library)] == ["iotune_prefetch_install"]
+    assert initialisers(library) <= 1, "a dynamically initialised global?"
+    assert "TLS" not in readelf("-l", library), (
+        "thread-local memory: loading may fail for want of it"
+    )
+    print(f"{library.name}: {without_symbols(place, library)} bytes without symbols")
 
 
 if __name__ == "__main__":
-    main({"limits": limits})
+    main({"limits": limits, "prefetch": prefetch})

@@ -7,11 +7,8 @@
 #include <algorithm>
 #include <span>
 
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/real_function.h"
-#include "recorder/preload/thread_state.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/program_transfers.h"
 
@@ -34,6 +31,7 @@ enum class Helper : std::uint8_t { kNone, kStarting, kRuns, kImpossible };
 constinit std::atomic<Helper> g_helper{Helper::kNone};
 constinit std::atomic<std::uint64_t> g_asking[kMostStreams / 64] = {};
 constinit std::atomic<std::uint32_t> g_sleeps{0};
+constinit const PrefetchHost* g_host = nullptr;
 constinit Schedule g_schedule = Schedule::kNone;
 constinit std::byte* g_block = nullptr;  // what is read to be thrown away
 
@@ -134,7 +132,7 @@ void leave_single_core() noexcept {
 }
 
 void* run_helper(void*) noexcept {
-  ++recorder::t_thread.ours;
+  g_host->thread_is_ours();
   leave_single_core();
   for (;;) {
     if (serve_all()) continue;
@@ -151,7 +149,7 @@ void* run_helper(void*) noexcept {
 // Found at run time: older systems have it in libpthread, which is not ours to load.
 bool start_thread() noexcept {
   using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
-  const auto create = reinterpret_cast<Create>(recorder::default_symbol("pthread_create"));
+  const auto create = reinterpret_cast<Create>(g_host->symbol("pthread_create"));
   if (create == nullptr) return false;
   // A thread has the mask of the one that made it. Signals 32 and 33 are libc's: setuid waits for
   // every thread to answer one.
@@ -174,13 +172,13 @@ void start_helper() noexcept {
   const bool started = (!reads_itself() || g_block != nullptr) && start_thread();
   g_helper.store(started ? Helper::kRuns : Helper::kImpossible);
   if (started) return;
-  static constinit bool said = false;
-  recorder::say_once(said, "no thread could be started: nothing is prefetched");
+  g_host->say("no thread could be started: nothing is prefetched");
 }
 
 }  // namespace
 
-void set_up_helper(Schedule schedule) noexcept {
+void set_up_helper(const PrefetchHost& host, Schedule schedule) noexcept {
+  g_host = &host;
   g_schedule = schedule;
 }
 

@@ -7,9 +7,7 @@
 
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/process_text.h"
+#include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/size_limit.h"
@@ -28,6 +26,7 @@ struct Seen {
   std::uint32_t streams;
 };
 constexpr unsigned kMostPaths = 256;
+constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
 constinit recorder::SpinLock g_lock;
 
@@ -41,7 +40,7 @@ std::uint64_t hash_of(const char* text) noexcept {
 
 // False where there is no home.
 bool folder(Path& path, bool make) noexcept {
-  const char* const home = recorder::configuration().state_home;
+  const char* const home = g_host->state_home;
   if (home == nullptr) return false;
   path << home << "/iotune/prefetch";
   for (const char* at = path.c_str() + 1; make && *at != '\0'; ++at) {
@@ -57,11 +56,15 @@ bool folder(Path& path, bool make) noexcept {
 void add_name(Path& path, const KeptKey& key, const char* predictor) noexcept {
   path << '/';
   path.add_hex(key.path);
-  const int rank = recorder::world_rank();
+  const int rank = g_host->world_rank();
   path << '-' << (rank < 0 ? 0 : rank) << '-' << key.ordinal << '.' << predictor;
 }
 
 }  // namespace
+
+void set_up_kept(const PrefetchHost& host) noexcept {
+  g_host = &host;
+}
 
 KeptKey kept_key(int fd) noexcept {
   recorder::ShortText<64> link;

@@ -10,6 +10,7 @@
 
 #include "patterns/bytes.h"
 #include "patterns/extent.h"
+#include "tuner/prefetch/door.h"
 
 namespace iotune::tuner {
 
@@ -17,6 +18,9 @@ struct KeptKey {
   std::uint64_t path = 0;  // its hash; 0: nothing is kept
   std::uint32_t ordinal = 0;
 };
+
+// Once: where the user's state is, and how to ask for the rank.
+void set_up_kept(const PrefetchHost& host) noexcept;
 
 KeptKey kept_key(int fd) noexcept;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "patterns/predict/predictors.h"
+#include "tuner/prefetch/door.h"
 
 namespace iotune::tuner {
 
@@ -24,6 +25,6 @@ struct PrefetchOptions {
 };
 
 // Says on stderr what it does not know; that counts as none.
-PrefetchOptions read_options() noexcept;
+PrefetchOptions read_options(const PrefetchHost& host) noexcept;
 
 }  // namespace iotune::tuner

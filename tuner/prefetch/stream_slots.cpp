@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "patterns/predict/markov_predictor.h"
-#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/private_memory.h"
 
 namespace iotune::tuner {
 

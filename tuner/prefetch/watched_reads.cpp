@@ -1,10 +1,6 @@
-#include "tuner/prefetch/watched_reads.h"
-
+// Prefetching as the recorder's advice: the program's transfers become streams, and streams ask the
+// helper. README.md tells how the parts go together.
 #include "recorder/preload/advice.h"
-#include "recorder/preload/at_start.h"
-#include "recorder/preload/process_buffer.h"
-#include "recorder/preload/record_writer.h"
-#include "recorder/preload/thread_state.h"
 #include "recorder/preload/ticks.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
@@ -21,47 +17,37 @@ constexpr std::int64_t kPageBytes = 4096;
 // Reads that take less found their data in memory.
 constexpr std::uint64_t kQuickNs = 50'000;
 
-constinit recorder::ClockReading g_begin = {};
+constinit const PrefetchHost* g_host = nullptr;
 constinit std::atomic<bool> g_slots_ready{false};
 constinit recorder::SpinLock g_setup_lock;
 constinit PrefetchOptions g_options;
-
-recorder::TickRate tick_rate() noexcept {
-  return recorder::rate_between(g_begin, recorder::read_clocks(), {});
-}
-
-std::uint64_t nanoseconds(std::uint64_t ticks, recorder::TickRate rate) noexcept {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * rate.mult) >>
-                                    recorder::TickRate::kShift);
-}
 
 // At the first read, when enough time has passed to tell the length of a tick.
 void set_up() noexcept {
   const SpinGuard guard(g_setup_lock);
   if (g_slots_ready.load(std::memory_order_relaxed)) return;
   prefetch::Limits limits;
-  const std::uint64_t mult = tick_rate().mult;
+  const std::uint64_t mult = g_host->ns_per_tick();
   limits.quick = (kQuickNs << recorder::TickRate::kShift) / (mult == 0 ? 1 : mult);
   set_up_slots(g_options, limits);
-  set_up_helper(g_options.schedule);
   g_slots_ready.store(true, std::memory_order_release);
 }
 
 void note(StreamSlot& slot) noexcept {
   const prefetch::Counts& counts = slot.stream().counts();
-  if (counts.requested == 0 || !recorder::buffer_exists()) return;
-  const recorder::TickRate rate = tick_rate();
-  recorder::RecordWriter record(recorder::CallNumber::kiotune_prefetch, recorder::ticks_now());
-  record.key(slot.file);
-  record.number(std::int64_t{slot.fd});
-  for (const std::uint64_t value :
-       {counts.reads, counts.hits, counts.late, counts.requested, counts.requested_bytes,
-        counts.vain_bytes, nanoseconds(counts.wait, rate), nanoseconds(counts.saved, rate),
-        std::uint64_t{counts.greatest_depth}}) {
-    record.number(static_cast<std::int64_t>(value));
-  }
-  record.text(g_options.name);
-  record.commit();
+  if (counts.requested == 0) return;
+  g_host->note({.fd = slot.fd,
+                .file = slot.file,
+                .reads = counts.reads,
+                .hits = counts.hits,
+                .late = counts.late,
+                .requested = counts.requested,
+                .requested_bytes = counts.requested_bytes,
+                .vain_bytes = counts.vain_bytes,
+                .wait = counts.wait,
+                .saved = counts.saved,
+                .greatest_depth = counts.greatest_depth,
+                .predictor = g_options.name});
 }
 
 // stdio reads whole pages, and most of a program's small reads come out of what it has. False where
@@ -102,19 +88,14 @@ bool is_ahead(const Transfer& transfer) noexcept {
   return slot->live && slot->fd == transfer.fd && slot->stream().is_ahead();
 }
 
-__thread bool t_counted __attribute__((tls_model("initial-exec")));
-
-void before_transfer(const Transfer& transfer) noexcept {
-  if (t_counted || (g_options.schedule == Schedule::kOurs && is_ahead(transfer))) return;
-  t_counted = true;
+void before_transfer(Transfer& transfer) noexcept {
+  if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
+  transfer.counted = true;
   begin_program_transfer();
 }
 
 void after_transfer(const Transfer& transfer) noexcept {
-  if (t_counted) {
-    t_counted = false;
-    end_program_transfer();
-  }
+  if (transfer.counted) end_program_transfer();
   if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
 }
 
@@ -147,29 +128,39 @@ void before_trace() noexcept {
   }
 }
 
-}  // namespace
-
-void forget_prefetch_after_fork() noexcept {
-  if (g_options.kind == nullptr) return;
+// In the child of a fork, which has no helper and makes streams of its own.
+void after_fork() noexcept {
   g_setup_lock.unlock();
-  t_counted = false;
   forget_transfers_after_fork();
   forget_helper_after_fork();
   if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
 }
 
-IOTUNE_START_CODE void install_prefetch() noexcept {
-  g_options = read_options();
-  if (g_options.kind == nullptr || recorder::g_recording != recorder::kRecorded) return;
-  g_begin = recorder::read_clocks();
-  recorder::Advice& advice = recorder::g_advice;
-  if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
-    advice.before_transfer = before_transfer;
-  }
-  advice.after_transfer = after_transfer;
-  advice.before_close = before_close;
-  advice.before_trace = before_trace;
-  recorder::g_recording = recorder::kWatched;
-}
-
+}  // namespace
 }  // namespace iotune::tuner
+
+using namespace iotune::tuner;
+
+extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
+    const PrefetchHost* host, PrefetchHooks* hooks) noexcept {
+  if (host->version != kPrefetchDoorVersion) {
+    host->say(
+        "libiotune-prefetch.so and libiotune.so are of different versions: "
+        "nothing is prefetched");
+    return false;
+  }
+  g_host = host;
+  g_options = read_options(*host);
+  if (g_options.kind == nullptr) return false;
+  set_up_kept(*host);
+  set_up_helper(*host, g_options.schedule);
+  *hooks = {};
+  if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
+    hooks->before_transfer = before_transfer;
+  }
+  hooks->after_transfer = after_transfer;
+  hooks->before_close = before_close;
+  hooks->before_trace = before_trace;
+  hooks->after_fork = after_fork;
+  return true;
+}

@@ -1,0 +1,34 @@
+// Memory of the preload's own, without libc's allocator. Inline: what a library of its own carries
+// needs it as well.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+
+#include "recorder/preload/raw_syscall.h"
+
+namespace iotune::recorder {
+
+// ThreadSanitizer sees libc's calls only: of raw ones it takes memory at an address that was used
+// before for the same memory.
+inline void unmap(void* memory, std::size_t bytes) noexcept {
+#if defined(__SANITIZE_THREAD__)
+  munmap(memory, bytes);
+#else
+  raw::call(SYS_munmap, raw::word(memory), raw::word(bytes));
+#endif
+}
+
+// Zeroed; nullptr where there is none.
+inline void* private_memory(std::size_t bytes) noexcept {
+#if defined(__SANITIZE_THREAD__)
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+#else
+  return raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#endif
+}
+
+}  // namespace iotune::recorder

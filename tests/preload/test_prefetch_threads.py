@@ -1,0 +1,157 @@
+"""Prefetching beside threads, forks, and descriptors that are closed under it."""
+
+from __future__ import annotations
+
+import os
+
+from harness import Place, main, not_verified
+from prefetch_place import data_file, fuse_works, mounted, script
+
+
+def helper(place: Place) -> None:
+    """The helper starts late, blocks signals but libc's, and is not bound to the program's core."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    cores = sorted(os.sched_getaffinity(0))
+    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+        done = script(
+            place, mount,
+            """
+fd = os.open(sys.argv[1], os.O_RDONLY)
+assert helpers() == []
+read_some(fd, 0, 2)
+assert helpers() == [], 'started before anything was predicted'
+read_some(fd, 2, 30)
+(one,) = helpers()
+print(field(one, 'SigBlk'), field(one, 'Cpus_allowed_list'), field(os.getpid(), 'SigBlk'))
+os.setuid(os.getuid())  # waits for every thread to answer a signal of libc's
+os.close(fd)
+""",
+            "taskset", "-c", cores[0],
+        )  # fmt: skip
+    blocked, allowed, own = done.out.split()
+    assert int(own, 16) == 0, own
+    # 9 and 19 cannot be blocked, 32 and 33 are libc's.
+    free = sum(1 << (number - 1) for number in (9, 19, 32, 33))
+    assert int(blocked, 16) == 2**64 - 1 - free, blocked
+    if len(cores) > 1:
+        assert allowed != str(cores[0]).encode(), allowed
+    else:
+        not_verified("prefetching: a program bound to one core of several: there is one core")
+
+
+def fork(place: Place) -> None:
+    """A child prefetches by a helper of its own, and its parent's goes on."""
+    if not fuse_works(place):
+        return
+    data_file(place, 128 << 20)
+    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+        script(
+            place, mount,
+            """
+fd = os.open(sys.argv[1], os.O_RDONLY)
+read_some(fd, 0, 30)
+(parents,) = helpers()
+for round in range(3):
+    child = os.fork()
+    if child == 0:
+        assert helpers() == []
+        mine = os.open(sys.argv[1], os.O_RDONLY)
+        read_some(mine, 40 + 40 * round, 30)
+        assert len(helpers()) == 1, helpers()
+        os.close(mine)
+        os._exit(7)
+    assert os.waitpid(child, 0)[1] == 7 << 8
+read_some(fd, 30, 10)
+assert helpers() == [parents]
+""",
+        )  # fmt: skip
+
+
+def closing(place: Place) -> None:
+    """A closed descriptor is left at once: its file can be unmounted, its number used again."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+        script(
+            place, mount,
+            """
+other = os.path.join(os.path.dirname(sys.argv[1]), 'other')
+for round in range(20):
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    read_some(fd, 5 * (round % 3), 12)
+    if round % 4 == 0:
+        again = os.dup(fd)
+        os.close(fd)
+        read_some(again, 20, 8)
+        fd = again
+    if round % 3 == 0:
+        new = os.open(other, os.O_RDWR | os.O_CREAT)
+        os.dup2(new, fd)
+        os.close(new)
+        os.pwrite(fd, b'x' * 4096, 0)
+        assert os.pread(fd, 4096, 0) == b'x' * 4096
+    os.close(fd)
+""",
+        )  # fmt: skip
+        assert (mount / "other").stat().st_size == 4096
+    assert not os.path.ismount(place.scratch / "m"), "something is still open"
+
+
+def threads(place: Place) -> None:
+    """Threads that read, open, duplicate and close at once get their bytes, under every schedule.
+
+    One of them is in a read that ends only when the others are done: no close waits for it.
+    """
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    expected = (place.scratch / "root" / "data").read_bytes()
+    (place.scratch / "expected").write_bytes(expected)
+    for schedule in ("none", "pp", "ppis", "ours"):
+        with mounted(place, place.scratch / "fuse.iotrace", 1) as mount:
+            script(
+                place, mount,
+                """
+import threading
+good = open(os.path.dirname(sys.argv[1]) + '/../expected', 'rb').read()
+shared = os.open(sys.argv[1], os.O_RDONLY)
+fifo = os.path.dirname(sys.argv[1]) + '/../fifo'
+os.mkfifo(fifo)
+wrong = []
+def check(fd, at, size):
+    if os.pread(fd, size, at) != good[at:at + size]:
+        wrong.append(at)
+def work(number):
+    for round in range(6):
+        fd = os.open(sys.argv[1], os.O_RDONLY)
+        for i in range(12):
+            check(fd, (i * 7 + number * 3 + round) * 300_000, 40_000)
+            check(shared, (number * 16 + i) * 900_000 % (60 << 20), 8192)
+        again = os.dup(fd)
+        os.close(fd)
+        for i in range(12, 16):
+            check(again, (i * 7 + number * 3 + round) * 300_000, 40_000)
+        os.close(again)
+def wait_long():
+    with open(fifo, 'rb', buffering=0) as pipe:
+        pipe.read(1)
+waiting = threading.Thread(target=wait_long)
+waiting.start()
+end = open(fifo, 'wb', buffering=0)
+workers = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[one.start() for one in workers]
+[one.join() for one in workers]
+end.write(b'x')
+waiting.join()
+os.unlink(fifo)
+assert not wrong, wrong
+""",
+                IOTUNE_PREFETCH_SCHEDULE=schedule,
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main({"helper": helper, "fork": fork, "closing": closing, "threads": threads})

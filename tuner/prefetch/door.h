@@ -1,0 +1,55 @@
+// The one door between libiotune.so and libiotune-prefetch.so. Both are built together; the version
+// tells a library that was left behind by another build.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/preload/advice.h"
+
+namespace iotune::tuner {
+
+inline constexpr std::uint32_t kPrefetchDoorVersion = 1;
+
+// What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
+struct PrefetchNote {
+  int fd;
+  std::uint32_t file;
+  std::uint64_t reads, hits, late, requested, requested_bytes, vain_bytes, wait, saved;
+  std::uint64_t greatest_depth;
+  const char* predictor;
+};
+
+// What the library has of the preload. Texts live as long as the process; every function may be
+// called by any thread, inside OwnCode.
+struct PrefetchHost {
+  std::uint32_t version;
+  const char* predictor;   // IOTUNE_PREFETCH
+  const char* schedule;    // IOTUNE_PREFETCH_SCHEDULE; nullptr: not said
+  const char* state_home;  // nullptr: none
+  void (*say)(const char* text);
+  void (*note)(const PrefetchNote& note);
+  int (*world_rank)();
+  // Of the time since the process began; shifted left by recorder::TickRate::kShift.
+  std::uint64_t (*ns_per_tick)();
+  // Of the global scope; nullptr: there is none.
+  void* (*symbol)(const char* name);
+  // This thread is iotune's: its calls go straight through.
+  void (*thread_is_ours)();
+};
+
+// As the slots of recorder::Advice. nullptr: nothing is to be done.
+struct PrefetchHooks {
+  void (*before_transfer)(recorder::Transfer& transfer);
+  void (*after_transfer)(const recorder::Transfer& transfer);
+  void (*before_close)(int fd, std::uint32_t file);
+  void (*before_trace)();
+  void (*after_fork)();
+};
+
+extern "C" {
+// Once, by the constructor. `host` lives as long as the process. False: nothing is prefetched; what
+// is wrong has been said.
+bool iotune_prefetch_install(const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,115 @@
+#include "tuner/prefetch_library.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "recorder/preload/advice.h"
+#include "recorder/preload/configuration.h"
+#include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_text.h"
+#include "recorder/preload/record_writer.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/thread_state.h"
+#include "recorder/preload/ticks.h"
+#include "tuner/prefetch/door.h"
+
+namespace iotune::tuner {
+
+// Where both are one program, as in tests under sanitizers, there is nothing to load.
+extern "C" __attribute__((weak, visibility("hidden"))) bool iotune_prefetch_install(
+    const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
+
+namespace {
+
+constinit recorder::ClockReading g_begin = {};
+constinit PrefetchHost g_host = {};
+constinit PrefetchHooks g_hooks = {};
+
+recorder::TickRate tick_rate() noexcept {
+  return recorder::rate_between(g_begin, recorder::read_clocks(), {});
+}
+
+void note(const PrefetchNote& said) noexcept {
+  if (!recorder::buffer_exists()) return;
+  const std::uint64_t mult = tick_rate().mult;
+  const auto ns = [mult](std::uint64_t ticks) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >>
+                                      recorder::TickRate::kShift);
+  };
+  recorder::RecordWriter record(recorder::CallNumber::kiotune_prefetch, recorder::ticks_now());
+  record.key(said.file);
+  record.number(std::int64_t{said.fd});
+  for (const std::uint64_t value :
+       {said.reads, said.hits, said.late, said.requested, said.requested_bytes, said.vain_bytes,
+        ns(said.wait), ns(said.saved), said.greatest_depth}) {
+    record.number(static_cast<std::int64_t>(value));
+  }
+  record.text(said.predictor);
+  record.commit();
+}
+
+// Beside this library. RTLD_LOCAL: it has nothing for the program.
+decltype(&iotune_prefetch_install) load() noexcept {
+  if (&iotune_prefetch_install != nullptr) return &iotune_prefetch_install;
+  const char* const own = recorder::own_library_path();
+  const char* const slash = std::strrchr(own, '/');
+  if (slash == nullptr) {
+    recorder::say(
+        "libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
+        "nothing is prefetched");
+    return nullptr;
+  }
+  recorder::ShortText<4096> path;
+  path.add(own, static_cast<std::size_t>(slash - own));
+  path << "/libiotune-prefetch.so";
+  void* const handle = path.cut() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const found = handle == nullptr ? nullptr : dlsym(handle, "iotune_prefetch_install");
+  if (found == nullptr) {
+    recorder::ShortText<4608> text;
+    text << path.c_str() << " cannot be loaded: nothing is prefetched";
+    recorder::say(text.c_str());
+  }
+  return reinterpret_cast<decltype(&iotune_prefetch_install)>(found);
+}
+
+}  // namespace
+
+void install_prefetch() noexcept {
+  const recorder::Configuration& said = recorder::configuration();
+  if (said.prefetch == nullptr || std::strcmp(said.prefetch, "none") == 0 ||
+      recorder::g_recording != recorder::kRecorded) {
+    return;
+  }
+  const recorder::OwnCode own;
+  const auto install = load();
+  if (install == nullptr) return;
+  g_begin = recorder::read_clocks();
+  g_host = {.version = kPrefetchDoorVersion,
+            .predictor = said.prefetch,
+            .schedule = said.prefetch_schedule,
+            .state_home = said.state_home,
+            .say = recorder::say,
+            .note = note,
+            .world_rank = recorder::world_rank,
+            .ns_per_tick = [] { return tick_rate().mult; },
+            .symbol = recorder::default_symbol,
+            .thread_is_ours = [] { ++recorder::t_thread.ours; }};
+  if (!install(&g_host, &g_hooks)) {
+    g_hooks = {};
+    return;
+  }
+  recorder::Advice& advice = recorder::g_advice;
+  if (g_hooks.before_transfer != nullptr) advice.before_transfer = g_hooks.before_transfer;
+  advice.after_transfer = g_hooks.after_transfer;
+  advice.before_close = g_hooks.before_close;
+  advice.before_trace = g_hooks.before_trace;
+  recorder::g_recording = recorder::kWatched;
+}
+
+void forget_prefetch_after_fork() noexcept {
+  if (g_hooks.after_fork != nullptr) g_hooks.after_fork();
+}
+
+}  // namespace iotune::tuner
