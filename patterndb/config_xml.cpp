@@ -161,7 +161,8 @@ class ConfigReader {
       std::string value = text == nullptr ? std::string() : to_string(text->content);
       if (key == "FileName") {
         file_name = value;
-      } else if (key == "VariableName" && (name == "chunk" || name == "chunk_cache")) {
+      } else if (key == "VariableName" &&
+                 (name == "chunk" || name == "chunk_cache" || name == "fill_time")) {
         if (value.empty() || value.size() >= kLongestVariable ||
             value.find_first_of("\n\r") != std::string::npos) {
           fail(leaf, "VariableName must have 1 to 127 bytes on one line");

@@ -22,6 +22,8 @@ enum class ParameterKind : uint8_t {
   kChoice,        // enable | disable | automatic
   kSwitch,        // enable | disable
   kCollectiveIo,  // collective | individual
+  kFillTime,      // never | ifset
+  kFormat,        // v18 | v110 | v112 | v114
   kText,
   kPair,  // two integers: threshold,alignment
   kList,  // integers separated by commas
@@ -65,12 +67,19 @@ inline constexpr Parameter kParameters[] = {
      DiskEffect::kNone, true, "memory per open dataset and rank"},
     {"coll_metadata_write", ParameterLayer::kFileAccess, ParameterKind::kSwitch, "", 0, 0, 1,
      DiskEffect::kNone, true, "agreed by all ranks; MPI-IO driver only"},
+    {"libver_low", ParameterLayer::kFileAccess, ParameterKind::kFormat, "", 0, 0, 1,
+     DiskEffect::kLayout, false,
+     "only when asked for; new files only: an older HDF5 cannot read them"},
     {"chunk_cache", ParameterLayer::kDatasetAccess, ParameterKind::kBytes, "bytes", 0, 4 * kGiB, 1,
      DiskEffect::kNone, true,
      "memory per dataset and rank: reads of chunked datasets, under a cap"},
     {"chunk", ParameterLayer::kDatasetCreation, ParameterKind::kList, "elements", 1,
      INT64_C(4294967295), 1, DiskEffect::kLayout, false,
      "only when asked for; never where the program set a layout"},
+    {"fill_time", ParameterLayer::kDatasetCreation, ParameterKind::kFillTime, "", 0, 0, 1,
+     DiskEffect::kLayout, false,
+     "only when asked for, and only with chunks of iotune's own: HDF5 fills those, and would never "
+     "have filled the contiguous dataset of the program"},
     {"dxpl_mpio_collective_opt", ParameterLayer::kDatasetTransfer, ParameterKind::kCollectiveIo, "",
      0, 0, 1, DiskEffect::kNone, true,
      "agreed by all ranks; collective calls of the program stay collective for HDF5, only their "
@@ -188,6 +197,13 @@ constexpr const char* fault_of(const Parameter& parameter, const char* value) {
     case ParameterKind::kCollectiveIo:
       if (equal(value, "collective") || equal(value, "individual")) return nullptr;
       return "is neither collective nor individual";
+    case ParameterKind::kFillTime:
+      if (equal(value, "never") || equal(value, "ifset")) return nullptr;
+      return "is neither never nor ifset";
+    case ParameterKind::kFormat:
+      if (equal(value, "v18") || equal(value, "v110")) return nullptr;
+      if (equal(value, "v112") || equal(value, "v114")) return nullptr;
+      return "is not v18, v110, v112 or v114";
     case ParameterKind::kText:
       return parameter_detail::fault_of_text(value);
     default:

@@ -45,6 +45,14 @@ struct FileParameter {
   bool (*get)(const Hdf5Api&, Hid, Value& to);
 };
 
+// H5F_libver_t. A version that this HDF5 does not know yet is not set, and read back as such.
+constexpr const char* kFormats[] = {"earliest", "v18", "v110", "v112", "v114", "v200"};
+int format_of(const char* text) noexcept {
+  int format = 0;
+  while (format < 5 && std::strcmp(kFormats[format], text) != 0) ++format;
+  return format;
+}
+
 constexpr FileParameter kFileParameters[] = {
     {"alignment", kSetAlignment, true,
      [](const Hdf5Api& api, Hid fapl, const char* value) {
@@ -100,6 +108,20 @@ constexpr FileParameter kFileParameters[] = {
        double w0 = 0;
        if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
        to << bytes;
+       return true;
+     }},
+    {"libver_low", kSetLibverBounds, true,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       int low = 0, high = 0;
+       if (api.H5Pget_libver_bounds(fapl, &low, &high) < 0) return false;
+       const int wanted = format_of(value);
+       return wanted > high || api.H5Pset_libver_bounds(fapl, wanted, high) >= 0;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       int low = -1, high = 0;
+       if (api.H5Pget_libver_bounds(fapl, &low, &high) < 0) return false;
+       if (low >= 0 && low < 6) to << kFormats[low];
        return true;
      }},
     {"coll_metadata_write", kSetCollMetadataWrite, false,

@@ -1,8 +1,8 @@
 #include "tuner/hdf5_dataset.h"
 
 #include "recorder/preload/short_text.h"
-#include "tuner/agreement.h"
 #include "tuner/cache_budget.h"
+#include "tuner/dataset_layout.h"
 #include "tuner/file_plan.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/program_settings.h"
@@ -18,22 +18,20 @@ using recorder::OpenState;
 using recorder::parse_decimal;
 using recorder::Provider;
 
-constexpr int kContiguousLayout = 1, kChunkedLayout = 2;  // H5D_CONTIGUOUS, H5D_CHUNKED
-constexpr unsigned kReadWrite = 1;                        // H5F_ACC_RDWR
+constexpr int kChunkedLayout = 2;   // H5D_CHUNKED
+constexpr unsigned kReadWrite = 1;  // H5F_ACC_RDWR
 constexpr int kMaxDimensions = 32;
 constexpr int kIndividualIo = 1;  // H5FD_MPIO_INDIVIDUAL_IO
 // HDF5 advises a prime of about a hundred times the chunks that fit; this one serves caches up
 // to some hundred chunks.
 constexpr std::size_t kChunkSlots = 12421;
 constexpr double kOwnW0 = -1;  // H5D_CHUNK_CACHE_W0_DEFAULT: the file's
-constexpr std::uint64_t kLargestChunkBytes = 4294967295;
 
 // What one H5Dcreate or H5Dopen keeps from before to after, in OpenState.
 struct DatasetInProgress {
   FilePlan* plan;
-  Hid tuned_dcpl, tuned_dapl;  // 0: none
-  const Setting* chunk;
-  const char* chunk_refused;
+  LayoutInProgress layout;
+  Hid tuned_dapl;  // 0: none
   const Setting* cache;
   const char* cache_refused;
   std::uint64_t cache_bytes;  // as applied
@@ -79,84 +77,11 @@ const Setting* find_for(const Decision& decision, const char* parameter,
   return found;
 }
 
-int parse_list(const char* text, std::uint64_t (&numbers)[kMaxDimensions]) noexcept {
-  int n = 0;
-  while (n < kMaxDimensions) {
-    numbers[n++] = parse_decimal(text);
-    text = std::strchr(text, ',');
-    if (text == nullptr) break;
-    ++text;
-  }
-  return n;
-}
-
-const char* why_no_chunk(const Provider& hdf5, const Hdf5Api& api, const DatasetCall& call,
-                         const Setting& setting) noexcept {
-  if (!call.creating) return "the dataset exists: its layout is fixed";
-  if (call.dcpl != 0) {
-    const bool own = (settings_of(hdf5, call.dcpl).set_by_program & kSetLayout) != 0;
-    if (own || api.H5Pget_layout(call.dcpl) != kContiguousLayout ||
-        api.H5Pget_external_count(call.dcpl) != 0) {
-      return "the program set a layout itself";
-    }
-  }
-  std::uint64_t chunk[kMaxDimensions], dims[kMaxDimensions], most[kMaxDimensions];
-  const int n = parse_list(setting.value, chunk);
-  if (api.H5Sget_simple_extent_ndims(call.space) != n) {
-    return "the dataset has another number of dimensions";
-  }
-  api.H5Sget_simple_extent_dims(call.space, dims, most);
-  std::uint64_t bytes = api.H5Tget_size(call.type);
-  for (int i = 0; i < n; ++i) {
-    if (chunk[i] > most[i]) return "the chunk is larger than the dataset";
-    if (bytes == 0 || chunk[i] > kLargestChunkBytes / bytes) return "the chunk has 4 GiB or more";
-    bytes *= chunk[i];
-  }
-  return nullptr;
-}
-
 // A list to set properties on: a copy of the program's, or a fresh one for H5P_DEFAULT.
-Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given, recorder::ListClass of) noexcept {
+Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
   if (given != 0) return api.H5Pcopy(given);
-  const Hid list_class = recorder::list_class(hdf5, of);
+  const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kDatasetAccess);
   return list_class < 0 ? -1 : api.H5Pcreate(list_class);
-}
-
-// Every rank of the file comes here, because H5Dcreate is collective: a rank that cannot set
-// what the others set would give the dataset another layout there.
-void set_chunk(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
-               DatasetInProgress& at) noexcept {
-  at.chunk_refused = why_no_chunk(hdf5, api, call, *at.chunk);
-  std::uint64_t chunk[kMaxDimensions];
-  const int n = parse_list(at.chunk->value, chunk);
-  Hid list = -1;
-  if (at.chunk_refused == nullptr) {
-    list = own_list(hdf5, api, call.dcpl, recorder::ListClass::kDatasetCreate);
-    if (list >= 0 && api.H5Pset_chunk(list, n, chunk) < 0) {
-      api.H5Pclose(list);
-      list = -1;
-    }
-  }
-  if (at.plan->mpio) {
-    const recorder::Word comm = __atomic_load_n(&at.plan->comm, __ATOMIC_RELAXED);
-    Provider* const world = recorder::world_provider();
-    const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
-    // The same on all ranks: a communicator is freed by all or by none.
-    const bool together = mpi != nullptr && comm != 0;
-    const std::uint64_t hash =
-        hash_text(kHashStart, at.chunk_refused == nullptr ? at.chunk->value : "");
-    if (!together || !all_agree(*mpi, comm, list >= 0 || at.chunk_refused != nullptr, hash)) {
-      if (list >= 0) api.H5Pclose(list);
-      list = -1;
-      if (at.chunk_refused == nullptr) at.chunk_refused = "the ranks could not agree on it";
-    }
-  }
-  if (list < 0) {
-    if (at.chunk_refused == nullptr) at.chunk_refused = "the property list could not be built";
-    return;
-  }
-  at.tuned_dcpl = list;
-  call.dcpl = list;
 }
 
 void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
@@ -180,7 +105,7 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
     at.cache_refused = "other datasets have all the memory that chunk caches may take";
     return;
   }
-  const Hid list = own_list(hdf5, api, call.dapl, recorder::ListClass::kDatasetAccess);
+  const Hid list = own_list(hdf5, api, call.dapl);
   if (list >= 0 && api.H5Pset_chunk_cache(list, kChunkSlots, at.cache_bytes, kOwnW0) >= 0) {
     at.tuned_dapl = list;
     call.dapl = list;
@@ -192,7 +117,7 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
 
 struct DatasetFacts {
   char name[512];
-  int layout, filters, chunk_dimensions;
+  int layout, filters, chunk_dimensions, fill_time;
   std::uint64_t chunk[kMaxDimensions];
   bool cache_known;
   std::size_t cache_bytes;
@@ -206,6 +131,7 @@ void ask_dataset(const Hdf5Api& api, Hid dataset, Hid file, DatasetFacts& facts)
   if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
     facts.layout = api.H5Pget_layout(dcpl);
     facts.filters = api.H5Pget_nfilters(dcpl);
+    if (api.H5Pget_fill_time(dcpl, &facts.fill_time) < 0) facts.fill_time = -1;
     if (facts.layout == kChunkedLayout) {
       facts.chunk_dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, facts.chunk);
     }
@@ -228,15 +154,31 @@ void note(FilePlan& plan, const DatasetFacts& facts, const Setting& setting, con
   note_setting(plan.path, setting.name, setting.value, got, verdict, text.c_str());
 }
 
-void note_chunk(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
-  recorder::ShortText<256> got;
-  for (int i = 0; i < facts.chunk_dimensions; ++i) got << (i == 0 ? "" : ",") << facts.chunk[i];
-  if (at.chunk_refused != nullptr) {
-    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kRefused, at.chunk_refused);
-  } else if (std::strcmp(got.c_str(), at.chunk->value) != 0) {
-    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kWithoutEffect, "HDF5 kept another");
-  } else {
-    note(*at.plan, facts, *at.chunk, got.c_str(), Verdict::kApplied, "");
+void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
+  const LayoutInProgress& layout = at.layout;
+  if (layout.chunk != nullptr) {
+    recorder::ShortText<256> got;
+    for (int i = 0; i < facts.chunk_dimensions; ++i) got << (i == 0 ? "" : ",") << facts.chunk[i];
+    if (layout.chunk_refused != nullptr) {
+      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kRefused, layout.chunk_refused);
+    } else if (std::strcmp(got.c_str(), layout.chunk->value) != 0) {
+      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kWithoutEffect,
+           "HDF5 kept another");
+    } else {
+      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kApplied, "");
+    }
+  }
+  if (layout.fill_time != nullptr) {
+    static constexpr const char* kTimes[] = {"alloc", "never", "ifset"};  // H5D_fill_time_t
+    const bool known = facts.fill_time >= 0 && facts.fill_time < 3;
+    const char* const got = known ? kTimes[facts.fill_time] : "";
+    const bool same = std::strcmp(got, layout.fill_time->value) == 0;
+    if (layout.fill_time_refused != nullptr) {
+      note(*at.plan, facts, *layout.fill_time, got, Verdict::kRefused, layout.fill_time_refused);
+    } else {
+      note(*at.plan, facts, *layout.fill_time, got,
+           same ? Verdict::kApplied : Verdict::kWithoutEffect, same ? "" : "HDF5 kept another");
+    }
   }
 }
 
@@ -289,13 +231,26 @@ void before_hdf5_dataset(Provider& hdf5, DatasetCall& call, OpenState& state) no
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
   const char* const name = call.name == nullptr ? "" : call.name;
-  at.chunk = find_for(at.plan->decision, "chunk", name);
   at.cache = find_for(at.plan->decision, "chunk_cache", name);
-  // The first of a dataset's two calls would else say of each open what creating said.
-  if (at.chunk != nullptr && !call.creating) at.chunk = nullptr;
-  const recorder::QuietProbes quiet(*api);
-  if (at.chunk != nullptr) set_chunk(hdf5, *api, call, at);
-  if (at.cache != nullptr) set_chunk_cache(hdf5, *api, call, at);
+  // A file that exists keeps its layouts: nothing is said of them at each open.
+  if (call.creating) {
+    at.layout.chunk = find_for(at.plan->decision, "chunk", name);
+    at.layout.fill_time = find_for(at.plan->decision, "fill_time", name);
+  }
+  {
+    const recorder::QuietProbes quiet(*api);
+    set_layout(hdf5, *api, *at.plan, call, at.layout);
+    if (at.cache != nullptr) set_chunk_cache(hdf5, *api, call, at);
+  }
+  if (at.layout.tuned_dcpl > 0) silence_errors(*api, at.layout);
+}
+
+bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
+                        OpenState& state) noexcept {
+  DatasetInProgress& at = in_progress(state);
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  return at.plan != nullptr && api != nullptr &&
+         try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
 }
 
 void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) noexcept {
@@ -304,14 +259,16 @@ void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) 
   if (at.plan == nullptr || api == nullptr) return;
   // What a failed call says belongs to the program: closing our lists would empty the stack.
   const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
-  if (dataset >= 0 && at.plan->notes && (at.chunk != nullptr || at.cache != nullptr) &&
+  const bool wanted =
+      at.layout.chunk != nullptr || at.layout.fill_time != nullptr || at.cache != nullptr;
+  if (dataset >= 0 && at.plan->notes && wanted &&
       __atomic_fetch_sub(&at.plan->notes_left, 1, __ATOMIC_RELAXED) > 0) {
     DatasetFacts facts;
     ask_dataset(*api, dataset, at.plan->file, facts);
-    if (at.chunk != nullptr) note_chunk(at, facts);
+    note_layout(at, facts);
     if (at.cache != nullptr) note_chunk_cache(at, facts);
   }
-  if (at.tuned_dcpl > 0) api->H5Pclose(at.tuned_dcpl);
+  close_layout(*api, at.layout);
   if (at.tuned_dapl > 0) api->H5Pclose(at.tuned_dapl);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
   release(at.plan);

@@ -1,4 +1,4 @@
-// Settings at H5Dcreate and H5Dopen (chunk cache, chunk shape), and at H5Dread and H5Dwrite.
+// Settings at H5Dcreate and H5Dopen (chunk cache, layout), and at H5Dread and H5Dwrite.
 #pragma once
 
 #include "recorder/preload/advice.h"
@@ -7,6 +7,9 @@ namespace iotune::tuner {
 
 void before_hdf5_dataset(recorder::Provider& hdf5, recorder::DatasetCall& call,
                          recorder::OpenState& state) noexcept;
+// True: H5Dcreate is to be called once more, with the program's own list.
+bool again_hdf5_dataset(recorder::Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
+                        recorder::OpenState& state) noexcept;
 void after_hdf5_dataset(recorder::Provider& hdf5, std::int64_t dataset,
                         recorder::OpenState& state) noexcept;
 

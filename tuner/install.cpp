@@ -66,6 +66,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.before_create = before_create;
   advice.after_create = after_create;
   advice.before_hdf5_dataset = before_hdf5_dataset;
+  advice.again_hdf5_dataset = again_hdf5_dataset;
   advice.after_hdf5_dataset = after_hdf5_dataset;
   advice.before_hdf5_transfer = before_hdf5_transfer;
   advice.after_hdf5_transfer = after_hdf5_transfer;

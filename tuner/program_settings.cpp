@@ -218,6 +218,9 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
     case CallNumber::kH5Pset_coll_metadata_write:
       mark(hdf5, words[0], kSetCollMetadataWrite);
       break;
+    case CallNumber::kH5Pset_libver_bounds:
+      mark(hdf5, words[0], kSetLibverBounds);
+      break;
     case CallNumber::kH5Pset_layout:
     case CallNumber::kH5Pset_chunk:
       mark(hdf5, words[0], kSetLayout);

@@ -20,6 +20,7 @@ enum ProgramSet : std::uint32_t {
   kSetCollMetadataWrite = 16,
   kSetChunkCache = 32,
   kSetLayout = 64,
+  kSetLibverBounds = 128,
 };
 
 // Of one property list (or open file, whose access list can be asked for).

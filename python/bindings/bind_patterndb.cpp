@@ -70,6 +70,10 @@ const char* kind_name(iotune::ParameterKind kind) {
       return "switch";
     case iotune::ParameterKind::kCollectiveIo:
       return "collective or individual";
+    case iotune::ParameterKind::kFillTime:
+      return "never or ifset";
+    case iotune::ParameterKind::kFormat:
+      return "v18, v110, v112 or v114";
     case iotune::ParameterKind::kText:
       return "text";
     case iotune::ParameterKind::kPair:

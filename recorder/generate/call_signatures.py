@@ -127,6 +127,7 @@ def _parse_line(text: str) -> Call:
         elif word in (
             "before",
             "after",
+            "again",
             "transfer",
             "often",
             "quiet",

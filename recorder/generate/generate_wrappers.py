@@ -174,7 +174,7 @@ def wrapper(call: Call, exported: str) -> str:
     ]
     if uses_provider(call):
         lines.append("  Provider& provider = *found.provider;")
-    real_names = names
+    real_names, given = names, ""
     if "before" in call.flags:
         lines.append("  HookState hook{};")
         # The hook may replace arguments; what is recorded is what the program passed.
@@ -192,11 +192,15 @@ def wrapper(call: Call, exported: str) -> str:
         if argument.kind == "sessionclose":
             name = parameter(argument)
             lines.append(f"  const Word closing_{name} = handle_at(provider, {name});")
+    repeats = "again" in call.flags
     lines += [
         "  scope.start();",
-        f"  const {result_type} result = real({real_names});",
-        "  scope.stop();",
+        f"  {'' if repeats else 'const '}{result_type} result = real({real_names});",
     ]
+    if repeats:
+        again = f"again_{hooks_name}(provider, hook, result{given})"
+        lines.append(f"  if ({again}) result = real({real_names});")
+    lines.append("  scope.stop();")
     if call.is_async and "before" in call.flags:
         lines.append("  hook.pending = result >= 0 && is_pending(provider, arg_events);")
     if "quiet" in call.flags:

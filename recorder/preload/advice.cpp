@@ -19,6 +19,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .before_hdf5_open = [](Provider&, const char*, bool, std::int64_t&, OpenState&) {},
     .after_hdf5_open = [](Provider&, const char*, std::int64_t, OpenState&) {},
     .before_hdf5_dataset = [](Provider&, DatasetCall&, OpenState&) {},
+    .again_hdf5_dataset = [](Provider&, std::int64_t, std::int64_t&, OpenState&) { return false; },
     .after_hdf5_dataset = [](Provider&, std::int64_t, OpenState&) {},
     .before_hdf5_transfer = [](Provider&, std::int64_t, std::int64_t, OpenState&) {},
     .after_hdf5_transfer = [](Provider&, std::int64_t, int, OpenState&) {},

@@ -75,6 +75,9 @@ struct Advice {
                            OpenState& state);
   void (*after_hdf5_open)(Provider& hdf5, const char* name, std::int64_t file, OpenState& state);
   void (*before_hdf5_dataset)(Provider& hdf5, DatasetCall& call, OpenState& state);
+  // Right after an H5Dcreate*. True: it is to be made once more, with `dcpl` as it stands now.
+  bool (*again_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
+                             OpenState& state);
   void (*after_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, OpenState& state);
   // Around H5Dread and H5Dwrite, so cheap where there is nothing to do.
   void (*before_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,

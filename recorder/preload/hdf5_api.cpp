@@ -26,6 +26,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Eclear2);
   IOTUNE_NEEDED(H5Eget_current_stack);
   IOTUNE_NEEDED(H5Eset_current_stack);
+  IOTUNE_NEEDED(H5Ewalk2);
   IOTUNE_NEEDED(H5Iget_name);
   IOTUNE_NEEDED(H5Iget_type);
   IOTUNE_NEEDED(H5Iget_file_id);
@@ -66,6 +67,11 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Pset_chunk);
   IOTUNE_NEEDED(H5Pget_external_count);
   IOTUNE_NEEDED(H5Pget_nfilters);
+  IOTUNE_NEEDED(H5Pget_fill_time);
+  IOTUNE_NEEDED(H5Pset_fill_time);
+  IOTUNE_NEEDED(H5Pfill_value_defined);
+  IOTUNE_NEEDED(H5Pget_libver_bounds);
+  IOTUNE_NEEDED(H5Pset_libver_bounds);
   IOTUNE_NEEDED(H5Pget_driver);
   IOTUNE_NEEDED(H5Pget_alignment);
   IOTUNE_NEEDED(H5Pset_alignment);

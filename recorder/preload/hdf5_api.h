@@ -21,6 +21,7 @@ struct Hdf5Api {
   int (*H5Eclear2)(Hid);
   Hid (*H5Eget_current_stack)();
   int (*H5Eset_current_stack)(Hid);
+  int (*H5Ewalk2)(Hid, int, int (*)(unsigned, const void*, void*), void*);
   ssize_t (*H5Iget_name)(Hid, char*, std::size_t);
   int (*H5Iget_type)(Hid);
   Hid (*H5Iget_file_id)(Hid);
@@ -62,6 +63,11 @@ struct Hdf5Api {
   int (*H5Pset_chunk)(Hid, int, const std::uint64_t*);
   int (*H5Pget_external_count)(Hid);
   int (*H5Pget_nfilters)(Hid);
+  int (*H5Pget_fill_time)(Hid, int*);
+  int (*H5Pset_fill_time)(Hid, int);
+  int (*H5Pfill_value_defined)(Hid, int*);
+  int (*H5Pget_libver_bounds)(Hid, int*, int*);
+  int (*H5Pset_libver_bounds)(Hid, int, int);
   Hid (*H5Pget_driver)(Hid);
   int (*H5Pget_alignment)(Hid, std::uint64_t*, std::uint64_t*);
   int (*H5Pset_alignment)(Hid, std::uint64_t, std::uint64_t);

@@ -20,14 +20,20 @@ void after_H5Fget_access_plist(Provider&, Hid fapl, Hid file) noexcept;
 // --- datasets (hooks_hdf5_datasets.cpp)
 void before_H5Dcreate1(Provider&, HookState&, Hid& loc, const char*& name, Hid& type, Hid& space,
                        Hid& dcpl) noexcept;
+bool again_H5Dcreate1(Provider&, HookState&, Hid dataset, Hid& loc, const char*& name, Hid& type,
+                      Hid& space, Hid& dcpl) noexcept;
 void after_H5Dcreate1(Provider&, HookState&, Hid dataset, Hid loc, const char* name, Hid type,
                       Hid space, Hid dcpl) noexcept;
 void before_H5Dcreate2(Provider&, HookState&, Hid& loc, const char*& name, Hid& type, Hid& space,
                        Hid& lcpl, Hid& dcpl, Hid& dapl) noexcept;
+bool again_H5Dcreate2(Provider&, HookState&, Hid dataset, Hid& loc, const char*& name, Hid& type,
+                      Hid& space, Hid& lcpl, Hid& dcpl, Hid& dapl) noexcept;
 void after_H5Dcreate2(Provider&, HookState&, Hid dataset, Hid loc, const char* name, Hid type,
                       Hid space, Hid lcpl, Hid dcpl, Hid dapl) noexcept;
 void before_H5Dcreate_anon(Provider&, HookState&, Hid& loc, Hid& type, Hid& space, Hid& dcpl,
                            Hid& dapl) noexcept;
+bool again_H5Dcreate_anon(Provider&, HookState&, Hid dataset, Hid& loc, Hid& type, Hid& space,
+                          Hid& dcpl, Hid& dapl) noexcept;
 void after_H5Dcreate_anon(Provider&, HookState&, Hid dataset, Hid loc, Hid type, Hid space,
                           Hid dcpl, Hid dapl) noexcept;
 void before_H5Dopen1(Provider&, HookState&, Hid& loc, const char*& name) noexcept;
@@ -96,6 +102,7 @@ void after_H5Pcreate(Provider&, Hid plist, Hid list_class) noexcept;
 void after_H5Pcopy(Provider&, Hid copy, Hid plist) noexcept;
 void after_H5Pclose(Provider&, int result, Hid plist) noexcept;
 void after_H5Pset_fapl_mpio(Provider&, int result, Hid fapl, Word comm, Word info) noexcept;
+void after_H5Pset_libver_bounds(Provider&, int result, Hid fapl, int low, int high) noexcept;
 void after_H5Pset_alignment(Provider&, int result, Hid fapl, std::uint64_t threshold,
                             std::uint64_t alignment) noexcept;
 void after_H5Pset_meta_block_size(Provider&, int result, Hid fapl, std::uint64_t bytes) noexcept;

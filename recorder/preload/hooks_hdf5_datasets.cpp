@@ -10,6 +10,11 @@ void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
   g_advice.before_hdf5_dataset(provider, call, hook.open);
 }
 
+bool again(Provider& provider, HookState& hook, Hid dataset, Hid& dcpl) noexcept {
+  const OwnCode own;
+  return g_advice.again_hdf5_dataset(provider, dataset, dcpl, hook.open);
+}
+
 void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
   const OwnCode own;
   // An id may have been used before and been closed in a way that is not wrapped.
@@ -25,6 +30,10 @@ void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char
   before(provider, hook, call);
   dcpl = call.dcpl;
 }
+bool again_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid&, const char*&, Hid&,
+                      Hid&, Hid& dcpl) noexcept {
+  return again(provider, hook, dataset, dcpl);
+}
 void after_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid) noexcept {
   after(provider, hook, dataset);
@@ -36,6 +45,10 @@ void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char
   dcpl = call.dcpl;
   dapl = call.dapl;
 }
+bool again_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid&, const char*&, Hid&,
+                      Hid&, Hid&, Hid& dcpl, Hid&) noexcept {
+  return again(provider, hook, dataset, dcpl);
+}
 void after_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid, Hid, Hid) noexcept {
   after(provider, hook, dataset);
@@ -46,6 +59,10 @@ void before_H5Dcreate_anon(Provider& provider, HookState& hook, Hid& loc, Hid& t
   before(provider, hook, call);
   dcpl = call.dcpl;
   dapl = call.dapl;
+}
+bool again_H5Dcreate_anon(Provider& provider, HookState& hook, Hid dataset, Hid&, Hid&, Hid&,
+                          Hid& dcpl, Hid&) noexcept {
+  return again(provider, hook, dataset, dcpl);
 }
 void after_H5Dcreate_anon(Provider& provider, HookState& hook, Hid dataset, Hid, Hid, Hid, Hid,
                           Hid) noexcept {

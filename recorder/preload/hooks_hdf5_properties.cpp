@@ -42,6 +42,10 @@ void after_H5Pset_fapl_mpio(Provider& provider, int result, Hid fapl, Word comm,
   const OwnCode own;
   if (result >= 0) g_advice.hdf5_fapl_mpio(provider, fapl, comm, info);
 }
+void after_H5Pset_libver_bounds(Provider& provider, int result, Hid fapl, int low,
+                                int high) noexcept {
+  tell(provider, CallNumber::kH5Pset_libver_bounds, {fapl, low, high, result});
+}
 void after_H5Pset_alignment(Provider& provider, int result, Hid fapl, std::uint64_t threshold,
                             std::uint64_t alignment) noexcept {
   tell(provider, CallNumber::kH5Pset_alignment,

@@ -370,7 +370,7 @@ def independent_stays(place: Place) -> None:
 def not_offered(place: Place) -> None:
     """What no gate makes safe has no name to ask for it by."""
     bare = Seen(place, "a.h5", preload=False)
-    for name in ("all_coll_metadata_ops", "coll_metadata_ops", "fill_time", "libver_bounds",
+    for name in ("all_coll_metadata_ops", "coll_metadata_ops", "libver_bounds", "libver_high",
                  "file_space_page_size", "file_space_strategy", "subfiling", "dxpl_mpio",
                  ):  # fmt: skip
         text = CONFIG.replace("<cb_nodes>2</cb_nodes>", f"<{name}>enable</{name}>")

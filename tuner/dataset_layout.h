@@ -1,0 +1,39 @@
+// The layout of a dataset that is being created: its chunks, and with them the fill time. Only
+// where the user asked for it: other tools notice.
+#pragma once
+
+#include "recorder/preload/advice.h"
+#include "tuner/file_plan.h"
+
+namespace iotune::tuner {
+
+// What one H5Dcreate keeps of it, from before the call to after.
+struct LayoutInProgress {
+  const Setting* chunk;  // nullptr: none is wanted
+  const Setting* fill_time;
+  const char* chunk_refused;
+  const char* fill_time_refused;
+  char* refusal;                          // HDF5's own words: private memory
+  recorder::Hid given_dcpl, tuned_dcpl;   // tuned: 0 where there is none
+  void *error_function, *error_argument;  // the program's handler, while it is silenced
+  bool silenced, old_form;
+};
+
+// Puts a list of our own in call.dcpl, or writes down why not. Every rank of the file comes here,
+// because H5Dcreate is collective: a rank that cannot set what the others set would give the
+// dataset another layout there.
+void set_layout(recorder::Provider& hdf5, const recorder::Hdf5Api& api, const FilePlan& plan,
+                recorder::DatasetCall& call, LayoutInProgress& layout) noexcept;
+
+// From here to try_own_layout the program's error handler hears nothing: a failure may be ours.
+void silence_errors(const recorder::Hdf5Api& api, LayoutInProgress& layout) noexcept;
+
+// True where HDF5 refused our list on all ranks: the call is to be made once more, with the
+// program's list, which `dcpl` then is. A call that failed on some ranks alone stays failed there,
+// and the program's handler hears of it now.
+bool try_own_layout(const recorder::Hdf5Api& api, const FilePlan& plan, recorder::Hid dataset,
+                    recorder::Hid& dcpl, LayoutInProgress& layout) noexcept;
+
+void close_layout(const recorder::Hdf5Api& api, LayoutInProgress& layout) noexcept;
+
+}  // namespace iotune::tuner
