@@ -171,7 +171,11 @@ Decision from_database(const Question& question, const Places& places) {
   }
   apply(*row ? **row : TuningRow(), decision);
   double default_share = *row ? (*row)->default_share : 0;
-  if (decision.source == "untrained") {
+  if (decision.source == "untrained" && !(*pattern)->settled) {
+    decision.message +=
+        "; the workload showed another pattern in its run before this one: what resembles it is "
+        "trusted when it shows this one again";
+  } else if (decision.source == "untrained") {
     default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
   if (!question.frozen) {

@@ -21,10 +21,34 @@ constexpr int kMostDraws = 6;
 // Once it is decided, one file in so many is the default's, to notice when that changes.
 constexpr int kCheckEvery = 8;
 constexpr int kEnoughAgainst = 2;
+// Nothing is tried before the third file in a row whose numbers count up: a program that writes two
+// files, or the same one again and again, has no time to win back what a bad candidate costs.
+constexpr int kFewestRises = 2;
 
 std::string key_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
   return (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + masked_name(file);
+}
+
+// Its runs of digits, without leading zeros.
+std::vector<std::string> numbers_of(const std::string& file) {
+  std::vector<std::string> numbers;
+  bool in_digits = false;
+  for (std::size_t i = file.rfind('/') + 1; i < file.size(); ++i) {
+    const bool digit = file[i] >= '0' && file[i] <= '9';
+    if (digit && !in_digits) numbers.emplace_back();
+    if (digit && (file[i] != '0' || !numbers.back().empty())) numbers.back() += file[i];
+    in_digits = digit;
+  }
+  return numbers;
+}
+
+bool counts_up(const std::vector<std::string>& before, const std::vector<std::string>& now) {
+  for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    if (before[i].size() != now[i].size()) return before[i].size() < now[i].size();
+    if (before[i] != now[i]) return before[i] < now[i];
+  }
+  return false;
 }
 
 }  // namespace
@@ -42,7 +66,8 @@ int SeriesTable::next_arm(const Series& series) {
     if (series.winner == kDefault) return kDefault;
     return (series.files - series.decided_at) % kCheckEvery == 0 ? kDefault : series.winner;
   }
-  if (!series.started || series.tried != kDefault || series.before <= 0) return kDefault;
+  if (!series.started || series.rises < kFewestRises) return kDefault;
+  if (series.tried != kDefault || series.before <= 0) return kDefault;
   const int count = static_cast<int>(series.arms.size());
   for (int step = 1; step <= count; ++step) {
     const int arm = (series.last + step + count) % count;
@@ -73,6 +98,9 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
     return std::nullopt;
   }
   series.open_file = question.file;
+  std::vector<std::string> numbers = numbers_of(question.file);
+  series.rises = counts_up(series.numbers, numbers) ? series.rises + 1 : 0;
+  series.numbers = std::move(numbers);
   series.files += 1;
   series.running = next_arm(series);
   if (!series.started) return std::nullopt;
@@ -102,7 +130,10 @@ Decision SeriesTable::decision_of(const Series& series) {
     decision.state = State::kDefaultIsBest;
     decision.message += "no candidate was faster, the default stays";
   } else {
-    decision.message += series.running == kDefault ? "the default's turn" : "tries ";
+    const bool early = series.rises < kFewestRises;
+    decision.message += series.running != kDefault ? "tries "
+                        : early ? "no series of names that count up yet, the default"
+                                : "the default's turn";
   }
   decision.message += score;
   return decision;

@@ -1,7 +1,7 @@
 // A series of files within one run (plt00000.h5, plt00001.h5 …) is tuned without a database: the
-// first is the baseline, later ones are the default's and a candidate's by turns, until a
-// sequential test decides. Candidates have no effect on disk. Lives in the one process that
-// decides, as long as the run.
+// first two are the baseline, later ones are the default's and a candidate's by turns, until a
+// sequential test decides; names must count up. Candidates have no effect on disk. Lives in the one
+// process that decides, as long as the run.
 #pragma once
 
 #include <map>
@@ -31,6 +31,8 @@ class SeriesTable {
   struct Series {
     std::string name, open_file;
     std::uint32_t ranks = 1;
+    std::vector<std::string> numbers;  // of the newest file's name
+    int rises = 0;                     // files in a row whose numbers were larger than before
     int files = 0, decided_at = 0;
     int running = kDefault;  // arm of the open file
     int tried = kDefault;    // arm that waits for the default behind it

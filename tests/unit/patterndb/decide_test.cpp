@@ -175,6 +175,25 @@ TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
   EXPECT_EQ(ask().settings.text(), "cb_nodes=4");
 }
 
+TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
+  observe_once(50);
+  tell(tuned(one_dimensional(1000, 4), "cb_nodes=3", 10));
+  Observation other = vpic_run(160, "other");
+  other.files[0].uses[0].pattern = one_dimensional(1200, 4);
+  must(leave_in_spool(other, at("spool")));
+  Decision drifted = ask();
+  EXPECT_EQ(drifted.source, "untrained");
+  EXPECT_TRUE(drifted.settings.empty());
+  EXPECT_NE(drifted.message.find("another pattern in its run before"), std::string::npos)
+      << drifted.message;
+  other = vpic_run(170, "again");
+  other.files[0].uses[0].pattern = one_dimensional(1200, 4);
+  must(leave_in_spool(other, at("spool")));
+  Decision settled = ask();
+  EXPECT_EQ(settled.source, "similar") << settled.message;
+  EXPECT_EQ(settled.settings.text(), "cb_nodes=3");
+}
+
 TEST_F(Decide, ConfigWinsOverTheDatabase) {
   observe_once();
   tell(tuned(vpic(), "cb_nodes=2"));

@@ -47,18 +47,42 @@ class Job {
   std::string file_;
 };
 
-TEST(Series, TheFirstFileIsTheBaselineThenCandidatesAndDefaultTakeTurns) {
+TEST(Series, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTurns) {
   Job run([](const std::string&) { return 100.0; });
   EXPECT_FALSE(run.file().has_value());
   std::vector<std::string> tried;
-  for (int i = 1; i <= 6; ++i) {
+  for (int i = 1; i <= 7; ++i) {
     const std::optional<Decision> decision = run.file();
     ASSERT_TRUE(decision.has_value());
     EXPECT_EQ(decision->source, "series");
-    EXPECT_EQ(decision->settings.empty(), i % 2 == 0) << i;
-    if (i % 2 == 1) tried.push_back(decision->settings.text());
+    EXPECT_EQ(decision->settings.empty(), i % 2 == 1) << i;
+    if (i % 2 == 0) tried.push_back(decision->settings.text());
   }
   EXPECT_EQ(tried, series_candidates(true, 4));
+}
+
+// One name again and again, names that go down, and a pair at a time.
+TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
+  const auto files = [](const std::vector<std::string>& names) {
+    SeriesTable table;
+    int tried = 0;
+    for (const std::string& name : names) {
+      Question question;
+      question.layer = "hdf5";
+      question.ranks = 4;
+      question.file = "/scratch/run7/" + name;
+      const std::optional<Decision> decision = table.next(question);
+      if (decision && !decision->settings.empty()) ++tried;
+      table.closed(question.file, 1, 1000000, true);
+    }
+    return tried;
+  };
+  EXPECT_EQ(files({"plt0.h5", "plt1.h5"}), 0);
+  EXPECT_EQ(files({"plt0.h5", "plt1.h5", "plt2.h5"}), 1);
+  EXPECT_EQ(files({"plt8.h5", "plt9.h5", "plt10.h5", "plt0011.h5"}), 1);
+  EXPECT_EQ(files({"plt3.h5", "plt2.h5", "plt1.h5", "plt0.h5"}), 0);
+  EXPECT_EQ(files(std::vector<std::string>(9, "restart.h5")), 0);
+  EXPECT_EQ(files({"a0.h5", "a1.h5", "a0.h5", "a1.h5", "a0.h5", "a1.h5"}), 0);
 }
 
 TEST(Series, WhatIsFasterIsFoundAndKept) {
