@@ -110,7 +110,8 @@ void Stream::saw_other(std::uint64_t duration) noexcept {
 }
 
 bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t duration) noexcept {
-  if (counts_.reads++ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, quick_);
+  ++counts_.reads;
+  if (last_end_ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, quick_);
   last_end_ = start + duration;
   counts_.wait += duration;
   if (requested_.take(access)) {
@@ -121,6 +122,8 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
   // Nothing is gained by knowing what comes out of memory anyway.
   if (worth_ == 0) {
     trust_ = covered_ = 0;
+    // Reads that are not told of may come between this one and the next.
+    last_end_ = 0;
     return false;
   }
   if (saw_prediction(access)) {

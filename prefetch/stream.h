@@ -52,6 +52,12 @@ class Stream {
   // Whether plan() would find something by what is known now.
   bool wants_more() const noexcept { return rest_ == 0 && covered_ < depth(); }
 
+  // Whether a read that takes less than this would change nothing that counts: it need not be told
+  // of. 0: every read counts.
+  std::uint64_t idle_below() const noexcept {
+    return worth_ == 0 && requested_.held() == 0 ? quick_ : 0;
+  }
+
   // What was requested and not read is in vain from here on.
   void end() noexcept { counts_.vain_bytes += requested_.clear(); }
 

@@ -191,6 +191,43 @@ def share_of_perfect(rows: Mapping[str, Sequence[float]]) -> float:
     return (none - ours) / (none - best)
 
 
+def add_cost(table: paired.Table, options: argparse.Namespace) -> None:
+    """What prefetching adds to recorded 64-byte reads out of memory, and keeps of a stream."""
+    timer = native.compiled("transfer_timer.c", options.out / "native")
+    library = native.preload(options.build / "lib" / "libiotune.so")
+    scratch = Path(tempfile.mkdtemp(prefix="prefetch-", dir="/dev/shm"))
+
+    def arm(shape: str, prefetch: str) -> float:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        env.update(
+            LD_PRELOAD=library, IOTUNE_PREFETCH=prefetch, IOTUNE_DB="none",
+            IOTUNE_TRACE=str(scratch / "run.iotrace"), IOTUNE_BUFFER_DIR=str(scratch / "buffers"),
+            XDG_STATE_HOME=str(scratch / "state"),
+        )  # fmt: skip
+        done = subprocess.run([str(timer), str(scratch / "file"), shape, "read", "50000"], env=env,
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        return float(done.stdout.split()[1])
+
+    try:
+        for shape in ("strided", "random"):
+            comparison = paired.compare(
+                f"64-byte pread, {shape}",
+                {how: functools.partial(arm, shape, how) for how in ("none", "pattern")},
+                max(options.rounds, 61), seed=options.seed,
+            )  # fmt: skip
+            table.keep(comparison)
+            table.add(f"64-byte pread out of memory, {shape}: added by pattern, ns CPU",
+                      comparison.paired_difference("pattern", "none"),
+                      paired.at_most(40, "ns"))  # fmt: skip
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    done = subprocess.run([str(options.build / "bin" / "stream_state")], capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    predictor, rest = map(int, done.stdout.split())
+    table.add("state of a stream: predictor, bytes", predictor)
+    table.add("state of a stream, all, bytes", predictor + rest, paired.at_most(1024, "bytes"))
+
+
 def main() -> int:
     """Measure, print and write build/bench/prefetch.json."""
     options = paired.arguments(__doc__, rounds=7, reads=200, latency_us=2000)
@@ -198,6 +235,7 @@ def main() -> int:
         print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
         return 0
     table = paired.Table("prefetch")
+    add_cost(table, options)
     scratch = Path(tempfile.mkdtemp(prefix="prefetch-"))
     try:
         bench = Bench(options, scratch)

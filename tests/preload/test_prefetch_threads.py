@@ -41,6 +41,18 @@ os.close(fd)
         not_verified("prefetching: a program bound to one core of several: there is one core")
 
 
+def in_handler(place: Place) -> None:
+    """A pattern that is read in a signal handler starts no thread there; the next read does."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    for how in ("plain", "nodefer", "stack"):
+        with mounted(place, place.scratch / "fuse.iotrace", 1) as mount:
+            done = place.right(place.run(place.bin / "reads_in_handler", mount / "data", how,
+                                         IOTUNE_PREFETCH="pattern"))  # fmt: skip
+        assert done.out.split() == [b"1", b"2"], (how, done.out)
+
+
 def fork(place: Place) -> None:
     """A child prefetches by a helper of its own, and its parent's goes on."""
     if not fuse_works(place):
@@ -154,4 +166,12 @@ assert not wrong, wrong
 
 
 if __name__ == "__main__":
-    main({"helper": helper, "fork": fork, "closing": closing, "threads": threads})
+    main(
+        {
+            "helper": helper,
+            "signal": in_handler,
+            "fork": fork,
+            "closing": closing,
+            "threads": threads,
+        }
+    )

@@ -11,6 +11,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/program_transfers.h"
+#include "tuner/prefetch/signal_context.h"
 
 namespace iotune::tuner {
 namespace {
@@ -47,6 +48,7 @@ void ask_about(StreamSlot& slot) noexcept {
   // O_DIRECT reads past the page cache, where hints end.
   slot.unfit = !found || !S_ISREG(status.st_mode) || flags < 0 || (flags & O_DIRECT) != 0 ||
                (flags & O_ACCMODE) == O_WRONLY;
+  if (slot.unfit) slot.idle_below.store(UINT64_MAX, std::memory_order_relaxed);
   slot.file_bytes = found && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
@@ -94,6 +96,7 @@ void serve(StreamSlot& slot) noexcept {
       const SpinGuard guard(slot.lock);
       if (!slot.live || slot.unfit) break;
       count = slot.stream().plan(room, slot.file_bytes);
+      slot.is_ahead.store(slot.stream().is_ahead(), std::memory_order_relaxed);
       more = slot.stream().wants_more();
     }
     for (unsigned i = 0; i < count; ++i) {
@@ -163,7 +166,10 @@ bool start_thread() noexcept {
   return failed == 0;
 }
 
+// Asked again at the next read that wants something, where it cannot be now: libc makes no thread
+// inside of a signal handler.
 void start_helper() noexcept {
+  if (may_be_in_signal_handler()) return;
   Helper none = Helper::kNone;
   if (!g_helper.compare_exchange_strong(none, Helper::kStarting)) return;
   if (reads_itself() && g_block == nullptr) {

@@ -85,6 +85,8 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   slot->live = true;
   slot->closing.store(false, std::memory_order_relaxed);
   slot->known = slot->unfit = false;
+  slot->idle_below.store(0, std::memory_order_relaxed);
+  slot->is_ahead.store(false, std::memory_order_relaxed);
   slot->plans = 0;
   slot->first_page = slot->end_page = 0;
   prefetch::Limits limits = g_limits;

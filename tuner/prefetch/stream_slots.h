@@ -27,6 +27,9 @@ struct StreamSlot {
   std::uint32_t plans;
   std::int64_t first_page, end_page;  // that stdio has in its buffer
   std::uint64_t file_bytes;
+  // Ticks: a read that takes less goes past the lock, because nothing would follow from it.
+  std::atomic<std::uint64_t> idle_below;
+  std::atomic<bool> is_ahead;  // the stream's, for who does not lock
   // Where the predictor keeps something over runs:
   KeptKey key;
   std::span<const std::byte> kept;  // by an earlier run

@@ -63,9 +63,9 @@ bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
   return true;
 }
 
-void saw_read(const Transfer& read) noexcept {
+// A read that may count. Locks its stream.
+__attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) noexcept {
   if (!g_slots_ready.load(std::memory_order_acquire)) set_up();
-  StreamSlot* slot = slot_of(read.fd);
   if (slot == nullptr) slot = make_slot(read.fd, read.file);
   if (slot == nullptr) return;
   bool wants = false;
@@ -76,16 +76,30 @@ void saw_read(const Transfer& read) noexcept {
     if (read.buffered && !read_by_stdio(*slot, access)) return;
     if (slot->plan != nullptr) slot->plan->add(access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
+    slot->is_ahead.store(slot->stream().is_ahead(), std::memory_order_relaxed);
+    // A plan is written down whole.
+    const std::uint64_t idle = slot->plan != nullptr ? 0 : slot->stream().idle_below();
+    if (idle != slot->idle_below.load(std::memory_order_relaxed)) {
+      slot->idle_below.store(idle, std::memory_order_relaxed);
+    }
   }
   if (wants) ask_helper(*slot);
 }
 
-// Whether the program has to wait for this one whatever we do.
+inline void saw_read(const Transfer& read) noexcept {
+  StreamSlot* const slot = slot_of(read.fd);
+  // The slot may be another descriptor's by now: then one read is not told of, or one more is.
+  if (slot != nullptr && read.duration_ticks < slot->idle_below.load(std::memory_order_relaxed)) {
+    return;
+  }
+  follow(read, slot);
+}
+
+// Whether the program has to wait for this one whatever we do. A guess: nothing but the order of
+// transfers follows from it.
 bool is_ahead(const Transfer& transfer) noexcept {
-  StreamSlot* const slot = transfer.reads ? slot_of(transfer.fd) : nullptr;
-  if (slot == nullptr) return false;
-  const SpinGuard guard(slot->lock);
-  return slot->live && slot->fd == transfer.fd && slot->stream().is_ahead();
+  const StreamSlot* const slot = transfer.reads ? slot_of(transfer.fd) : nullptr;
+  return slot != nullptr && slot->is_ahead.load(std::memory_order_relaxed);
 }
 
 void before_transfer(Transfer& transfer) noexcept {
