@@ -109,6 +109,15 @@ std::size_t NestFinder::add(const Extent* accesses, std::size_t count) noexcept 
 std::size_t NestFinder::add_until_open(const Extent* accesses, std::size_t count) noexcept {
   std::size_t done = 0;
   while (left_ == 0 && done < count && has_room()) {
+    if (barren_ > kBarren) {
+      // Only some stretches are looked at: settle() for the others, without its questions.
+      while ((barren_ + 1) % kBarrenCycle >= kBarrenLook && done < count && has_room()) {
+        push_access({static_cast<std::uint64_t>(accesses[done].offset),
+                     static_cast<std::uint64_t>(accesses[done].length)});
+        ++done;
+      }
+      if (done == count || !has_room()) break;
+    }
     settle({static_cast<std::uint64_t>(accesses[done].offset),
             static_cast<std::uint64_t>(accesses[done].length)});
     ++done;

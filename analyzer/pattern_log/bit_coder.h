@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace iotune::analyzer::pattern_log {
@@ -66,14 +67,6 @@ class BitWriter {
     return set;
   }
 
-  // A number below `of`, all equally likely; 1 <= of <= 2^16.
-  std::uint32_t even(std::uint32_t value, std::uint32_t of) {
-    range_ /= of;
-    low_ += std::uint64_t{value} * range_;
-    normalise();
-    return value;
-  }
-
   // `count` bits, all equally likely; count <= 16.
   std::uint32_t even_bits(std::uint32_t value, unsigned count) {
     range_ >>= count;
@@ -82,26 +75,43 @@ class BitWriter {
     return value;
   }
 
-  // `count` low bits of a value as they are; count <= 48.
+  // `count` low bits of a value as they are; count <= 56.
   std::uint64_t raw(std::uint64_t value, unsigned count) {
     value &= (std::uint64_t{1} << count) - 1;
     if (count == 0) return 0;
-    raw_word_ |= value << raw_bits_;
-    if (raw_bits_ + count >= 64) {
-      for (unsigned i = 0; i < 8; ++i) raw_.push_back(static_cast<std::byte>(raw_word_ >> 8U * i));
-      const unsigned taken = 64 - raw_bits_;
-      raw_word_ = taken == 64 ? 0 : value >> taken;
-      raw_bits_ = raw_bits_ + count - 64;
-    } else {
-      raw_bits_ += count;
-    }
+    raw_all(&value, 1, count);
     return value;
+  }
+
+  // The same of so many values.
+  void raw_all(const std::uint64_t* values, std::size_t size, unsigned count) {
+    if (count == 0) return;
+    if (raw_.size() < raw_size_ + 8 * size) raw_.resize(2 * raw_size_ + 8 * size + 64);
+    // What is written may be anything to the compiler: only locals stay in registers.
+    std::byte* to = raw_.data() + raw_size_;
+    std::uint64_t word = raw_word_;
+    unsigned bits = raw_bits_;
+    const std::uint64_t mask = (std::uint64_t{1} << count) - 1;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint64_t value = values[i] & mask;
+      word |= value << bits;
+      bits += count;
+      if (bits < 64) continue;
+      store(to, word);
+      to += 8;
+      bits -= 64;
+      word = value >> (count - bits);  // count > bits, as they were below 64
+    }
+    raw_size_ = static_cast<std::size_t>(to - raw_.data());
+    raw_word_ = word;
+    raw_bits_ = bits;
   }
 
   // Closes the writer; bytes() is then complete. A reader takes zeros behind the end.
   void end() {
+    raw_.resize(raw_size_ + 8);
     for (; raw_bits_ > 0; raw_bits_ -= std::min(raw_bits_, 8U)) {
-      raw_.push_back(static_cast<std::byte>(raw_word_));
+      raw_[raw_size_++] = static_cast<std::byte>(raw_word_);
       raw_word_ >>= 8U;
     }
     for (unsigned zeros = 24;; zeros -= 8) {
@@ -112,18 +122,26 @@ class BitWriter {
       break;
     }
     for (int i = 0; i < 5; ++i) shift_out();
-    if (raw_.empty()) {
+    if (raw_size_ == 0) {
       while (size_ > 0 && bytes_[size_ - 1] == std::byte{0}) --size_;
     }
-    bytes_.resize(size_);
-    bytes_.insert(bytes_.end(), raw_.rbegin(), raw_.rend());
+    bytes_.resize(size_ + raw_size_);
+    std::byte* to = bytes_.data() + size_;
+    std::size_t left = raw_size_;
+    for (; left >= 8; left -= 8, to += 8) {
+      for (unsigned i = 0; i < 8; ++i) to[i] = raw_[left - 1 - i];
+    }
+    while (left > 0) *to++ = raw_[--left];
   }
 
-  const std::vector<std::byte>& bytes() const noexcept { return bytes_; }
+  std::vector<std::byte> take() noexcept { return std::move(bytes_); }
   bool failed() const noexcept { return false; }
   void fail() noexcept {}
 
  private:
+  static void store(std::byte* to, std::uint64_t word) noexcept {
+    for (unsigned i = 0; i < 8; ++i) to[i] = static_cast<std::byte>(word >> 8U * i);
+  }
   void normalise() {
     while (range_ < 1U << 24U) {
       range_ <<= 8U;
@@ -152,7 +170,8 @@ class BitWriter {
   std::uint64_t pending_ = 0;
   std::uint8_t held_ = 0;
   bool begun_ = false;
-  std::vector<std::byte> raw_;  // backwards
+  std::vector<std::byte> raw_;  // backwards; room for more than raw_size_
+  std::size_t raw_size_ = 0;
   std::uint64_t raw_word_ = 0;
   unsigned raw_bits_ = 0;
 };
@@ -177,18 +196,6 @@ class BitReader {
     model.saw(set);
     normalise();
     return set;
-  }
-
-  std::uint32_t even(std::uint32_t, std::uint32_t of) noexcept {
-    range_ /= of;
-    std::uint32_t value = code_ / range_;
-    if (value >= of) {
-      value = of - 1;
-      failed_ = true;
-    }
-    code_ -= value * range_;
-    normalise();
-    return value;
   }
 
   std::uint32_t even_bits(std::uint32_t, unsigned count) noexcept {

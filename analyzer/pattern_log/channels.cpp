@@ -1,6 +1,7 @@
 #include "analyzer/pattern_log/channels.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace iotune::analyzer::pattern_log {
@@ -15,8 +16,33 @@ constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
 constexpr std::size_t kTurnsBring = 2;
 constexpr std::uint32_t kMostWays = 4, kMostTurn = 4;
+// As good as for another stream: at most this share more numbers.
+constexpr std::size_t kLikeShare = 8;
 // Turns that bring nothing in so many accesses are not tried on all.
 constexpr std::size_t kFirstTry = 256;
+
+// Do steps over so many accesses come again? In random accesses they do not, and no lane of loops
+// is without.
+class RepeatedSteps {
+ public:
+  bool operator()(std::span<const Extent> accesses, std::size_t period) {
+    met_.fill(0);
+    std::size_t again = 0;
+    for (std::size_t i = period; i < accesses.size(); ++i) {
+      const std::uint64_t step =
+          unsigned_of(accesses[i].offset) - unsigned_of(accesses[i - period].offset);
+      const std::uint64_t mark = (step + 1) * 0x9e3779b97f4a7c15U;
+      std::uint64_t& slot = met_[mark >> 55U];
+      again += slot == mark ? 1 : 0;
+      slot = mark;
+    }
+    return again * kShare >= accesses.size();
+  }
+
+ private:
+  static constexpr std::size_t kShare = 16;
+  std::array<std::uint64_t, 512> met_;
+};
 
 }  // namespace
 
@@ -42,27 +68,54 @@ void Channels::choose_turns(Shapes& shapes) {
   const std::size_t in_loops =
       lists_[0].leaves.size() + (finders_[0] ? finders_[0]->leaves_held() : 0);
   if (sample.size() < kLeastSample || in_loops < sample.size() / kFewInSample) return;
+  if (sample.size() == found_->vain_accesses && as_one == found_->vain_numbers) return;
   std::size_t least = as_one / kTurnsBring;
   Turns best;
+  const auto numbers_in = [&](Turns turns, std::span<const Extent> accesses) {
+    Channels tried(turns);
+    Shapes tried_shapes;
+    const auto first = accesses.first(std::min(accesses.size(), kFirstTry));
+    tried.add_in_turns(first, tried_shapes);
+    if (tried.numbers_held() * kTurnsBring > first.size()) return SIZE_MAX;
+    tried.add_in_turns(accesses.subspan(first.size()), tried_shapes);
+    return tried.numbers_held();
+  };
+  if (found_->numbers > 0 && sample.size() >= found_->accesses) {
+    const std::size_t held = numbers_in(found_->turns, sample);
+    if (held < least && held <= found_->numbers + found_->numbers / kLikeShare) {
+      return set_turns(found_->turns, sample, shapes);
+    }
+  }
+  const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
+  RepeatedSteps steps_repeat;
   for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
     for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
-      Channels tried(Turns{ways, turn});
-      Shapes tried_shapes;
-      const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
-      tried.add_in_turns(begin, tried_shapes);
-      if (tried.numbers_held() * kTurnsBring > begin.size()) continue;
-      tried.add_in_turns(std::span(sample).subspan(begin.size()), tried_shapes);
-      const std::size_t held = tried.numbers_held();
+      if (!steps_repeat(begin, std::size_t{ways} * turn)) continue;
+      const std::size_t held = numbers_in({ways, turn}, sample);
       if (held >= least) continue;
       least = held;
       best = {ways, turn};
     }
   }
-  if (best.ways == 1) return;
+  if (best.ways == 1) {
+    found_->vain_accesses = sample.size();
+    found_->vain_numbers = as_one;
+    return;
+  }
+  found_->turns = best;
+  found_->accesses = sample.size();
+  found_->numbers = least;
+  set_turns(best, sample, shapes);
+}
+
+// Begins anew.
+void Channels::set_turns(Turns turns, std::span<const Extent> sample, Shapes& shapes) {
   // What has no accesses stays: physical offsets.
+  FoundTurns* const found = found_;
   auto physical = std::move(finders_[kPhysicalChannel]);
   TermList physical_list = std::move(lists_[kPhysicalChannel]);
-  *this = Channels(best);
+  *this = Channels(turns);
+  found_ = found;
   finders_[kPhysicalChannel] = std::move(physical);
   lists_[kPhysicalChannel] = std::move(physical_list);
   add_in_turns(sample, shapes);

@@ -28,9 +28,18 @@ struct Turns {
   std::uint32_t turn = 1;
 };
 
+// What was found for another stream of the log: ranks are often alike, and trying all is slow.
+struct FoundTurns {
+  Turns turns;
+  std::size_t accesses = 0, numbers = 0;  // of the sample; about what there was to write of it
+  // Of the last sample that no turns were found in.
+  std::size_t vain_accesses = 0, vain_numbers = 0;
+};
+
 class Channels {
  public:
-  Channels() = default;
+  // `found`, shared by the streams of a log, outlives them all.
+  explicit Channels(FoundTurns& found) noexcept : found_(&found) {}
 
   void add(std::span<const Extent> accesses, Shapes& shapes);
   void add_physical(std::span<const Extent> steps, Shapes& shapes) {
@@ -49,6 +58,7 @@ class Channels {
 
   void add_in_turns(std::span<const Extent> accesses, Shapes& shapes);
   void choose_turns(Shapes& shapes);
+  void set_turns(Turns turns, std::span<const Extent> sample, Shapes& shapes);
   std::size_t numbers_held() const noexcept;
   void add_to(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
   void take(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
@@ -63,6 +73,7 @@ class Channels {
   std::uint32_t due() const noexcept;
 
   Turns turns_;
+  FoundTurns* found_ = nullptr;
   std::array<std::unique_ptr<TermFinder>, kChannels> finders_;
   std::array<TermList, kChannels> lists_;
 

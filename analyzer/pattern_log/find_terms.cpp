@@ -34,8 +34,10 @@ void TermFinder::make_room(Shapes& shapes, TermList& list) {
   if (capacity_ >= most_terms_) return take(finder_->terms_due(), shapes, list);
   const std::uint32_t capacity =
       capacity_ == 0 ? std::min(kFirstCapacity, most_terms_) : std::min(4 * capacity_, most_terms_);
-  std::vector<std::uint64_t> memory(patterns::NestFinder::memory_bytes(capacity) / 8 + 1);
-  patterns::NestFinder larger(std::as_writable_bytes(std::span(memory)), capacity);
+  // Not cleared: the finder clears what it reads before it writes it.
+  const std::size_t words = patterns::NestFinder::memory_bytes(capacity) / 8 + 1;
+  auto memory = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+  patterns::NestFinder larger(std::as_writable_bytes(std::span(memory.get(), words)), capacity);
   if (finder_) larger.adopt(*finder_);
   finder_.emplace(larger);
   memory_ = std::move(memory);
@@ -47,7 +49,7 @@ void TermFinder::finish(Shapes& shapes, TermList& list) {
   while (!finder_->finish()) make_room(shapes, list);
   take(static_cast<std::uint32_t>(finder_->terms().size()), shapes, list);
   finder_.reset();
-  memory_ = {};
+  memory_.reset();
   shape_of_ = {};
   capacity_ = 0;
 }
@@ -57,14 +59,21 @@ void TermFinder::take(std::uint32_t terms, Shapes& shapes, TermList& list) {
     generation_ = finder_->generation();
     shape_of_.clear();
   }
-  for (const patterns::NestTerm& term : finder_->terms().first(terms)) {
-    list.terms.push_back({term.count, shape_of(term.body, shapes)});
-    const Extent* const leaves = finder_->leaves(term);
-    if (term.body == 0) {
-      list.leaves.push_back(*leaves);
-    } else {
-      list.leaves.insert(list.leaves.end(), leaves, leaves + finder_->leaf_count(term));
+  const auto taken = finder_->terms().first(terms);
+  for (std::size_t t = 0; t < taken.size();) {
+    const Extent* const leaves = finder_->leaves(taken[t]);
+    // Accesses lie side by side: all at once.
+    std::size_t run = 0;
+    while (t + run < taken.size() && taken[t + run].body == 0) ++run;
+    if (run > 0) {
+      list.terms.insert(list.terms.end(), run, {1, 0});
+      list.leaves.insert(list.leaves.end(), leaves, leaves + run);
+      t += run;
+      continue;
     }
+    list.terms.push_back({taken[t].count, shape_of(taken[t].body, shapes)});
+    list.leaves.insert(list.leaves.end(), leaves, leaves + finder_->leaf_count(taken[t]));
+    ++t;
   }
   finder_->drop(terms);
 }

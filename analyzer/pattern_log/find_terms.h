@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -44,7 +45,7 @@ class TermFinder {
 
   std::uint32_t most_terms_;
   std::uint32_t capacity_ = 0;
-  std::vector<std::uint64_t> memory_;
+  std::unique_ptr<std::uint64_t[]> memory_;
   std::optional<patterns::NestFinder> finder_;
   std::vector<std::uint32_t> shape_of_;  // by body; 0: not known yet
   std::uint32_t generation_ = 0;

@@ -9,8 +9,8 @@ namespace iotune::analyzer::pattern_log {
 namespace {
 
 // The first byte of each section.
-constexpr auto kAlone = std::byte{0xb1};   // the rest of the log is this section
-constexpr auto kInTurn = std::byte{0xb2};  // varint length, the section
+constexpr auto kAlone = std::byte{0xb3};   // the rest of the log is this section
+constexpr auto kInTurn = std::byte{0xb4};  // varint length, the section
 
 }  // namespace
 

@@ -2,7 +2,9 @@
 // more than one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -83,9 +85,10 @@ class NameModel {
     form.characters.resize(size);
     unsigned before = 0;
     form.numbers = 0;
-    if (characters_.empty()) characters_.resize(kContexts);
     for (std::uint16_t& character : form.characters) {
-      before = characters_[before % kContexts].code(coder, character);
+      auto& model = characters_[before % kContexts];
+      if (!model) model = std::make_unique<Tree<9>>();
+      before = model->code(coder, character);
       if (before > 256 + kMostDigitsOfNumber) coder.fail();
       character = static_cast<std::uint16_t>(before);
       form.numbers += before >= 256 ? 1 : 0;
@@ -124,7 +127,7 @@ class NameModel {
   Bit again_ = Bit::frequent(3);
   std::uint32_t last_form_ = 0;
   std::vector<NameForm> forms_;
-  std::vector<Tree<9>> characters_;
+  std::array<std::unique_ptr<Tree<9>>, kContexts> characters_;
 };
 
 }  // namespace iotune::analyzer::pattern_log

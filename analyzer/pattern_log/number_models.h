@@ -42,20 +42,6 @@ std::uint64_t code_even_bits(Coder& coder, std::uint64_t value, unsigned count) 
   return made;
 }
 
-// A number of 0 … `most`, all equally likely.
-template <class Coder>
-std::uint64_t code_uniform(Coder& coder, std::uint64_t value, std::uint64_t most) {
-  const auto bits = static_cast<unsigned>(std::bit_width(most));
-  const unsigned low = bits <= 16 ? 0 : bits - 16;
-  const auto highest = static_cast<std::uint32_t>(most >> low);
-  const auto piece = static_cast<std::uint32_t>(value >> low);
-  const std::uint64_t high = ((highest + 1U) & highest) == 0 ? coder.even_bits(piece, bits - low)
-                                                             : coder.even(piece, highest + 1);
-  const std::uint64_t made = high << low | coder.raw(value, low);
-  if (made > most) coder.fail();
-  return made;
-}
-
 // Any unsigned number: its length in bits, how many zeros it ends with, and what is between. Much
 // of what is asked of files is a small number times a power of two.
 class Number {

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "patterns/bytes.h"
-#include "patterns/loop_finder.h"
 
 namespace iotune::analyzer::pattern_log {
 namespace {
@@ -12,7 +11,7 @@ namespace {
 constexpr std::size_t kBlock = 256;
 constexpr std::size_t kLeastRun = 24;
 constexpr std::uint32_t kMostRun = 1U << 14U;
-constexpr std::size_t kSeenSlots = std::size_t{1} << 16U;
+constexpr unsigned kSeenBits = 16;
 
 unsigned bits_of(std::uint64_t value) noexcept {
   return static_cast<unsigned>(std::bit_width(value));
@@ -29,9 +28,9 @@ class UnpackedCost {
   std::uint64_t next(const Extent& leaf) noexcept {
     const std::uint64_t step = unsigned_of(leaf.offset) - unsigned_of(before_.offset);
     const std::uint64_t length = unsigned_of(leaf.length);
-    const std::uint64_t hash = patterns::mix(step ^ patterns::mix(length));
-    std::uint32_t& slot = seen_[hash % kSeenSlots];
-    const auto mark = static_cast<std::uint32_t>(hash >> 32U) | 1U;
+    const std::uint64_t hash = step * 0x9e3779b97f4a7c15U ^ length * 0xd1342543de82ef95U;
+    std::uint32_t& slot = seen_[hash >> (64U - kSeenBits)];
+    const auto mark = static_cast<std::uint32_t>(hash >> 16U) | 1U;
     std::uint64_t bits = 3;
     if (slot != mark) {
       if (step != step_ && step != unsigned_of(before_.length)) bits += signed_bits(step);
@@ -95,10 +94,12 @@ void PackedRangeModel::prepare(const TermList& list, std::size_t first, std::siz
 
 std::vector<std::uint32_t> find_packed_runs(const Shapes& shapes, const TermList& list,
                                             std::vector<std::uint32_t>& seen) {
-  seen.resize(kSeenSlots);
-  UnpackedCost cost(seen);
   const std::size_t size = list.terms.size();
   std::vector<std::uint32_t> packed(size, 0);
+  // Nothing is packed so far, and nothing can be here.
+  if (seen.empty() && size < kLeastRun) return packed;
+  seen.resize(std::size_t{1} << kSeenBits);
+  UnpackedCost cost(seen);
   std::size_t leaf = 0;
   for (std::size_t term = 0; term < size;) {
     std::size_t run = 0;

@@ -20,6 +20,7 @@ constexpr std::size_t kMostLeavesHeld = std::size_t{1} << 18U;
 
 struct PatternLogWriter::State {
   struct Stream {
+    explicit Stream(pattern_log::FoundTurns& turns) noexcept : channels(turns) {}
     pattern_log::Channels channels;
     std::uint64_t physical_end = 0;
   };
@@ -57,6 +58,7 @@ struct PatternLogWriter::State {
 
   PatternLogOptions options;
   Section section;
+  pattern_log::FoundTurns found_turns;
   std::vector<std::unique_ptr<Stream>> streams;
   std::unordered_map<std::string, std::uint32_t> names;
   std::size_t held = 0, sections = 0;
@@ -76,7 +78,7 @@ std::uint32_t PatternLogWriter::add_stream(std::int64_t rank, std::string_view n
   const auto [known, added] = state_->names.emplace(name, fresh);
   if (added) state_->section.names.emplace_back(name);
   state_->section.streams.push_back({rank, known->second});
-  state_->streams.push_back(std::make_unique<State::Stream>());
+  state_->streams.push_back(std::make_unique<State::Stream>(state_->found_turns));
   ++state_->held;
   return static_cast<std::uint32_t>(state_->streams.size() - 1);
 }

@@ -228,7 +228,7 @@ std::vector<std::byte> encode_section(const Section& section) {
   codec.keys(same.streams, same.names);
   codec.groups(groups_of(section));
   writer.end();
-  return writer.bytes();
+  return writer.take();
 }
 
 bool decode_section(std::span<const std::byte> bytes, bool keys_only, Section& section) {

@@ -177,8 +177,20 @@ TermList renumbered(const Shapes& from, const TermList& list, Shapes& to,
 
 std::uint64_t form_hash(const Shapes& shapes, const TermList& list) noexcept {
   std::uint64_t hash = mix(list.terms.size());
-  for (const ShapeTerm& term : list.terms) hash = mix(hash ^ shapes[term.shape].form);
-  return hash;
+  // A mark a run of one form: lists without loops are long.
+  std::uint32_t form = UINT32_MAX;
+  std::uint64_t run = 0;
+  for (const ShapeTerm& term : list.terms) {
+    const std::uint32_t next = shapes[term.shape].form;
+    if (next == form) {
+      ++run;
+      continue;
+    }
+    hash = mix(hash ^ run) + next;
+    form = next;
+    run = 1;
+  }
+  return mix(hash ^ run);
 }
 
 bool same_form(const Shapes& shapes, const TermList& a, const TermList& b) noexcept {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analyzer/pattern_log/shapes.h"
@@ -25,6 +26,8 @@ class TermHistory {
   // `number`: the term's in its list.
   void met(std::size_t number, const ShapeTerm& term, const Extent* leaves, std::uint32_t count,
            std::uint64_t step);
+  // So many terms of a list that are accesses, from `number` on, after one at `place`.
+  void met_accesses(std::size_t number, std::span<const Extent> accesses, std::uint64_t place);
   std::uint64_t size() const noexcept { return terms_.size(); }
   // Appends the term `distance` terms ago to the list, after one that began at `place`. Returns its
   // leaves.
@@ -43,17 +46,19 @@ class TermHistory {
         past + 1 == terms_.size() ? leaves_.size() : terms_[past + 1].first_leaf;
     return static_cast<std::uint32_t>(end - terms_[past].first_leaf);
   }
+  std::uint32_t hash_of(std::size_t past) const noexcept;
+  void grow(std::size_t table);
   bool same(std::size_t past, std::size_t term) const noexcept;
-  static std::uint64_t key(const std::uint64_t* hashes) noexcept;
+  std::size_t slot(const std::uint32_t* hashes) const noexcept;
 
   std::vector<Past> terms_;
   std::vector<Extent> leaves_;
 
   // Writer only.
   const TermList* list_ = nullptr;
-  std::vector<std::uint64_t> hashes_;      // of the list's terms
-  std::vector<std::size_t> first_leaves_;  // of the list's terms, and where the last ends
-  std::vector<std::uint32_t> table_;       // three hashes -> where they were met, plus one
+  std::vector<std::uint32_t> hashes_;        // of the list's terms
+  std::vector<std::uint32_t> first_leaves_;  // of the list's terms, and where the last ends
+  std::vector<std::uint32_t> table_;         // three hashes -> where they were met, plus one
 };
 
 // What came after two numbers last time.

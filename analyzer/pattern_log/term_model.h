@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/pattern_log/even_numbers.h"
 #include "analyzer/pattern_log/number_models.h"
 #include "analyzer/pattern_log/packed_run.h"
 #include "analyzer/pattern_log/shapes.h"
@@ -65,7 +66,7 @@ class TermModel {
           break;
         case Kind::kPacked: {
           const std::uint32_t run = Coder::kWrites ? packed[at.term] : 0;
-          code_packed(coder, shapes, list, run, size - at.term, at, budget);
+          code_packed(coder, list, run, size - at.term, at, budget);
           break;
         }
         case Kind::kAccess:
@@ -283,8 +284,8 @@ class TermModel {
 
   // Accesses without a pattern: each column as multiples of what all have in common.
   template <class Coder>
-  void code_packed(Coder& coder, const Shapes& shapes, TermList& list, std::uint32_t run,
-                   std::uint64_t most, Cursor& at, Budget& budget) {
+  void code_packed(Coder& coder, TermList& list, std::uint32_t run, std::uint64_t most, Cursor& at,
+                   Budget& budget) {
     const std::uint64_t size = packed_size_.code(coder, run);
     if (size == 0 || size > most) coder.fail();
     if (coder.failed()) return;
@@ -299,22 +300,50 @@ class TermModel {
       list.terms.resize(list.terms.size() + size, {1, 0});
       list.leaves.resize(list.leaves.size() + size);
     }
-    const patterns::Divider by_offset(offsets.unit), by_length(lengths.unit);
-    for (std::uint64_t i = 0; i < size && !coder.failed(); ++i) {
-      Extent& leaf = list.leaves[at.leaf];
-      leaf.offset = code_multiple(coder, leaf.offset, offsets, by_offset);
-      leaf.length = code_multiple(coder, leaf.length, lengths, by_length);
-      passed(shapes, list, at);
-    }
+    code_column(coder, list.leaves.data() + at.leaf, size, &Extent::offset, offsets);
+    code_column(coder, list.leaves.data() + at.leaf, size, &Extent::length, lengths);
+    if (!coder.failed()) passed_accesses(list, size, at);
   }
 
   template <class Coder>
-  static std::int64_t code_multiple(Coder& coder, std::int64_t value, const PackedRange& range,
-                                    const patterns::Divider& by) {
-    if (range.most == 0) return signed_of(range.least);
-    std::uint64_t multiple = 0;
-    if constexpr (Coder::kWrites) multiple = by.quotient(unsigned_of(value) - range.least);
-    return signed_of(range.least + range.unit * code_uniform(coder, multiple, range.most));
+  static void code_column(Coder& coder, Extent* leaves, std::uint64_t count,
+                          std::int64_t Extent::*column, const PackedRange& range) {
+    const EvenNumbers numbers(range.most);
+    const patterns::Divider by(range.unit);
+    std::array<std::uint64_t, EvenNumbers::kMostGroup> group{};
+    for (std::uint64_t done = 0; done < count && !coder.failed(); done += numbers.group()) {
+      const auto now =
+          static_cast<unsigned>(std::min<std::uint64_t>(numbers.group(), count - done));
+      if constexpr (Coder::kWrites) {
+        for (unsigned i = 0; i < now; ++i) {
+          group[i] = by.quotient(unsigned_of(leaves[done + i].*column) - range.least);
+        }
+      }
+      numbers.code(coder, group.data(), now);
+      if constexpr (!Coder::kWrites) {
+        for (unsigned i = 0; i < now; ++i) {
+          leaves[done + i].*column = signed_of(range.least + range.unit * group[i]);
+        }
+      }
+    }
+  }
+
+  // As passed(), for so many accesses.
+  void passed_accesses(const TermList& list, std::uint64_t count, Cursor& at) {
+    const Extent* const leaves = list.leaves.data() + at.leaf;
+    history_.met_accesses(at.term, {leaves, count}, unsigned_of(at.place.offset));
+    for (std::uint64_t i = count < 2 ? 0 : count - 2; i < count; ++i) {
+      const Extent before = i == 0 ? at.place : leaves[i - 1];
+      at.older_step = at.step;
+      at.older_length = unsigned_of(before.length);
+      at.step = unsigned_of(leaves[i].offset) - unsigned_of(before.offset);
+    }
+    at.place = leaves[count - 1];
+    at.on = at.step;
+    at.end = unsigned_of(at.place.length);
+    at.shape = 0;
+    at.leaf += count;
+    at.term += count;
   }
 
   static constexpr std::size_t kFollowers = 256;
