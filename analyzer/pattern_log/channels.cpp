@@ -16,8 +16,6 @@ constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
 constexpr std::size_t kTurnsBring = 2;
 constexpr std::uint32_t kMostWays = 4, kMostTurn = 4;
-// As good as for another stream: at most this share more numbers.
-constexpr std::size_t kLikeShare = 8;
 // Turns that bring nothing in so many accesses are not tried on all.
 constexpr std::size_t kFirstTry = 256;
 
@@ -68,7 +66,6 @@ void Channels::choose_turns(Shapes& shapes) {
   const std::size_t in_loops =
       lists_[0].leaves.size() + (finders_[0] ? finders_[0]->leaves_held() : 0);
   if (sample.size() < kLeastSample || in_loops < sample.size() / kFewInSample) return;
-  if (sample.size() == found_->vain_accesses && as_one == found_->vain_numbers) return;
   std::size_t least = as_one / kTurnsBring;
   Turns best;
   const auto numbers_in = [&](Turns turns, std::span<const Extent> accesses) {
@@ -80,11 +77,11 @@ void Channels::choose_turns(Shapes& shapes) {
     tried.add_in_turns(accesses.subspan(first.size()), tried_shapes);
     return tried.numbers_held();
   };
-  if (found_->numbers > 0 && sample.size() >= found_->accesses) {
-    const std::size_t held = numbers_in(found_->turns, sample);
-    if (held < least && held <= found_->numbers + found_->numbers / kLikeShare) {
-      return set_turns(found_->turns, sample, shapes);
-    }
+  for (const FoundTurns::Sample& like : found_->samples) {
+    if (like.accesses != sample.size() || like.as_one != as_one) continue;
+    if (like.turns.ways == 1) return;
+    if (numbers_in(like.turns, sample) > like.in_turns) break;
+    return set_turns(like.turns, sample, shapes);
   }
   const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
   RepeatedSteps steps_repeat;
@@ -97,14 +94,8 @@ void Channels::choose_turns(Shapes& shapes) {
       best = {ways, turn};
     }
   }
-  if (best.ways == 1) {
-    found_->vain_accesses = sample.size();
-    found_->vain_numbers = as_one;
-    return;
-  }
-  found_->turns = best;
-  found_->accesses = sample.size();
-  found_->numbers = least;
+  found_->samples[found_->next++ % found_->samples.size()] = {sample.size(), as_one, least, best};
+  if (best.ways == 1) return;
   set_turns(best, sample, shapes);
 }
 

@@ -28,12 +28,16 @@ struct Turns {
   std::uint32_t turn = 1;
 };
 
-// What was found for another stream of the log: ranks are often alike, and trying all is slow.
+// What was found for other streams of the log, the last ones: ranks are often alike, and trying all
+// turns is slow.
 struct FoundTurns {
-  Turns turns;
-  std::size_t accesses = 0, numbers = 0;  // of the sample; about what there was to write of it
-  // Of the last sample that no turns were found in.
-  std::size_t vain_accesses = 0, vain_numbers = 0;
+  struct Sample {
+    std::size_t accesses = 0, as_one = 0;  // about what there is to write of so many as they come
+    std::size_t in_turns = 0;              // and in these turns, if they are better
+    Turns turns;
+  };
+  std::array<Sample, 8> samples;
+  std::size_t next = 0;
 };
 
 class Channels {
