@@ -4,40 +4,26 @@ Each case is searched exhaustively over models/space.py; the plain trainer gets 
 of the search's runs. The search's five best are run again, interleaved with the other arms, and
 the best of these is what iotune is compared with. Stopped, it goes on from tuning.state.json.
 
-  make bench NAME=tuning                    everything that is there: takes hours
-  .venv/bin/python tests/bench/bench_tuning.py --only 'cyclic-io.*disk' --final 7
+  make bench NAME=tuning                                    all that is there: takes hours
+  make bench NAME=tuning CASE='cyclic-io.* write disk'      one kernel, direction and storage
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import re
-import shutil
 import statistics
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from iotune.models.candidates import Candidate, Shape
 from iotune.models.space import space
 
 from paired import Comparison, Estimate, Table, at_least
-from tuning_cases import KERNELS, Arms, Case, State, storages
+from tuning_cases import Arms, Case, State, begin
 
 REPEATS = 2  # of each point in the search
 TRAINER_ROUNDS = 3
 BEST = 5
-
-
-def cases(only: str, scratch: Path) -> list[Case]:
-    found = [
-        Case(kernel, words, write, storage)
-        for storage in storages(scratch).values()
-        for kernel, words in KERNELS.items()
-        for write in (True, False)
-    ]
-    return [case for case in found if re.search(only, case.name)]
 
 
 def points(case: Case) -> list[Candidate]:
@@ -71,34 +57,29 @@ def search(case: Case, arms: Arms, state: State) -> list[Candidate]:
     return sorted(all_points, key=lambda one: min(known[one.text]))
 
 
-def measure(case: Case, state: State, build: Path, out: Path, rounds: int) -> None:
+def measure(case: Case, arms: Arms, state: State, rounds: int) -> None:
     """All that is wanting of a case."""
     own = state.of(case)
-    arms = Arms(case, build, out / "tuning" / re.sub(r"\W+", "-", case.name))
-    try:
-        arms.prepare()
-        arms.default()
-        if "trained" not in own:
-            budget = trainer_budget(REPEATS * len(points(case)), TRAINER_ROUNDS)
-            own["trained"] = arms.train(TRAINER_ROUNDS, budget) | {"budget": budget}
-            state.save()
-        best = search(case, arms, state)[:BEST]
-        runners: dict[str, Callable[[], float]] = {
-            "default": arms.default,
-            "hints": arms.hints,
-            "iotune": arms.iotune,
-        }
-        for place, one in enumerate(best):
-            runners[f"best{place}"] = lambda one=one: arms.settings(one.settings)  # type: ignore[misc]
-        own["best"] = [one.text for one in best]
-        final: list[dict[str, float]] = own.setdefault("final", [])
-        while len(final) < rounds:
-            order = list(runners)
-            random.SystemRandom().shuffle(order)
-            final.append({name: runners[name]() for name in order})
-            state.save()
-    finally:
-        arms.close()
+    arms.default()
+    if "trained" not in own:
+        budget = trainer_budget(REPEATS * len(points(case)), TRAINER_ROUNDS)
+        own["trained"] = arms.train(TRAINER_ROUNDS, budget) | {"budget": budget}
+        state.save()
+    best = search(case, arms, state)[:BEST]
+    runners: dict[str, Callable[[], float]] = {
+        "default": arms.default,
+        "hints": arms.hints,
+        "iotune": arms.iotune,
+    }
+    for place, one in enumerate(best):
+        runners[f"best{place}"] = lambda one=one: arms.settings(one.settings)  # type: ignore[misc]
+    own["best"] = [one.text for one in best]
+    final: list[dict[str, float]] = own.setdefault("final", [])
+    while len(final) < rounds:
+        order = list(runners)
+        random.SystemRandom().shuffle(order)
+        final.append({name: runners[name]() for name in order})
+        state.save()
 
 
 def ratio(rounds: list[dict[str, float]], arm: str, base: str) -> Estimate:
@@ -126,23 +107,14 @@ def report(table: Table, case: Case, state: State) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=Path("build/release"))
-    parser.add_argument("--out", type=Path, default=Path("build/bench"))
-    parser.add_argument("--only", default="", help="cases whose name this finds")
-    parser.add_argument("--final", type=int, default=9, help="rounds of the last comparison")
-    options = parser.parse_args()
-    scratch = options.out / "files"
-    scratch.mkdir(parents=True, exist_ok=True)
-    state = State(options.out / "tuning.state.json")
+    session = begin(__doc__, final=(9, "rounds of the last comparison"))
     table = Table("tuning")
-    if "cephfs" not in storages(scratch):
-        print("NOT VERIFIED cephfs: it is not up (tests/testbed/cephfs up)")
-    for case in cases(options.only, scratch):
-        measure(case, state, options.build, options.out, options.final)
-        report(table, case, state)
-    shutil.rmtree(scratch, ignore_errors=True)
-    return table.finish(options.out)
+    for case in session.cases:
+        with session.arms(case) as arms:
+            measure(case, arms, session.state, session.options.final)
+        report(table, case, session.state)
+    session.close()
+    return table.finish(session.options.out)
 
 
 if __name__ == "__main__":

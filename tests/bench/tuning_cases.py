@@ -1,16 +1,21 @@
 """The cases of `make bench NAME=tuning` and `NAME=safety`, and how an arm of one is run.
 
 Goes on from its JSON: what was measured once is not measured again, so that the search can be
-stopped at any time.
+stopped at any time. `--only` or the variable CASE, a regular expression, chooses cases by name:
+
+    make bench NAME=tuning CASE='column-io.* write disk'
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,13 +54,20 @@ class Case:
 
 
 # One in 16 of the papers' sizes, so that a search takes minutes.
-KERNELS: Mapping[str, tuple[str, ...]] = {
-    "vpic-io": ("--particles", "1048576"),
-    "vorpal-io": ("--size", "30x50x150"),
-    "gcrm-io": ("--size", "1x1x655360"),
-    "flash-io": ("--size", "80x8x8x8"),
-    "column-io": ("--size", "16384x64", "--collective"),
-    "cyclic-io": ("--size", "200000", "--collective"),
+KERNELS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("vpic-io", ("--particles", "1048576")),
+    ("vorpal-io", ("--size", "30x50x150")),
+    ("vorpal-io", ("--size", "30x50x150", "--collective")),
+    ("gcrm-io", ("--size", "1x1x655360")),
+    ("flash-io", ("--size", "80x8x8x8")),
+    ("column-io", ("--size", "16384x64", "--collective")),
+    ("cyclic-io", ("--size", "200000", "--collective")),
+)
+
+# Why a storage may not be there.
+ABSENT = {
+    "cephfs": "it is not up (tests/testbed/cephfs up)",
+    "memory": "there is no /dev/shm",
 }
 
 
@@ -91,6 +103,63 @@ class State:
         draft.replace(self.path)
 
 
+@dataclass
+class Session:
+    """What both benchmarks begin with: their options, the cases asked for, what was measured."""
+
+    options: argparse.Namespace
+    cases: list[Case]
+    state: State
+
+    @contextmanager
+    def arms(self, case: Case) -> Iterator[Arms]:
+        """The case's arms, with the file that it reads; nothing is left on the storage."""
+        home = self.options.out / "tuning" / re.sub(r"\W+", "-", case.name)
+        arms = Arms(case, self.options.build, home)
+        try:
+            arms.prepare()
+            yield arms
+        finally:
+            arms.close()
+
+    def close(self) -> None:
+        """Remove the scratch on the local disk."""
+        shutil.rmtree(self.options.out / "files", ignore_errors=True)
+
+
+def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
+    """Parse the arguments of both benchmarks, and --NAME for each default (value, help)."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("--build", type=Path, default=Path("build/release"))
+    parser.add_argument("--out", type=Path, default=Path("build/bench"))
+    parser.add_argument(
+        "--only", default=os.environ.get("CASE", ""), help="cases whose name this finds"
+    )
+    parser.add_argument("--list", action="store_true", help="names of the cases, and no more")
+    for name, (value, text) in defaults.items():
+        parser.add_argument(f"--{name}", type=int, default=value, help=text)
+    options = parser.parse_args()
+    scratch = options.out / "files"
+    scratch.mkdir(parents=True, exist_ok=True)
+    there = storages(scratch)
+    for name, why in ABSENT.items():
+        if name not in there:
+            print(f"NOT VERIFIED {name}: {why}")
+    found = [
+        Case(kernel, words, write, storage)
+        for storage in there.values()
+        for kernel, words in KERNELS
+        for write in (True, False)
+    ]
+    chosen = [case for case in found if re.search(options.only, case.name)]
+    if not chosen:
+        parser.error(f"no case is called {options.only}; --list tells their names")
+    if options.list:
+        print(*(case.name for case in chosen), sep="\n")
+        raise SystemExit(0)
+    return Session(options, chosen, State(options.out / "tuning.state.json"))
+
+
 class Arms:
     """Runs a case under settings, hints or a database."""
 
@@ -99,7 +168,8 @@ class Arms:
         self.build = build.resolve()
         self.home = home.resolve()
         self.home.mkdir(parents=True, exist_ok=True)
-        self.folder = case.storage.folder / f"iotune-bench-{os.getpid()}"
+        # Not by the name of iotune's own buffers, which are never recorded.
+        self.folder = case.storage.folder / f"tuning-bench-{os.getpid()}"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = self.folder / "data.h5"
         shim = native.yield_shim(self.build)
