@@ -2,9 +2,9 @@
 
 namespace iotune::prefetch {
 
-bool RequestedRing::take_elsewhere(std::uint32_t print) noexcept {
+bool RequestedRing::take_elsewhere(Print print) noexcept {
   for (unsigned i = 0; i < kMostAhead; ++i) {
-    if (entries_[i].print != print) continue;
+    if (prints_[i] != print) continue;
     remove(i);
     return true;
   }
@@ -12,33 +12,19 @@ bool RequestedRing::take_elsewhere(std::uint32_t print) noexcept {
 }
 
 bool RequestedRing::has(const patterns::Extent& access) const noexcept {
-  const std::uint32_t print = print_of(access);
-  for (const Entry& entry : entries_) {
-    if (entry.print == print) return true;
+  const Print print = print_of(access);
+  for (const Print one : prints_) {
+    if (one == print) return true;
   }
   return false;
 }
 
-std::uint64_t RequestedRing::add(const patterns::Extent& access) noexcept {
-  std::uint64_t vain = 0;
-  if (entries_[next_].print != 0) {
-    vain = entries_[next_].bytes;
-    remove(next_);
-  }
+void RequestedRing::add(const patterns::Extent& access) noexcept {
+  if (prints_[next_] != 0) remove(next_);
   if (held_ == 0) oldest_ = next_;
-  const auto bytes = static_cast<std::uint64_t>(access.length);
-  entries_[next_] = {print_of(access),
-                     bytes > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(bytes)};
-  held_bytes_ += entries_[next_].bytes;
+  prints_[next_] = print_of(access);
   ++held_;
-  next_ = (next_ + 1) % kMostAhead;
-  return vain;
-}
-
-std::uint64_t RequestedRing::clear() noexcept {
-  const std::uint64_t bytes = held_bytes_;
-  *this = {};
-  return bytes;
+  next_ = static_cast<std::uint8_t>((next_ + 1) % kMostAhead);
 }
 
 }  // namespace iotune::prefetch

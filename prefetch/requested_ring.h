@@ -17,8 +17,8 @@ class RequestedRing {
   // order of their requests: then one comparison finds it.
   bool take(const patterns::Extent& access) noexcept {
     if (held_ == 0) return false;
-    const std::uint32_t print = print_of(access);
-    if (entries_[oldest_].print == print) {
+    const Print print = print_of(access);
+    if (prints_[oldest_] == print) {
       remove(oldest_);
       return true;
     }
@@ -27,37 +27,32 @@ class RequestedRing {
 
   bool has(const patterns::Extent& access) const noexcept;
 
-  // Adds an access; returns the bytes that were requested in vain because of it, mostly 0.
-  std::uint64_t add(const patterns::Extent& access) noexcept;
-
-  // Forgets all; returns their bytes.
-  std::uint64_t clear() noexcept;
+  void add(const patterns::Extent& access) noexcept;
+  void clear() noexcept { *this = {}; }
 
   unsigned held() const noexcept { return held_; }
 
  private:
-  // A print stands for offset and length; two accesses of one stream that share one within
-  // kMostAhead are one in a hundred million.
-  struct Entry {
-    std::uint32_t print;  // 0: free
-    std::uint32_t bytes;
-  };
-  static std::uint32_t print_of(const patterns::Extent& access) noexcept {
+  // Stands for offset and length, 0: free. Of two accesses of one stream within kMostAhead one in
+  // two thousand shares its print with another: a count is wrong then, or a hint is not given.
+  using Print = std::uint16_t;
+  static Print print_of(const patterns::Extent& access) noexcept {
     std::uint64_t mixed = static_cast<std::uint64_t>(access.offset) * 0x9E3779B97F4A7C15u;
     mixed ^= static_cast<std::uint64_t>(access.length) * 0xC2B2AE3D27D4EB4Fu;
-    return static_cast<std::uint32_t>(mixed >> 32) | 1u;
+    const auto print = static_cast<Print>(mixed >> 48);
+    return print == 0 ? Print{1} : print;
   }
   void remove(unsigned at) noexcept {
-    held_bytes_ -= entries_[at].bytes;
-    entries_[at] = {};
+    prints_[at] = 0;
     --held_;
-    while (held_ != 0 && entries_[oldest_].print == 0) oldest_ = (oldest_ + 1) % kMostAhead;
+    while (held_ != 0 && prints_[oldest_] == 0) {
+      oldest_ = static_cast<std::uint8_t>((oldest_ + 1) % kMostAhead);
+    }
   }
-  bool take_elsewhere(std::uint32_t print) noexcept;
+  bool take_elsewhere(Print print) noexcept;
 
-  Entry entries_[kMostAhead] = {};
-  std::uint64_t held_bytes_ = 0;
-  std::uint32_t oldest_ = 0, next_ = 0, held_ = 0;
+  Print prints_[kMostAhead] = {};
+  std::uint8_t oldest_ = 0, next_ = 0, held_ = 0;
 };
 
 }  // namespace iotune::prefetch

@@ -26,13 +26,11 @@ NestPredictor& nest(std::byte* memory) noexcept {
 
 // An eighth of the way to `value`; one value counts at most four times what is usual, so that a
 // pause between two phases does not pass for the time between reads; `least` is always believed.
-void smooth(std::uint64_t& usual, std::uint64_t value, std::uint64_t least) noexcept {
-  if (usual == 0) {
-    usual = value;
-    return;
-  }
-  const std::uint64_t counted = std::min(value, 4 * usual + least);
-  usual = usual - usual / 8 + counted / 8;
+void smooth(std::uint32_t& usual, std::uint64_t value, std::uint64_t least) noexcept {
+  const std::uint64_t before = usual;
+  const std::uint64_t counted = before == 0 ? value : std::min(value, 4 * before + least);
+  const std::uint64_t now = before == 0 ? counted : before - before / 8 + counted / 8;
+  usual = static_cast<std::uint32_t>(std::min<std::uint64_t>(now, UINT32_MAX));
 }
 
 bool joins(const Extent& before, const Extent& after) noexcept {
@@ -43,26 +41,26 @@ bool joins(const Extent& before, const Extent& after) noexcept {
 
 }  // namespace
 
-Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor,
-               const Limits& limits) noexcept
+Stream::Stream(const patterns::PredictorKind& kind, std::byte* predictor, const Limits& limits,
+               bool known) noexcept
     : kind_(&kind),
       predictor_(predictor),
+      limits_(&limits),
       is_nest_(kind.name == "nest"),
-      most_ahead_(static_cast<std::uint8_t>(std::min(limits.most_ahead, kMostAhead))),
-      trust_(limits.known ? kMostAhead : 0),
-      worth_(limits.known ? kWorthOfAWait : 0),
-      quick_(limits.quick),
-      most_ahead_bytes_(limits.most_ahead_bytes) {}
+      trust_(known ? kMostAhead : 0),
+      worth_(known ? kWorthOfAWait : 0) {}
 
 unsigned Stream::depth() const noexcept {
   // One read that waited may have been interrupted by another process, no more.
   if (worth_ <= kWorthOfAWait || trust_ == 0 || latency_ == 0) return 0;
   // One right prediction may be chance: where chance has misled before, it takes two.
-  if (trust_ == 1 && counts_.vain_bytes > counts_.requested_bytes / 8) return 0;
+  const std::uint32_t vain = counts_.requested - counts_.hits - requested_.held();
+  if (trust_ == 1 && vain > counts_.requested / 8) return 0;
   // While one read is served, latency / gap others become due; one more, because a hit takes time
   // as well, and one to begin with.
-  const std::uint64_t due = latency_ / (gap_ + quick_ / 4 + 1) + 2 + more_;
-  return static_cast<unsigned>(std::min<std::uint64_t>({due, trust_, std::uint64_t{most_ahead_}}));
+  const std::uint64_t due = latency_ / (gap_ + limits_->quick / 4 + 1) + 2 + more_;
+  return static_cast<unsigned>(
+      std::min<std::uint64_t>({due, trust_, std::min(limits_->most_ahead, kMostAhead)}));
 }
 
 // Whether the access was what the predictor said. Tells it what came.
@@ -79,13 +77,14 @@ bool Stream::saw_prediction(const Extent& access) noexcept {
   return right;
 }
 
-void Stream::saw_hit(std::uint64_t duration) noexcept {
+void Stream::saw_hit(const Extent& access, std::uint64_t duration) noexcept {
   ++counts_.hits;
+  counts_.hit_bytes += static_cast<std::uint64_t>(access.length);
   if (duration < latency_) counts_.saved += latency_ - duration;
-  const bool waited = duration >= quick_ && duration > latency_ / 4;
+  const bool waited = duration >= limits_->quick && duration > latency_ / 4;
   if (waited) {
     ++counts_.late;
-    if (more_ < most_ahead_) ++more_;
+    if (more_ < limits_->most_ahead) ++more_;
     timely_ = 0;
   } else if (++timely_ == kTimelyRun) {
     timely_ = 0;
@@ -101,21 +100,21 @@ void Stream::saw_hit(std::uint64_t duration) noexcept {
 }
 
 void Stream::saw_other(std::uint64_t duration) noexcept {
-  if (duration < quick_) {
+  if (duration < limits_->quick) {
     if (worth_ > 0) --worth_;
     return;
   }
   worth_ = static_cast<std::uint8_t>(std::min<unsigned>(worth_ + kWorthOfAWait, kMostWorth));
-  smooth(latency_, duration, quick_);
+  smooth(latency_, duration, limits_->quick);
 }
 
 bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t duration) noexcept {
   ++counts_.reads;
-  if (last_end_ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, quick_);
+  if (last_end_ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, limits_->quick);
   last_end_ = start + duration;
   counts_.wait += duration;
   if (requested_.take(access)) {
-    saw_hit(duration);
+    saw_hit(access, duration);
   } else {
     saw_other(duration);
   }
@@ -143,7 +142,8 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
 
 unsigned Stream::plan(std::span<Extent> out, std::uint64_t file_bytes) noexcept {
   const unsigned wanted = depth();
-  counts_.greatest_depth = std::max<std::uint32_t>(counts_.greatest_depth, wanted);
+  counts_.greatest_depth =
+      static_cast<std::uint8_t>(std::max<unsigned>(counts_.greatest_depth, wanted));
   Prediction next[kMostAhead];
   const unsigned known = wanted == 0 ? 0 : kind_->predict(predictor_, {next, wanted});
   unsigned requests = 0, made = 0;
@@ -154,13 +154,15 @@ unsigned Stream::plan(std::span<Extent> out, std::uint64_t file_bytes) noexcept 
     const bool exists = access.length > 0 && access.offset >= 0 &&
                         static_cast<std::uint64_t>(access.offset) < file_bytes;
     if (exists) ahead_bytes += static_cast<std::uint64_t>(access.length);
-    if (ahead_bytes > most_ahead_bytes_) break;
-    if (exists && !requested_.has(access)) {
-      // The last read of a file ends with it, whatever was predicted.
-      Extent within = access;
+    if (ahead_bytes > limits_->most_ahead_bytes) break;
+    // The last read of a file ends with it, whatever was predicted.
+    Extent within = access;
+    if (exists) {
       within.length = static_cast<std::int64_t>(
           std::min(static_cast<std::uint64_t>(access.length),
                    file_bytes - static_cast<std::uint64_t>(access.offset)));
+    }
+    if (exists && !requested_.has(within)) {
       Extent* const last = requests == 0 ? nullptr : &out[requests - 1];
       if (last != nullptr && joins(*last, within)) {
         last->length = std::max(last->length, within.offset + within.length - last->offset);
@@ -169,7 +171,7 @@ unsigned Stream::plan(std::span<Extent> out, std::uint64_t file_bytes) noexcept 
       } else {
         break;
       }
-      counts_.vain_bytes += requested_.add(access);
+      requested_.add(within);
       counts_.requested_bytes += static_cast<std::uint64_t>(within.length);
       ++counts_.requested;
       ++made;
@@ -179,7 +181,7 @@ unsigned Stream::plan(std::span<Extent> out, std::uint64_t file_bytes) noexcept 
   // Nothing new is known: to be asked at each read would cost more than it brings.
   if (made == 0) {
     rest_ = next_rest_;
-    next_rest_ = static_cast<std::uint16_t>(std::min(2 * next_rest_, int{kMostRest}));
+    next_rest_ = static_cast<std::uint8_t>(std::min(2 * next_rest_, int{kMostRest}));
   } else {
     next_rest_ = 1;
   }

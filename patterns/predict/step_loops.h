@@ -14,9 +14,9 @@
 namespace iotune::patterns {
 
 // Of a stream that is one sequence; of one of several that take turns; of the turns themselves.
-inline constexpr unsigned kOneLaneBytes = 208, kOneLaneTerms = 56;
-inline constexpr unsigned kLaneBytes = 56, kLaneTerms = 18;
-inline constexpr unsigned kOrderBytes = 36, kOrderTerms = 28;
+inline constexpr unsigned kOneLaneBytes = 172, kOneLaneTerms = 44;
+inline constexpr unsigned kLaneBytes = 43, kLaneTerms = 15;
+inline constexpr unsigned kOrderBytes = 32, kOrderTerms = 24;
 
 template <unsigned kBytes, unsigned kTerms>
 class StepLoops {
@@ -46,7 +46,7 @@ class StepLoops {
   void drop_oldest() noexcept;
 
  private:
-  static constexpr unsigned kBody = kTerms / 2, kDepth = 6, kHead = 4;
+  static constexpr unsigned kBody = kTerms / 2, kDepth = kTerms > 40 ? 6 : 4, kHead = 4;
   static constexpr std::uint8_t kLoop = 0xfe, kNowhere = 0xff;
   static constexpr std::uint32_t kMaxCount = 0xffff;
   static_assert(StepTable::kSteps <= 32 && kBytes < kLoop);

@@ -20,7 +20,7 @@ struct Step {
 
 class StepTable {
  public:
-  static constexpr unsigned kSteps = 32;
+  static constexpr unsigned kSteps = 24;
 
   // The step from one access to another, as a number; kNoStep if it is not there.
   std::uint8_t find(const Extent& from, const Extent& to, std::uint8_t lane) const noexcept {

@@ -25,7 +25,7 @@ constexpr std::int64_t kHintBytes = 128 << 10;
 // PPIS looks at its flag between blocks of this size.
 constexpr std::int64_t kBlockBytes = 1 << 20;
 // Files grow: their size is asked for again after so many plans.
-constexpr std::uint32_t kPlansPerSize = 64;
+constexpr unsigned kPlansPerSize = 64;
 
 enum class Helper : std::uint8_t { kNone, kStarting, kRuns, kImpossible };
 
@@ -48,7 +48,7 @@ void ask_about(StreamSlot& slot) noexcept {
   // O_DIRECT reads past the page cache, where hints end.
   slot.unfit = !found || !S_ISREG(status.st_mode) || flags < 0 || (flags & O_DIRECT) != 0 ||
                (flags & O_ACCMODE) == O_WRONLY;
-  if (slot.unfit) slot.idle_below.store(UINT64_MAX, std::memory_order_relaxed);
+  if (slot.unfit) slot.idle.store(true, std::memory_order_relaxed);
   slot.file_bytes = found && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/nest_predictor.h"
 #include "recorder/preload/private_memory.h"
 
 namespace iotune::tuner {
@@ -13,6 +14,8 @@ namespace {
 
 using recorder::SpinGuard;
 
+static_assert(sizeof(StreamSlot) + sizeof(patterns::NestPredictor) <= 1024);
+
 // Memory is taken for this many at a time; pages that no stream touches cost nothing.
 constexpr unsigned kSlab = 16;
 
@@ -21,9 +24,14 @@ constinit std::atomic<unsigned> g_made{0};
 constinit recorder::SpinLock g_lock;  // of making and freeing
 constinit std::uint16_t g_free[kMostStreams] = {};
 constinit unsigned g_free_count = 0;
-constinit std::size_t g_slot_bytes = 0;
+constinit std::size_t g_slot_bytes = 0, g_predictor_bytes = 0;
 constinit PrefetchOptions g_options;
 constinit prefetch::Limits g_limits;
+
+std::size_t aligned(std::size_t bytes) noexcept {
+  constexpr std::size_t kAlign = 8;
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
 
 // g_lock is held.
 StreamSlot* take_slot() noexcept {
@@ -46,13 +54,23 @@ StreamSlot* take_slot() noexcept {
 void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept {
   g_options = options;
   g_limits = limits;
-  constexpr std::size_t kAlign = alignof(std::max_align_t);
-  g_slot_bytes = (sizeof(StreamSlot) + options.kind->bytes({}) + kAlign - 1) / kAlign * kAlign;
+  g_predictor_bytes = aligned(options.kind->bytes({}));
+  g_slot_bytes =
+      aligned(sizeof(StreamSlot) + g_predictor_bytes + (options.keeps ? sizeof(KeptState) : 0));
 }
 
 StreamSlot* slot_number(unsigned number) noexcept {
   std::byte* const at = g_slabs[number / kSlab] + number % kSlab * g_slot_bytes;
   return std::launder(reinterpret_cast<StreamSlot*>(at));
+}
+
+KeptState* kept_state(StreamSlot& slot) noexcept {
+  if (!g_options.keeps) return nullptr;
+  return reinterpret_cast<KeptState*>(slot.predictor() + g_predictor_bytes);
+}
+
+std::uint64_t quick_ticks() noexcept {
+  return g_limits.quick;
 }
 
 unsigned slots_made() noexcept {
@@ -64,15 +82,16 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
   StreamSlot* const slot = take_slot();
   if (slot == nullptr) return nullptr;
-  std::byte* const predictor = reinterpret_cast<std::byte*>(slot) + sizeof(StreamSlot);
-  const std::span<std::byte> memory(predictor, g_slot_bytes - sizeof(StreamSlot));
+  const std::span<std::byte> memory(slot->predictor(), g_predictor_bytes);
   patterns::PredictorOptions how;
-  slot->plan = nullptr;
-  slot->kept = {};
-  if (g_options.keeps) {
-    slot->key = kept_key(fd);
-    slot->kept = how.earlier = read_kept(slot->key, g_options.name);
-    if (g_options.kind->name == "recorded" && slot->kept.empty()) slot->plan = PlanRecorder::make();
+  KeptState* const state = kept_state(*slot);
+  if (state != nullptr) {
+    *state = {};
+    state->key = kept_key(fd);
+    state->kept = how.earlier = read_kept(state->key, g_options.name);
+    if (g_options.kind->name == "recorded" && state->kept.empty()) {
+      state->plan = PlanRecorder::make();
+    }
   }
   if (!g_options.kind->start(memory, how)) {
     how.earlier = {};  // a model of another block size, or of another version
@@ -85,35 +104,39 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
   slot->live = true;
   slot->closing.store(false, std::memory_order_relaxed);
   slot->known = slot->unfit = false;
-  slot->idle_below.store(0, std::memory_order_relaxed);
+  slot->idle.store(false, std::memory_order_relaxed);
   slot->is_ahead.store(false, std::memory_order_relaxed);
   slot->plans = 0;
-  slot->first_page = slot->end_page = 0;
-  prefetch::Limits limits = g_limits;
-  limits.known = !slot->kept.empty();
-  new (slot->stream_memory) prefetch::Stream(*g_options.kind, predictor, limits);
+  slot->first_page = 0;
+  slot->buffered_pages = 0;
+  const bool known = state != nullptr && !state->kept.empty();
+  new (slot->stream_memory) prefetch::Stream(*g_options.kind, slot->predictor(), g_limits, known);
   g_slot_of_descriptor[fd].store(slot, std::memory_order_release);
   return slot;
 }
 
 void keep_model(StreamSlot& slot) noexcept {
-  if (slot.plan != nullptr) write_kept(slot.key, g_options.name, slot.plan->finish());
+  KeptState* const state = kept_state(slot);
+  if (state == nullptr) return;
+  if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
   if (g_options.kind->name != "markov") return;
   // A transition is at most seven varints.
   constexpr std::size_t kBytes = 16384 * 7 * patterns::kMaxVarintBytes + 64;
   auto* const memory = static_cast<std::byte*>(recorder::private_memory(kBytes));
   if (memory == nullptr) return;
   patterns::ByteWriter out({memory, kBytes});
-  const std::byte* const predictor = reinterpret_cast<std::byte*>(&slot) + sizeof(StreamSlot);
+  const std::byte* const predictor = slot.predictor();
   if (std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(predictor))->save(out)) {
-    write_kept(slot.key, g_options.name, out.written());
+    write_kept(state->key, g_options.name, out.written());
   }
   recorder::unmap(memory, kBytes);
 }
 
 void free_slot(StreamSlot& slot) noexcept {
-  release_kept(slot.kept);
-  if (slot.plan != nullptr) slot.plan->release();
+  if (KeptState* const state = kept_state(slot)) {
+    release_kept(state->kept);
+    if (state->plan != nullptr) state->plan->release();
+  }
   const SpinGuard guard(g_lock);
   g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
   g_free[g_free_count++] = slot.number;

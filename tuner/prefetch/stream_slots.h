@@ -16,32 +16,40 @@ namespace iotune::tuner {
 
 inline constexpr unsigned kMostStreams = 256;
 
+// What a stream keeps over runs, where its predictor does: behind the predictor's memory.
+struct KeptState {
+  KeptKey key;
+  std::span<const std::byte> kept;  // by an earlier run
+  PlanRecorder* plan;               // nullptr: none is recorded
+};
+
+// The predictor's memory lies behind it: all of a stream in 1,024 bytes, where nothing is kept.
 struct StreamSlot {
   recorder::SpinLock lock;  // of all that is plain below
   bool live;                // of a descriptor that is open, as far as is known
   bool known;               // file_bytes is
   bool unfit;               // no file that hints are for
+  // For who does not lock. idle: a read that did not wait goes past the lock, because nothing would
+  // follow from it. is_ahead: the stream's.
+  std::atomic<bool> idle;
+  std::atomic<bool> is_ahead;
+  std::atomic<bool> closing;  // somebody waits for the helper to be done
+  std::uint8_t plans;
   std::uint16_t number;
+  // Pages that stdio has in its buffer, from first_page on: fewer than it may be, never more.
+  std::uint16_t buffered_pages;
   int fd;
   std::uint32_t file;
-  std::uint32_t plans;
-  std::int64_t first_page, end_page;  // that stdio has in its buffer
-  std::uint64_t file_bytes;
-  // Ticks: a read that takes less goes past the lock, because nothing would follow from it.
-  std::atomic<std::uint64_t> idle_below;
-  std::atomic<bool> is_ahead;  // the stream's, for who does not lock
-  // Where the predictor keeps something over runs:
-  KeptKey key;
-  std::span<const std::byte> kept;  // by an earlier run
-  PlanRecorder* plan;               // nullptr: none is recorded
-  std::atomic<bool> closing;        // somebody waits for the helper to be done
   // Helper's calls on the descriptor: who closes it waits until there are none.
   std::atomic<std::uint32_t> in_flight;
+  std::int64_t first_page;
+  std::uint64_t file_bytes;
   alignas(prefetch::Stream) std::byte stream_memory[sizeof(prefetch::Stream)];
 
   prefetch::Stream& stream() noexcept {
     return *std::launder(reinterpret_cast<prefetch::Stream*>(stream_memory));
   }
+  std::byte* predictor() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 // Once, before any other function: how slots are made.
@@ -59,6 +67,11 @@ inline StreamSlot* slot_of(int fd) noexcept {
              : nullptr;
 }
 unsigned slots_made() noexcept;
+
+// nullptr where the predictor keeps nothing.
+KeptState* kept_state(StreamSlot& slot) noexcept;
+// A read that took less found its data in memory. In ticks, 0 before set_up_slots.
+std::uint64_t quick_ticks() noexcept;
 
 // Keeps for later runs what the predictor has learned. The slot is locked, or nobody's any more.
 void keep_model(StreamSlot& slot) noexcept;

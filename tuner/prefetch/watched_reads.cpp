@@ -1,5 +1,7 @@
 // Prefetching as the recorder's advice: the program's transfers become streams, and streams ask the
 // helper. README.md tells how the parts go together.
+#include <algorithm>
+
 #include "recorder/preload/advice.h"
 #include "recorder/preload/ticks.h"
 #include "tuner/prefetch/helper_thread.h"
@@ -43,7 +45,7 @@ void note(StreamSlot& slot) noexcept {
                 .late = counts.late,
                 .requested = counts.requested,
                 .requested_bytes = counts.requested_bytes,
-                .vain_bytes = counts.vain_bytes,
+                .vain_bytes = counts.vain_bytes(),
                 .wait = counts.wait,
                 .saved = counts.saved,
                 .greatest_depth = counts.greatest_depth,
@@ -55,10 +57,12 @@ void note(StreamSlot& slot) noexcept {
 bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
   std::int64_t first = access.offset / kPageBytes;
   const std::int64_t end = (access.offset + access.length + kPageBytes - 1) / kPageBytes;
-  if (first >= slot.first_page && first < slot.end_page) first = slot.end_page;
+  const std::int64_t buffered_end = slot.first_page + slot.buffered_pages;
+  if (first >= slot.first_page && first < buffered_end) first = buffered_end;
   if (first >= end) return false;
-  slot.first_page = access.offset / kPageBytes;
-  slot.end_page = end;
+  // Of a long read it is the end that stdio has.
+  slot.first_page = std::max(access.offset / kPageBytes, end - UINT16_MAX);
+  slot.buffered_pages = static_cast<std::uint16_t>(end - slot.first_page);
   access = {first * kPageBytes, (end - first) * kPageBytes};
   return true;
 }
@@ -74,14 +78,13 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
     if (read.buffered && !read_by_stdio(*slot, access)) return;
-    if (slot->plan != nullptr) slot->plan->add(access);
+    const KeptState* const state = kept_state(*slot);
+    const bool recorded = state != nullptr && state->plan != nullptr;
+    if (recorded) state->plan->add(access);
     wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
     slot->is_ahead.store(slot->stream().is_ahead(), std::memory_order_relaxed);
     // A plan is written down whole.
-    const std::uint64_t idle = slot->plan != nullptr ? 0 : slot->stream().idle_below();
-    if (idle != slot->idle_below.load(std::memory_order_relaxed)) {
-      slot->idle_below.store(idle, std::memory_order_relaxed);
-    }
+    slot->idle.store(!recorded && slot->stream().is_idle(), std::memory_order_relaxed);
   }
   if (wants) ask_helper(*slot);
 }
@@ -89,7 +92,8 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
 inline void saw_read(const Transfer& read) noexcept {
   StreamSlot* const slot = slot_of(read.fd);
   // The slot may be another descriptor's by now: then one read is not told of, or one more is.
-  if (slot != nullptr && read.duration_ticks < slot->idle_below.load(std::memory_order_relaxed)) {
+  if (slot != nullptr && slot->idle.load(std::memory_order_relaxed) &&
+      read.duration_ticks < quick_ticks()) {
     return;
   }
   follow(read, slot);

@@ -20,22 +20,22 @@ TEST(RequestedRing, WhatIsTakenIsGone) {
   EXPECT_EQ(ring.held(), 0u);
 }
 
-TEST(RequestedRing, TheOldestMakesPlaceAndWasInVain) {
+TEST(RequestedRing, TheOldestMakesPlace) {
   RequestedRing ring;
-  std::uint64_t vain = 0;
-  for (std::int64_t i = 0; i < static_cast<int>(kMostAhead); ++i) vain += ring.add({i * 100, 7});
-  EXPECT_EQ(vain, 0u);
-  EXPECT_EQ(ring.add({99999, 7}), 7u);
+  for (std::int64_t i = 0; i < static_cast<int>(kMostAhead); ++i) ring.add({i * 100, 7});
+  EXPECT_EQ(ring.held(), kMostAhead);
+  ring.add({99999, 7});
+  EXPECT_EQ(ring.held(), kMostAhead);
   EXPECT_FALSE(ring.take({0, 7}));
   EXPECT_TRUE(ring.take({100, 7}));
-  EXPECT_EQ(ring.clear(), (kMostAhead - 1) * 7u);
+  ring.clear();
   EXPECT_EQ(ring.held(), 0u);
 }
 
 TEST(RequestedRing, AnyOrderOfReadsIsFollowed) {
   RequestedRing ring;
   for (int round = 0; round < 1000; ++round) {
-    for (std::int64_t i = 0; i < 5; ++i) ASSERT_EQ(ring.add({round * 1000 + i, 1}), 0u);
+    for (std::int64_t i = 0; i < 5; ++i) ring.add({round * 1000 + i, 1});
     for (const int i : {3, 0, 4, 1, 2}) ASSERT_TRUE(ring.take({round * 1000 + i, 1}));
   }
 }

@@ -1,0 +1,43 @@
+// The prefetcher's objects in a program of their own, under whatever sanitizer the build has.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class PrefetchStub : public testing::TestWithParam<const char*> {};
+
+TEST_P(PrefetchStub, ThreadsReadWhileTheHelperServesThem) {
+  std::string pattern = (fs::temp_directory_path() / "iotune-stub-XXXXXX").string();
+  const fs::path directory = mkdtemp(pattern.data());
+  const std::string command =
+      "IOTUNE_DB=none IOTUNE_TRACE='" + (directory / "run.iotrace").string() +
+      "' IOTUNE_BUFFER_DIR='" + (directory / "buffers").string() + "' XDG_STATE_HOME='" +
+      directory.string() + "' " + GetParam() + " '" + PREFETCH_STUB + "' '" + directory.string() +
+      "' 3 12 > '" + (directory / "out").string() + "'";
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  int helpers = -1;
+  std::ifstream(directory / "out") >> helpers;
+  EXPECT_EQ(helpers, 1);
+  fs::remove_all(directory);
+}
+
+std::string name_of(const testing::TestParamInfo<const char*>& tested) {
+  constexpr const char* kNames[] = {"pattern", "markov", "ours", "ppis"};
+  return kNames[tested.index];
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PrefetchStub,
+                         testing::Values("IOTUNE_PREFETCH=pattern", "IOTUNE_PREFETCH=markov",
+                                         "IOTUNE_PREFETCH=pattern IOTUNE_PREFETCH_SCHEDULE=ours",
+                                         "IOTUNE_PREFETCH=pattern IOTUNE_PREFETCH_SCHEDULE=ppis"),
+                         name_of);
+
+}  // namespace
