@@ -128,6 +128,10 @@ class Place:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def text_of(self, what: str) -> str:
+        """The run's trace as trace_json prints it, unparsed."""
+        return self._json(what, self.trace)
+
     def calls(self, file: Path | None = None) -> list[dict[str, Any]]:
         text = self._json("calls", file or self.trace)
         return [json.loads(line) for line in text.splitlines()]
