@@ -19,7 +19,7 @@ ROOMS = ("patterns", "prefetch", "recorder", "analyzer", "patterndb", "tuner", "
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
 ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
-BESIDE = {"fuse": ("patterns", "recorder", "analyzer")}
+BESIDE = {"fuse": ("patterns", "prefetch", "recorder", "analyzer")}
 NATIVE = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}
 CODE = NATIVE | {".py", ".sh", ".cmake", ".sql"}
 LONGEST = 500
