@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "recorder/preload/advice.h"
@@ -95,7 +96,8 @@ void install_prefetch() noexcept {
             .world_rank = recorder::world_rank,
             .ns_per_tick = [] { return tick_rate().mult; },
             .symbol = recorder::default_symbol,
-            .thread_is_ours = [] { ++recorder::t_thread.ours; }};
+            .thread_is_ours = [] { ++recorder::t_thread.ours; },
+            .runs_ahead = [](bool does) { recorder::t_thread.runs_ahead = does ? 1 : 0; }};
   if (!install(&g_host, &g_hooks)) {
     g_hooks = {};
     return;
@@ -105,6 +107,8 @@ void install_prefetch() noexcept {
   advice.after_transfer = g_hooks.after_transfer;
   advice.before_close = g_hooks.before_close;
   advice.before_trace = g_hooks.before_trace;
+  advice.slice_transfer = g_hooks.slice_transfer;
+  advice.slice_seek = g_hooks.slice_seek;
   recorder::g_recording = recorder::kWatched;
 }
 
@@ -113,3 +117,13 @@ void forget_prefetch_after_fork() noexcept {
 }
 
 }  // namespace iotune::tuner
+
+using namespace iotune::tuner;
+
+// Found by include/iotune.h.
+extern "C" __attribute__((visibility("default"))) int iotune_preexecute_slice(
+    void (*slice)(void*), void* argument) noexcept {
+  if (g_hooks.preexecute == nullptr) return ENOTSUP;
+  const iotune::recorder::OwnCode own;
+  return g_hooks.preexecute(slice, argument);
+}

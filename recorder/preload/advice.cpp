@@ -1,5 +1,7 @@
 #include "recorder/preload/advice.h"
 
+#include <cerrno>
+
 #include "recorder/preload/at_start.h"
 
 namespace iotune::recorder {
@@ -8,6 +10,8 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .before_transfer = [](Transfer&) {},
     .after_transfer = [](const Transfer&) {},
     .before_close = [](int, std::uint32_t) {},
+    .slice_transfer = [](const Transfer&) { return std::int64_t{-ENOTSUP}; },
+    .slice_seek = [](int, std::uint32_t, std::int64_t, int) { return std::int64_t{-ENOTSUP}; },
     .before_trace = [] {},
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},

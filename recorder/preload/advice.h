@@ -50,6 +50,11 @@ struct Advice {
   // for something else.
   void (*before_close)(int fd, std::uint32_t file);
 
+  // In a thread that runs a slice of the program ahead (ThreadState::runs_ahead), instead of the
+  // call: its result, or -errno.
+  std::int64_t (*slice_transfer)(const Transfer& transfer);
+  std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
+
   // The last moment for records of one's own: the trace is written next.
   void (*before_trace)();
 

@@ -65,6 +65,7 @@ template <typename Call>
 ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int flags,
                   Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
+  if (t_thread.runs_ahead != 0) return not_in_slice();
   if (file == 0) return call();
   return recorded_call<Layer::kPosix, ssize_t>(call, [=](const CallScope& scope, ssize_t result) {
     // -1 asks for the descriptor's own position.

@@ -88,11 +88,36 @@ bool is_read(CallNumber number) noexcept {
          number == CallNumber::kreadv || number == CallNumber::kpreadv;
 }
 
+bool is_write(CallNumber number) noexcept {
+  return !is_seek(number) && !is_read(number);
+}
+
+__attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
+  errno = error;
+  return -1;
+}
+
+// In a slice of the program that runs ahead of it nothing is moved.
+__attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) noexcept {
+  const OwnCode own;
+  const auto [first, second] = asked.numbers;
+  const bool at_position = second == kAtPosition;
+  if (!is_seek(asked.number) && !at_position && second < 0) return fail_with(EINVAL);
+  const std::int64_t result =
+      is_seek(asked.number)
+          ? g_advice.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
+          : g_advice.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
+                                     at_position ? -1 : second,
+                                     is_vector(asked.number) ? -1 : first, 0, 0});
+  return result < 0 ? fail_with(static_cast<int>(-result)) : result;
+}
+
 // A call that the advice wants to know of: recorded as any other, between its two slots.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                ssize_t (*make)(const void*),
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
+  if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
   const bool tells = !is_seek(asked.number);
   Transfer transfer{asked.fd,
                     asked.file,
@@ -144,6 +169,11 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
       &call);
 }
 
+// A slice that runs ahead writes to nothing, traced or not.
+__attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcept {
+  return is_write(number) && t_thread.runs_ahead != 0;
+}
+
 // A transfer at the offset that the program names, or a seek, which is part of the loop that reads
 // or writes behind it. `first`, `second`: its numbers as recorded.
 template <typename Call>
@@ -151,7 +181,7 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
                                                          std::int64_t first, std::int64_t second,
                                                          Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (__builtin_expect(file == 0, 1)) return call();
+  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
@@ -169,7 +199,7 @@ template <typename Call>
 __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
                                                           std::int64_t size, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
-  if (__builtin_expect(file == 0, 1)) return call();
+  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;

@@ -49,6 +49,10 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
                         Call call) noexcept {
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
+  if (t_thread.runs_ahead != 0) {
+    not_in_slice();
+    return 0;
+  }
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();

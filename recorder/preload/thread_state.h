@@ -22,6 +22,7 @@ struct ThreadState {
   // are, though no layer says so.
   std::uint8_t aside;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
+  std::uint8_t runs_ahead;   // > 0: a slice of the program that is run ahead (include/iotune.h)
   Ring* ring;
   JumpSafeGuard* guards[kMaxGuards];
 };

@@ -32,6 +32,12 @@ inline int no_such_call() noexcept {
   return -1;
 }
 
+// What a call does that a slice of the program that runs ahead may not make.
+inline int not_in_slice() noexcept {
+  errno = ENOTSUP;
+  return -1;
+}
+
 inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
   return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);
 }

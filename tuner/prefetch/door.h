@@ -8,7 +8,7 @@
 
 namespace iotune::tuner {
 
-inline constexpr std::uint32_t kPrefetchDoorVersion = 1;
+inline constexpr std::uint32_t kPrefetchDoorVersion = 2;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -35,6 +35,8 @@ struct PrefetchHost {
   void* (*symbol)(const char* name);
   // This thread is iotune's: its calls go straight through.
   void (*thread_is_ours)();
+  // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.
+  void (*runs_ahead)(bool does);
 };
 
 // As the slots of recorder::Advice. nullptr: nothing is to be done.
@@ -44,6 +46,10 @@ struct PrefetchHooks {
   void (*before_close)(int fd, std::uint32_t file);
   void (*before_trace)();
   void (*after_fork)();
+  std::int64_t (*slice_transfer)(const recorder::Transfer& transfer);
+  std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
+  // 0 or an errno value; see include/iotune.h.
+  int (*preexecute)(void (*slice)(void*), void* argument);
 };
 
 extern "C" {

@@ -123,6 +123,8 @@ bool serve_all() noexcept {
   return any;
 }
 
+}  // namespace
+
 // A program that is bound to one core would have its helper wait for it there.
 void leave_single_core() noexcept {
   unsigned long allowed[128] = {};
@@ -133,6 +135,8 @@ void leave_single_core() noexcept {
   for (unsigned long& word : allowed) word = ~0ul;
   raw::call(SYS_sched_setaffinity, 0, sizeof allowed, raw::word(&allowed));
 }
+
+namespace {
 
 void* run_helper(void*) noexcept {
   g_host->thread_is_ours();
@@ -149,8 +153,10 @@ void* run_helper(void*) noexcept {
   return nullptr;
 }
 
+}  // namespace
+
 // Found at run time: older systems have it in libpthread, which is not ours to load.
-bool start_thread() noexcept {
+bool start_quiet_thread(void* (*run)(void*)) noexcept {
   using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
   const auto create = reinterpret_cast<Create>(g_host->symbol("pthread_create"));
   if (create == nullptr) return false;
@@ -161,10 +167,14 @@ bool start_thread() noexcept {
   raw::call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, raw::word(&all_but_libc), raw::word(&before),
             sizeof before);
   unsigned long thread = 0;
-  const int failed = create(&thread, nullptr, run_helper, nullptr);
+  const int failed = create(&thread, nullptr, run, nullptr);
   raw::call(SYS_rt_sigprocmask, 2, raw::word(&before), 0, sizeof before);
+  const auto detach = reinterpret_cast<int (*)(unsigned long)>(g_host->symbol("pthread_detach"));
+  if (failed == 0 && detach != nullptr) detach(thread);
   return failed == 0;
 }
+
+namespace {
 
 // Asked again at the next read that wants something, where it cannot be now: libc makes no thread
 // inside of a signal handler.
@@ -175,7 +185,7 @@ void start_helper() noexcept {
   if (reads_itself() && g_block == nullptr) {
     g_block = static_cast<std::byte*>(recorder::private_memory(kBlockBytes));
   }
-  const bool started = (!reads_itself() || g_block != nullptr) && start_thread();
+  const bool started = (!reads_itself() || g_block != nullptr) && start_quiet_thread(run_helper);
   g_helper.store(started ? Helper::kRuns : Helper::kImpossible);
   if (started) return;
   g_host->say("no thread could be started: nothing is prefetched");

@@ -18,4 +18,9 @@ void wait_for_helper(const StreamSlot& slot) noexcept;
 
 void forget_helper_after_fork() noexcept;
 
+// A thread that blocks all signals but libc's own; nobody joins it. False where there is none.
+bool start_quiet_thread(void* (*run)(void*)) noexcept;
+// By a thread of ours, at its start: it may go where the program's own may not.
+void leave_single_core() noexcept;
+
 }  // namespace iotune::tuner

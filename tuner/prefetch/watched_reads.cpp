@@ -6,6 +6,7 @@
 #include "recorder/preload/ticks.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
+#include "tuner/prefetch/slice.h"
 #include "tuner/prefetch/stream_slots.h"
 
 namespace iotune::tuner {
@@ -114,10 +115,12 @@ void before_transfer(Transfer& transfer) noexcept {
 
 void after_transfer(const Transfer& transfer) noexcept {
   if (transfer.counted) end_program_transfer();
+  tell_slice(transfer);
   if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
 }
 
 void before_close(int fd, std::uint32_t) noexcept {
+  tell_slice_of_close(fd);
   StreamSlot* const slot = slot_of(fd);
   if (slot == nullptr) return;
   {
@@ -150,6 +153,7 @@ void before_trace() noexcept {
 void after_fork() noexcept {
   g_setup_lock.unlock();
   forget_transfers_after_fork();
+  forget_slice_after_fork();
   forget_helper_after_fork();
   if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
 }
@@ -172,7 +176,11 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   if (g_options.kind == nullptr) return false;
   set_up_kept(*host);
   set_up_helper(*host, g_options.schedule);
+  set_up_slices(*host, g_options.schedule);
   *hooks = {};
+  hooks->slice_transfer = make_slice_transfer;
+  hooks->slice_seek = make_slice_seek;
+  hooks->preexecute = start_slice;
   if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
     hooks->before_transfer = before_transfer;
   }

@@ -1,0 +1,55 @@
+/* iotune for programs that want to say more than their calls do. A program that includes this needs
+ * no library: without iotune preloaded, every function does nothing and says so. C99 and C++. */
+#ifndef IOTUNE_H
+#define IOTUNE_H
+
+#include <errno.h>
+#include <stddef.h>
+#ifndef __PIC__
+/* Where code is not position-independent the linker takes a weak function that it does not find for
+ * one that will never be: it is asked for by name. Weak itself: in libdl before glibc 2.34. */
+#include <dlfcn.h>
+#pragma weak dlsym
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In libiotune.so; call iotune_preexecute. */
+extern int iotune_preexecute_slice(void (*slice)(void*), void* argument) __attribute__((weak));
+
+/* Runs slice(argument) ahead of the program, in a thread of iotune's: the part of the program that
+ * says what will be read, such as its loop without the work. Returns at once:
+ *
+ *   0        the slice runs
+ *   ENOSYS   iotune is not preloaded, or cannot be reached
+ *   ENOTSUP  nothing is prefetched (IOTUNE_PREFETCH is not set, or IOTUNE_MODE is not tune)
+ *   EBUSY    a slice is running; there is one at a time
+ *   EAGAIN   there is no thread to be had
+ *
+ * On descriptors that the program opened, in the slice:
+ *   read, pread    become prefetches, return what the program's will, and leave the buffer alone;
+ *                  where the slice "wrote" the bytes before, they wait for the program's write
+ *   write, pwrite  fail with EROFS; the bytes count as the program's to write
+ *   lseek          moves an offset of the slice's own, which begins where the program's is
+ *   close          does nothing and returns 0
+ *   readv and the other vectors, fread, fwrite, ftruncate   fail with ENOTSUP
+ * Files that the slice opens itself, for reading alone (else EROFS), it reads as ever: to find in
+ * an index what will be read. What `argument` points at must live until the slice has returned, and
+ * the slice must not write to what the program uses meanwhile. No MPI, no HDF5, no stdio. */
+static inline int iotune_preexecute(void (*slice)(void*), void* argument) {
+  int (*run)(void (*)(void*), void*) = iotune_preexecute_slice;
+#ifndef __PIC__
+  if (run == NULL && dlsym != NULL) {
+    void* const all = NULL; /* RTLD_DEFAULT, which needs _GNU_SOURCE */
+    *(void**)&run = dlsym(all, "iotune_preexecute_slice");
+  }
+#endif
+  return run != NULL ? run(slice, argument) : ENOSYS;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
