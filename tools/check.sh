@@ -75,6 +75,7 @@ case $suite in
     step "install into .venv" tools/setup.sh package
     step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
     step "pytest: soak" run_pytest python -m soak tests/python
+    step "fuzz targets" tools/fuzz.sh 60
     ;;
   *)
     echo "check.sh: unknown suite '$suite' (check, soak)" >&2
