@@ -110,17 +110,16 @@ class PartWriter : public AccessStreamSink {
 recorder::Result<PartDone> analyze_part(const std::string& trace, const PartOptions& options,
                                         const std::string& log, const std::string& records,
                                         const std::function<void(std::uint64_t)>& progress) {
-  const patterns::PredictorKind* const kind = patterns::predictor_kind(options.predictor);
-  if (kind == nullptr || kind->name == "recorded") {
-    return Error{{}, "there is no predictor " + options.predictor};
-  }
+  const recorder::Result<const patterns::PredictorKind*> kind =
+      kind_without_plan(options.predictor);
+  if (!kind) return kind.error();
   const recorder::Result<recorder::TraceIndex> index = recorder::index_trace(trace);
   if (!index) return index.error();
   const File log_file = opened(log);
   if (!log_file) return Error{log, std::strerror(errno)};
   const File record_file = opened(records);
   if (!record_file) return Error{records, std::strerror(errno)};
-  PartWriter writer(options, kind, log_file.get(), record_file.get());
+  PartWriter writer(options, *kind, log_file.get(), record_file.get());
   PartDone done;
   const std::size_t all = index->processes.size();
   const std::size_t first = std::min(options.first_process, all);

@@ -156,13 +156,12 @@ class Collector : public AccessStreamSink {
 recorder::Result<He2013Done> he2013_streams(const std::string& trace, const PartOptions& options,
                                             std::size_t shown, std::size_t most_entries,
                                             const std::function<void(std::uint64_t)>& progress) {
-  const patterns::PredictorKind* const kind = patterns::predictor_kind(options.predictor);
-  if (kind == nullptr || kind->name == "recorded") {
-    return Error{{}, "there is no predictor " + options.predictor};
-  }
+  const recorder::Result<const patterns::PredictorKind*> kind =
+      kind_without_plan(options.predictor);
+  if (!kind) return kind.error();
   const recorder::Result<recorder::TraceIndex> index = recorder::index_trace(trace);
   if (!index) return index.error();
-  Collector collector(options, kind, most_entries);
+  Collector collector(options, *kind, most_entries);
   He2013Done done;
   for (std::size_t process = 0; process < index->processes.size(); ++process) {
     const ProcessStreams read = read_streams(*index, process, options.layers, collector, progress);

@@ -1,14 +1,26 @@
-// A predictor of any kind in memory of its own.
+// Predictors of streams.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "patterns/predict/predictors.h"
+#include "recorder/read/result.h"
 
 namespace iotune::analyzer {
 
+// The kind of that name, of those that need no plan recorded before.
+inline recorder::Result<const patterns::PredictorKind*> kind_without_plan(const std::string& name) {
+  const patterns::PredictorKind* const kind = patterns::predictor_kind(name);
+  if (kind == nullptr || kind->name == "recorded") {
+    return recorder::Error{{}, "there is no predictor " + name};
+  }
+  return kind;
+}
+
+// A predictor of any kind in memory of its own.
 class OnePredictor {
  public:
   // `options` may be forgotten afterwards, but for what a recorded plan is read from.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +21,7 @@ import iotune
 from iotune import core
 from iotune.analysis import Options, analyze, parts
 from iotune.analysis.sources import Source
+from iotune.cli.analysis_text import print_analysis
 from iotune.importing import import_log
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -228,6 +232,60 @@ def test_what_a_rank_refuses_is_said_once_and_ends_all(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert done.stderr.count("iotune: ") == 1 and "Traceback" not in done.stderr, done.stderr
     assert not list(tmp_path.glob(".iotune-analyze-*"))
+
+
+def test_entries_beyond_the_limit_are_counted_and_not_joined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = log(tmp_path / "a.csv", nested())
+    joined = analyze([path], Options(algorithm="he2013"), jobs=1)
+    capped = analyze([path], Options(algorithm="he2013", most_entries=2), jobs=1)
+    assert joined is not None and capped is not None
+    whole, cut = (streams(one["traces"][0], "/data/nest") for one in (joined, capped))
+    assert whole["global_entries"] is not None
+    assert cut["global_entries"] is None and cut["global_bytes"] is None
+    # What needs no memory for all of them stays.
+    for same in ("streams", "accesses", "bytes", "local_entries", "local_bytes"):
+        assert cut[same] == whole[same], same
+    print_analysis(joined)
+    assert "too many to be joined" not in capsys.readouterr().out
+    print_analysis(capped)
+    assert "local entries" in (text := capsys.readouterr().out) and "too many to be joined" in text
+
+
+def on_terminal(folder: Path, *words: str) -> tuple[str, str]:
+    """stdout, and what a terminal got that is stderr."""
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "iotune", *words],
+        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=end, text=True,
+    ) as child:  # fmt: skip
+        os.close(end)
+        shown = b""
+        # A terminal whose other end was closed is an error, not an end.
+        with contextlib.suppress(OSError):
+            while piece := os.read(terminal, 1 << 16):
+                shown += piece
+        os.close(terminal)
+        output = child.communicate(timeout=100)[0]
+    assert child.returncode == 0, shown
+    return output, shown.decode()
+
+
+def test_a_terminal_gets_a_bar_of_calls_and_nobody_else(tmp_path: Path) -> None:
+    path = trace(tmp_path / "a.iotrace", nested())
+    calls = re.compile(r"(\d+)/(\d+)")
+    output, shown = on_terminal(tmp_path, "analyze", path.name, "-j", "1", "--json")
+    bars = [(int(done), int(total)) for done, total in calls.findall(shown)]
+    assert bars and len({total for _, total in bars}) == 1, shown
+    done = [one for one, _ in bars]
+    # It goes forward and ends with all that there is to read.
+    assert done == sorted(done) and done[-1] == bars[-1][1] >= 80, shown
+    # Nothing of it is in what programs read, and without a terminal there is none.
+    piped = typed(tmp_path, "analyze", path.name, "-j", "1", "--json")
+    assert json.loads(output) == json.loads(piped.stdout)
+    assert not calls.search(piped.stderr)
 
 
 def test_a_directory_is_all_its_traces(tmp_path: Path) -> None:
