@@ -17,8 +17,12 @@
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/pending_writes.h"
 #include "tuner/prefetch/program_transfers.h"
+#include "tuner/prefetch/signal_context.h"
 
 namespace iotune::tuner {
+
+constinit std::atomic<bool> g_slice_runs{false};
+
 namespace {
 
 using patterns::Extent;
@@ -51,7 +55,6 @@ struct Slice {
 constinit const PrefetchHost* g_host = nullptr;
 constinit Schedule g_schedule = Schedule::kNone;
 constinit Slice* g_slice = nullptr;
-constinit std::atomic<bool> g_runs{false};
 constinit recorder::SpinLock g_lock;  // of g_slice->pending
 constinit std::atomic<std::int64_t> g_ahead_bytes{0};
 constinit std::atomic<int> g_in_use{-1};           // descriptor of the call under way
@@ -129,7 +132,7 @@ void* run_slice(void*) noexcept {
   g_host->runs_ahead(true);
   g_slice->run(g_slice->argument);
   g_host->runs_ahead(false);
-  g_runs.store(false, std::memory_order_release);
+  g_slice_runs.store(false, std::memory_order_release);
   return nullptr;
 }
 
@@ -141,10 +144,11 @@ void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept {
 }
 
 int start_slice(void (*slice)(void*), void* argument) noexcept {
-  if (g_runs.exchange(true, std::memory_order_acq_rel)) return EBUSY;
+  if (may_be_in_signal_handler()) return EAGAIN;
+  if (g_slice_runs.exchange(true, std::memory_order_acq_rel)) return EBUSY;
   void* const memory = g_slice != nullptr ? g_slice : recorder::private_memory(sizeof(Slice));
   if (memory == nullptr) {
-    g_runs.store(false, std::memory_order_release);
+    g_slice_runs.store(false, std::memory_order_release);
     return EAGAIN;
   }
   {
@@ -158,7 +162,7 @@ int start_slice(void (*slice)(void*), void* argument) noexcept {
   }
   g_ahead_bytes.store(0, std::memory_order_relaxed);
   if (start_quiet_thread(run_slice)) return 0;
-  g_runs.store(false, std::memory_order_release);
+  g_slice_runs.store(false, std::memory_order_release);
   return EAGAIN;
 }
 
@@ -201,7 +205,7 @@ std::int64_t make_slice_seek(int fd, std::uint32_t file, std::int64_t offset, in
 }
 
 void tell_slice(const recorder::Transfer& made) noexcept {
-  if (!g_runs.load(std::memory_order_acquire) || made.bytes <= 0) return;
+  if (made.bytes <= 0) return;
   if (made.reads) {
     g_ahead_bytes.fetch_sub(made.bytes, std::memory_order_acq_rel);
   } else {
@@ -216,7 +220,6 @@ void tell_slice(const recorder::Transfer& made) noexcept {
 }
 
 void tell_slice_of_close(int fd) noexcept {
-  if (!g_runs.load(std::memory_order_acquire)) return;
   g_closes.fetch_add(1, std::memory_order_acq_rel);
   g_events.fetch_add(1, std::memory_order_acq_rel);
   wake_all(g_events);
@@ -225,7 +228,7 @@ void tell_slice_of_close(int fd) noexcept {
 
 void forget_slice_after_fork() noexcept {
   g_lock.unlock();
-  g_runs.store(false, std::memory_order_relaxed);
+  g_slice_runs.store(false, std::memory_order_relaxed);
   g_in_use.store(-1, std::memory_order_relaxed);
 }
 

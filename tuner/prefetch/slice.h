@@ -2,6 +2,7 @@
 // here instead of to the kernel.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "recorder/preload/advice.h"
@@ -18,7 +19,9 @@ int start_slice(void (*slice)(void*), void* argument) noexcept;
 std::int64_t make_slice_transfer(const recorder::Transfer& transfer) noexcept;
 std::int64_t make_slice_seek(int fd, std::uint32_t file, std::int64_t offset, int whence) noexcept;
 
-// The program's own, while a slice may wait for it.
+extern std::atomic<bool> g_slice_runs;
+
+// The program's own, while a slice runs, which may wait for it.
 void tell_slice(const recorder::Transfer& made) noexcept;
 void tell_slice_of_close(int fd) noexcept;
 

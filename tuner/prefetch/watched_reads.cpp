@@ -115,12 +115,12 @@ void before_transfer(Transfer& transfer) noexcept {
 
 void after_transfer(const Transfer& transfer) noexcept {
   if (transfer.counted) end_program_transfer();
-  tell_slice(transfer);
+  if (g_slice_runs.load(std::memory_order_acquire)) tell_slice(transfer);
   if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
 }
 
 void before_close(int fd, std::uint32_t) noexcept {
-  tell_slice_of_close(fd);
+  if (g_slice_runs.load(std::memory_order_acquire)) tell_slice_of_close(fd);
   StreamSlot* const slot = slot_of(fd);
   if (slot == nullptr) return;
   {
