@@ -55,6 +55,18 @@ def strided(place: Place) -> None:
         assert said["hits"] >= 94 and said["saved_ns"] > 0, said
 
 
+def large(place: Place) -> None:
+    """Reads of some fifty requests each: no hint is dropped by a file system that has many."""
+    if not fuse_works(place):
+        return
+    data_file(place, 96 << 20)
+    accesses = [(i * (7 << 20), 6 << 20) for i in range(13)]
+    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+        reads, cached = drive(place, mount, accesses)
+    assert reads == 13
+    assert cached >= 7, f"{cached} of 13 were prefetched"
+
+
 def without(place: Place) -> None:
     """Nothing is prefetched, and no thread is started, unless it is asked for."""
     if not fuse_works(place):
@@ -234,8 +246,8 @@ def loaded(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {
-            "strided": strided, "without": without, "end": end, "scattered": scattered,
-            "kept": kept, "schedules": schedules, "bad-values": bad_values,
+            "strided": strided, "large": large, "without": without, "end": end,
+            "scattered": scattered, "kept": kept, "schedules": schedules, "bad-values": bad_values,
             "missing-library": missing_library, "loaded": loaded,
         }
     )  # fmt: skip

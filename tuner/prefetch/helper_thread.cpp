@@ -52,12 +52,32 @@ void ask_about(StreamSlot& slot) noexcept {
   slot.file_bytes = found && status.st_size > 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-void hint(const StreamSlot& slot, const Extent& extent) noexcept {
+// Hints of one batch. A FUSE file system drops hints, without a word, where more requests are under
+// way than it wants (64 in a good one): before one more is given, the one so long ago has to be
+// there.
+class HintsUnderWay {
+ public:
+  void wait_for_room(int fd) const noexcept {
+    char byte;
+    if (made_ >= kMost) raw::call(SYS_pread64, fd, raw::word(&byte), 1, ends_[made_ % kMost] - 1);
+  }
+  void add(std::int64_t end) noexcept { ends_[made_++ % kMost] = end; }
+
+ private:
+  static constexpr unsigned kMost = 32;
+  unsigned made_ = 0;
+  std::int64_t ends_[kMost];
+};
+
+void hint(const StreamSlot& slot, const Extent& extent, HintsUnderWay& under_way) noexcept {
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end; at += kHintBytes) {
     if (g_schedule == Schedule::kOurs) wait_for_program(slot.closing);
     if (slot.closing.load(std::memory_order_acquire)) return;
-    raw::call(SYS_fadvise64, slot.fd, at, std::min(kHintBytes, end - at), POSIX_FADV_WILLNEED);
+    under_way.wait_for_room(slot.fd);
+    const std::int64_t bytes = std::min(kHintBytes, end - at);
+    raw::call(SYS_fadvise64, slot.fd, at, bytes, POSIX_FADV_WILLNEED);
+    under_way.add(at + bytes);
   }
 }
 
@@ -89,6 +109,7 @@ void serve(StreamSlot& slot) noexcept {
   if (!slot.known || slot.plans++ % kPlansPerSize == kPlansPerSize - 1) ask_about(slot);
   // Blocks that are read one by one are chosen one by one, too: the next may be another then.
   Extent requests[prefetch::kMostAhead];
+  HintsUnderWay under_way;
   const std::span<Extent> room(requests, reads_itself() ? 1 : prefetch::kMostAhead);
   for (bool more = true; more;) {
     unsigned count = 0;
@@ -103,7 +124,7 @@ void serve(StreamSlot& slot) noexcept {
       if (reads_itself()) {
         read_blocks(slot, requests[i]);
       } else {
-        hint(slot, requests[i]);
+        hint(slot, requests[i], under_way);
       }
     }
     if (count == 0) break;
