@@ -13,8 +13,6 @@ namespace {
 
 using patterns::Extent;
 
-// Reads that take less found their data in memory.
-constexpr std::uint64_t kQuickNs = 50'000;
 constexpr std::size_t kMostPlanned = std::size_t{1} << 20;
 
 std::byte* bytes_of(std::vector<std::max_align_t>& memory) {
@@ -43,11 +41,7 @@ void ReadStream::start() {
   const std::span<std::byte> memory(bytes_of(predictor_),
                                     predictor_.size() * sizeof(std::max_align_t));
   shared_.kind.start(memory, how);
-  prefetch::Limits limits;
-  limits.quick = kQuickNs;
-  limits.most_ahead_bytes = shared_.most_ahead_bytes;
-  limits.known = earlier_ != nullptr;
-  stream_.emplace(shared_.kind, bytes_of(predictor_), limits);
+  stream_.emplace(shared_.kind, bytes_of(predictor_), shared_.limits, earlier_ != nullptr);
 }
 
 std::vector<std::byte> ReadStream::learned() {

@@ -15,14 +15,19 @@
 
 namespace iotune::fuse {
 
+// Reads that take less found their data in memory.
+inline constexpr std::uint64_t kQuickNs = 50'000;
+
 // What all streams of a mount share.
 struct Prefetching {
   Prefetching(const patterns::PredictorKind& chosen, std::uint64_t memory_bytes, unsigned threads,
               RequestDelay& delay)
-      : kind(chosen), most_ahead_bytes(memory_bytes / 2), cache(memory_bytes, threads, delay) {}
+      : kind(chosen),
+        limits{.quick = kQuickNs, .most_ahead_bytes = memory_bytes / 2},
+        cache(memory_bytes, threads, delay) {}
 
   const patterns::PredictorKind& kind;
-  const std::uint64_t most_ahead_bytes;
+  const prefetch::Limits limits;
   StreamModels models;
   ReadAheadCache cache;
 };
