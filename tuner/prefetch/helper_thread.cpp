@@ -58,12 +58,19 @@ void ask_about(StreamSlot& slot) noexcept {
 class HintsUnderWay {
  public:
   void wait_for_room(int fd) const noexcept {
-    char byte;
-    if (made_ >= kMost) raw::call(SYS_pread64, fd, raw::word(&byte), 1, ends_[made_ % kMost] - 1);
+    if (made_ >= kMost) wait_for(fd, ends_[made_ % kMost]);
+  }
+  // At the end of a batch: the next one knows nothing of this one.
+  void wait_for_last(int fd) const noexcept {
+    if (made_ > kMost / 2) wait_for(fd, ends_[(made_ - 1) % kMost]);
   }
   void add(std::int64_t end) noexcept { ends_[made_++ % kMost] = end; }
 
  private:
+  static void wait_for(int fd, std::int64_t end) noexcept {
+    char byte;
+    raw::call(SYS_pread64, fd, raw::word(&byte), 1, end - 1);
+  }
   static constexpr unsigned kMost = 32;
   unsigned made_ = 0;
   std::int64_t ends_[kMost];
@@ -129,6 +136,7 @@ void serve(StreamSlot& slot) noexcept {
     }
     if (count == 0) break;
   }
+  if (!slot.closing.load(std::memory_order_acquire)) under_way.wait_for_last(slot.fd);
   slot.in_flight.fetch_sub(1, std::memory_order_release);
 }
 
