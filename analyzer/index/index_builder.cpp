@@ -37,7 +37,7 @@ std::vector<std::int64_t> latest_of(const std::vector<Nest>& nests, const SlotTa
 }
 
 // Segments and nests that have bytes in common.
-void mark_contested(std::vector<Segment>& segments, NestFinder& finder) {
+void mark_contested(std::vector<Segment>& segments, NestLookup& finder) {
   std::int64_t from = INT64_MAX;  // of what meets too many accesses to look at each
   std::int64_t until = INT64_MIN;
   for (Segment& segment : segments) {
@@ -298,7 +298,7 @@ Result<OffsetIndex> IndexBuilder::build() const {
   fold_segments(index.segments_, kLeastRun, slots, nests);
   fold_nests(nests, slots);
   slots.compact(nests);
-  index.finder_ = NestFinder(nests, latest_of(nests, slots, index.times_));
+  index.finder_ = NestLookup(nests, latest_of(nests, slots, index.times_));
   mark_contested(index.segments_, index.finder_);
   index.contested_ = index.finder_.any_contested();
   index.segments_.shrink_to_fit();

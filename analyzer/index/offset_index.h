@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/index/nest_finder.h"
+#include "analyzer/index/nest_lookup.h"
 #include "analyzer/index/packed_array.h"
 #include "analyzer/index/segments.h"
 #include "analyzer/index/stream_names.h"
@@ -109,7 +109,7 @@ class OffsetIndex {
   std::int64_t end_of_piece(const Found& found, std::int64_t offset) const;
   std::size_t first_segment_from(std::int64_t offset) const noexcept;
 
-  NestFinder finder_;
+  NestLookup finder_;
   PackedArray slots_;
   std::vector<Segment> segments_;             // disjoint, by start
   std::vector<std::int64_t> segment_starts_;  // what is searched lies close

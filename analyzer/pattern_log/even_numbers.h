@@ -18,8 +18,13 @@ class EvenNumbers {
   explicit EvenNumbers(std::uint64_t most) noexcept : most_(most) {
     const auto bits = static_cast<unsigned>(std::bit_width(most));
     if (bits == 0) return;
-    // The cut and the group that take the fewest bits a number.
+    // The cut and the group that take the fewest bits a number; no digit where it saves nothing.
     std::uint64_t best_bits = 0, best_group = 0;
+    if (bits <= kMostRawBits) {
+      low_ = bits;
+      best_group = kMostGroup;
+      best_bits = best_group * bits;
+    }
     const unsigned fewest = bits <= kMostRawBits ? 1 : bits - kMostRawBits;
     for (unsigned high = fewest; high <= std::min(bits, std::max(fewest, kMostHigh)); ++high) {
       const unsigned low = bits - high;

@@ -27,11 +27,11 @@ struct NestHit {
 // outermost stride that lie between each other. A comb's offsets are taken modulo that stride, and
 // its nests, without their outermost loop, are the items of a node of their own. Nests whose
 // bounds overlap but which never meet so come apart; the others are marked as contested.
-class NestFinder {
+class NestLookup {
  public:
-  NestFinder() = default;
+  NestLookup() = default;
   // `latest` says for each nest when its last access was made. All nests must be normal.
-  NestFinder(const std::vector<Nest>& nests, const std::vector<std::int64_t>& latest);
+  NestLookup(const std::vector<Nest>& nests, const std::vector<std::int64_t>& latest);
 
   // Calls found(const NestHit&) for each nest with an access at `offset`, in no order.
   template <class Found>

@@ -1,9 +1,9 @@
-// How NestFinder's nodes and combs come from nests.
+// How NestLookup's nodes and combs come from nests.
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "analyzer/index/nest_finder.h"
+#include "analyzer/index/nest_lookup.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -22,7 +22,7 @@ struct LevelsOrder {
 
 }  // namespace
 
-NestFinder::NestFinder(const std::vector<Nest>& nests, const std::vector<std::int64_t>& latest) {
+NestLookup::NestLookup(const std::vector<Nest>& nests, const std::vector<std::int64_t>& latest) {
   if (nests.empty()) return;
   std::map<std::vector<NestLevel>, std::uint32_t, LevelsOrder> known;
   std::vector<Bounds> bounds;
@@ -58,7 +58,7 @@ NestFinder::NestFinder(const std::vector<Nest>& nests, const std::vector<std::in
 
 // Nests whose outermost `level` loops are taken off already. `period` is the stride that offsets
 // were taken modulo, or 0.
-std::uint32_t NestFinder::build_node(std::vector<Bounds> bounds, unsigned level,
+std::uint32_t NestLookup::build_node(std::vector<Bounds> bounds, unsigned level,
                                      std::int64_t period) {
   const auto number = static_cast<std::uint32_t>(nodes_.size());
   nodes_.emplace_back();
@@ -106,7 +106,7 @@ std::uint32_t NestFinder::build_node(std::vector<Bounds> bounds, unsigned level,
   return number;
 }
 
-NestFinder::Item NestFinder::comb_item(const Bounds* first, const Bounds* last, unsigned level) {
+NestLookup::Item NestLookup::comb_item(const Bounds* first, const Bounds* last, unsigned level) {
   const StoredNest& any = nests_[first->nest];
   const NestLevel& loop = levels_[any.first_level + level].steps;
   Comb comb{first->low, Divisor(loop.stride), 0, false};
@@ -128,7 +128,7 @@ NestFinder::Item NestFinder::comb_item(const Bounds* first, const Bounds* last, 
   return item;
 }
 
-void NestFinder::mark_contested(std::vector<Item>& items, std::int64_t period) {
+void NestLookup::mark_contested(std::vector<Item>& items, std::int64_t period) {
   std::int64_t most = INT64_MIN;
   for (const Item& item : items) most = std::max(most, item.high);
   const std::int64_t wrapped = period == 0 ? INT64_MIN : most - period;
@@ -148,7 +148,7 @@ void NestFinder::mark_contested(std::vector<Item>& items, std::int64_t period) {
   }
 }
 
-void NestFinder::mark_item_contested(const Item& item) {
+void NestLookup::mark_item_contested(const Item& item) {
   if (!item.is_comb) {
     nests_[item.index].contested = true;
     return;
@@ -157,7 +157,7 @@ void NestFinder::mark_item_contested(const Item& item) {
   for (std::uint32_t i = 0; i < node.items; ++i) mark_item_contested(items_[node.first_item + i]);
 }
 
-void NestFinder::finish_subtree(std::uint32_t first, std::uint32_t last) {
+void NestLookup::finish_subtree(std::uint32_t first, std::uint32_t last) {
   if (first == last) return;
   const std::uint32_t middle = first + (last - first) / 2;
   finish_subtree(first, middle);

@@ -1,18 +1,18 @@
-#include "analyzer/index/nest_finder.h"
+#include "analyzer/index/nest_lookup.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace iotune::analyzer {
 
-NestFinder::Divisor::Divisor(std::int64_t value)
+NestLookup::Divisor::Divisor(std::int64_t value)
     : stride(static_cast<std::uint64_t>(value)),
       // Rounded down, so that a quotient is one too small at most.
       inverse(value == 1 ? UINT64_MAX
                          : static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << 64U) /
                                                       stride)) {}
 
-bool NestFinder::hit(std::uint32_t number, std::int64_t offset, NestHit& hit) const noexcept {
+bool NestLookup::hit(std::uint32_t number, std::int64_t offset, NestHit& hit) const noexcept {
   const StoredNest& nest = nests_[number];
   if (offset < nest.start || offset >= nest.end) return false;
   auto rest = static_cast<std::uint64_t>(offset - nest.start);
@@ -29,7 +29,7 @@ bool NestFinder::hit(std::uint32_t number, std::int64_t offset, NestHit& hit) co
   return rest < static_cast<std::uint64_t>(nest.length);
 }
 
-std::int64_t NestFinder::nest_next(std::uint32_t number, std::int64_t from) const noexcept {
+std::int64_t NestLookup::nest_next(std::uint32_t number, std::int64_t from) const noexcept {
   const StoredNest& nest = nests_[number];
   if (from <= nest.start) return nest.start;
   if (from > nest.end - nest.length) return kNoStart;
@@ -71,7 +71,7 @@ std::uint32_t count_until(const std::int64_t* values, std::uint32_t count, std::
 
 }  // namespace
 
-std::uint32_t NestFinder::first_above(const Node& node, std::int64_t at) const noexcept {
+std::uint32_t NestLookup::first_above(const Node& node, std::int64_t at) const noexcept {
   const std::int64_t* const lows = lows_.data() + node.first_item;
   if (node.items <= kSampled) return node.first_item + count_until(lows, node.items, at);
   const std::uint32_t samples = (node.items + kSampled - 1) / kSampled;
@@ -84,7 +84,7 @@ std::uint32_t NestFinder::first_above(const Node& node, std::int64_t at) const n
 
 // The first item at `from` or behind it, of the subtree [first, last), whose latest access is not
 // before `since`; `last` where there is none.
-std::uint32_t NestFinder::next_later(std::uint32_t first, std::uint32_t last, std::uint32_t from,
+std::uint32_t NestLookup::next_later(std::uint32_t first, std::uint32_t last, std::uint32_t from,
                                      std::int64_t since) const noexcept {
   if (first == last || from >= last) return last;
   const std::uint32_t middle = first + (last - first) / 2;
@@ -97,7 +97,7 @@ std::uint32_t NestFinder::next_later(std::uint32_t first, std::uint32_t last, st
   return next_later(middle + 1, last, from, since);
 }
 
-std::int64_t NestFinder::next_start(std::int64_t from, std::int64_t since,
+std::int64_t NestLookup::next_start(std::int64_t from, std::int64_t since,
                                     std::int64_t limit) const {
   Search search{from, since, limit};
   if (nodes_.empty()) return kNoStart;
@@ -117,7 +117,7 @@ std::int64_t NestFinder::next_start(std::int64_t from, std::int64_t since,
 }
 
 // `at` is where search.from lies in the offsets of the item's node, before the item or in it.
-void NestFinder::item_next(const Item& item, std::int64_t at, const Window& window,
+void NestLookup::item_next(const Item& item, std::int64_t at, const Window& window,
                            Search& search) const {
   if (item.latest < search.since) return;
   if (item.is_comb) {
@@ -129,7 +129,7 @@ void NestFinder::item_next(const Item& item, std::int64_t at, const Window& wind
 
 // Looks at items in the order in which they can begin, and stops at the first that cannot begin
 // before the best so far. Nests answer exactly, for all of the file; only the order is by modulus.
-void NestFinder::comb_next(const Comb& comb, std::int64_t at, const Window& window,
+void NestLookup::comb_next(const Comb& comb, std::int64_t at, const Window& window,
                            Search& search) const {
   const auto period = static_cast<std::int64_t>(comb.divisor.stride);
   const std::int64_t rest = comb.divisor.rest(at - comb.base);
@@ -162,12 +162,12 @@ void NestFinder::comb_next(const Comb& comb, std::int64_t at, const Window& wind
   }
 }
 
-bool NestFinder::any_contested() const {
+bool NestLookup::any_contested() const {
   return std::any_of(nests_.begin(), nests_.end(),
                      [](const StoredNest& nest) { return nest.contested; });
 }
 
-Nest NestFinder::nest(std::uint32_t number) const {
+Nest NestLookup::nest(std::uint32_t number) const {
   const StoredNest& stored = nests_[number];
   Nest nest{stored.start, stored.length, stored.position, stored.physical, stored.slot, {}};
   for (unsigned k = 0; k < stored.levels; ++k) {
@@ -176,7 +176,7 @@ Nest NestFinder::nest(std::uint32_t number) const {
   return nest;
 }
 
-std::size_t NestFinder::memory_bytes() const noexcept {
+std::size_t NestLookup::memory_bytes() const noexcept {
   return nests_.capacity() * sizeof(StoredNest) + levels_.capacity() * sizeof(Level) +
          items_.capacity() * sizeof(Item) +
          (lows_.capacity() + samples_.capacity()) * sizeof(std::int64_t) +
