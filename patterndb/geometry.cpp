@@ -48,6 +48,15 @@ std::string incomparable(const Pattern& a, const Pattern& b) {
   return "";
 }
 
+std::string wall_of(const Pattern& pattern, const Geometry& geometry) {
+  std::string wall = pattern.write ? "write " : "read ";
+  wall += pattern.mode;
+  wall += pattern.chunk.empty() ? " contiguous" : " chunked";
+  wall += pattern.filters > 0 ? " compressed" : " plain";
+  wall += pattern.ranks > 1 ? " parallel" : " serial";
+  return wall + (geometry.pieces > 1 ? " interleaved" : " whole");
+}
+
 double distance(const Geometry& a, std::uint64_t ranks_of_a, const Geometry& b,
                 std::uint64_t ranks_of_b) {
   const auto doublings = [](double x, double y) { return std::fabs(std::log2(x / y)); };

@@ -19,6 +19,10 @@ bool geometry_of(const Pattern& pattern, Geometry& geometry);
 // Why settings of the one mean nothing for the other, empty where a distance can be told.
 std::string incomparable(const Pattern& a, const Pattern& b);
 
+// "write independent contiguous plain parallel interleaved": patterns of equal text have a
+// distance.
+std::string wall_of(const Pattern& pattern, const Geometry& geometry);
+
 // 0 for patterns that are the same to the file system; a doubling of the ranks is 1, of a piece's
 // bytes or of the number of pieces 0.5. Symmetric.
 double distance(const Geometry& a, std::uint64_t ranks_of_a, const Geometry& b,

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
+#include "patterndb/nearest_answers.h"
 #include "patterndb/sqlite.h"
 
 namespace iotune::patterndb {
@@ -16,7 +18,6 @@ constexpr double kLost = 0.97;
 // Neighbours as near as this to the nearest one have a say.
 constexpr double kSameDistance = 0.5;
 constexpr std::size_t kMostNeighbours = 16;
-constexpr std::uint64_t kMostRanksApart = 4;
 
 std::string number(double value) {
   char text[32];
@@ -30,26 +31,6 @@ std::string named(const Neighbour& neighbour) {
   return text + " (row " + std::to_string(neighbour.answer.id) + ")";
 }
 
-// Columns from `first` on: descriptor, op, element_bytes, ranks, grid, mode, chunk, filters,
-// dataset_dims.
-Pattern pattern_row(const sqlite::Statement& row, int first) {
-  Pattern pattern;
-  Result<ParsedDescriptor> descriptor = parse_descriptor(row.text(first));
-  if (descriptor) pattern.descriptor = *descriptor;
-  pattern.write = row.text(first + 1) == "write";
-  pattern.element_bytes = static_cast<std::uint64_t>(row.integer(first + 2));
-  pattern.ranks = static_cast<std::uint64_t>(row.integer(first + 3));
-  pattern.grid = split_numbers(row.text(first + 4));
-  pattern.mode = row.text(first + 5);
-  pattern.chunk = split_numbers(row.text(first + 6));
-  pattern.filters = static_cast<std::uint64_t>(row.integer(first + 7));
-  pattern.dataset_dims = split_numbers(row.text(first + 8));
-  return pattern;
-}
-
-constexpr const char* kPattern =
-    "p.descriptor, p.op, p.element_bytes, p.ranks, p.grid, p.mode, p.chunk, p.filters, "
-    "p.dataset_dims";
 constexpr const char* kOnPlatform =
     "f.filesystem = ?1 AND (?2 = '' OR f.mpi = ?2) AND (?3 = '' OR f.hdf5 = ?3) "
     "AND (?4 = '' OR f.host_class = ?4)";
@@ -59,71 +40,118 @@ void bind_platform(sqlite::Statement& statement, const Platform& platform) {
   statement.bind(3, platform.hdf5).bind(4, platform.host_class);
 }
 
-// Trials of training: lines of a gain, a blank and canonical settings.
-void add_trials(sqlite::Connection& db, const std::string& byte_key, const Platform& platform,
-                std::map<std::string, double>& gains) {
-  sqlite::Statement trials(db, std::string("SELECT m.payload FROM models m JOIN platforms f ON "
-                                           "f.id = m.platform WHERE m.name = ?5 AND ") +
-                                   kOnPlatform + " ORDER BY m.made_at");
-  bind_platform(trials, platform);
-  trials.bind(5, "trials " + byte_key);
-  while (trials.step()) {
-    std::istringstream lines(trials.text(0));
-    double gain = 0;
-    std::string settings;
-    while (lines >> gain && lines.get() == ' ' && std::getline(lines, settings)) {
-      if (gain > 0) gains[settings] = gain;
+// What is read of each of some patterns: statements that are prepared once, because an open waits.
+class Reader {
+ public:
+  Reader(sqlite::Connection& db, const Platform& platform)
+      : trials_(db, on_platform("SELECT m.payload FROM models m JOIN platforms f ON "
+                                "f.id = m.platform WHERE m.name = ?5 AND ",
+                                " ORDER BY m.made_at")),
+        answers_(db, on_platform("SELECT s.text, t.gain FROM patterns p "
+                                 "JOIN tunings t ON t.pattern = p.id "
+                                 "JOIN settings s ON s.id = t.settings "
+                                 "JOIN platforms f ON f.id = t.platform WHERE p.byte_key = ?5 "
+                                 "AND t.gain IS NOT NULL AND s.text <> '' AND ",
+                                 " ORDER BY t.made_at, t.id")),
+        runs_(db, on_platform("SELECT s.text, (o.bytes_written + o.bytes_read) / o.seconds "
+                              "FROM patterns p JOIN observations o ON o.pattern = p.id "
+                              "JOIN settings s ON s.id = o.settings "
+                              "JOIN platforms f ON f.id = o.platform "
+                              "WHERE p.byte_key = ?5 AND o.seconds > 0 AND ",
+                              " ORDER BY o.observed_at DESC LIMIT 200")),
+        newest_(db, on_platform(std::string("SELECT ") + kShapeColumns +
+                                    ", t.id, t.state, s.text, t.gain, t.low, t.high, t.rounds, "
+                                    "t.default_share FROM patterns p "
+                                    "JOIN tunings t ON t.pattern = p.id "
+                                    "JOIN platforms f ON f.id = t.platform "
+                                    "JOIN settings s ON s.id = t.settings "
+                                    "WHERE p.byte_key = ?5 AND t.state <> 'untrained' AND ",
+                                " ORDER BY t.made_at DESC, t.id DESC LIMIT 1")),
+        workload_(db,
+                  "SELECT w.program || ' ' || w.file FROM patterns p JOIN workload_patterns wp ON "
+                  "wp.pattern = p.id JOIN workloads w ON w.id = wp.workload WHERE p.byte_key = ? "
+                  "ORDER BY wp.last_seen DESC LIMIT 1") {
+    for (sqlite::Statement* statement : {&trials_, &answers_, &runs_, &newest_}) {
+      bind_platform(*statement, platform);
     }
   }
-}
 
-// Answers, also those that were taken back.
-void add_answers(sqlite::Connection& db, const std::string& byte_key, const Platform& platform,
-                 std::map<std::string, double>& gains) {
-  sqlite::Statement rows(
-      db, std::string("SELECT s.text, t.gain FROM patterns p JOIN tunings t ON t.pattern = p.id "
-                      "JOIN settings s ON s.id = t.settings JOIN platforms f ON f.id = t.platform "
-                      "WHERE p.byte_key = ?5 AND t.gain IS NOT NULL AND s.text <> '' AND ") +
-              kOnPlatform + " ORDER BY t.made_at, t.id");
-  bind_platform(rows, platform);
-  rows.bind(5, byte_key);
-  while (rows.step()) gains[rows.text(0)] = rows.real(1);
-}
+  // What the pattern gained under each of the settings that were tried on it.
+  std::map<std::string, double> gains(const std::string& byte_key) {
+    std::map<std::string, double> gains;
+    add_trials(byte_key, gains);
+    // Answers, also those that were taken back.
+    for (about(answers_, byte_key); answers_.step();) gains[answers_.text(0)] = answers_.real(1);
+    add_runs(byte_key, gains);
+    return gains;
+  }
 
-// Runs of programs, only where they leave no doubt: three or more with the settings, all of them
-// slower than every one with the default, or all of them faster.
-void add_runs(sqlite::Connection& db, const std::string& byte_key, const Platform& platform,
-              std::map<std::string, double>& gains) {
-  sqlite::Statement rows(
-      db, std::string("SELECT s.text, (o.bytes_written + o.bytes_read) / o.seconds "
-                      "FROM patterns p JOIN observations o ON o.pattern = p.id "
-                      "JOIN settings s ON s.id = o.settings JOIN platforms f ON f.id = o.platform "
-                      "WHERE p.byte_key = ?5 AND o.seconds > 0 AND ") +
-              kOnPlatform + " ORDER BY o.observed_at DESC LIMIT 200");
-  bind_platform(rows, platform);
-  rows.bind(5, byte_key);
-  std::map<std::string, std::vector<double>> rates;
-  while (rows.step()) rates[rows.text(0)].push_back(rows.real(1));
-  std::vector<double>& plain = rates[""];
-  if (plain.empty()) return;
-  std::sort(plain.begin(), plain.end());
-  for (auto& [settings, own] : rates) {
-    if (settings.empty() || own.size() < 3) continue;
-    std::sort(own.begin(), own.end());
-    if (own.back() < plain.front() || own.front() > plain.back()) {
-      gains[settings] = own[own.size() / 2] / plain[plain.size() / 2];
+  // The pattern and its newest answer.
+  std::optional<Neighbour> neighbour(const NearPattern& near) {
+    constexpr int kAnswer = 9;
+    about(newest_, near.byte_key);
+    if (!newest_.step()) return std::nullopt;
+    const std::optional<State> state = state_named(newest_.text(kAnswer + 1));
+    if (!state) return std::nullopt;
+    Neighbour one;
+    one.pattern = pattern_row(newest_, 0);
+    one.byte_key = near.byte_key;
+    one.distance = near.distance;
+    one.answer.id = newest_.integer(kAnswer);
+    one.answer.state = *state;
+    one.answer.settings = newest_.text(kAnswer + 2);
+    one.answer.descriptor = newest_.text(0);
+    if (!newest_.null(kAnswer + 3)) one.answer.gain = newest_.real(kAnswer + 3);
+    if (!newest_.null(kAnswer + 4)) one.answer.low = newest_.real(kAnswer + 4);
+    if (!newest_.null(kAnswer + 5)) one.answer.high = newest_.real(kAnswer + 5);
+    one.answer.rounds = static_cast<std::uint64_t>(newest_.integer(kAnswer + 6));
+    one.answer.default_share = newest_.real(kAnswer + 7);
+    workload_.reset();
+    workload_.bind(1, near.byte_key);
+    if (workload_.step()) one.answer.workload = workload_.text(0);
+    return one;
+  }
+
+ private:
+  static std::string on_platform(const std::string& before, const char* after) {
+    return before + kOnPlatform + after;
+  }
+  static void about(sqlite::Statement& statement, const std::string& byte_key) {
+    statement.reset();
+    statement.bind(5, byte_key);
+  }
+
+  // Trials of training: lines of a gain, a blank and canonical settings.
+  void add_trials(const std::string& byte_key, std::map<std::string, double>& gains) {
+    for (about(trials_, "trials " + byte_key); trials_.step();) {
+      std::istringstream lines(trials_.text(0));
+      double gain = 0;
+      std::string settings;
+      while (lines >> gain && lines.get() == ' ' && std::getline(lines, settings)) {
+        if (gain > 0) gains[settings] = gain;
+      }
     }
   }
-}
 
-std::map<std::string, double> gains_of(sqlite::Connection& db, const std::string& byte_key,
-                                       const Platform& platform) {
-  std::map<std::string, double> gains;
-  add_trials(db, byte_key, platform, gains);
-  add_answers(db, byte_key, platform, gains);
-  add_runs(db, byte_key, platform, gains);
-  return gains;
-}
+  // Runs of programs, only where they leave no doubt: three or more with the settings, all of them
+  // slower than every one with the default, or all of them faster.
+  void add_runs(const std::string& byte_key, std::map<std::string, double>& gains) {
+    std::map<std::string, std::vector<double>> rates;
+    for (about(runs_, byte_key); runs_.step();) rates[runs_.text(0)].push_back(runs_.real(1));
+    std::vector<double>& plain = rates[""];
+    if (plain.empty()) return;
+    std::sort(plain.begin(), plain.end());
+    for (auto& [settings, own] : rates) {
+      if (settings.empty() || own.size() < 3) continue;
+      std::sort(own.begin(), own.end());
+      if (own.back() < plain.front() || own.front() > plain.back()) {
+        gains[settings] = own[own.size() / 2] / plain[plain.size() / 2];
+      }
+    }
+  }
+
+  sqlite::Statement trials_, answers_, runs_, newest_, workload_;
+};
 
 // The shortest way that settings went from one pattern to another and lost there.
 struct Loss {
@@ -203,7 +231,7 @@ Result<Neighbourhood> PatternDb::neighbourhood(const std::string& byte_key,
                                                const Platform& platform) noexcept {
   return guarded<Neighbourhood>([&] {
     Neighbourhood around;
-    sqlite::Statement self(*connection_, std::string("SELECT ") + kPattern +
+    sqlite::Statement self(*connection_, std::string("SELECT ") + kShapeColumns +
                                              " FROM patterns p WHERE p.byte_key = ? LIMIT 1");
     self.bind(1, byte_key);
     Geometry own;
@@ -213,70 +241,24 @@ Result<Neighbourhood> PatternDb::neighbourhood(const std::string& byte_key,
       around.nearest_incomparable = "it is irregular";
       return around;
     }
-    sqlite::Statement rows(
-        *connection_,
-        std::string("SELECT ") + kPattern +
-            ", p.byte_key, t.id, t.state, s.text, t.gain, t.low, t.high, t.rounds, t.made_at, "
-            "t.default_share FROM patterns p JOIN tunings t ON t.pattern = p.id "
-            "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
-            "WHERE p.op = ?5 AND p.ranks BETWEEN ?6 AND ?7 AND p.byte_key <> ?8 AND "
-            "t.state <> 'untrained' AND " +
-            kOnPlatform + " ORDER BY t.made_at, t.id");
-    bind_platform(rows, platform);
-    rows.bind(5, std::string(around.pattern.write ? "write" : "read"));
-    rows.bind(6, around.pattern.ranks / kMostRanksApart);
-    rows.bind(7, around.pattern.ranks * kMostRanksApart).bind(8, byte_key);
-    std::map<std::string, Neighbour> newest;
-    double nearest_wall = -1;
-    constexpr int kAnswer = 9;
-    while (rows.step()) {
-      Neighbour one;
-      one.pattern = pattern_row(rows, 0);
-      one.byte_key = rows.text(kAnswer);
-      Geometry geometry;
-      if (!geometry_of(one.pattern, geometry)) continue;
-      one.distance = distance(own, around.pattern.ranks, geometry, one.pattern.ranks);
-      std::optional<State> state = state_named(rows.text(kAnswer + 2));
-      if (!state) continue;
-      const std::string wall = incomparable(around.pattern, one.pattern);
-      if (!wall.empty()) {
-        if (nearest_wall < 0 || one.distance < nearest_wall) {
-          nearest_wall = one.distance;
-          around.nearest_incomparable = "nearest is " + rows.text(0) + " in row " +
-                                        std::to_string(rows.integer(kAnswer + 1)) +
-                                        " at distance " + number(one.distance) + ", but " + wall;
-        }
-        continue;
-      }
-      one.answer.id = rows.integer(kAnswer + 1);
-      one.answer.state = *state;
-      one.answer.settings = rows.text(kAnswer + 3);
-      one.answer.descriptor = rows.text(0);
-      if (!rows.null(kAnswer + 4)) one.answer.gain = rows.real(kAnswer + 4);
-      if (!rows.null(kAnswer + 5)) one.answer.low = rows.real(kAnswer + 5);
-      if (!rows.null(kAnswer + 6)) one.answer.high = rows.real(kAnswer + 6);
-      one.answer.rounds = static_cast<std::uint64_t>(rows.integer(kAnswer + 7));
-      one.answer.default_share = rows.real(kAnswer + 9);
-      newest[one.byte_key] = std::move(one);  // later rows are newer
+    Reader reader(*connection_, platform);
+    for (const NearPattern& near :
+         nearest_answers(*connection_, byte_key, around.pattern, own, platform, kMostNeighbours)) {
+      std::optional<Neighbour> one = reader.neighbour(near);
+      if (!one) continue;
+      one->gains = reader.gains(near.byte_key);
+      around.neighbours.push_back(std::move(*one));
     }
-    for (auto& [key, one] : newest) around.neighbours.push_back(std::move(one));
-    const std::size_t kept = std::min(around.neighbours.size(), kMostNeighbours);
-    std::partial_sort(
-        around.neighbours.begin(), around.neighbours.begin() + static_cast<std::ptrdiff_t>(kept),
-        around.neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
-          return a.distance != b.distance ? a.distance < b.distance : a.answer.id < b.answer.id;
-        });
-    around.neighbours.resize(kept);
-    around.gains = gains_of(*connection_, byte_key, platform);
-    for (Neighbour& one : around.neighbours) {
-      one.gains = gains_of(*connection_, one.byte_key, platform);
-      sqlite::Statement workload(
-          *connection_,
-          "SELECT w.program || ' ' || w.file FROM patterns p JOIN workload_patterns wp ON "
-          "wp.pattern = p.id JOIN workloads w ON w.id = wp.workload WHERE p.byte_key = ? "
-          "ORDER BY wp.last_seen DESC LIMIT 1");
-      workload.bind(1, one.byte_key);
-      if (workload.step()) one.answer.workload = workload.text(0);
+    around.gains = reader.gains(byte_key);
+    if (!around.neighbours.empty()) return around;
+    for (const NearPattern& near :
+         nearest_behind_walls(*connection_, byte_key, around.pattern, own, platform)) {
+      const std::optional<Neighbour> one = reader.neighbour(near);
+      if (!one) continue;
+      around.nearest_incomparable = "nearest is " + one->answer.descriptor + " in row " +
+                                    std::to_string(one->answer.id) + " at distance " +
+                                    number(near.distance) + ", but " +
+                                    incomparable(around.pattern, one->pattern);
     }
     return around;
   });

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patterndb/nearest_answers.h"
 #include "patterndb/network_file.h"
 #include "patterndb/places.h"
 #include "patterndb/schema.h"
@@ -81,7 +82,9 @@ void migrate(sqlite::Connection& connection) {
   sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::kWrite);
   std::int64_t version = pragma(connection, "PRAGMA user_version");  // now under the lock
   demand_version(connection, version);
+  const bool had_patterns = version > 0;
   for (; version < kSchemaVersion; ++version) connection.execute(kSchemaSteps[version]);
+  if (had_patterns) fill_geometry(connection);
   std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
                       "; PRAGMA user_version=" + std::to_string(kSchemaVersion);
   connection.execute(marks.c_str());

@@ -23,7 +23,7 @@ namespace sqlite {
 class Connection;
 }
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 struct Neighbourhood;  // patterndb/neighbours.h
 

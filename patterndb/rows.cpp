@@ -1,6 +1,9 @@
 #include "patterndb/rows.h"
 
+#include <cmath>
 #include <optional>
+
+#include "patterndb/geometry.h"
 
 namespace iotune::patterndb::rows {
 
@@ -79,7 +82,8 @@ std::int64_t pattern(Connection& connection, const Pattern& pattern) {
   Statement adding(connection,
                    "INSERT INTO patterns (byte_key, byte_descriptor, descriptor, op, dimensions, "
                    "distributions, byte_counts, element_bytes, ranks, grid, mode, chunk, filters, "
-                   "dataset_dims) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+                   "dataset_dims, wall, piece_doublings, pieces_doublings) "
+                   "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   adding.bind(1, key).bind(2, descriptor_text(bytes)).bind(3, descriptor);
   adding.bind(4, std::string(pattern.write ? "write" : "read"));
   adding.bind(5, static_cast<std::uint64_t>(bytes.dimensions.size()));
@@ -87,6 +91,13 @@ std::int64_t pattern(Connection& connection, const Pattern& pattern) {
   adding.bind(8, pattern.element_bytes).bind(9, pattern.ranks).bind(10, joined(pattern.grid));
   adding.bind(11, pattern.mode).bind(12, joined(pattern.chunk)).bind(13, pattern.filters);
   adding.bind(14, dims);
+  Geometry geometry;
+  if (geometry_of(pattern, geometry)) {
+    adding.bind(15, wall_of(pattern, geometry)).bind(16, std::log2(geometry.piece_bytes));
+    adding.bind(17, std::log2(geometry.pieces));
+  } else {
+    adding.bind_null(15).bind_null(16).bind_null(17);
+  }
   adding.run();
   return connection.last_row();
 }

@@ -1,5 +1,8 @@
 """What a decision costs the rank that asks: a new process, a database of 1 and of 100,000 patterns.
 
+Of 100,000 also where the pattern has no answer: one that resembles none (*untrained*), and one
+that resembles thousands (*similar*). Then what presence and agreement cost two ranks.
+
 Loading libiotune-db.so counts, because the first open of a run pays for it. The files lie in the
 page cache, as after an earlier run; on a network file system the first read is slower.
 """
@@ -7,6 +10,7 @@ page cache, as after an earlier run; on a network file system the first read is 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import platform
 import sqlite3
@@ -16,18 +20,31 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import agreement
 import paired
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+WALL = "write independent contiguous plain parallel whole"
+
+
+def pattern(count: int, kind: int) -> tuple[object, ...]:
+    """Id, keys and extents of a contiguous pattern of so many elements; equal kinds are equal."""
+    key = f"<1D,(BLOCK),({4 * count} B)> write independent ranks=4 grid=4 chunk=none filters=0"
+    return (
+        count, key if kind == 1 else f"{key} of another kind", f"<1D,(BLOCK),({4 * count} B)>",
+        f"<1D,(BLOCK),({count})>", str(4 * count), str(4 * count),
+    )  # fmt: skip
+
+
 def make_database(path: Path, patterns: int) -> None:
     """As many programs, each with a pattern and an answer of its own, three runs each."""
     db = sqlite3.connect(path)
-    for step in ("schema.sql", "schema_v2.sql"):
+    for step in ("schema.sql", "schema_v2.sql", "schema_v3.sql"):
         db.executescript((ROOT / "patterndb" / step).read_text())
     db.execute(f"PRAGMA application_id = {0x696F746E}")
-    db.execute("PRAGMA user_version = 2")
+    db.execute("PRAGMA user_version = 3")
     db.execute(
         "INSERT INTO platforms VALUES (1, 'ext4', 'MPICH 4.0.2', '1.10.8', ?)",
         (platform.machine(),),
@@ -43,11 +60,21 @@ def make_database(path: Path, patterns: int) -> None:
         rows(lambda n: (n, f"program-{n - 1}")),
     )
     db.executemany(
-        "INSERT INTO patterns VALUES (?,?,?,?,'write',1,'BLOCK',?,4,4,'4','independent','',0,?)",
-        rows(lambda n: (
-            n, f"<1D,(BLOCK),({4 * n} B)> write independent ranks=4 grid=4 chunk=none filters=0",
-            f"<1D,(BLOCK),({4 * n} B)>", f"<1D,(BLOCK),({n})>", str(4 * n), str(4 * n))),
-    )  # fmt: skip
+        "INSERT INTO patterns VALUES (?,?,?,?,'write',1,'BLOCK',?,4,4,'4','independent','',0,?,?,"
+        "?,0)",
+        rows(lambda n: (*pattern(n, 1), WALL, math.log2(4 * n))),
+    )
+    # Programs without an answer: one among all the others, one far from them.
+    for number, (program, count) in enumerate((("similar", patterns // 2 + 1),
+                                               ("untrained", patterns << 20)), 1):  # fmt: skip
+        own = patterns + number
+        db.execute("INSERT INTO workloads VALUES (?, ?, 'out#.h#', 4, 1)", (own, program))
+        row = (own, *pattern(count, 2)[1:], WALL, math.log2(4 * count))
+        db.execute(
+            "INSERT INTO patterns VALUES (?,?,?,?,'write',1,'BLOCK',?,4,4,'4','independent','',"
+            "0,?,?,?,0)", row,
+        )  # fmt: skip
+        db.execute("INSERT INTO workload_patterns VALUES (?, ?, '/a', 1, 1, 1, 50, 1)", (own, own))
     db.executemany(
         "INSERT INTO workload_patterns VALUES (?, ?, '/a', 1, 1, 1, 50, 1)",
         rows(lambda n: (n, n)),
@@ -69,7 +96,9 @@ def make_database(path: Path, patterns: int) -> None:
     path.chmod(0o600)
 
 
-def ask(library: Path, database: Path | str, program: str, count: int) -> tuple[float, ...]:
+def ask(
+    library: Path, database: Path | str, program: str, count: int, expected: str = "exact"
+) -> tuple[float, ...]:
     """(load, first, CPU of both, of the same series, of others) in ms."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "tests" / "bench" / "decide_once.py"), str(library),
@@ -78,7 +107,7 @@ def ask(library: Path, database: Path | str, program: str, count: int) -> tuple[
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     *numbers, source = done.stdout.split()
-    assert source == "exact", source
+    assert source == expected, (source, expected)
     return tuple(float(number) for number in numbers)
 
 
@@ -93,6 +122,10 @@ def main() -> int:
             make_database(path, patterns)
         later: dict[tuple[int, str], list[float]] = {}
 
+        def unanswered(source: str) -> float:
+            load, first, *_ = ask(library, databases[100000], f"/opt/{source}", 1, source)
+            return load + first
+
         def timed(patterns: int) -> float:
             program = "/opt/program-%d" if patterns > 1 else "/opt/program-0"
             load, first, cpu, series, others = ask(library, databases[patterns], program, 50)
@@ -103,6 +136,8 @@ def main() -> int:
 
         names = {f"{patterns} patterns": functools.partial(timed, patterns)
                  for patterns in databases}  # fmt: skip
+        for source in ("similar", "untrained"):
+            names[source] = functools.partial(unanswered, source)
         rounds = paired.compare("decisions", names, options.rounds, seed=options.seed)
         table.keep(rounds)
         table.add("library loaded and first decision, 1 pattern, ms", rounds.median("1 patterns"))
@@ -110,11 +145,17 @@ def main() -> int:
             "library loaded and first decision, 100,000 patterns, ms",
             rounds.median("100000 patterns"), paired.at_most(5, "ms"),
         )  # fmt: skip
+        for source in ("similar", "untrained"):
+            table.add(
+                f"library loaded and first decision, 100,000 patterns, {source}, ms",
+                rounds.median(source), paired.at_most(5, "ms"),
+            )  # fmt: skip
         for (patterns, what), values in sorted(later.items()):
             values.sort()
             name = what if what == "CPU time" else f"each further {what}"
             table.add(f"{name}, {patterns:,} patterns, ms", values[len(values) // 2])
         table.add("the database, MiB", databases[100000].stat().st_size / 2**20)
+    agreement.add_rows(table, options.build, options.rounds, options.seed)
     return table.finish(options.out)
 
 

@@ -177,6 +177,7 @@ TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
 
 TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
   observe_once(50);
+  EXPECT_EQ(ask().source, "untrained");  // folds the spool
   tell(tuned(one_dimensional(1000, 4), "cb_nodes=3", 10));
   Observation other = vpic_run(160, "other");
   other.files[0].uses[0].pattern = one_dimensional(1200, 4);

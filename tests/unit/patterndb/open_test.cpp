@@ -53,7 +53,8 @@ TEST_F(Open, NewerVersionIsRefused) {
   for (Access access : {Access::kReadOnly, Access::kReadWrite, Access::kCreate}) {
     EXPECT_EQ(message(access), path_ +
                                    ": pattern database of version 9; this iotune knows "
-                                   "versions up to 2");
+                                   "versions up to " +
+                                   std::to_string(kSchemaVersion));
   }
 }
 
