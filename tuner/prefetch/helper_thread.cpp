@@ -60,9 +60,9 @@ class HintsUnderWay {
   void wait_for_room(int fd) const noexcept {
     if (made_ >= kMost) wait_for(fd, ends_[made_ % kMost]);
   }
-  // At the end of a batch: the next one knows nothing of this one.
+  // At the end of a large batch: the next one knows nothing of this one.
   void wait_for_last(int fd) const noexcept {
-    if (made_ > kMost / 2) wait_for(fd, ends_[(made_ - 1) % kMost]);
+    if (made_ >= kMost) wait_for(fd, ends_[(made_ - 1) % kMost]);
   }
   void add(std::int64_t end) noexcept { ends_[made_++ % kMost] = end; }
 
@@ -79,9 +79,9 @@ class HintsUnderWay {
 void hint(const StreamSlot& slot, const Extent& extent, HintsUnderWay& under_way) noexcept {
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end; at += kHintBytes) {
+    under_way.wait_for_room(slot.fd);
     if (g_schedule == Schedule::kOurs) wait_for_program(slot.closing);
     if (slot.closing.load(std::memory_order_acquire)) return;
-    under_way.wait_for_room(slot.fd);
     const std::int64_t bytes = std::min(kHintBytes, end - at);
     raw::call(SYS_fadvise64, slot.fd, at, bytes, POSIX_FADV_WILLNEED);
     under_way.add(at + bytes);
