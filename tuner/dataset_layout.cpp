@@ -132,7 +132,8 @@ void keep_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
   recorder::ShortText<kRefusalBytes> words;
   api.H5Ewalk2(0, 0, take_words, &words);  // H5E_DEFAULT, H5E_WALK_UPWARD
   layout.refusal = static_cast<char*>(recorder::private_memory(kRefusalBytes));
-  if (layout.refusal != nullptr) std::strncpy(layout.refusal, words.c_str(), kRefusalBytes - 1);
+  // The memory is zeroed: the end mark is there.
+  if (layout.refusal != nullptr) std::memcpy(layout.refusal, words.c_str(), words.size());
 }
 
 void restore_errors(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
