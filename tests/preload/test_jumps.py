@@ -38,7 +38,8 @@ def timer(place: Place) -> None:
                                      1500, IOTUNE_TRACE=place.trace))  # fmt: skip
         assert done.out == b"1500 jumps\n", done
         said = done.said()
-        assert all("jumped out of a change" in line for line in said), said
+        # close_range may take the other thread's ring its descriptor, too.
+        assert all(line.endswith("are counted, not recorded") for line in said), said
         # Else all that was not left half done is there, and what came after the last jump.
         if not said:
             assert writes(place, place.scratch / f"file{turn}")[-5:] == [0, 10, 20, 30, 40]
