@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,25 @@ def mounted(place: Place, trace: Path, latency_ms: int = 5) -> Iterator[Path]:
                 server.wait(timeout=20)
             except subprocess.TimeoutExpired:
                 server.send_signal(signal.SIGKILL)
+
+
+def patiently(case: Callable[[Place], None]) -> Callable[[Place], None]:
+    """The case, up to three times: a machine with much else to do may leave a helper no time,
+    and what it then does not do proves nothing.
+    """
+
+    def up_to_thrice(place: Place) -> None:
+        for left in (2, 1, 0):
+            try:
+                return case(place)
+            except AssertionError as fault:
+                if left == 0:
+                    raise
+                print(f"once more, after: {fault}", file=sys.stderr)
+                place.clear()
+        return None
+
+    return up_to_thrice
 
 
 def data_file(place: Place, size: int) -> None:

@@ -17,12 +17,14 @@ from prefetch_place import (
     fuse_works,
     mounted,
     notes,
+    patiently,
     plan,
     requests,
     script,
 )
 
 
+@patiently
 def strided(place: Place) -> None:
     """All but the first few reads are there before they are asked for, by any call."""
     if not fuse_works(place):
@@ -55,6 +57,7 @@ def strided(place: Place) -> None:
         assert said["hits"] >= 94 and said["saved_ns"] > 0, said
 
 
+@patiently
 def large(place: Place) -> None:
     """Reads of some fifty requests each: no hint is dropped by a file system that has many."""
     if not fuse_works(place):
@@ -87,6 +90,7 @@ def without(place: Place) -> None:
         assert [c for c in place.calls() if c["name"] == "iotune_prefetch"] == []
 
 
+@patiently
 def kept(place: Place) -> None:
     """What an earlier run left makes the second one know; damage and other files do not matter."""
     if not fuse_works(place):
@@ -116,6 +120,7 @@ def kept(place: Place) -> None:
         assert cached["second"] >= 90, f"seed {seed}, {predictor}: {cached}"
 
 
+@patiently
 def schedules(place: Place) -> None:
     """Under PPIS and ours no prefetch begins while the program waits; under none and PP they do."""
     if not fuse_works(place):
@@ -168,6 +173,7 @@ waiting.join()
     assert begun["ppis"] <= 3 and begun["ours"] <= 3, begun
 
 
+@patiently
 def end(place: Place) -> None:
     """Not one request lies past the end of the file, and the last block is short."""
     if not fuse_works(place):
@@ -182,6 +188,7 @@ def end(place: Place) -> None:
     assert all(offset < size for _, offset, _ in requests(place, trace))
 
 
+@patiently
 def scattered(place: Place) -> None:
     """Random reads are left to themselves: hardly a byte is requested in vain."""
     if not fuse_works(place):
@@ -235,10 +242,12 @@ def missing_library(place: Place) -> None:
 def loaded(place: Place) -> None:
     """Only a process that is to prefetch loads the library."""
     maps = "print('libiotune-prefetch' in open('/proc/self/maps').read())"
-    for env, expected in (({"IOTUNE_PREFETCH": "pattern"}, b"True"), ({}, b"False"),
-                          ({"IOTUNE_PREFETCH": "none"}, b"False"),
-                          ({"IOTUNE_PREFETCH": "pattern", "IOTUNE_MODE": "record"}, b"False"),
-                          ):  # fmt: skip
+    cases: list[tuple[dict[str, Any], bytes]] = [
+        ({"IOTUNE_PREFETCH": "pattern"}, b"True"), ({}, b"False"),
+        ({"IOTUNE_PREFETCH": "none"}, b"False"),
+        ({"IOTUNE_PREFETCH": "pattern", "IOTUNE_MODE": "record"}, b"False"),
+    ]  # fmt: skip
+    for env, expected in cases:
         done = place.right(place.run("/usr/bin/python3", "-S", "-c", maps, **env))
         assert done.out.strip() == expected, (env, done.out)
 
