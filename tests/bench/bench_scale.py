@@ -102,7 +102,7 @@ def main() -> int:
         table.add(f"{pattern}, calls alone: trace of {RANKS // 100} ranks, bytes", few.trace_bytes)
         table.add(f"{pattern}, calls alone: trace of {RANKS} ranks, bytes", many.trace_bytes)
     # On a disk: files in memory would be memory that nobody counts.
-    with tempfile.TemporaryDirectory(dir=options.out) as scratch:
+    with tempfile.TemporaryDirectory(dir=options.out.resolve()) as scratch:
         folder = Path(scratch)
         for pattern in ("regular", "random"):
             arm = functools.partial(memory_kib, build, pattern)
