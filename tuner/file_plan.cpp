@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "patterndb/parameters.h"
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/mapped_file.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {

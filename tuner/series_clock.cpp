@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/raw_syscall.h"
 #include "tuner/database_library.h"
 
 namespace iotune::tuner {

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
+#include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/jump_safe_guard.h"
 
 namespace iotune::recorder {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/mapped_file.h"
 
 namespace iotune::recorder {
 namespace {
