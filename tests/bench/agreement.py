@@ -9,6 +9,7 @@ MPI, as the trace has it, is taken off: it varies by more than is measured here.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -89,8 +90,8 @@ def add_rows(table: paired.Table, build: Path, rounds: int, seed: int | None) ->
             return numbers[-1]
 
         drawn = paired.compare(
-            "agreement", {arm: lambda arm=arm: one(arm) for arm in arms}, rounds, seed=seed
-        )  # type: ignore[misc]
+            "agreement", {arm: functools.partial(one, arm) for arm in arms}, rounds, seed=seed
+        )
         table.keep(drawn)
     whole: dict[str, list[float]] = {}
     for arm in arms:

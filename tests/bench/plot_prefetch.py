@@ -63,7 +63,9 @@ def by_processes(rounds: Rounds, program: str, load: str, what: str) -> dict[str
     found: dict[str, dict[int, float]] = {}
     for name, row in rounds.items():
         match = pattern.fullmatch(name)
-        for arm, numbers in row["numbers"].items() if match else ():
+        if match is None:
+            continue
+        for arm, numbers in row["numbers"].items():
             found.setdefault(arm, {})[int(match[1])] = statistics.median(numbers)
     return found
 

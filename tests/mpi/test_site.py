@@ -14,7 +14,7 @@ from harness import Done, Place, main, not_verified  # noqa: E402
 
 CONFIG = """<Parameters><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
 </Middleware_Layer></Parameters>"""
-WANTED = {"IOTUNE_MODE": "tune", "IOTUNE_DB": "none"}
+WANTED: dict[str, Any] = {"IOTUNE_MODE": "tune", "IOTUNE_DB": "none"}
 
 
 def config(place: Place) -> Path:

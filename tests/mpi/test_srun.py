@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main, not_verified  # noqa: E402
@@ -89,7 +90,7 @@ def batch(place: Place) -> None:
         f"#!/bin/sh\nexport LD_PRELOAD='{place.preload()}'\nhostname > /dev/null\n"
         f"srun --mpi=pmi2 -n 2 '{program}' a.bin && echo it is done\n"
     )
-    env = {"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none"}
+    env: dict[str, Any] = {"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none"}
     place.right(place.run("sbatch", "--wait", "-n", "2", "-o", place.scratch / "said", script,
                           preload=False, **env))  # fmt: skip
     said = (place.scratch / "said").read_text()

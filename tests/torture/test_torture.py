@@ -82,7 +82,7 @@ def run(place: Place, program: Program, tuned: bool) -> Seen:
     script.write_text(program.script)
     config.write_text(program.config)
     shim, fake = str(place.shim), place.scratch / "fake storage"
-    env: dict[str, object] = {}
+    env: dict[str, Any] = {}
     if tuned and program.storage:
         shutil.rmtree(fake, ignore_errors=True)
         fake.mkdir()

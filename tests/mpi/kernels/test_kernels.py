@@ -106,12 +106,13 @@ def ior(programs: Programs) -> None:
         assert dumped_dims(programs.scratch / "ior.h5") == dict.fromkeys(paths, dims)
         read = programs.result(ranks, "ior-io", *common, "-r", "-R", "--json")
         assert read["bytes"] == 8 * dims[0] * count, read
-    for flags, word in (
+    wrong: tuple[tuple[tuple[str, ...], str], ...] = (
         (("-a", "POSIX"), "HDF5 alone"), (("-b", "9"), "multiple of 8"), (("-q",), "not known"),
         (("-b", "1m", "-t", "768k"), "multiple of -t"), (("-s", "0"), "possible"),
         (("-w", "-r"), "one of them"),
-    ):  # fmt: skip
-        programs.wrong(2, word, command=(1, "ior-io", *flags))
+    )  # fmt: skip
+    for bad, word in wrong:
+        programs.wrong(2, word, command=(1, "ior-io", *bad))
 
 
 def rows(programs: Programs) -> None:

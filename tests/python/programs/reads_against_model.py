@@ -75,5 +75,5 @@ for _ in range(steps):
     run_of_reads(draw.randrange(2))
     if draw.random() < 0.1:
         reopen()
-with open(path, "rb") as file:
-    assert file.read() == model, f"seed {seed}"
+with open(path, "rb") as left:
+    assert left.read() == model, f"seed {seed}"
