@@ -48,7 +48,9 @@ bool in_vfork_child() noexcept;
 class OwnCode {
  public:
   OwnCode() noexcept { ++t_thread.ours; }
-  ~OwnCode() { --t_thread.ours; }
+  ~OwnCode() {
+    if (t_thread.ours > 0) --t_thread.ours;  // a jump inside of it made it 0
+  }
   OwnCode(const OwnCode&) = delete;
   OwnCode& operator=(const OwnCode&) = delete;
 };
