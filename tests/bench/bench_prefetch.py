@@ -18,13 +18,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import native
 import paired
+from latency_mount import drop_pages, is_possible, mounted
 
 Accesses = list[tuple[int, int]]
 FILE_BYTES = 256 << 20
@@ -106,34 +105,11 @@ class Bench:
         self.library = native.preload(options.build / "lib" / "libiotune.so")
         self.program = native.compiled("../preload/programs/planned_reads.c",
                                        options.out / "native", ["-D_FORTIFY_SOURCE=0"])  # fmt: skip
-        for name in ("m", "root"):
-            (scratch / name).mkdir()
         subprocess.run([str(self.program), str(scratch / "root" / "data"), "make",
                         str(FILE_BYTES)], check=True)  # fmt: skip
         self.read_bytes = 1
         self.totals: dict[str, list[float]] = {}
         self.vain_bytes: list[int] = []  # of pattern
-
-    @contextmanager
-    def mounted(self, latency_us: int) -> Iterator[None]:
-        mount = self.scratch / "m"
-        with subprocess.Popen([str(self.options.build / "bin" / "iotune-fuse"),
-                               f"--latency-ns={latency_us * 1000}", str(mount),
-                               str(self.scratch / "root")]) as server:  # fmt: skip
-            try:
-                while not os.path.ismount(mount):
-                    if server.poll() is not None:
-                        raise paired.ArmFailed("iotune-fuse ended")
-                    time.sleep(0.01)
-                yield
-            finally:
-                subprocess.run(["fusermount3", "-u", str(mount)], check=False)
-                server.wait()
-
-    def drop_pages(self) -> None:
-        fd = os.open(self.scratch / "m" / "data", os.O_RDONLY)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(fd)
 
     def run(self, arm: str, listed: Path, pause_us: int) -> float:
         """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
@@ -167,7 +143,8 @@ class Bench:
         self.totals, self.vain_bytes = {}, []
         comparison = paired.compare(
             name, {arm: functools.partial(self.run, arm, listed, pause_us) for arm in ARMS},
-            self.options.rounds, seed=self.options.seed, before_each=self.drop_pages,
+            self.options.rounds, seed=self.options.seed,
+            before_each=functools.partial(drop_pages, self.scratch / "m" / "data"),
         )  # fmt: skip
         self.totals = {arm: row[-self.options.rounds :] for arm, row in self.totals.items()}
         return comparison
@@ -231,44 +208,41 @@ def add_cost(table: paired.Table, options: argparse.Namespace) -> None:
 def main() -> int:
     """Measure, print and write build/bench/prefetch.json."""
     options = paired.arguments(__doc__, rounds=7, reads=200, latency_us=2000)
-    if not (options.build / "bin" / "iotune-fuse").exists() or not os.access("/dev/fuse", os.W_OK):
+    if not is_possible(options.build):
         print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
         return 0
     table = paired.Table("prefetch")
     add_cost(table, options)
-    scratch = Path(tempfile.mkdtemp(prefix="prefetch-"))
-    try:
+    latency = f"--latency-ns={options.latency_us * 1000}"
+    with mounted(options.build, "prefetch", [latency]) as scratch:
         bench = Bench(options, scratch)
-        with bench.mounted(options.latency_us):
-            for name, (make, share) in ROWS.items():
-                comparison = bench.compare(name, make(options.reads), options.latency_us)
-                table.keep(comparison)
-                table.add(f"{name}: none, ms in reads", comparison.median("none"))
-                for arm in ("markov", "he2013", "pattern", "perfect"):
-                    goal = paired.at_most(0.10) if arm == "pattern" and share == 0.95 else None
-                    table.add(f"{name}: {arm}, time in reads against none",
-                              comparison.ratio(arm, "none"), goal)  # fmt: skip
-                table.add(f"{name}: share of perfect's saving",
-                          comparison.estimate(share_of_perfect),
-                          paired.at_least(share))  # fmt: skip
-                totals = paired.Comparison(f"{name}, in all", bench.totals, comparison.order,
-                                           comparison.seed)  # fmt: skip
-                table.keep(totals)
-                table.add(f"{name}: pattern, the whole run against none",
-                          totals.ratio("pattern", "none"), paired.at_most(0.60))  # fmt: skip
-                table.add(f"{name}: pattern, bytes in vain against bytes read",
-                          bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
-            comparison = bench.compare("random", scattered(options.reads), options.latency_us)
+        for name, (make, share) in ROWS.items():
+            comparison = bench.compare(name, make(options.reads), options.latency_us)
             table.keep(comparison)
-            totals = paired.Comparison("random, in all", bench.totals, comparison.order,
+            table.add(f"{name}: none, ms in reads", comparison.median("none"))
+            for arm in ("markov", "he2013", "pattern", "perfect"):
+                goal = paired.at_most(0.10) if arm == "pattern" and share == 0.95 else None
+                table.add(f"{name}: {arm}, time in reads against none",
+                          comparison.ratio(arm, "none"), goal)  # fmt: skip
+            table.add(f"{name}: share of perfect's saving",
+                      comparison.estimate(share_of_perfect),
+                      paired.at_least(share))  # fmt: skip
+            totals = paired.Comparison(f"{name}, in all", bench.totals, comparison.order,
                                        comparison.seed)  # fmt: skip
             table.keep(totals)
-            table.add("random: pattern, the whole run against none",
-                      totals.ratio("pattern", "none"), paired.at_most(1.02))  # fmt: skip
-            table.add("random: pattern, bytes in vain against bytes read",
+            table.add(f"{name}: pattern, the whole run against none",
+                      totals.ratio("pattern", "none"), paired.at_most(0.60))  # fmt: skip
+            table.add(f"{name}: pattern, bytes in vain against bytes read",
                       bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        comparison = bench.compare("random", scattered(options.reads), options.latency_us)
+        table.keep(comparison)
+        totals = paired.Comparison("random, in all", bench.totals, comparison.order,
+                                   comparison.seed)  # fmt: skip
+        table.keep(totals)
+        table.add("random: pattern, the whole run against none",
+                  totals.ratio("pattern", "none"), paired.at_most(1.02))  # fmt: skip
+        table.add("random: pattern, bytes in vain against bytes read",
+                  bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
     return table.finish(options.out)
 
 
