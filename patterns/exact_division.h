@@ -31,6 +31,9 @@ class Divider {
   bool divides(std::uint64_t value) const noexcept {
     return (value & mask_) == 0 && quotient(value) <= most_;
   }
+  // By a power of two.
+  bool is_shift() const noexcept { return odd_ == 1; }
+  unsigned shift() const noexcept { return shift_; }
   std::uint64_t quotient(std::uint64_t value) const noexcept {
     return (value >> shift_) * inverse_;
   }

@@ -10,6 +10,9 @@ namespace {
 // match.
 constexpr std::uint32_t kLeastIterations = 3;
 
+// Terms in the bodies that are looked for at any time.
+constexpr std::uint32_t kQuietParts = 2;
+
 struct Capacities {
   std::size_t bodies, parts, leaves, table;
 };
@@ -149,12 +152,29 @@ void LoopFinder::push_cut_iteration(const Body& body, std::uint32_t start,
 }
 
 void LoopFinder::reduce() noexcept {
-  while (reduce_once()) read_on();
+  if (!is_alert()) {
+    ++fruitless_;
+    if (!reduce_once(kQuietParts)) return;
+    read_on();
+  }
+  while (reduce_once(max_parts_)) {
+    fruitless_ = 0;
+    read_on();
+  }
+  ++fruitless_;
 }
 
-bool LoopFinder::reduce_once() noexcept {
+// Where nothing has repeated for long, long bodies are looked for now and then only: they are found
+// a little later, and noise costs a tenth.
+bool LoopFinder::is_alert() const noexcept {
+  constexpr std::uint32_t kPatience = 256, kQuiet = 2048;
+  const std::uint32_t spell = 4 * max_parts_;
+  return fruitless_ < kPatience + spell || fruitless_ % kQuiet < spell;
+}
+
+bool LoopFinder::reduce_once(std::uint32_t most_parts) noexcept {
   const FoundTerm* top = terms_ + size_ - 1;
-  const std::uint32_t longest = size_ - 1 < max_parts_ ? size_ - 1 : max_parts_;
+  const std::uint32_t longest = size_ - 1 < most_parts ? size_ - 1 : most_parts;
   // From here on there is no room for three blocks.
   const std::uint32_t short_of_blocks = size_ / 3 + 1;
   for (std::uint32_t b = 1; b <= longest; ++b) {

@@ -90,7 +90,8 @@ class LoopFinder {
   void push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept;
   void push_cut_iteration(const Body& body, std::uint32_t start, std::uint32_t rows) noexcept;
   void reduce() noexcept;
-  bool reduce_once() noexcept;
+  bool reduce_once(std::uint32_t most_parts) noexcept;
+  bool is_alert() const noexcept;
   bool next_iteration(std::uint32_t parts) const noexcept;
   bool three_blocks(std::uint32_t parts) noexcept;
   void read_on() noexcept;
@@ -121,6 +122,7 @@ class LoopFinder {
 
   std::uint32_t row_ = 0;  // tuples taken so far
   std::uint32_t size_ = 0;
+  std::uint32_t fruitless_ = 0;  // tuples since the last loop
   std::uint32_t body_count_ = 1;
   std::uint32_t part_count_ = 0;
   std::uint32_t leaf_count_ = 1;

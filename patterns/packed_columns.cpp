@@ -13,15 +13,13 @@ std::size_t column_bytes(std::size_t n, unsigned width) noexcept {
 }
 
 // Numbers of `width` bits, the first in the lowest bits of the first byte.
-void write_column(const std::int64_t* values, std::size_t n, unsigned dims,
-                  const PackedColumn& column, std::byte* to) noexcept {
-  const Divider divider(column.unit);
-  const unsigned width = column.width;
+template <typename NumberOf>
+void write_numbers(const std::int64_t* values, std::size_t n, unsigned dims, unsigned width,
+                   std::byte* to, NumberOf number_of) noexcept {
   std::uint64_t word = 0;
   unsigned used = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t value = static_cast<std::uint64_t>(values[i * dims]) - column.base;
-    const std::uint64_t number = divider.quotient(value);
+    const std::uint64_t number = number_of(values[i * dims]);
     word |= number << used;
     used += width;
     if (used < 64) continue;
@@ -31,6 +29,23 @@ void write_column(const std::int64_t* values, std::size_t n, unsigned dims,
     word = used == 0 ? 0 : number >> (width - used);
   }
   std::memcpy(to, &word, (used + 7) / 8);
+}
+
+void write_column(const std::int64_t* values, std::size_t n, unsigned dims,
+                  const PackedColumn& column, std::byte* to) noexcept {
+  // Mostly a power of two.
+  if (const Divider divider(column.unit); divider.is_shift()) {
+    const unsigned shift = divider.shift();
+    write_numbers(values, n, dims, column.width, to,
+                  [base = column.base, shift](std::int64_t value) {
+                    return (static_cast<std::uint64_t>(value) - base) >> shift;
+                  });
+  } else {
+    write_numbers(values, n, dims, column.width, to,
+                  [base = column.base, divider](std::int64_t value) {
+                    return divider.quotient(static_cast<std::uint64_t>(value) - base);
+                  });
+  }
 }
 
 std::uint64_t bits_at(const std::byte* bytes, std::size_t size, std::size_t bit,
@@ -52,6 +67,12 @@ PackedColumn measure_column(const std::int64_t* values, std::size_t n, unsigned 
                             unsigned column) noexcept {
   const std::int64_t first = values[column];
   std::size_t i = 1;
+  for (std::uint64_t differ = 0; i + 4 <= n; i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      differ |= static_cast<std::uint64_t>(values[(i + k) * dims + column] ^ first);
+    }
+    if (differ != 0) break;
+  }
   while (i < n && values[i * dims + column] == first) ++i;
   if (i == n) return {static_cast<std::uint64_t>(first), 1, 0};
   std::int64_t least = first, largest = first;
