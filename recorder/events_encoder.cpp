@@ -123,8 +123,12 @@ class BatchWriter {
         const NumbersOf from = numbers_of(node, first, place);
         const std::byte* at = from.begin;
         if (from.count == 1 && numbers == 3) {
-          for (std::uint32_t k = 0; k < node.records; ++k, at += from.step, to += 3) {
-            for (int d = 0; d < 3; ++d) to[d] = to[d - 3];
+          // In registers: what a row takes from the one before would wait for it to be written.
+          const std::int64_t a = to[-3], b = to[-2], c = to[-1];
+          for (std::uint32_t k = 0; k < node.records; ++k, at += 8, to += 3) {
+            to[0] = a;
+            to[1] = b;
+            to[2] = c;
             std::memcpy(to + from.first, at, 8);
           }
           continue;

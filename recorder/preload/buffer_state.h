@@ -27,6 +27,7 @@ struct Buffer {
   std::uint32_t refused = 0;     // threads' calls that found no ring
   std::byte* scratch = nullptr;  // for the encoder, then a copy of a ring
   std::size_t scratch_bytes = 0;
+  std::size_t last_events_bytes = 0;  // payload of the block before
   ClockReading first = {};
   TickRate rate = {};
   std::uint64_t calls = 0;

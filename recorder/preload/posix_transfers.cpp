@@ -14,24 +14,46 @@ namespace {
 
 constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
 
-// Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, or
-// has to be told to the advice as well.
+// Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
+// to be told to the advice as well, or its stamps are not the processor's counter.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
                                                  std::uint8_t& layers) noexcept {
   ThreadState& thread = t_thread;
   layers = thread.layers;
-  if (g_recording != kRecorded || thread.ours != 0 || (layers & kBit) != 0) return false;
+  if (g_recording != kRecorded || g_tick_source != TickSource::kCounter || thread.ours != 0 ||
+      (layers & kBit) != 0) {
+    return false;
+  }
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
-  start = ticks_now();
+  start = counter_now();
   result = call();
-  duration = ticks_now() - start;
+  duration = counter_now() - start;
   thread.layers = layers;
   return true;
 }
 
-__attribute__((always_inline)) inline void record(const TransferCall& call, std::uint64_t start,
+// What goes on with nothing. Out of the wrappers, whose calls mostly do not come here.
+__attribute__((noinline)) void record_new(std::uint64_t stream, std::int64_t first,
+                                          std::int64_t second, std::int64_t third,
+                                          std::uint64_t start, std::uint64_t duration) noexcept {
+  ThreadState& thread = t_thread;
+  const TransferCall call{stream, {first, second, third}};
+  if (Ring* const ring = thread.ring; ring != nullptr) {
+    thread.ours = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const bool listed = ring->cursor.append(call, start, duration, *ring);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread.ours = 0;
+    if (listed) return;
+  }
+  record_transfer(call, start, duration);
+}
+
+__attribute__((always_inline)) inline void record(std::uint64_t stream, std::int64_t first,
+                                                  std::int64_t second, std::int64_t third,
+                                                  std::uint64_t start,
                                                   std::uint64_t duration) noexcept {
   ThreadState& thread = t_thread;
   if (Ring* const ring = thread.ring; ring != nullptr) {
@@ -39,18 +61,14 @@ __attribute__((always_inline)) inline void record(const TransferCall& call, std:
     // that errno is as the call left it.
     thread.ours = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const TransferCall call{stream, {first, second, third}};
     const bool counted = ring->cursor.count(call, start, duration, *ring) ||
-                         ring->cursor.append(call, start, duration, *ring);
+                         ring->cursor.list(call, start, duration);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread.ours = 0;
     if (counted) return;
   }
-  record_transfer(call, start, duration);
-}
-
-constexpr std::uint64_t head_of(CallNumber number, std::uint8_t layers) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::uint16_t>(number)) |
-         static_cast<std::uint64_t>(layers) << 16;
+  record_new(stream, first, second, third, start, duration);
 }
 
 // Where a call at the descriptor's position found it. False where it has none: the file was closed
@@ -112,13 +130,13 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
 }
 
-// A call that the advice wants to know of: recorded as any other, between its two slots.
+// A call that the advice may want to know of: recorded as any other, between its two slots.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                ssize_t (*make)(const void*),
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
   if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
-  const bool tells = !is_seek(asked.number);
+  const bool tells = g_recording == kWatched && !is_seek(asked.number);
   Transfer transfer{asked.fd,
                     asked.file,
                     is_read(asked.number),
@@ -137,15 +155,17 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   const ssize_t result = make(call);
   const std::uint64_t duration = ticks_now() - start;
   thread.layers = layers;
-  TransferCall made{head_of(asked.number, layers),
-                    {asked.fd, asked.file},
-                    {asked.numbers[0], asked.numbers[1], result}};
-  if (asked.numbers[1] == kAtPosition) {
-    made.numbers[1] = result;
-    if (!position_before(asked.fd, result, made.numbers[2])) made.keys[1] = 0;
-    transfer.offset = made.numbers[2];
+  std::int64_t second = asked.numbers[1], third = result;
+  bool has_place = true;
+  if (second == kAtPosition) {
+    second = result;
+    has_place = position_before(asked.fd, result, third);
+    transfer.offset = third;
   }
-  if (made.keys[1] != 0) record(made, start, duration);
+  if (has_place) {
+    record(stream_word(asked.number, layers, asked.fd, asked.file), asked.numbers[0], second, third,
+           start, duration);
+  }
   if (tells) {
     transfer.bytes = result;
     transfer.start_ticks = start;
@@ -163,7 +183,7 @@ template <typename Call>
 __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const Call& call) noexcept {
   const ThreadState& thread = t_thread;
-  if (g_recording != kWatched || thread.ours != 0 || (thread.layers & kBit) != 0) return call();
+  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kBit) != 0) return call();
   return watched_call(
       asked, [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); },
       &call);
@@ -189,7 +209,7 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
     const Call copied = call;  // whose address may be taken: `call` stays in registers
     return other_call({number, fd, file, {first, second}}, copied);
   }
-  record({head_of(number, layers), {fd, file}, {first, second, result}}, start, duration);
+  record(stream_word(number, layers, fd, file), first, second, result, start, duration);
   return result;
 }
 
@@ -209,7 +229,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   }
   std::int64_t offset = 0;
   if (!position_before(fd, result, offset)) return result;
-  record({head_of(number, layers), {fd, file}, {size, result, offset}}, start, duration);
+  record(stream_word(number, layers, fd, file), size, result, offset, start, duration);
   return result;
 }
 

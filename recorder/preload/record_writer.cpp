@@ -43,11 +43,14 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
       const bool exact = take_exact(*ring, Times::kPosix);
       constexpr std::uint64_t kCounts = 2 | 3 << 16;
       auto* const to = reinterpret_cast<std::uint64_t*>(ring->records + used);
-      to[0] = kBytes | call.head << 32 | (exact ? std::uint64_t{kExactRecord} << 56 : 0);
+      to[0] = kBytes | std::uint64_t{function_in(call.stream)} << 32 |
+              std::uint64_t{layers_in(call.stream)} << 48 |
+              (exact ? std::uint64_t{kExactRecord} << 56 : 0);
       to[1] = start_ticks;
       to[2] = duration_ticks;
       to[3] = kCounts;
-      for (unsigned i = 0; i < 2; ++i) to[4 + i] = static_cast<std::uint64_t>(call.keys[i]);
+      to[4] = static_cast<std::uint64_t>(descriptor_in(call.stream));
+      to[5] = static_cast<std::uint64_t>(file_in(call.stream));
       for (unsigned i = 0; i < 3; ++i) to[6 + i] = static_cast<std::uint64_t>(call.numbers[i]);
       ring->word->store(word + kBytes, std::memory_order_release);
       ring->cursor.wrote(call, !exact);
@@ -57,9 +60,10 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
   const int kept = errno;
   if (ring != nullptr && ring->in_file) encode_ring(*ring);
   {
-    RecordWriter record(static_cast<CallNumber>(call.head & 0xffff),
-                        static_cast<std::uint8_t>(call.head >> 16), start_ticks, duration_ticks);
-    for (const std::int64_t key : call.keys) record.key(key);
+    RecordWriter record(static_cast<CallNumber>(function_in(call.stream)), layers_in(call.stream),
+                        start_ticks, duration_ticks);
+    record.key(descriptor_in(call.stream));
+    record.key(file_in(call.stream));
     for (const std::int64_t value : call.numbers) record.number(value);
     record.commit();
   }

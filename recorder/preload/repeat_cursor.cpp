@@ -10,7 +10,7 @@ namespace {
 
 // Linear in the call's numbers, so that equal steps give equal differences.
 std::uint64_t print_of(const TransferCall& call) noexcept {
-  std::uint64_t print = call.head * patterns::column_factor(0);
+  std::uint64_t print = call.stream * patterns::column_factor(0);
   for (unsigned i = 0; i < 3; ++i) {
     print += static_cast<std::uint64_t>(call.numbers[i]) * patterns::column_factor(3 + i);
   }
@@ -18,12 +18,7 @@ std::uint64_t print_of(const TransferCall& call) noexcept {
 }
 
 bool same_stream(const TransferCall& a, const TransferCall& b) noexcept {
-  return a.head == b.head && a.keys[0] == b.keys[0] && a.keys[1] == b.keys[1];
-}
-
-std::int64_t step(std::int64_t to, std::int64_t from) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(to) -
-                                   static_cast<std::uint64_t>(from));
+  return a.stream == b.stream;
 }
 
 }  // namespace
@@ -37,43 +32,26 @@ void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
   may_list_ = !alert_ && !(has_guess_ && same_stream(call, guess_.next));
   last_ = call;
   for (std::int64_t& number : last_step_) number = INT64_MIN;
-  position_ = 0;
   if (const unsigned period = find_loop(); period != 0) {
     start_loop(period);
   } else if (has_guess_ && same_stream(call, guess_.next)) {
-    leaves_[0] = guess_;
-    leaves_[0].next = call;
-    go_on(leaves_[0]);
-    period_ = 1;
+    expect_step(call, guess_.stride);
   }
 }
 
 bool RepeatCursor::append(const TransferCall& call, std::uint64_t start_ticks,
                           std::uint64_t duration_ticks, Ring& ring) noexcept {
-  if (!may_list_ || period_ != 0) return false;
-  if (!same_stream(call, last_) || (list_ == nullptr && !begin_list(call, ring))) return false;
-  if (listed_ == 0) return append_all(call, start_ticks, duration_ticks, ring);
-  const std::uint64_t moved[3] = {word(call.numbers[0] ^ last_.numbers[0]),
-                                  word(call.numbers[1] ^ last_.numbers[1]),
-                                  word(call.numbers[2] ^ last_.numbers[2])};
-  if ((listed_ == 1   ? moved[1] | moved[2]
-       : listed_ == 2 ? moved[0] | moved[2]
-                      : moved[0] | moved[1]) != 0) {
+  if (!may_list_ || expected_ != nullptr || !same_stream(call, last_)) return false;
+  if (list_ == nullptr) {
+    if (!begin_list(call, ring)) return false;
+    if (next_listed_ != nullptr) return list(call, start_ticks, duration_ticks);
+  }
+  if (next_listed_ == nullptr) return append_all(call, start_ticks, duration_ticks, ring);
+  if (next_listed_ != listed_end_) {  // so another number has moved
     constexpr std::uint64_t kWorthwhile = 64;
     list_all_ = list_->calls < kWorthwhile;
-    return false;
   }
-  const std::size_t used = static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
-  if (used + list_call_bytes(1) > ring.capacity_bytes) return false;
-  const unsigned k = listed_ - 1;
-  const std::int64_t number = call.numbers[k], now = step(number, last_.numbers[k]);
-  std::memcpy(ring.records + used, &number, sizeof number);
-  publish_listed(list_call_bytes(1), start_ticks, duration_ticks, ring);
-  const bool goes_on = now == last_step_[k];
-  last_step_[k] = now;
-  last_.numbers[k] = number;
-  if (++fruitless_ % kQuiet == 0 || goes_on) find_loop_in_list(call, goes_on);
-  return true;
+  return false;
 }
 
 bool RepeatCursor::append_all(const TransferCall& call, std::uint64_t start_ticks,
@@ -81,7 +59,7 @@ bool RepeatCursor::append_all(const TransferCall& call, std::uint64_t start_tick
   const std::size_t used = static_cast<std::uint32_t>(ring.word->load(std::memory_order_relaxed));
   if (used + list_call_bytes(0) > ring.capacity_bytes) return false;
   std::memcpy(ring.records + used, call.numbers, sizeof call.numbers);
-  publish_listed(list_call_bytes(0), start_ticks, duration_ticks, ring);
+  publish_listed(list_call_bytes(0), start_ticks, duration_ticks, *ring.word);
   std::uint64_t different = 0;
   unsigned moved = 0;
   for (int k = 0; k < 3; ++k) {
@@ -98,58 +76,53 @@ bool RepeatCursor::append_all(const TransferCall& call, std::uint64_t start_tick
     list_all_ = false;
     list_ = nullptr;
   }
-  if (++fruitless_ % kQuiet == 0 || different == 0) find_loop_in_list(call, different == 0);
+  if (++fruitless_ % kQuiet == 0 || different == 0) find_loop_in_list(different == 0);
   return true;
 }
 
-void RepeatCursor::publish_listed(std::size_t bytes, std::uint64_t start_ticks,
-                                  std::uint64_t duration_ticks, Ring& ring) noexcept {
-  ListHead& list = *list_;
-  publish(list.sum_ticks, list.sum_ticks + duration_ticks);
-  if (duration_ticks < list.least_ticks) publish(list.least_ticks, duration_ticks);
-  if (duration_ticks > list.largest_ticks) publish(list.largest_ticks, duration_ticks);
-  publish(list.last_end_ticks, start_ticks + duration_ticks);
-  // The number first: a reader takes no more calls than the ring's word says there is room for.
-  __atomic_store_n(&list.calls, list.calls + 1, __ATOMIC_RELEASE);
-  ring.word->store(ring.word->load(std::memory_order_relaxed) + bytes, std::memory_order_release);
-}
-
 // A call on the list made the same step as the one before (`goes_on`), or the quiet spell is over.
-void RepeatCursor::find_loop_in_list(const TransferCall& call, bool goes_on) noexcept {
+void RepeatCursor::find_loop_in_list(bool goes_on) noexcept {
   end_list();
   alert_ = true;
   if (!goes_on) return;
-  leaves_[0].next = call;
-  std::memcpy(leaves_[0].stride, last_step_, sizeof last_step_);
-  go_on(leaves_[0]);
-  position_ = 0;
-  period_ = 1;
+  expect_step(last_, last_step_);
   fruitless_ = 0;
+}
+
+// Another such step from `call` on.
+void RepeatCursor::expect_step(const TransferCall& call, const std::int64_t* stride) noexcept {
+  leaves_[0].next = call;
+  std::memcpy(leaves_[0].stride, stride, sizeof leaves_[0].stride);
+  go_on(leaves_[0]);
+  expect(1);
+}
+
+// The first `period` leaves, in turns.
+void RepeatCursor::expect(unsigned period) noexcept {
+  for (unsigned i = 0; i < period; ++i) leaves_[i].after = &leaves_[i + 1 == period ? 0 : i + 1];
+  period_ = period;
+  expected_ = &leaves_[0];
 }
 
 // Only the number that moved is listed, where one did.
 bool RepeatCursor::begin_list(const TransferCall& call, Ring& ring) noexcept {
   if (!ring.in_file) return false;
-  listed_ = 0;
   one_moved_ = 0;
-  unsigned moved = 0;
+  unsigned moved = 0, listed = 0;
   for (unsigned k = 0; k < 3; ++k) {
     if (call.numbers[k] == last_.numbers[k]) continue;
     ++moved;
-    listed_ = static_cast<std::uint8_t>(k + 1);
+    listed = k + 1;
   }
-  if (moved != 1 || list_all_) listed_ = 0;
-  for (unsigned k = 0; k < 3; ++k) {
-    if (listed_ != 0 && listed_ != k + 1) last_step_[k] = 0;
-  }
+  if (moved != 1 || list_all_) listed = 0;
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
   const std::size_t used = static_cast<std::uint32_t>(word);
-  if (used + kListHeadBytes + list_call_bytes(listed_) > ring.capacity_bytes) return false;
+  if (used + kListHeadBytes + list_call_bytes(listed) > ring.capacity_bytes) return false;
   list_ = reinterpret_cast<ListHead*>(ring.records + used);
   const ListHead head{static_cast<std::uint32_t>(kListHeadBytes),
                       kListFunction,
                       0,
-                      listed_,
+                      static_cast<std::uint8_t>(listed),
                       0,
                       0,
                       0,
@@ -158,6 +131,15 @@ bool RepeatCursor::begin_list(const TransferCall& call, Ring& ring) noexcept {
                       0};
   std::memcpy(list_, &head, sizeof head);
   ring.word->store(word + kListHeadBytes, std::memory_order_release);
+  if (listed == 0) return true;
+  moving_ = listed - 1;
+  for (unsigned k = 0; k < 3; ++k) {
+    stays_[k] = k == moving_ ? 0 : ~std::uint64_t{0};
+    if (k != moving_) last_step_[k] = 0;
+  }
+  ring_word_ = ring.word;
+  next_listed_ = reinterpret_cast<std::int64_t*>(ring.records + used + kListHeadBytes);
+  listed_end_ = next_listed_ + (ring.capacity_bytes - used - kListHeadBytes) / list_call_bytes(1);
   return true;
 }
 
@@ -166,6 +148,7 @@ void RepeatCursor::end_list() noexcept {
   may_list_ = false;
   if (list_ == nullptr) return;
   list_ = nullptr;
+  next_listed_ = listed_end_ = nullptr;
   count_ = 0;
 }
 
@@ -178,7 +161,7 @@ void RepeatCursor::start_loop(unsigned period) noexcept {
     for (int k = 0; k < 3; ++k) leaf.stride[k] = step(last.numbers[k], before.numbers[k]);
     go_on(leaf);
   }
-  period_ = period;
+  expect(period);
 }
 
 void RepeatCursor::wrote_other() noexcept {
@@ -207,6 +190,7 @@ void RepeatCursor::end_loop() noexcept {
     has_guess_ = ++guess_misses_ < kMostMisses;
   }
   period_ = 0;
+  expected_ = nullptr;
 }
 
 // Where nothing has repeated for long, loops of several calls are looked for now and then only:
@@ -291,12 +275,13 @@ bool RepeatCursor::begin_record(Ring& ring) noexcept {
                         0};
   std::memcpy(record, &head, sizeof head);
   calls_ = reinterpret_cast<std::uint64_t*>(record + offsetof(RepeatHead, calls));
-  written_ = reinterpret_cast<RepeatLeaf*>(record + sizeof head);
+  auto* const written = reinterpret_cast<RepeatLeaf*>(record + sizeof head);
   for (unsigned i = 0; i < period_; ++i) {
     RepeatLeaf leaf{};
     std::memcpy(leaf.stride, leaves_[i].stride, sizeof leaf.stride);
     leaf.least_ticks = UINT64_MAX;
-    std::memcpy(&written_[i], &leaf, sizeof leaf);
+    std::memcpy(&written[i], &leaf, sizeof leaf);
+    leaves_[i].written = &written[i];
   }
   ring.word->store(word + bytes, std::memory_order_release);
   return true;

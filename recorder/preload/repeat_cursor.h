@@ -3,9 +3,11 @@
 // strides of its own. The hot path of the recorder; a thread uses its own cursor alone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/call_numbers.h"
 #include "recorder/ring_record.h"
 
 namespace iotune::recorder {
@@ -14,39 +16,86 @@ struct Ring;
 
 // A POSIX transfer as words: the stream that it belongs to, and what may move.
 struct TransferCall {
-  std::uint64_t head;  // function | layers << 16
-  std::int64_t keys[2];
+  std::uint64_t stream;  // stream_word()
   std::int64_t numbers[3];
 };
+
+// Function, layers, descriptor and file in one word, so that one comparison tells two streams
+// apart: 12, 5, 16 and 31 bits, more than there are of each.
+static_assert(kCallCount < 1u << 12);
+constexpr std::uint64_t stream_word(CallNumber number, std::uint8_t layers, int fd,
+                                    std::uint32_t file) noexcept {
+  return static_cast<std::uint64_t>(number) | std::uint64_t{layers} << 12 |
+         static_cast<std::uint64_t>(static_cast<std::uint16_t>(fd)) << 17 |
+         std::uint64_t{file} << 33;
+}
+constexpr std::uint16_t function_in(std::uint64_t stream) noexcept {
+  return stream & 0xfff;
+}
+constexpr std::uint8_t layers_in(std::uint64_t stream) noexcept {
+  return stream >> 12 & 0x1f;
+}
+constexpr std::int64_t descriptor_in(std::uint64_t stream) noexcept {
+  return stream >> 17 & 0xffff;
+}
+constexpr std::int64_t file_in(std::uint64_t stream) noexcept {
+  return static_cast<std::int64_t>(stream >> 33);
+}
 
 class RepeatCursor {
  public:
   // True where the call went on with the loop and is counted in `ring`.
   bool count(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
              Ring& ring) noexcept {
-    if (period_ == 0) return false;
-    const TransferCall& next = leaves_[position_].next;
-    if (((call.head ^ next.head) | word(call.keys[0] ^ next.keys[0]) |
-         word(call.keys[1] ^ next.keys[1]) | word(call.numbers[0] ^ next.numbers[0]) |
+    Leaf* const leaf = expected_;
+    if (leaf == nullptr) return false;
+    const TransferCall& next = leaf->next;
+    if (((call.stream ^ next.stream) | word(call.numbers[0] ^ next.numbers[0]) |
          word(call.numbers[1] ^ next.numbers[1]) | word(call.numbers[2] ^ next.numbers[2])) != 0) {
       return false;
     }
     if (calls_ == nullptr && !begin_record(ring)) return false;
-    RepeatLeaf& written = written_[position_];
+    RepeatLeaf& written = *leaf->written;
     publish(written.sum_ticks, written.sum_ticks + duration_ticks);
     if (duration_ticks < written.least_ticks) publish(written.least_ticks, duration_ticks);
     if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
     publish(written.last_end_ticks, start_ticks + duration_ticks);
     // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
     __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
-    go_on(leaves_[position_]);
-    position_ = position_ + 1 == period_ ? 0 : position_ + 1;
-    if (--left_ == 0) period_ = 0;
+    go_on(*leaf);
+    expected_ = --left_ == 0 ? nullptr : leaf->after;
     return true;
   }
 
-  // True where nothing is expected and the call was put on a list in `ring`: calls of one stream
-  // that nothing goes on with (FORMAT.md, "List in a ring").
+  // True where the call was put on the list that there is: calls of one stream that nothing goes on
+  // with, of which one number moves (FORMAT.md, "List in a ring").
+  bool list(const TransferCall& call, std::uint64_t start_ticks,
+            std::uint64_t duration_ticks) noexcept {
+    std::int64_t* const to = next_listed_;
+    if (to == listed_end_) return false;  // both nullptr: there is none
+    const std::uint64_t moved[3] = {word(call.numbers[0] ^ last_.numbers[0]),
+                                    word(call.numbers[1] ^ last_.numbers[1]),
+                                    word(call.numbers[2] ^ last_.numbers[2])};
+    if (((call.stream ^ last_.stream) | (moved[0] & stays_[0]) | (moved[1] & stays_[1]) |
+         (moved[2] & stays_[2])) != 0) {
+      return false;
+    }
+    std::int64_t& last = last_.numbers[moving_];
+    // The others stayed.
+    const auto number = static_cast<std::int64_t>(word(last) ^ (moved[0] | moved[1] | moved[2]));
+    *to = number;
+    next_listed_ = to + 1;
+    publish_listed(list_call_bytes(1), start_ticks, duration_ticks, *ring_word_);
+    const std::int64_t now = step(number, last);
+    last = number;
+    const bool goes_on = now == last_step_[moving_];
+    last_step_[moving_] = now;
+    if (++fruitless_ % kQuiet == 0 || goes_on) find_loop_in_list(goes_on);
+    return true;
+  }
+
+  // True where nothing is expected, and the call was put on a list all the same: one that begins
+  // with it, or one of all numbers.
   bool append(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
               Ring& ring) noexcept;
 
@@ -69,6 +118,8 @@ class RepeatCursor {
   struct Leaf {
     TransferCall next;  // what is expected
     std::int64_t stride[3];
+    RepeatLeaf* written;  // in the record, once there is one
+    Leaf* after;          // whose turn is next
   };
   struct Seen {
     TransferCall call;
@@ -80,6 +131,9 @@ class RepeatCursor {
   }
   static std::uint64_t word(std::int64_t value) noexcept {
     return static_cast<std::uint64_t>(value);
+  }
+  static std::int64_t step(std::int64_t to, std::int64_t from) noexcept {
+    return static_cast<std::int64_t>(word(to) - word(from));
   }
   static void go_on(Leaf& leaf) noexcept {
     for (int i = 0; i < 3; ++i) {
@@ -95,12 +149,23 @@ class RepeatCursor {
   bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
                   Ring& ring) noexcept;
   void publish_listed(std::size_t bytes, std::uint64_t start_ticks, std::uint64_t duration_ticks,
-                      Ring& ring) noexcept;
-  void find_loop_in_list(const TransferCall& call, bool goes_on) noexcept;
+                      std::atomic<std::uint64_t>& ring_word) noexcept {
+    ListHead& list = *list_;
+    publish(list.sum_ticks, list.sum_ticks + duration_ticks);
+    if (duration_ticks < list.least_ticks) publish(list.least_ticks, duration_ticks);
+    if (duration_ticks > list.largest_ticks) publish(list.largest_ticks, duration_ticks);
+    publish(list.last_end_ticks, start_ticks + duration_ticks);
+    // The number first: a reader takes no more calls than the ring's word says there is room for.
+    __atomic_store_n(&list.calls, list.calls + 1, __ATOMIC_RELEASE);
+    ring_word.store(ring_word.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
+  }
+  void find_loop_in_list(bool goes_on) noexcept;
   void end_loop() noexcept;
   void end_list() noexcept;
   void remember(const TransferCall& call) noexcept;
   void start_loop(unsigned period) noexcept;
+  void expect(unsigned period) noexcept;
+  void expect_step(const TransferCall& call, const std::int64_t* stride) noexcept;
   unsigned find_loop() noexcept;
   unsigned longest_period() const noexcept;
   bool is_alert() const noexcept;
@@ -108,24 +173,28 @@ class RepeatCursor {
 
   // What the hot path uses comes first, on few cache lines: where a program reads at random, each
   // line of ours is one less of its own.
-  unsigned period_ = 0;  // 0: nothing is expected
-  unsigned position_ = 0;
-  std::uint32_t left_ = kMostRepeatedCalls;
-  unsigned fruitless_ = 0;          // transfers since the last loop
+  Leaf* expected_ = nullptr;        // nullptr: nothing is
   std::uint64_t* calls_ = nullptr;  // of the record; nullptr: nothing is counted yet
-  RepeatLeaf* written_ = nullptr;
+  std::uint32_t left_ = kMostRepeatedCalls;
+  unsigned fruitless_ = 0;  // transfers since the last loop
 
-  // While a list may be gone on with, or begun:
+  // While a list is gone on with:
+  std::int64_t* next_listed_ =
+      nullptr;  // its next number; nullptr: none, or all numbers are listed
+  std::int64_t* listed_end_ = nullptr;
   ListHead* list_ = nullptr;  // nullptr: not begun
-  TransferCall last_ = {};
-  std::int64_t last_step_[3] = {};
-  std::uint8_t listed_ = 0;  // as in ListHead
+  std::atomic<std::uint64_t>* ring_word_ = nullptr;
+  std::uint64_t stays_[3] = {};  // all bits of those that must not move
+  unsigned moving_ = 0;          // the number that is listed
   bool may_list_ = false;
   bool list_all_ = false;  // what stayed did not stay for long
   bool has_guess_ = false;
+  TransferCall last_ = {};
+  std::int64_t last_step_[3] = {};
   unsigned one_moved_ = 0;  // calls in a row of which one number moved at most
 
   Leaf leaves_[kMostLeaves] = {};
+  unsigned period_ = 0;  // of the loop that is expected
 
   unsigned guess_misses_ = 0;  // in a row
   // The last loop of one call: after a jump it mostly goes on with the same stride.

@@ -40,15 +40,17 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t t
   request.calls = &calls;
   if (have_scratch()) {
     request.scratch = {g_buffer.scratch, g_buffer.scratch_bytes};
-    // Most batches cost a few hundred bytes, the others hardly more than their records; only then
-    // room for the worst case.
-    for (const std::size_t wanted :
-         {std::size_t{4096}, std::size_t{used}, events_bytes_at_most(used)}) {
+    // Most batches cost a few hundred bytes, or as much as the one before; the others hardly more
+    // than their records. Only then room for the worst case.
+    const std::size_t as_before =
+        g_buffer.last_events_bytes + g_buffer.last_events_bytes / 8 + 4096;
+    for (const std::size_t wanted : {as_before, std::size_t{used}, events_bytes_at_most(used)}) {
       std::size_t capacity = 0;
       std::byte* const room = g_buffer.file.room_for(wanted, capacity);
       if (room == nullptr) break;
       patterns::ByteWriter payload({room, capacity});
       if (encode_events(request, payload)) {
+        g_buffer.last_events_bytes = payload.bytes_used();
         g_buffer.file.publish(BlockType::kEvents, payload.bytes_used());
         return true;
       }

@@ -24,10 +24,8 @@ std::int64_t position_of(FILE* stream) noexcept {
 
 void record(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,
             std::int64_t first, std::int64_t second, std::int64_t third) noexcept {
-  const auto head = static_cast<std::uint64_t>(static_cast<std::uint16_t>(number)) |
-                    static_cast<std::uint64_t>(scope.outer_layers()) << 16;
-  record_transfer({head, {fd, file}, {first, second, third}}, scope.start_ticks(),
-                  scope.duration_ticks());
+  record_transfer({stream_word(number, scope.outer_layers(), fd, file), {first, second, third}},
+                  scope.start_ticks(), scope.duration_ticks());
 }
 
 // `bytes_of(result)`: what such a result says to have been written.

@@ -25,20 +25,20 @@ class TestRing {
     calls_.push_back(call);
     now_ += 100;
     if (ring_.cursor.count(call, now_, 40, ring_)) return;
-    if (ring_.cursor.append(call, now_, 40, ring_)) {
+    if (ring_.cursor.list(call, now_, 40) || ring_.cursor.append(call, now_, 40, ring_)) {
       ++listed_;
       return;
     }
-    write(static_cast<CallNumber>(call.head & 0xffffU), {call.keys[0], call.keys[1]},
-          {call.numbers[0], call.numbers[1], call.numbers[2]},
-          static_cast<std::uint8_t>(call.head >> 16U));
+    write(static_cast<CallNumber>(function_in(call.stream)),
+          {descriptor_in(call.stream), file_in(call.stream)},
+          {call.numbers[0], call.numbers[1], call.numbers[2]}, layers_in(call.stream));
     ring_.cursor.wrote(call, true);
     ++written_;
   }
   // A call that is no transfer stands between.
   void other() {
     now_ += 100;
-    calls_.push_back({static_cast<std::uint64_t>(CallNumber::kfsync), {3, 1}, {0, 0, 0}});
+    calls_.push_back({stream_word(CallNumber::kfsync, 0, 3, 1), {0, 0, 0}});
     write(CallNumber::kfsync, {3, 1}, {0}, 0);
     ring_.cursor.wrote_other();
   }
@@ -57,9 +57,10 @@ class TestRing {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const TransferCall& call = calls_[i];
       SCOPED_TRACE("call " + std::to_string(i));
-      ASSERT_EQ(calls[i].name(), call_table()[call.head & 0xffffU].name);
-      ASSERT_EQ(calls[i].layers(), call.head >> 16U);
-      ASSERT_EQ(calls[i].keys(), std::vector<std::int64_t>(call.keys, call.keys + 2));
+      ASSERT_EQ(calls[i].name(), call_table()[function_in(call.stream)].name);
+      ASSERT_EQ(calls[i].layers(), layers_in(call.stream));
+      ASSERT_EQ(calls[i].keys(),
+                (std::vector<std::int64_t>{descriptor_in(call.stream), file_in(call.stream)}));
       for (std::size_t d = 0; d < calls[i].numbers.size(); ++d) {
         ASSERT_EQ(calls[i].numbers[d], call.numbers[d]);
       }
@@ -86,8 +87,9 @@ class TestRing {
 };
 
 TransferCall transfer(CallNumber number, std::int64_t fd, std::int64_t size, std::int64_t offset,
-                      std::uint64_t layers = 0) {
-  return {static_cast<std::uint64_t>(number) | layers << 16U, {fd, fd + 1}, {size, offset, size}};
+                      std::uint8_t layers = 0) {
+  return {stream_word(number, layers, static_cast<int>(fd), static_cast<std::uint32_t>(fd) + 1),
+          {size, offset, size}};
 }
 
 TEST(Repeats, AStridedLoopIsCountedInOneRecord) {
