@@ -16,7 +16,10 @@ _LARGE_FILE_BYTES = 64 * _MIB
 _MOST_AGGREGATORS = 8
 # Of a dataset and rank; the tuner cuts it to what the node has.
 _MOST_CACHE_BYTES = 1024 * _MIB
-_STRIPED = ("lustre", "cephfs")
+STRIPED = ("lustre", "cephfs")
+# Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
+# hence the short unit.
+STRIPES = ((64, _MIB // 4), (64, _MIB), (16, _MIB), (16, 4 * _MIB), (4, _MIB))
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def parse_candidate(text: str) -> Candidate:
 
 def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     """At most `budget` different candidates, the most hopeful first."""
-    found: list[Candidate] = []
+    found = _striping(shape)
     if shape.ranks > 1 and shape.collective:
         found += _collective(shape)
     elif shape.ranks > 1:
@@ -160,13 +163,17 @@ def _placement(shape: Shape) -> list[Candidate]:
             Candidate({"alignment": f"{256 * 1024},{_MIB}"}, "ranks begin at block boundaries")
         )
         found.append(Candidate({"meta_block_size": str(_MIB)}, "metadata in one place"))
-    if shape.write and shape.filesystem in _STRIPED:
-        striped = [
-            Candidate(
-                {"striping_factor": str(count), "striping_unit": str(_MIB)},
-                f"{count} storage targets",
-            )
-            for count in (16, 4)
-        ]
-        return striped + found
     return found
+
+
+def _striping(shape: Shape) -> list[Candidate]:
+    """Of new files, and of nothing else: the layout of a file that is read is fixed."""
+    if not shape.write or shape.filesystem not in STRIPED:
+        return []
+    return [
+        Candidate(
+            {"striping_factor": str(count), "striping_unit": str(unit)},
+            f"{count} storage targets, {unit >> 10} KiB in a row on each",
+        )
+        for count, unit in STRIPES
+    ]

@@ -9,10 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from iotune.models.candidates import Candidate, Shape
+from iotune.models.candidates import STRIPED, STRIPES, Candidate, Shape
 
 MIB = 1024 * 1024
-STRIPED = ("lustre", "cephfs")
 
 Settings = dict[str, str]
 _NONE: Settings = {}
@@ -66,8 +65,7 @@ def _placement(shape: Shape) -> list[Settings]:
         return _product(alignment, metadata)
     # Their full product would be 16 placements: where stripes are set, these two do little.
     stripes: list[Settings] = [
-        {"striping_factor": str(count), "striping_unit": str(unit)}
-        for count, unit in ((4, MIB), (16, MIB), (16, 4 * MIB))
+        {"striping_factor": str(count), "striping_unit": str(unit)} for count, unit in STRIPES
     ]
     return [_NONE, *stripes, *alignment[1:], *metadata[1:]]
 

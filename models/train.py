@@ -18,6 +18,8 @@ from pathlib import Path
 from iotune.models.candidates import Candidate, candidates
 from iotune.models.cases import Case, plan_of_case, shape_of
 from iotune.models.paired import Gain, compare, measure_rounds
+from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
+from iotune.models.space import space
 
 from iotune import core
 from iotune.errors import Error
@@ -28,11 +30,10 @@ from iotune.mpi import Mpi
 from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
 from iotune.preload import loadable, preload_path
-from iotune.replayer import find_yield_shim, run_plan, scratch_directory
+from iotune.replayer import find_yield_shim, forget_files, run_plan, scratch_directory
 from iotune.trace import open_trace
 from iotune.tunings import tuning_json
 
-DEFAULT = "default"
 # A hanging replay must not hold up the others.
 _TIMEOUT_SECONDS = 600.0
 
@@ -148,6 +149,8 @@ class _Bench:
 
     def run(self, name: str, settings: Mapping[str, str]) -> float:
         """Seconds of one replay; its trace replaces the arm's last one."""
+        if self.options:
+            forget_files(self.files)
         run_id = new_run_id()
         trace = self.trace_of(name)
         trace.unlink(missing_ok=True)
@@ -212,13 +215,15 @@ def train_case(
     directory = _directory(case, options)
     plan = plan_of_case(case)
     filesystem = core.filesystem_of(directory)
-    tried = options.chosen or tuple(candidates(shape_of(case, plan, filesystem), options.budget))
+    shape = shape_of(case, plan, filesystem)
+    tried = options.chosen or tuple(candidates(shape, options.budget))
     # The plan's own text, traces and XML are small beside its files.
     with scratch_directory(directory, plan_bytes(plan) + (64 << 20)) as scratch:
         written = scratch / "plan"
         written.write_text(plan_text(plan), errors="surrogateescape")
         bench = _Bench(case, mpi, replayer, scratch, written, plan.prepares)
-        outcome = _measure(bench, tried, options, progress)
+        allowed = frozenset(one.text for one in space(shape))
+        outcome = _measure(bench, tried, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
         return outcome
 
@@ -233,35 +238,57 @@ def _directory(case: Case, options: Options) -> Path:
 
 
 def _measure(
-    bench: _Bench, tried: Sequence[Candidate], options: Options, progress: Progress
-) -> Outcome:
-    names = [f"c{number}" for number in range(len(tried))]
-    progress("settling in", 1 + len(tried))
+    bench: _Bench, tried: Sequence[Candidate], allowed: frozenset[str], options: Options,
+    progress: Progress,
+) -> Outcome:  # fmt: skip
+    """Race the candidates, then confirm the best. Chosen ones are all run in every round."""
+    progress("settling in", 1)
     bench.run(DEFAULT, {})
     progress("", 0)
-    measured = []
-    for name, candidate in zip(names, tried):
-        try:
-            bench.run(name, candidate.settings)
-            effect = bench.effect(name, candidate)
-        except Error as problem:
-            effect = f"failed: {problem}"
-        measured.append(Measured(candidate, effect))
+    measured = {f"c{number}": Measured(one, "") for number, one in enumerate(tried)}
+
+    def run(name: str) -> float | None:
+        seconds: float | None = None
+        if name == DEFAULT:
+            seconds = bench.run(DEFAULT, {})
+        else:
+            one = measured[name]
+            try:
+                seconds = bench.run(name, one.candidate.settings)
+                # The first of its runs tells: all of them carry the same settings.
+                one.effect = one.effect or bench.effect(name, one.candidate)
+            except Error as problem:
+                one.effect = f"failed: {problem}"
         progress("", 0)
-    arms: dict[str, Callable[[], float]] = {DEFAULT: lambda: bench.run(DEFAULT, {})}
-    for name, one in zip(names, measured):
+        return seconds if name == DEFAULT or measured[name].effect == "applied" else None
+
+    def join(winner: str, others: Sequence[str]) -> list[str]:
+        names: list[str] = []
+        settings = measured[winner].candidate.settings
+        for other in others:
+            both = joinable(settings, measured[other].candidate.settings, allowed)
+            if both is not None and len(names) < MOST_JOINED:
+                names.append(f"c{len(measured)}")
+                measured[names[-1]] = Measured(Candidate(both, "the best two together"), "")
+        return names
+
+    race = Race(run, options.seed)
+    names = list(measured)
+    progress("measuring", most_runs(len(names), options.rounds) - 2 * options.rounds)
+    if options.chosen:
+        finalists = names
+        for _ in range(options.rounds):
+            finalists = race.round(finalists)
+            if not finalists:
+                break
+    else:
+        finalists = race.run_all(names, options.rounds, join)
+    for name, one in measured.items():
         if one.effect == "applied":
-            arms[name] = _arm(bench, name, one.candidate)
-    if len(arms) == 1:
-        return Outcome(bench.case, {}, measured, [], None, notes=list(bench.notes))
-    progress("measuring", options.rounds * len(arms))
-    times = measure_rounds(arms, options.rounds, options.seed, lambda: progress("", 0))
-    default = times[DEFAULT]
-    for name, one in zip(names, measured):
-        if name in times:
-            one.gain = compare(default, times[name], options.seed, comparisons=len(arms) - 1)
-    outcome = Outcome(bench.case, {}, measured, default, None, notes=list(bench.notes))
-    _confirm(outcome, bench, dict(zip(names, measured)), options, progress)
+            one.gain = race.gain(name, len(measured))
+    times = [one[DEFAULT] for one in race.rounds] if finalists else []
+    outcome = Outcome(bench.case, {}, list(measured.values()), times, None, notes=list(bench.notes))
+    _confirm(outcome, bench, {name: measured[name] for name in finalists}, options, progress)
     return outcome
 
 
@@ -280,7 +307,7 @@ def _confirm(
     clear = [
         (one.gain.low, name)
         for name, one in measured.items()
-        if one.gain is not None and one.gain.clears_one
+        if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS and one.gain.clears_one
     ]
     if not clear:
         return

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -179,13 +179,13 @@ def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
 
     The replayer may replace what lies in it, so it is never one of the user's. Raises Error
     where it cannot be made, or where `needed_bytes` would fill the storage beyond nine tenths
-    of what is free.
+    of what is free. A file system that tells no size at all (CephFS without a manager) is tried.
     """
     try:
-        free = shutil.disk_usage(parent).free
-        if needed_bytes > 0.9 * free:
+        disk = shutil.disk_usage(parent)
+        if disk.total > 0 and needed_bytes > 0.9 * disk.free:
             raise Error(
-                f"{parent} has {free >> 20} MiB free, the replay needs {needed_bytes >> 20}; "
+                f"{parent} has {disk.free >> 20} MiB free, the replay needs {needed_bytes >> 20}; "
                 "--dir names another place"
             )
         directory = Path(tempfile.mkdtemp(prefix=".iotune-replay-", dir=parent))
@@ -197,3 +197,21 @@ def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def forget_files(directory: Path) -> None:
+    """Let nobody have bytes of our own files in memory: the next reads come from the storage.
+
+    Of a parallel file system the ranks' nodes are other clients than this one. A write takes
+    their bytes away from them, and our own pages are dropped.
+    """
+    for path in directory.iterdir():
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR)
+            try:
+                first = os.pread(descriptor, 1, 0)
+                os.pwrite(descriptor, first, 0)
+                os.fsync(descriptor)
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)

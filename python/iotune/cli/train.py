@@ -33,6 +33,7 @@ from iotune.errors import Error
 from iotune.models.candidates import Candidate, parse_candidate
 from iotune.models.cases import case_of_row
 from iotune.models.paired import Gain
+from iotune.models.race import FEWEST_ROUNDS
 from iotune.models.train import Options, Outcome, train_case
 from iotune.mpi import find_mpi
 from iotune.replayer import find_replayer
@@ -153,6 +154,8 @@ class _Bar:
 def _gain(gain: Optional[Gain]) -> tuple[str, str]:
     if gain is None:
         return "–", ""
+    if gain.rounds < FEWEST_ROUNDS:
+        return f"{gain.ratio:.2f}x", f"{gain.rounds} round{'s' if gain.rounds > 1 else ''}"
     return f"{gain.ratio:.2f}x", f"{gain.low:.2f} to {gain.high:.2f}"
 
 

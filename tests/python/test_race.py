@@ -1,0 +1,127 @@
+"""The trainer's race, among arms whose worth is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from iotune.models.candidates import Shape, candidates
+from iotune.models.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
+from iotune.models.space import space
+
+
+class Storage:
+    """Arms of known seconds, up to 5 % slower by noise, now and then thrice as slow."""
+
+    def __init__(self, seconds: dict[str, float], seed: int = 7, tail: float = 0.0) -> None:
+        self.seconds = {DEFAULT: 1.0, **seconds}
+        self.draw = random.Random(seed)
+        self.tail = tail
+        self.runs: list[str] = []
+
+    def run(self, name: str) -> float | None:
+        self.runs.append(name)
+        if self.seconds[name] == 0:
+            return None
+        slow = 3 if self.draw.random() < self.tail else 1
+        return self.seconds[name] * self.draw.uniform(1, 1.05) * slow
+
+
+def nothing(_winner: str, _others: Sequence[str]) -> list[str]:
+    return []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_fastest_of_many_is_a_finalist_with_all_its_rounds(seed: int) -> None:
+    # given candidates 8 % apart, of which one is the fastest
+    storage = Storage({f"c{number}": 1.6 - 0.08 * number for number in range(12)}, seed)
+    race = Race(storage.run, seed)
+    # when
+    finalists = race.run_all([f"c{number}" for number in range(12)], 5, nothing)
+    # then
+    assert finalists[0] == "c11"
+    gain = race.gain("c11", 12)
+    assert gain is not None and gain.rounds >= 5 and gain.clears_one
+    # and those that cannot win cost one run each
+    assert storage.runs.count("c0") == 1
+    assert race.rounds_of("c0")[0][DEFAULT] > 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_mechanisms_are_joined(seed: int) -> None:
+    storage = Storage({"stripes": 0.6, "aggregators": 0.8, "sieve": 1.0, "both": 0.45}, seed)
+    asked: list[tuple[str, list[str]]] = []
+
+    def join(winner: str, others: Sequence[str]) -> list[str]:
+        asked.append((winner, list(others)))
+        return ["both"]
+
+    race = Race(storage.run, seed)
+    finalists = race.run_all(["sieve", "aggregators", "stripes"], 3, join)
+    assert asked[0][0] == "stripes" and asked[0][1][0] == "aggregators"
+    assert finalists[0] == "both"
+    assert len(race.rounds_of("both")) >= 3
+
+
+def test_a_race_keeps_within_its_runs() -> None:
+    for number in (1, 2, 3, 5, 8, 12, 17):
+        for rounds in (3, 5, 9):
+            names = [f"c{one}" for one in range(number)]
+            joined = ["j0", "j1", "j2", "j3"]
+            storage = Storage({name: 1.0 for name in [*names, *joined]})
+            race = Race(storage.run, 1)
+            race.run_all(names, rounds, lambda _winner, _others: joined)  # noqa: B023
+            assert len(storage.runs) + 2 * rounds <= most_runs(number, rounds), (number, rounds)
+
+
+def test_who_fails_is_out_and_the_default_is_not() -> None:
+    storage = Storage({"a": 0.5, "b": 0, "c": 0.9})
+    race = Race(storage.run, 1)
+    assert race.run_all(["a", "b", "c"], 3, nothing)[0] == "a"
+    assert storage.runs.count("b") == 1 and race.gain("b", 3) is None
+    assert Race(Storage({"b": 0}).run, 1).run_all(["b"], 3, nothing) == []
+    with pytest.raises(ValueError, match="default"):
+        Race(lambda name: None, 1).round(["a"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_nothing_helps_nothing_clears_one(seed: int) -> None:
+    """Arms all as fast as the default, but for a tail: a gain would be luck."""
+    names = [f"c{number}" for number in range(12)]
+    storage = Storage({name: 1.1 for name in names}, seed, tail=0.1)
+    race = Race(storage.run, seed)
+    finalists = race.run_all(names, 5, nothing)
+    gains = [race.gain(name, len(names)) for name in finalists]
+    assert all(one is not None and one.rounds >= FEWEST_ROUNDS for one in gains)
+    assert not any(one.clears_one and one.ratio > 1.05 for one in gains if one is not None)
+
+
+def test_only_points_of_the_space_are_joined() -> None:
+    shape = Shape(
+        write=True, collective=True, distributions=("*", "BLOCK"), ranks=4,
+        file_bytes=256 << 20, filesystem="cephfs", element_bytes=8,
+    )  # fmt: skip
+    allowed = frozenset(one.text for one in space(shape))
+    striping, alone = {"striping_factor": "16", "striping_unit": "1048576"}, {
+        "romio_cb_write": "disable"
+    }  # fmt: skip
+    assert joinable(striping, alone, allowed) == {**striping, **alone}
+    assert joinable(alone, {"cb_buffer_size": "4194304"}, allowed) is None
+    assert joinable(alone, {"romio_cb_write": "enable"}, allowed) is None
+
+
+def test_striping_comes_first_where_files_are_made_on_many_targets() -> None:
+    for write, filesystem, first in (
+        (True, "cephfs", "striping_factor=64;striping_unit=262144"),
+        (True, "lustre", "striping_factor=64;striping_unit=262144"),
+        (False, "cephfs", None),
+        (True, "ext4", None),
+    ):
+        shape = Shape(
+            write=write, collective=True, distributions=("*", "BLOCK"), ranks=4,
+            file_bytes=256 << 20, filesystem=filesystem, element_bytes=8,
+        )  # fmt: skip
+        found = [one.text for one in candidates(shape, 4)]
+        assert (found[0] == first) == (first is not None), found
+        assert ("striping" in "".join(found)) == (first is not None), found
