@@ -15,33 +15,43 @@ import statistics
 import sys
 from collections.abc import Callable
 
-from iotune.models.candidates import Candidate, Shape
+from iotune.models.candidates import Candidate, Shape, candidates
+from iotune.models.race import most_runs
 from iotune.models.space import space
 
 from paired import Comparison, Estimate, Table, at_least
 from tuning_cases import Arms, Case, State, begin
 
 REPEATS = 2  # of each point in the search
-TRAINER_ROUNDS = 3
 BEST = 5
 
 
-def points(case: Case) -> list[Candidate]:
+def shape_of(case: Case) -> Shape:
+    """What of it chooses the space."""
     filesystem = "cephfs" if case.storage.name == "cephfs" else "ext4"
-    return space(
-        Shape(
-            write=case.write, collective="--collective" in case.words, distributions=("BLOCK",),
-            ranks=case.storage.ranks, file_bytes=1 << 28, filesystem=filesystem, element_bytes=8,
-        )
+    return Shape(
+        write=case.write, collective="--collective" in case.words, distributions=("BLOCK",),
+        ranks=case.storage.ranks, file_bytes=1 << 28, filesystem=filesystem, element_bytes=8,
     )  # fmt: skip
 
 
-def trainer_budget(searched: int, rounds: int) -> int:
-    """Candidates, so that the trainer makes at most a quarter of the search's runs.
+def points(case: Case) -> list[Candidate]:
+    """The space, without the default."""
+    return space(shape_of(case))
 
-    One recorded run, one each to settle in, `rounds` of all arms, `rounds` of two to confirm.
+
+def trainer_options(case: Case) -> tuple[int, int]:
+    """Rounds and candidates, so that the trainer makes at most a quarter of the search's runs.
+
+    One of them records the program, one settles in. More rounds where all candidates fit.
     """
-    return max(1, (searched // 4 - 2 - 3 * rounds) // (1 + rounds))
+    most = REPEATS * len(points(case)) // 4 - 2
+    hopeful = len(candidates(shape_of(case), 1000))
+    for rounds in (7, 5, 3):
+        fitting = [number for number in range(1, 64) if most_runs(number, rounds) <= most]
+        if fitting and (fitting[-1] >= hopeful or rounds == 3):
+            return rounds, min(fitting[-1], hopeful)
+    raise ValueError(f"{case.name}: a space too small to train in a quarter of its runs")
 
 
 def search(case: Case, arms: Arms, state: State) -> list[Candidate]:
@@ -57,24 +67,26 @@ def search(case: Case, arms: Arms, state: State) -> list[Candidate]:
     return sorted(all_points, key=lambda one: min(known[one.text]))
 
 
-def measure(case: Case, arms: Arms, state: State, rounds: int) -> None:
+def measure(case: Case, arms: Arms, state: State, rounds: int, searched: bool) -> None:
     """All that is wanting of a case."""
     own = state.of(case)
     arms.default()
     if "trained" not in own:
-        budget = trainer_budget(REPEATS * len(points(case)), TRAINER_ROUNDS)
-        own["trained"] = arms.train(TRAINER_ROUNDS, budget) | {"budget": budget}
+        rounds_each, budget = trainer_options(case)
+        own["trained"] = arms.train(rounds_each, budget)
+        own["trained"] |= {"budget": budget, "rounds": rounds_each}
         state.save()
-    best = search(case, arms, state)[:BEST]
     runners: dict[str, Callable[[], float]] = {
         "default": arms.default,
         "hints": arms.hints,
         "iotune": arms.iotune,
     }
-    for place, one in enumerate(best):
-        runners[f"best{place}"] = lambda one=one: arms.settings(one.settings)  # type: ignore[misc]
-    own["best"] = [one.text for one in best]
-    final: list[dict[str, float]] = own.setdefault("final", [])
+    if searched:
+        best = search(case, arms, state)[:BEST]
+        for place, one in enumerate(best):
+            runners[f"best{place}"] = lambda one=one: arms.settings(one.settings)  # type: ignore[misc]
+        own["best"] = [one.text for one in best]
+    final: list[dict[str, float]] = own.setdefault("final" if searched else "goals", [])
     while len(final) < rounds:
         order = list(runners)
         random.SystemRandom().shuffle(order)
@@ -91,27 +103,34 @@ def ratio(rounds: list[dict[str, float]], arm: str, base: str) -> Estimate:
 
 def report(table: Table, case: Case, state: State) -> None:
     own = state.of(case)
-    rounds = own["final"]
+    rounds = own.get("final") or own["goals"]
     table.rounds[case.name] = own
-    bests = [name for name in rounds[0] if name.startswith("best")]
-    best = min(bests, key=lambda name: statistics.median(one[name] for one in rounds))
     table.add(f"{case.name}: iotune against default", ratio(rounds, "iotune", "default"))
     table.add(f"{case.name}: ROMIO_HINTS against default", ratio(rounds, "hints", "default"))
+    chosen = ";".join(f"{name}={value}" for name, value in own["trained"]["settings"].items())
+    print(f"{case.name}: iotune {chosen or own['trained']['state']}")
+    bests = [name for name in rounds[0] if name.startswith("best")]
+    if not bests:
+        return
+    best = min(bests, key=lambda name: statistics.median(one[name] for one in rounds))
+    print(f"{case.name}: best {own['best'][int(best[4:])]}")
     table.add(
         f"{case.name}: iotune against the best of {len(points(case)) + 1}",
         ratio(rounds, "iotune", best),
         at_least(0.90),
     )
-    chosen = own["trained"]["settings"] or own["trained"]["state"]
-    print(f"{case.name}: iotune {chosen}; best {own['best'][int(best[4:])]}")
 
 
 def main() -> int:
-    session = begin(__doc__, final=(9, "rounds of the last comparison"))
+    session = begin(
+        __doc__,
+        final=(9, "rounds of the last comparison"),
+        search=(1, "0: without the search, iotune is compared with the default alone"),
+    )
     table = Table("tuning")
     for case in session.cases:
         with session.arms(case) as arms:
-            measure(case, arms, session.state, session.options.final)
+            measure(case, arms, session.state, session.options.final, bool(session.options.search))
         report(table, case, session.state)
     session.close()
     return table.finish(session.options.out)

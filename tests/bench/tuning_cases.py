@@ -13,10 +13,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ import native
 ROOT = Path(__file__).resolve().parents[2]
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 SECONDS = 600
+_FOLDER = "tuning-bench-"
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,18 @@ KERNELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("cyclic-io", ("--size", "200000", "--collective")),
 )
 
+# Fewer datasets where the storage is held to some MiB/s, for what limits a run is to be that and
+# no core. A rank's part of a call stays what it is, because a call is spread over the targets.
+SMALL = {
+    "vpic-io": ("--particles", "1048576", "--datasets", "2"),
+    "vorpal-io": ("--size", "30x50x150", "--datasets", "5"),
+    "gcrm-io": ("--size", "1x1x655360", "--datasets", "3"),
+    "flash-io": ("--size", "20x8x8x8"),
+}
+
+# Where a file has a layout that lasts: who reads it gets what its writer chose.
+STRIPED = ("cephfs",)
+
 # Why a storage may not be there.
 ABSENT = {
     "cephfs": "it is not up (tests/testbed/cephfs up)",
@@ -80,6 +95,11 @@ def storages(scratch: Path) -> dict[str, Storage]:
         launcher = str(ROOT / "tests" / "testbed" / "cephfs_mpirun")
         found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
     return found
+
+
+def _words(kernel: str, words: tuple[str, ...], storage: Storage) -> tuple[str, ...]:
+    mode = tuple(word for word in words if word == "--collective")
+    return SMALL[kernel] + mode if storage.name == "cephfs" and kernel in SMALL else words
 
 
 class State:
@@ -113,14 +133,23 @@ class Session:
 
     @contextmanager
     def arms(self, case: Case) -> Iterator[Arms]:
-        """The case's arms, with the file that it reads; nothing is left on the storage."""
+        """The case's arms, with the files that it reads; nothing is left on the storage."""
         home = self.options.out / "tuning" / re.sub(r"\W+", "-", case.name)
-        arms = Arms(case, self.options.build, home)
+        arms = Arms(case, self.options.build, home, self._placing(case))
         try:
             arms.prepare()
             yield arms
         finally:
             arms.close()
+
+    def _placing(self, case: Case) -> dict[str, str]:
+        """Settings by which iotune wrote what `case` reads, where files have layouts."""
+        if case.write or case.storage.name not in STRIPED:
+            return {}
+        written = self.state.of(replace(case, write=True)).get("trained", {})
+        if not written:
+            print(f"NOT VERIFIED {case.name} of a file that iotune wrote: train its write first")
+        return dict(written.get("settings", {}))
 
     def close(self) -> None:
         """Remove the scratch on the local disk."""
@@ -139,6 +168,8 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     for name, (value, text) in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=text)
     options = parser.parse_args()
+    # Ended by a signal it leaves nothing behind either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     scratch = options.out / "files"
     scratch.mkdir(parents=True, exist_ok=True)
     there = storages(scratch)
@@ -146,7 +177,7 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
         if name not in there:
             print(f"NOT VERIFIED {name}: {why}")
     found = [
-        Case(kernel, words, write, storage)
+        Case(kernel, _words(kernel, words, storage), write, storage)
         for storage in there.values()
         for kernel, words in KERNELS
         for write in (True, False)
@@ -163,15 +194,23 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
 class Arms:
     """Runs a case under settings, hints or a database."""
 
-    def __init__(self, case: Case, build: Path, home: Path) -> None:
+    def __init__(
+        self, case: Case, build: Path, home: Path, placing: Mapping[str, str] | None = None
+    ) -> None:
         self.case = case
         self.build = build.resolve()
         self.home = home.resolve()
         self.home.mkdir(parents=True, exist_ok=True)
+        self.placing = dict(placing or {})
         # Not by the name of iotune's own buffers, which are never recorded.
-        self.folder = case.storage.folder / f"tuning-bench-{os.getpid()}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.file = self.folder / "data.h5"
+        self.folder = case.storage.folder / f"{_FOLDER}{os.getpid()}"
+        _remove_leftovers(case.storage.folder)
+        # What the program wrote by itself, and what iotune's answer for the write made of it.
+        self.plain, self.placed = self.folder / "plain", self.folder / "placed"
+        self.plain.mkdir(parents=True, exist_ok=True)
+        self.placed.mkdir(exist_ok=True)
+        # Which of the two an arm's file is in: one is enough where nothing is placed.
+        self.own = self.placed if self.placing else self.plain
         shim = native.yield_shim(self.build)
         # In every arm where ranks outnumber the cores.
         self.shim = [shim] if case.storage.ranks > (os.cpu_count() or 1) else []
@@ -199,20 +238,20 @@ class Arms:
             env["LD_PRELOAD"] = native.preload(*libraries)
         return env | more
 
-    def kernel(self, env: Mapping[str, str], write: bool) -> float:
+    def kernel(self, env: Mapping[str, str], write: bool, folder: Path | None = None) -> float:
         """Seconds from open to close on the slowest rank, as the kernel says."""
-        if write:
-            for path in self.folder.glob("data*.h5"):
+        folder = folder or self.plain
+        for path in folder.glob("data*.h5"):
+            if write:
                 path.unlink()
-        else:
-            for path in self.folder.glob("data*.h5"):
-                _forget_pages(path)
+            else:
+                _forget(path, self.case.storage.name)
         storage = self.case.storage
         done = subprocess.run(
             [
                 *(storage.launcher, "-n", str(storage.ranks)),
                 *(str(self.build / "bin" / self.case.kernel), *self.case.words),
-                *("--json", "--write" if write else "--read", "--output", str(self.file)),
+                *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
             ],
             env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=SECONDS, check=False,
@@ -222,9 +261,12 @@ class Arms:
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
 
     def prepare(self) -> None:
-        """The file that is read, written by the default."""
-        if not self.case.write and not list(self.folder.glob("data*.h5")):
-            self.kernel(self.environment(False), True)
+        """The files that are read."""
+        if self.case.write:
+            return
+        self.kernel(self.environment(False), True)
+        if self.placing:
+            self.kernel(self._configured(self.placing), True, self.placed)
 
     def default(self) -> float:
         """The program as it is, without iotune."""
@@ -243,18 +285,20 @@ class Arms:
         )
         return self.kernel(self.environment(False, ROMIO_HINTS=str(path)), self.case.write)
 
-    def settings(self, settings: Mapping[str, str]) -> float:
-        """One point of the space."""
+    def _configured(self, settings: Mapping[str, str]) -> dict[str, str]:
         from iotune import core
 
         path = self.home / "config.xml"
         path.write_text(core.config_xml(dict(settings)))
-        env = self.environment(True, IOTUNE_CONFIG=str(path))
-        return self.kernel(env, self.case.write)
+        return self.environment(True, IOTUNE_CONFIG=str(path))
+
+    def settings(self, settings: Mapping[str, str]) -> float:
+        """One point of the space."""
+        return self.kernel(self._configured(settings), self.case.write, self.own)
 
     def iotune(self) -> float:
         """With its database, whatever that says; recording included."""
-        return self.kernel(self.environment(True), self.case.write)
+        return self.kernel(self.environment(True), self.case.write, self.own)
 
     def train(self, rounds: int, budget: int) -> dict[str, Any]:
         """Record one run, then the plain trainer."""
@@ -284,10 +328,21 @@ class Arms:
         return {"state": "untrained", "settings": {}}
 
 
-def _forget_pages(path: Path) -> None:
-    """Its pages leave the cache, of this file alone: others use the machine."""
-    descriptor = os.open(path, os.O_RDONLY)
+def _remove_leftovers(storage: Path) -> None:
+    """Of benchmarks that were killed."""
+    for folder in storage.glob(f"{_FOLDER}*"):
+        if not Path("/proc", folder.name.removeprefix(_FOLDER)).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget(path: Path, storage: str) -> None:
+    """No client has the file's bytes any more; of this file alone: others use the machine."""
+    descriptor = os.open(path, os.O_RDWR)
     try:
+        if storage == "cephfs":
+            # The ranks' clients are others than this one, and a write of another client takes
+            # theirs away: they keep bytes of their own beside the kernel's pages.
+            os.pwrite(descriptor, os.pread(descriptor, 1, 0), 0)
         os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     finally:
