@@ -1,5 +1,7 @@
 #include "tuner/agreement.h"
 
+#include <cstring>
+
 #include "patterndb/decision.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
@@ -110,14 +112,38 @@ void free_world_communicator(const MpiApi& mpi) noexcept {
   }
 }
 
+namespace {
+
+// What rank 0 says of a file: a decision's length and as much of its text as fits. Most files have
+// no decision and most decisions are short, so that one message says all.
+struct Answer {
+  std::uint64_t bytes;
+  char text[504];
+};
+
+// The decision's text on every rank, in `text` of IOTUNE_DECISION_MAX_BYTES; its length, 0: none,
+// or the talk has failed. On rank 0 `text` holds it already, `bytes` long.
+std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t bytes) noexcept {
+  Answer answer{bytes, {}};
+  std::memcpy(answer.text, text, bytes < sizeof answer.text ? bytes : sizeof answer.text);
+  if (mpi.MPI_Bcast(&answer, sizeof answer, mpi.constants.byte, 0, comm) != 0 ||
+      answer.bytes > IOTUNE_DECISION_MAX_BYTES) {
+    return 0;
+  }
+  if (answer.bytes <= sizeof answer.text) {
+    std::memcpy(text, answer.text, answer.bytes);
+    return answer.bytes;
+  }
+  const int length = static_cast<int>(answer.bytes);
+  return mpi.MPI_Bcast(text, length, mpi.constants.byte, 0, comm) == 0 ? answer.bytes : 0;
+}
+
+}  // namespace
+
 void decline(const MpiApi& mpi, Word comm) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
-  std::uint64_t bytes = 0;
-  if (mpi.MPI_Bcast(&bytes, 8, mpi.constants.byte, 0, comm) != 0 || bytes == 0 ||
-      bytes > sizeof text) {
-    return;
-  }
-  mpi.MPI_Bcast(text, static_cast<int>(bytes), mpi.constants.byte, 0, comm);
+  const std::uint64_t bytes = share_text(mpi, comm, text, 0);
+  if (bytes == 0) return;
   Decision* const decision = static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
   // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
   // it is taken for good, as it came from our own library.
@@ -130,20 +156,14 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
                       Decision& decision) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
   std::uint64_t bytes = 0;
-  const int rank = rank_in(mpi, comm);
-  if (rank == 0) {
+  if (rank_in(mpi, comm) == 0) {
     mpi.MPI_Comm_size(comm, &question.ranks);
     question.nodes = recorder::run_nodes();
     question.mpi = mpi.version;
     bytes = ask_database(question, text, sizeof text);
   }
-  // Length first: most files have no decision, and that is agreed by this one message.
-  if (mpi.MPI_Bcast(&bytes, 8, mpi.constants.byte, 0, comm) != 0 || bytes == 0 ||
-      bytes > sizeof text) {
-    return false;
-  }
-  if (mpi.MPI_Bcast(text, static_cast<int>(bytes), mpi.constants.byte, 0, comm) != 0) return false;
-  return parse_decision(text, bytes, decision);
+  bytes = share_text(mpi, comm, text, bytes);
+  return bytes != 0 && parse_decision(text, bytes, decision);
 }
 
 bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {

@@ -172,6 +172,13 @@ void each(const ListSettings& program, const Decision& decision, bool creating,
 
 }  // namespace
 
+bool concerns_file_access(const Decision& decision) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (find(decision.settings[i].name) != nullptr) return true;
+  }
+  return false;
+}
+
 bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
                      const Decision& decision, bool creating) noexcept {
   bool whole = true;

@@ -7,6 +7,9 @@
 
 namespace iotune::tuner {
 
+// Whether anything of the decision is of this layer, the program's own settings aside.
+bool concerns_file_access(const Decision& decision) noexcept;
+
 // Sets on `fapl`, a copy of the program's list, what the decision names and the program did
 // not set. Local. False where HDF5 refused one: the copy is then not to be used.
 bool set_file_access(const recorder::Hdf5Api& api, recorder::Hid fapl, const ListSettings& program,

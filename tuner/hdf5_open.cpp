@@ -69,7 +69,7 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
   bool good = set_file_access(api, copy, open.program, open.decision, open.creating);
-  if (open.mpi != nullptr && open.hints.wanted.count > 0) {
+  if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
     Word info = make_info(*open.mpi, open.program.info, open.hints);
     // A rank without memory for an MPI_Info still takes part, with the program's hints; the
     // vote after this call takes the list back everywhere.
@@ -122,10 +122,12 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
     return false;
   }
   if (hash == kHashStart) return true;  // agreed that nothing is to be changed
-  open.tuned_fapl = tuned_list(api, open);
+  // A list costs several duplicates of its communicator: made only for what goes by it.
+  const bool by_list = has_hints_for_mpiio(open.hints) || concerns_file_access(open.decision);
+  if (by_list) open.tuned_fapl = tuned_list(api, open);
   // Before the vote: no rank makes the file before it, so whether it was there is known.
   open.places = arm_placement(path, open.creating, open.hints.wanted, open.placement);
-  if (all_agree(mpi, comm, open.tuned_fapl >= 0, 0)) return true;
+  if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
   disarm_placement();
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
@@ -266,8 +268,10 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   // What a failed open says belongs to the program: closing our list would empty the stack.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);
-  // On every rank: reading the access list back duplicates the communicator.
-  const Hid opened = file >= 0 && open->tuned_fapl >= 0 ? access_list_of(*api, file) : -1;
+  // On every rank: reading the access list back duplicates the communicator, so that it is left
+  // out where nothing of it is wanted (hints are read from the file that MPI has open).
+  const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->decision);
+  const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {
     note_decision(path, open->decision);
     if (file < 0 || open->failed) {

@@ -99,6 +99,13 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
   add(plan.wanted, "cb_config_list", list.c_str());
 }
 
+bool has_hints_for_mpiio(const HintPlan& plan) noexcept {
+  for (int i = 0; i < plan.wanted.count; ++i) {
+    if (!is_placement(plan.wanted.settings[i].name)) return true;
+  }
+  return false;
+}
+
 Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
   Word made = 0;
   const bool has_program_hints = info != 0 && !is_null(mpi, info);

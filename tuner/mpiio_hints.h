@@ -21,6 +21,9 @@ bool is_hint(const char* name) noexcept;
 void plan_hints(const recorder::MpiApi& mpi, const char* path, recorder::Word info,
                 const Decision& decision, int nodes, HintPlan& plan) noexcept;
 
+// Whether make_info would add anything: placement goes another way (placement.h).
+bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
+
 // A new MPI_Info: the program's hints and the plan's. 0 on failure. Local; the caller frees it.
 recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info,
                          const HintPlan& plan) noexcept;
