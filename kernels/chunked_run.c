@@ -28,10 +28,14 @@ static long number(const char* text, long least) {
 }
 
 void chunked_begin(struct chunked_run* run, int argc, char** argv) {
-  static const struct option kOptions[] = {
-      {"output", required_argument, NULL, 'o'},   {"rank", required_argument, NULL, 'r'},
-      {"ranks", required_argument, NULL, 'n'},    {"chunk", required_argument, NULL, 'c'},
-      {"pause-us", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+  static const struct option kOptions[] = {{"output", required_argument, NULL, 'o'},
+                                           {"rank", required_argument, NULL, 'r'},
+                                           {"ranks", required_argument, NULL, 'n'},
+                                           {"chunk", required_argument, NULL, 'c'},
+                                           {"pause-us", required_argument, NULL, 'p'},
+                                           {"start-ns", required_argument, NULL, 's'},
+                                           {NULL, 0, NULL, 0}};
+  int64_t start_ns = 0;
   memset(run, 0, sizeof *run);
   run->ranks = 1;
   run->out = -1;
@@ -47,15 +51,22 @@ void chunked_begin(struct chunked_run* run, int argc, char** argv) {
       run->chunk_bytes = (size_t)number(optarg, 0);
     } else if (option == 'p') {
       run->pause_us = number(optarg, 0);
+    } else if (option == 's') {
+      start_ns = number(optarg, 0);
     } else {
       exit(2);
     }
   }
   if (optind + 1 != argc || run->rank >= run->ranks) {
-    fprintf(stderr, "%s FILE [--output FILE] [--rank R --ranks N] [--chunk BYTES] [--pause-us U]\n",
+    fprintf(stderr,
+            "%s FILE [--output FILE] [--rank R --ranks N] [--chunk BYTES] [--pause-us U]"
+            " [--start-ns T]\n",
             argv[0]);
     exit(2);
   }
+  /* As after a barrier: none is ahead because it was launched first. */
+  const struct timespec start = {(time_t)(start_ns / 1000000000), (long)(start_ns % 1000000000)};
+  if (start_ns != 0) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
   run->input = argv[optind];
   run->begin_ns = now_ns();
   run->in = open(run->input, O_RDONLY);

@@ -8,6 +8,7 @@
 #include "recorder/preload/advice.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/presence.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/record_writer.h"
@@ -96,6 +97,8 @@ void install_prefetch() noexcept {
             .world_rank = recorder::world_rank,
             .ns_per_tick = [] { return tick_rate().mult; },
             .symbol = recorder::default_symbol,
+            .buffer_root = said.buffer_root,
+            .run_nodes = recorder::run_nodes,
             .thread_is_ours = [] { ++recorder::t_thread.ours; },
             .runs_ahead = [](bool does) { recorder::t_thread.runs_ahead = does ? 1 : 0; }};
   if (!install(&g_host, &g_hooks)) {

@@ -38,7 +38,7 @@ struct Transfer {
   bool buffered;  // through stdio's own buffer
   std::int64_t offset, bytes;
   std::uint64_t start_ticks, duration_ticks;  // 0 before the call
-  bool counted = false;                       // kept for the advice between its two slots
+  std::uint8_t counted = 0;                   // kept for the advice between its two slots
 };
 
 struct Advice {

@@ -21,18 +21,20 @@ import statistics
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import native
 import paired
+import pieces
 from latency_mount import drop_pages, is_possible, mounted
 
 ARMS = ("normal", "pp", "ppis", "ours")
 UNIT = 102_400
-FILE_BYTES = 256 * UNIT
+LAUNCH_NS = 15_000_000  # until a process has started, on a core that others start on, too
 NOISE_BYTES = 64 << 20
 LATENCY_US = 2000
 BYTES_A_SECOND = 200_000_000
@@ -53,6 +55,10 @@ class Case:
         if self.chunk_units:
             words.append(f"chunks of {self.chunk_units * UNIT // 1000} KB")
         return ", ".join([*words, "computes"] if self.computes else words)
+
+    def file_bytes(self) -> int:
+        """Many processes have more to read, or their runs were over before the last has begun."""
+        return max(256, 32 * self.processes) * UNIT
 
     def request_us(self) -> int:
         """What the storage needs for a unit read alone."""
@@ -81,17 +87,16 @@ class Bench:
         self.options = options
         self.scratch = scratch
         self.library = native.preload(options.build / "lib" / "libiotune.so")
-        draw = random.Random(5)
-        (scratch / "root" / "data").write_bytes(draw.randbytes(FILE_BYTES))
         (scratch / "root" / "noise").write_bytes(bytes(NOISE_BYTES))
         self.waits: dict[str, list[float]] = {}
         self.optimum: list[float] = []
         self.check: list[str] = []
 
-    def command(self, case: Case, rank: int) -> list[str]:
+    def command(self, case: Case, rank: int, start_ns: int) -> list[str]:
         mount = self.scratch / "m"
         words = [str(self.options.build / "bin" / case.program), str(mount / "data"),
-                 "--rank", str(rank), "--ranks", str(case.processes)]  # fmt: skip
+                 "--rank", str(rank), "--ranks", str(case.processes),
+                 "--start-ns", str(start_ns)]  # fmt: skip
         if case.program == "hill-encrypt":
             words += ["--output", str(mount / "cipher")]
         if case.chunk_units:
@@ -109,13 +114,14 @@ class Bench:
         return env | {
             "LD_PRELOAD": self.library, "IOTUNE_PREFETCH": "recorded", "IOTUNE_DB": "none",
             "IOTUNE_PREFETCH_SCHEDULE": arm, "XDG_STATE_HOME": str(own),
-            "IOTUNE_BUFFER_DIR": str(own / "buffers"),
+            "IOTUNE_BUFFER_DIR": str(self.scratch / "buffers"),
         }  # fmt: skip
 
     def run(self, case: Case, arm: str) -> float:
-        """Milliseconds from the first process's begin to the last one's end."""
+        """Milliseconds from the processes' common begin to the last one's end."""
+        start_ns = time.monotonic_ns() + (4 + case.processes) * LAUNCH_NS
         started = [
-            subprocess.Popen(self.command(case, rank), env=self.environment(arm, rank),
+            subprocess.Popen(self.command(case, rank, start_ns), env=self.environment(arm, rank),
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for rank in range(case.processes)
         ]  # fmt: skip
@@ -144,6 +150,8 @@ class Bench:
     def compare(self, case: Case, table: paired.Table) -> None:
         """All arms of a case, and their rows."""
         self.waits, self.optimum, self.check = {}, [], []
+        draw = random.Random(5)
+        (self.scratch / "root" / "data").write_bytes(draw.randbytes(case.file_bytes()))
         for arm in ARMS:
             for rank in range(case.processes):
                 shutil.rmtree(self.scratch / f"{arm}-{rank}", ignore_errors=True)
@@ -200,7 +208,7 @@ def add_rows(
     table.add(f"{case}: normal, ms", comparison.median("normal"))
     table.add(f"{case}: normal, ms in reads", reads.median("normal"))
     table.add(f"{case}: normal, MB/s read",
-              FILE_BYTES / 1e3 / comparison.median("normal").value)  # fmt: skip
+              case.file_bytes() / 1e3 / comparison.median("normal").value)  # fmt: skip
     table.add(f"{case}: optimum, speed-up (at most 2 where all can be hidden)",
               comparison.ratio("normal", "optimum"))  # fmt: skip
     for arm in ("pp", "ppis", "ours"):
@@ -216,21 +224,22 @@ def add_rows(
 
 def main() -> int:
     """Measure, print and write build/bench/ppis.json."""
-    options = paired.arguments(__doc__, rounds=5, most_processes=32, sweep=1)
+    options = pieces.arguments(__doc__, rounds=5, most_processes=32, sweep=1)
     if not is_possible(options.build):
         print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
         return 0
-    table = paired.Table("ppis")
     delays = [f"--latency-ns={LATENCY_US * 1000}", f"--bytes-per-second={BYTES_A_SECOND}"]
-    with mounted(options.build, "ppis", delays) as scratch:
-        bench = Bench(options, scratch)
-        for case in cases(options.most_processes, bool(options.sweep)):
-            if case.heavy:
-                with bench.background():
-                    bench.compare(case, table)
-            else:
+
+    def measure(case: Case, table: paired.Table) -> None:
+        with mounted(options.build, "ppis", delays) as scratch:
+            bench = Bench(options, scratch)
+            with bench.background() if case.heavy else nullcontext():
                 bench.compare(case, table)
-    return table.finish(options.out)
+
+    wanted = cases(options.most_processes, bool(options.sweep))
+    return pieces.run(
+        "ppis", options, {str(case): functools.partial(measure, case) for case in wanted}
+    )
 
 
 if __name__ == "__main__":

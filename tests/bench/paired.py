@@ -326,12 +326,17 @@ def _short(number: object) -> str:
     return f"{number:.4g}" if isinstance(number, float) else f"{number}"
 
 
+def parser(description: str | None, **defaults: int) -> argparse.ArgumentParser:
+    """Return what knows all that tools/bench.sh passes, and --NAME for each default."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--build", type=Path, default=Path("build/release"))
+    made.add_argument("--out", type=Path, default=Path("build/bench"))
+    made.add_argument("--seed", type=int, default=None, help="drawn and printed by default")
+    for name, value in defaults.items():
+        made.add_argument(f"--{name}", type=int, default=value)
+    return made
+
+
 def arguments(description: str | None, **defaults: int) -> argparse.Namespace:
     """Parse what tools/bench.sh passes to every benchmark, and --NAME for each default."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--build", type=Path, default=Path("build/release"))
-    parser.add_argument("--out", type=Path, default=Path("build/bench"))
-    parser.add_argument("--seed", type=int, default=None, help="drawn and printed by default")
-    for name, value in defaults.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
-    return parser.parse_args()
+    return parser(description, **defaults).parse_args()

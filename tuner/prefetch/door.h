@@ -8,7 +8,7 @@
 
 namespace iotune::tuner {
 
-inline constexpr std::uint32_t kPrefetchDoorVersion = 2;
+inline constexpr std::uint32_t kPrefetchDoorVersion = 3;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -33,6 +33,8 @@ struct PrefetchHost {
   std::uint64_t (*ns_per_tick)();
   // Of the global scope; nullptr: there is none.
   void* (*symbol)(const char* name);
+  const char* buffer_root;  // IOTUNE_BUFFER_DIR; nullptr: not said
+  int (*run_nodes)();       // of the parallel run, as far as is known; at least 1
   // This thread is iotune's: its calls go straight through.
   void (*thread_is_ours)();
   // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.

@@ -11,6 +11,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/program_transfers.h"
+#include "tuner/prefetch/requests_under_way.h"
 #include "tuner/prefetch/signal_context.h"
 
 namespace iotune::tuner {
@@ -34,6 +35,7 @@ constinit std::atomic<std::uint64_t> g_asking[kMostStreams / 64] = {};
 constinit std::atomic<std::uint32_t> g_sleeps{0};
 constinit const PrefetchHost* g_host = nullptr;
 constinit Schedule g_schedule = Schedule::kNone;
+constinit bool g_has_budget = false;     // the helper's own: kOurs, where there is a table for it
 constinit std::byte* g_block = nullptr;  // what is read to be thrown away
 
 // Asked without a lock: a file system may take its time.
@@ -83,6 +85,10 @@ void hint(const StreamSlot& slot, const Extent& extent, HintsUnderWay& under_way
     if (g_schedule == Schedule::kOurs) wait_for_program(slot.closing);
     if (slot.closing.load(std::memory_order_acquire)) return;
     const std::int64_t bytes = std::min(kHintBytes, end - at);
+    if (g_has_budget) {
+      hint_within_budget(slot, at, bytes);
+      continue;
+    }
     raw::call(SYS_fadvise64, slot.fd, at, bytes, POSIX_FADV_WILLNEED);
     under_way.add(at + bytes);
   }
@@ -114,10 +120,11 @@ void serve(StreamSlot& slot) noexcept {
     slot.in_flight.fetch_add(1, std::memory_order_relaxed);
   }
   if (!slot.known || slot.plans++ % kPlansPerSize == kPlansPerSize - 1) ask_about(slot);
-  // Blocks that are read one by one are chosen one by one, too: the next may be another then.
+  // What may have to wait is chosen one by one: the next may be another then.
   Extent requests[prefetch::kMostAhead];
   HintsUnderWay under_way;
-  const std::span<Extent> room(requests, reads_itself() ? 1 : prefetch::kMostAhead);
+  const bool one_by_one = reads_itself() || g_has_budget;
+  const std::span<Extent> room(requests, one_by_one ? 1 : prefetch::kMostAhead);
   for (bool more = true; more;) {
     unsigned count = 0;
     {
@@ -170,6 +177,7 @@ namespace {
 void* run_helper(void*) noexcept {
   g_host->thread_is_ours();
   leave_single_core();
+  g_has_budget = g_schedule == Schedule::kOurs && start_request_watch(*g_host);
   for (;;) {
     if (serve_all()) continue;
     g_sleeps.store(1, std::memory_order_seq_cst);
@@ -241,6 +249,7 @@ void wait_for_helper(const StreamSlot& slot) noexcept {
 }
 
 void forget_helper_after_fork() noexcept {
+  forget_requests_after_fork();
   g_helper.store(Helper::kNone);
   g_sleeps.store(0);
   for (std::atomic<std::uint64_t>& word : g_asking) word.store(0);

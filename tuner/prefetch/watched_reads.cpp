@@ -7,6 +7,7 @@
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/slice.h"
+#include "tuner/prefetch/storage_budget.h"
 #include "tuner/prefetch/stream_slots.h"
 
 namespace iotune::tuner {
@@ -19,6 +20,9 @@ using recorder::Transfer;
 constexpr std::int64_t kPageBytes = 4096;
 // Reads that take less found their data in memory.
 constexpr std::uint64_t kQuickNs = 50'000;
+
+// What Transfer::counted says: of this process; of the storage with that number, too.
+constexpr std::uint8_t kOfProcess = 1, kOfStorage = 2;
 
 constinit const PrefetchHost* g_host = nullptr;
 constinit std::atomic<bool> g_slots_ready{false};
@@ -109,17 +113,24 @@ bool is_ahead(const Transfer& transfer) noexcept {
 
 void before_transfer(Transfer& transfer) noexcept {
   if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
-  transfer.counted = true;
+  transfer.counted = kOfProcess;
   begin_program_transfer();
+  if (g_options.schedule != Schedule::kOurs) return;
+  const unsigned storage = storage_of(transfer.fd);
+  if (g_storage_budget.begin_transfer(storage)) {
+    transfer.counted = static_cast<std::uint8_t>(kOfStorage + storage);
+  }
 }
 
 void after_transfer(const Transfer& transfer) noexcept {
-  if (transfer.counted) end_program_transfer();
+  if (transfer.counted != 0) end_program_transfer();
+  if (transfer.counted >= kOfStorage) g_storage_budget.end_transfer(transfer.counted - kOfStorage);
   if (g_slice_runs.load(std::memory_order_acquire)) tell_slice(transfer);
   if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
 }
 
 void before_close(int fd, std::uint32_t) noexcept {
+  forget_storage_of(fd);
   if (g_slice_runs.load(std::memory_order_acquire)) tell_slice_of_close(fd);
   StreamSlot* const slot = slot_of(fd);
   if (slot == nullptr) return;

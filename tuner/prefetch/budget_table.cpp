@@ -1,0 +1,151 @@
+#include "tuner/prefetch/budget_table.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cstring>
+
+#include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/short_text.h"
+#include "recorder/preload/size_limit.h"
+
+namespace iotune::tuner {
+namespace {
+
+namespace raw = recorder::raw;
+using recorder::ShortText;
+
+// In the file's name: another layout is another file.
+constexpr int kLayout = 1;
+
+bool status_of(int fd, struct stat& status) noexcept {
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  return raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
+}
+
+// A folder of this user that nobody else can write to.
+bool is_private_folder(const char* path) noexcept {
+  raw::mkdir(path, 0700);
+  const int fd = raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  struct stat status {};
+  const bool good = status_of(fd, status) && static_cast<long>(status.st_uid) == raw::getuid() &&
+                    (status.st_mode & 022) == 0;
+  raw::close(fd);
+  return good;
+}
+
+// Thread numbers mean nothing outside of their namespace, which may share the folder with others.
+std::uint64_t process_namespace() noexcept {
+  char text[64];
+  const long bytes = raw::readlink("/proc/self/ns/pid", text, sizeof text - 1);
+  if (bytes <= 0) return 0;
+  text[bytes] = '\0';
+  const char* const digits = std::strpbrk(text, "0123456789");
+  return digits == nullptr ? 0 : recorder::parse_decimal(digits);
+}
+
+// A store into a hole of a full file system would be a SIGBUS: all of it is allocated first.
+bool is_mappable(int fd) noexcept {
+  struct stat status {};
+  struct statfs system {};
+  constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
+  if (!status_of(fd, status) || raw::call(SYS_fstatfs, fd, raw::word(&system)) != 0) return false;
+  const auto type = static_cast<long>(system.f_type);
+  return S_ISREG(status.st_mode) && static_cast<long>(status.st_uid) == raw::getuid() &&
+         (status.st_mode & 077) == 0 && (type == kTmpfs || type == kExt4 || type == kXfs) &&
+         recorder::within_size_limit(sizeof(BudgetTable)) &&
+         raw::call(SYS_fallocate, fd, 0, 0, sizeof(BudgetTable)) == 0;
+}
+
+struct ThreadState {
+  std::uint32_t start;  // lower half of the start time; of no thread: 0
+  char letter;          // R, S, D, T, t, Z, …
+};
+
+ThreadState state_of(std::uint64_t thread) noexcept {
+  ShortText<64> path;
+  path << "/proc/" << thread << "/stat";
+  char text[1024];
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return {};
+  const long bytes = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  if (bytes <= 0) return {};
+  text[bytes] = '\0';
+  // The name in brackets may hold spaces and brackets: fields count after the last one.
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr || at[1] == '\0') return {};
+  const char letter = at[2];
+  for (int field = 2; field < 22; ++field) {
+    at = std::strchr(at + 1, ' ');
+    if (at == nullptr) return {};
+  }
+  return {static_cast<std::uint32_t>(recorder::parse_decimal(at + 1)), letter};
+}
+
+bool is_alive(std::uint64_t owner) noexcept {
+  const ThreadState now = state_of(owner >> 32);
+  return now.start == static_cast<std::uint32_t>(owner) && now.letter != 'Z' && now.letter != 'X';
+}
+
+bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept {
+  if (!entry.owner.compare_exchange_strong(before, owner, std::memory_order_seq_cst)) return false;
+  for (StorageUse& use : entry.storages) {
+    use.device.store(0, std::memory_order_relaxed);
+    use.requests.store(0, std::memory_order_relaxed);
+    use.transfers.store(0, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+}  // namespace
+
+BudgetTable* map_budget_table(const char* buffer_root) noexcept {
+  ShortText<512> path;
+  if (buffer_root != nullptr) {
+    path << buffer_root;
+  } else {
+    path << "/dev/shm/iotune-" << raw::getuid();
+  }
+  const std::uint64_t space = process_namespace();
+  if (space == 0 || path.cut() || !is_private_folder(path.c_str())) return nullptr;
+  path << "/prefetch-budget-" << kLayout << '-' << space;
+  if (path.cut()) return nullptr;
+  const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return nullptr;
+  void* const memory =
+      is_mappable(fd) ? raw::mmap(sizeof(BudgetTable), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                      : nullptr;
+  raw::close(fd);
+  return static_cast<BudgetTable*>(memory);
+}
+
+ProcessUse* take_budget_entry(BudgetTable& table) noexcept {
+  const auto thread = static_cast<std::uint64_t>(raw::call(SYS_gettid));
+  const std::uint32_t start = state_of(thread).start;
+  if (start == 0) return nullptr;  // no /proc: nobody could tell when we are gone
+  const std::uint64_t owner = thread << 32 | start;
+  for (unsigned i = 0; i < kBudgetProcesses; ++i) {
+    ProcessUse& entry = table.processes[i];
+    const std::uint64_t before = entry.owner.load(std::memory_order_acquire);
+    if (before != 0 && is_alive(before)) continue;
+    if (!take(entry, before, owner)) continue;
+    std::uint32_t used = table.entries_used.load(std::memory_order_relaxed);
+    while (used <= i && !table.entries_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return &entry;
+  }
+  return nullptr;
+}
+
+void free_dead_entries(BudgetTable& table) noexcept {
+  for (ProcessUse& entry : table.processes) {
+    std::uint64_t owner = entry.owner.load(std::memory_order_acquire);
+    if (owner != 0 && !is_alive(owner)) entry.owner.compare_exchange_strong(owner, 0);
+  }
+}
+
+}  // namespace iotune::tuner
