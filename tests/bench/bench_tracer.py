@@ -1,9 +1,9 @@
 """What recording adds to a 64-byte pread or pwrite, and what the calls take in the trace.
 
 On a memory file system, so that the call itself is short; and over a stub, transfers that move
-nothing, where nothing but the wrapper is left. The floor, a preload that only finds the real function
-and calls it, runs in the same rounds. Added time is CPU time a call, which a neighbour disturbs less;
-wall time stands beside it.
+nothing, where nothing but the wrapper is left. The floor, a preload that only finds the real
+function and calls it, runs in the same rounds. Added time is CPU time a call, which a neighbour
+disturbs less; wall time stands beside it.
 """
 
 from __future__ import annotations
