@@ -116,12 +116,16 @@ bool read_ceph(const char* path, FileLayout& layout) noexcept {
   return layout.stripe_count != 0;
 }
 
+// ceph-fuse reports itself as plain FUSE.
+bool is_ceph(const char* directory) noexcept {
+  char answer[32];
+  return getxattr(directory, "ceph.dir.entries", answer, sizeof answer) >= 0;
+}
+
 }  // namespace
 
 LayoutKind layout_kind_of(const char* directory) noexcept {
-  char answer[32];
-  // ceph-fuse reports itself as plain FUSE.
-  if (getxattr(directory, "ceph.dir.entries", answer, sizeof answer) >= 0) return LayoutKind::kCeph;
+  if (is_ceph(directory)) return LayoutKind::kCeph;
   struct statfs status {};
   if (statfs(directory, &status) != 0) return LayoutKind::kNone;
   return static_cast<std::uint32_t>(status.f_type) == kLustreMagic ? LayoutKind::kLustre
@@ -129,8 +133,21 @@ LayoutKind layout_kind_of(const char* directory) noexcept {
 }
 
 bool directory_has_layout(LayoutKind kind, const char* directory) noexcept {
-  const char* const name = kind == LayoutKind::kLustre ? kLustreName : "ceph.dir.layout";
-  return kind != LayoutKind::kNone && getxattr(directory, name, nullptr, 0) > 0;
+  if (kind == LayoutKind::kNone) return false;
+  if (kind == LayoutKind::kLustre) return getxattr(directory, kLustreName, nullptr, 0) > 0;
+  // CephFS looks upwards for it at each new file, where Lustre's mkdir copies it. The topmost
+  // directory always tells one: that is the file system's default.
+  for (std::size_t length = std::strlen(directory); length > 1;) {
+    while (length > 1 && directory[length - 1] == '/') --length;
+    ShortText<4096> here;
+    here.add(directory, length);
+    while (length > 0 && directory[length - 1] != '/') --length;
+    ShortText<4096> above;
+    above.add(directory, length > 1 ? length - 1 : length);
+    if (length == 0 || !is_ceph(above.c_str())) return false;
+    if (getxattr(here.c_str(), "ceph.dir.layout", nullptr, 0) > 0) return true;
+  }
+  return false;
 }
 
 const char* set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept {

@@ -16,8 +16,8 @@ struct FileLayout {
 // Of the file system that the directory lies on.
 LayoutKind layout_kind_of(const char* directory) noexcept;
 
-// True where somebody gave this very directory a layout for its new files, a progressive one
-// (PFL) too: then that is what they get.
+// True where somebody gave this directory a layout for its new files, a progressive one (PFL) too,
+// or on CephFS one above it: then that is what they get. Not the file system's own default.
 bool directory_has_layout(LayoutKind kind, const char* directory) noexcept;
 
 // Lustre gives a file its layout at the open that makes it, unless these flags are set.

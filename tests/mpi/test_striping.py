@@ -36,12 +36,14 @@ class Run:
 
     def __init__(self, place: Place, storage: str, *arguments: object, keep: bool = False,
                  form: str = "hdf5", **env: Any) -> None:  # fmt: skip
-        self.root = place.scratch / "files"
+        self.top = place.scratch / "files"
+        self.root = self.top / "project" / "run"
         store = place.scratch / "store"
         if not keep:
-            for folder in (self.root, store):
+            for folder in (self.top, store):
                 shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
+            self.root.mkdir(parents=True)
+            store.mkdir()
         (store / "log").unlink(missing_ok=True)
         place.trace.unlink(missing_ok=True)
         fake = place.build / "lib" / "libfake_storage.so"
@@ -50,7 +52,7 @@ class Run:
         self.done: Done = place.mpi(
             2, place.bin / "ask_settings", self.root / "a.h5", *FORMS[form], *arguments,
             preload=False, LD_PRELOAD=f"{place.preload()}:{fake}", IOTUNE_TRACE=place.trace,
-            **{"FAKE_STORAGE": storage, "FAKE_ROOT": self.root, "FAKE_STORE": store, **env},
+            **{"FAKE_STORAGE": storage, "FAKE_ROOT": self.top, "FAKE_STORE": store, **env},
         )  # fmt: skip
         place.right(self.done, f"{storage} {form}")
         log = store / "log"
@@ -99,11 +101,12 @@ def left_alone(place: Place) -> None:
         assert again.asked == [], again.asked
         for verdict, _, reason in again.outcomes.values():
             assert (verdict, reason) == ("refused", "the file exists: its layout is fixed")
-        # PFL, or a layout that somebody gave the directory.
-        own = Run(place, storage, FAKE_DIRECTORY="own")
-        assert own.asked == [], own.asked
-        for verdict, _, reason in own.outcomes.values():
-            assert verdict == "refused" and "directory" in reason, own.outcomes
+        # PFL, or a layout that somebody gave the directory; CephFS looks above it too.
+        for directory in ("run",) if storage == "lustre" else ("run", "project"):
+            own = Run(place, storage, FAKE_DIRECTORY=directory)
+            assert own.asked == [], own.asked
+            for verdict, _, reason in own.outcomes.values():
+                assert verdict == "refused" and "directory" in reason, own.outcomes
         # The program's own hint, and its user's.
         hinted = Run(place, storage, "--set-hint", "striping_factor=2",
                      IOTUNE_CONFIG=config(place, unit=None))  # fmt: skip
@@ -137,6 +140,9 @@ def ceph(place: Place) -> None:
     assert run.asked == [
         f"ceph.file.layout stripe_unit={3 << 20} stripe_count=1 object_size={6 << 20}"
     ], run.asked
+    # What the whole file system has by default is nobody's choice for this file.
+    run = Run(place, "ceph", FAKE_DIRECTORY="files")
+    assert {o[0] for o in run.outcomes.values()} == {"applied"}, run.outcomes
     mount = os.environ.get("IOTUNE_TEST_CEPHFS")
     if mount is None or shutil.which("getfattr") is None:
         not_verified("CephFS itself: IOTUNE_TEST_CEPHFS names no folder on one")

@@ -3,7 +3,7 @@
  * from what iotune sends. Layouts are kept in $FAKE_STORE, a file per inode; what was asked is
  * appended to $FAKE_STORE/log as text, structures as hexadecimal bytes.
  *   FAKE_STORAGE  lustre, or ceph
- *   FAKE_DIRECTORY  plain, or own: the directory has a layout for new files
+ *   FAKE_DIRECTORY  name of a directory that has a layout for new files (CephFS: FAKE_ROOT too)
  *   FAKE_REFUSES  set: a layout other than the default is refused
  *   FAKE_TARGETS  as many storage targets there are (default 64) */
 #define _GNU_SOURCE
@@ -217,14 +217,21 @@ static ssize_t answer(const char* text, size_t n, void* value, size_t size) {
   memcpy(value, text, n);
   return (ssize_t)n;
 }
-static ssize_t attribute(const struct stat* status, const char* name, void* value, size_t size) {
+static int has_layout(const char* directory) {
+  const char* wanted = getenv("FAKE_DIRECTORY");
+  const char* last = strrchr(directory, '/');
+  if (!lustre() && strcmp(directory, getenv("FAKE_ROOT")) == 0) return 1;
+  return wanted != NULL && last != NULL && strcmp(last + 1, wanted) == 0;
+}
+static ssize_t attribute(const char* path, const struct stat* status, const char* name, void* value,
+                         size_t size) {
   char bytes[256];
   ssize_t n = -1;
   errno = ENODATA;
   if (S_ISDIR(status->st_mode)) {
     if (!lustre() && strcmp(name, "ceph.dir.entries") == 0) return answer("1", 1, value, size);
     const char* own = lustre() ? "lustre.lov" : "ceph.dir.layout";
-    if (strcmp(name, own) != 0 || !is("FAKE_DIRECTORY", "own")) return -1;
+    if (strcmp(name, own) != 0 || path == NULL || !has_layout(path)) return -1;
     return answer("a layout of its own", 19, value, size);
   }
   if (lustre() && strcmp(name, "lustre.lov") == 0) n = load(status, bytes, sizeof bytes);
@@ -242,13 +249,13 @@ static ssize_t attribute(const struct stat* status, const char* name, void* valu
 }
 EXPORT ssize_t getxattr(const char* path, const char* name, void* value, size_t size) {
   struct stat status;
-  if (here(path) && stat(path, &status) == 0) return attribute(&status, name, value, size);
+  if (here(path) && stat(path, &status) == 0) return attribute(path, &status, name, value, size);
   return REAL("getxattr", ssize_t(*)(const char*, const char*, void*, size_t))(path, name, value,
                                                                                size);
 }
 EXPORT ssize_t fgetxattr(int fd, const char* name, void* value, size_t size) {
   struct stat status;
-  if (fd_here(fd) && fstat(fd, &status) == 0) return attribute(&status, name, value, size);
+  if (fd_here(fd) && fstat(fd, &status) == 0) return attribute(NULL, &status, name, value, size);
   return REAL("fgetxattr", ssize_t(*)(int, const char*, void*, size_t))(fd, name, value, size);
 }
 EXPORT int fsetxattr(int fd, const char* name, const void* value, size_t size, int flags) {
