@@ -204,6 +204,7 @@ class Walk {
     prefetch.reads += number("reads");
     prefetch.hits += number("hits");
     prefetch.late += number("late");
+    prefetch.served += number("served");
     prefetch.requests += number("requested");
     prefetch.requested_bytes += number("requested_bytes");
     prefetch.vain_bytes += number("vain_bytes");

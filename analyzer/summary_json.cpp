@@ -70,6 +70,7 @@ Json json_of(const PrefetchOutcome& prefetch) {
           {"reads", prefetch.reads},
           {"hits", prefetch.hits},
           {"late", prefetch.late},
+          {"served", prefetch.served},
           {"requests", prefetch.requests},
           {"requested_bytes", prefetch.requested_bytes},
           {"vain_bytes", prefetch.vain_bytes},

@@ -3,15 +3,19 @@
 #include <dlfcn.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/preload/advice.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/mpi_api.h"
 #include "recorder/preload/presence.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/run_identity.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/thread_state.h"
 #include "recorder/preload/ticks.h"
@@ -28,6 +32,7 @@ namespace {
 constinit recorder::ClockReading g_begin = {};
 constinit PrefetchHost g_host = {};
 constinit PrefetchHooks g_hooks = {};
+constinit bool g_one_of_several = false;
 
 recorder::TickRate tick_rate() noexcept {
   return recorder::rate_between(g_begin, recorder::read_clocks(), {});
@@ -45,11 +50,25 @@ void note(const PrefetchNote& said) noexcept {
   record.number(std::int64_t{said.fd});
   for (const std::uint64_t value :
        {said.reads, said.hits, said.late, said.requested, said.requested_bytes, said.vain_bytes,
-        ns(said.wait), ns(said.saved), said.greatest_depth}) {
+        ns(said.wait), ns(said.saved), said.greatest_depth, said.served}) {
     record.number(static_cast<std::int64_t>(value));
   }
   record.text(said.predictor);
   record.commit();
+}
+
+// A launcher has started this process as one of several.
+bool one_of_several() noexcept {
+  for (const char* const name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
+    const char* const size = std::getenv(name);
+    if (size != nullptr && std::strcmp(size, "1") != 0) return true;
+  }
+  return false;
+}
+
+int ranks_on_node() noexcept {
+  if (recorder::world_provider() == nullptr) return g_one_of_several ? -1 : 1;
+  return recorder::all_ranks_tune() && recorder::run_nodes() == 1 ? recorder::world_size() : 0;
 }
 
 // Beside this library. RTLD_LOCAL: it has nothing for the program.
@@ -88,17 +107,22 @@ void install_prefetch() noexcept {
   const auto install = load();
   if (install == nullptr) return;
   g_begin = recorder::read_clocks();
+  g_one_of_several = one_of_several();
   g_host = {.version = kPrefetchDoorVersion,
             .predictor = said.prefetch,
             .schedule = said.prefetch_schedule,
+            .delivery = said.prefetch_delivery,
+            .memory_mib = said.prefetch_memory_mib,
             .state_home = said.state_home,
             .say = recorder::say,
             .note = note,
             .world_rank = recorder::world_rank,
+            .ranks_on_node = ranks_on_node,
+            .run_nodes = recorder::run_nodes,
+            .run_id = recorder::run_id,
+            .buffer_root = recorder::private_buffer_root,
             .ns_per_tick = [] { return tick_rate().mult; },
             .symbol = recorder::default_symbol,
-            .buffer_root = said.buffer_root,
-            .run_nodes = recorder::run_nodes,
             .thread_is_ours = [] { ++recorder::t_thread.ours; },
             .runs_ahead = [](bool does) { recorder::t_thread.runs_ahead = does ? 1 : 0; }};
   if (!install(&g_host, &g_hooks)) {
@@ -108,6 +132,17 @@ void install_prefetch() noexcept {
   recorder::Advice& advice = recorder::g_advice;
   if (g_hooks.before_transfer != nullptr) advice.before_transfer = g_hooks.before_transfer;
   advice.after_transfer = g_hooks.after_transfer;
+  if (g_hooks.serve_read != nullptr) {
+    advice.serve_read = g_hooks.serve_read;
+    advice.before_change = g_hooks.before_change;
+    advice.after_change = g_hooks.after_change;
+    advice.opened = g_hooks.opened;
+    advice.before_any_close = g_hooks.before_any_close;
+    advice.after_any_close = g_hooks.after_any_close;
+    advice.mapped = g_hooks.mapped;
+    advice.synchronised = g_hooks.synchronised;
+    advice.before_mpi_init = g_hooks.before_mpi_init;
+  }
   advice.before_close = g_hooks.before_close;
   advice.before_trace = g_hooks.before_trace;
   advice.slice_transfer = g_hooks.slice_transfer;

@@ -61,6 +61,7 @@ class PrefetchOutcome:
     reads: int = 0
     hits: int = 0  # reads of what had been requested before
     late: int = 0  # hits that waited all the same
+    served: int = 0  # reads that no call was made for: out of iotune's own memory
     requests: int = 0
     requested_bytes: int = 0
     vain_bytes: int = 0

@@ -110,7 +110,7 @@ PSEUDO_CALLS = [
         "iotune_prefetch",
         "key:file handle:fd number:reads number:hits number:late number:requested "
         "number:requested_bytes number:vain_bytes number:wait_ns number:saved_ns number:depth "
-        "text:predictor",
+        "number:served text:predictor",
     ),
 ]
 PSEUDO_FORMS = {

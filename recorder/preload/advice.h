@@ -39,16 +39,41 @@ struct Transfer {
   std::int64_t offset, bytes;
   std::uint64_t start_ticks, duration_ticks;  // 0 before the call
   std::uint8_t counted = 0;                   // kept for the advice between its two slots
+  bool served = false;                        // no call was made: serve_read had the bytes
 };
+
+// What serve_read returns where the program's own call is to be made.
+inline constexpr std::int64_t kMakeTheCall = -1;
 
 struct Advice {
   // Where g_recording is kWatched: around each read and write. After the call bytes are its result,
   // of stdio the bytes moved.
   void (*before_transfer)(Transfer& transfer);
   void (*after_transfer)(const Transfer& transfer);
+  // Instead of a read: its result, where the bytes are known to be the file's. `memory`: what the
+  // program gave, an array of iovec where bytes are -1 (then `parts` of them). A read at the
+  // descriptor's position has moved that, and offset says where it was.
+  std::int64_t (*serve_read)(Transfer& transfer, const void* memory, std::int64_t parts);
   // Where g_recording is kWatched: the traced descriptor is about to be closed, or made to stand
   // for something else.
   void (*before_close)(int fd, std::uint32_t file);
+
+  // Where g_recording is kWatched, of all descriptors, traced or not, and in whatever context: a
+  // signal handler's, too, that has interrupted iotune's own code (file_changes.h).
+  // Around a call that may change the content of the file at `path`: what the first one returns
+  // goes to the second, unless it is 0.
+  std::uint32_t (*before_change)(int directory, const char* path);
+  void (*after_change)(std::uint32_t token);
+  // A new descriptor. `flags`: of its open, -1: not known.
+  void (*opened)(int fd, int flags);
+  // Around what closes a descriptor; as before_change.
+  std::uint32_t (*before_any_close)(int fd);
+  void (*after_any_close)(std::uint32_t token);
+  // Mapped as shared memory: it may be written to from now on.
+  void (*mapped)(int fd);
+  // Where g_recording is kWatched: the program has synchronised, or changed what the descriptor
+  // does; what was read ahead on it is not to be served.
+  void (*synchronised)(int fd);
 
   // In a thread that runs a slice of the program ahead (ThreadState::runs_ahead), instead of the
   // call: its result, or -errno.

@@ -58,7 +58,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *prefetch, *schedule, *state, *home;
+      *exclude, *site, *prefetch, *schedule, *delivery, *cache, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -80,7 +80,9 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
       take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG")) ||
       take(found.prefetch, value_of(entry, "IOTUNE_PREFETCH")) ||
-      take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE"));
+      take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE")) ||
+      take(found.delivery, value_of(entry, "IOTUNE_PREFETCH_DELIVERY")) ||
+      take(found.cache, value_of(entry, "IOTUNE_PREFETCH_MEMORY_MIB"));
 }
 
 IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
@@ -240,6 +242,8 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.buffer_root = keep_if_any(found.buffers);
   g_configuration.prefetch = keep_if_any(found.prefetch);
   g_configuration.prefetch_schedule = keep_if_any(found.schedule);
+  g_configuration.prefetch_delivery = keep_if_any(found.delivery);
+  g_configuration.prefetch_memory_mib = keep_if_any(found.cache);
   g_configuration.state_home = keep_if_any(found.state);
   if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
     g_configuration.state_home = keep_home(found.home);

@@ -24,10 +24,12 @@ struct Configuration {
   std::uint64_t spill_limit_bytes = 1u << 30;  // IOTUNE_SPILL_LIMIT_MIB, of that file
   // IOTUNE_MERGE_ABOVE_MIB: larger runs store once what ranks did alike, with common times.
   std::uint64_t merge_above_bytes = 16u << 20;
-  bool frozen = false;       // the site: nothing is learnt
-  unsigned share = 100;      // the site: percent of jobs that may be tuned
-  const char* prefetch = nullptr;           // IOTUNE_PREFETCH, nullptr: not said
-  const char* prefetch_schedule = nullptr;  // IOTUNE_PREFETCH_SCHEDULE
+  bool frozen = false;                        // the site: nothing is learnt
+  unsigned share = 100;                       // the site: percent of jobs that may be tuned
+  const char* prefetch = nullptr;             // IOTUNE_PREFETCH, nullptr: not said
+  const char* prefetch_schedule = nullptr;    // IOTUNE_PREFETCH_SCHEDULE
+  const char* prefetch_delivery = nullptr;    // IOTUNE_PREFETCH_DELIVERY
+  const char* prefetch_memory_mib = nullptr;  // IOTUNE_PREFETCH_MEMORY_MIB
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
 };
 

@@ -8,6 +8,7 @@
 #include "recorder/preload/advice.h"
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_changes.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
@@ -51,10 +52,16 @@ int open_in_slice(int flags, Call call) noexcept {
   return fd;
 }
 
-// One open in any form: `call` makes the real one, with the flags that it is given.
-template <typename Call, typename Write>
-int traced_open(CallNumber number, int directory, const char* path, int flags, Call call,
+// One open in any form: `open` makes the real one, with the flags that it is given.
+template <typename Open, typename Write>
+int traced_open(CallNumber number, int directory, const char* path, int flags, Open open,
                 Write write) noexcept {
+  const auto call = [=](int used) {
+    const PathChange change(directory, (used & O_TRUNC) != 0 ? path : nullptr);
+    const int fd = open(used);
+    tell_opened(fd, used);
+    return fd;
+  };
   if (t_thread.runs_ahead != 0) return open_in_slice(flags, call);
   CallScope scope(Layer::kPosix);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call(flags);
@@ -156,6 +163,7 @@ namespace {
 void leave_descriptors(unsigned first, unsigned last) noexcept {
   if (g_recording != kWatched) return;
   for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
+    const Closing closing(static_cast<int>(fd));
     if (file_of_descriptor(static_cast<int>(fd)) != 0) leave_descriptor(static_cast<int>(fd));
   }
 }
@@ -164,6 +172,13 @@ void leave_descriptors(unsigned first, unsigned last) noexcept {
 void leave_replaced(int fd, int newfd) noexcept {
   if (g_recording != kWatched || fd == newfd || file_of_descriptor(newfd) == 0) return;
   if (raw::call(SYS_fcntl, fd, F_GETFD) >= 0) leave_descriptor(newfd);
+}
+
+// After dup: what both stand for.
+void now_like(int fd, int newfd) noexcept {
+  if (newfd < 0) return;
+  if (newfd != fd) tell_opened(newfd, -1);
+  set_file_of_descriptor(newfd, file_of_descriptor(fd));
 }
 }  // namespace
 
@@ -245,6 +260,7 @@ IOTUNE_EXPORT int close(int fd) {
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
   if (file != 0 && t_thread.runs_ahead != 0) return 0;  // the program's
+  const Closing closing(fd);
   leave_descriptor(fd);
   return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
 }
@@ -280,6 +296,7 @@ IOTUNE_EXPORT void closefrom(int first) {
   IOTUNE_EXPORT int name(int fd) {                                                          \
     static constinit NextSymbol symbol;                                                     \
     auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));                  \
+    tell_synchronised(fd);                                                                  \
     return traced_call<Layer::kPosix, int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
                                            [=] { return real(fd); });                       \
   }
@@ -303,7 +320,7 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
   auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("dup"));
   const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup, fd, file_of_descriptor(fd),
                                                      [=] { return real(fd); });
-  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  now_like(fd, result);
   return result;
 }
 
@@ -313,7 +330,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
   leave_replaced(fd, newfd);
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
-  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  now_like(fd, result);
   return result;
 }
 
@@ -324,26 +341,29 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
       flags);
-  if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));
+  now_like(fd, result);
   return result;
 }
 
 // Every command takes at most one argument, an integer or a pointer: a word holds both.
-#define IOTUNE_FCNTL(name)                                                                    \
-  IOTUNE_EXPORT int name(int fd, int command, ...) {                                          \
-    static constinit NextSymbol symbol;                                                       \
-    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find(#name));          \
-    va_list arguments;                                                                        \
-    va_start(arguments, command);                                                             \
-    void* const argument = va_arg(arguments, void*);                                          \
-    va_end(arguments);                                                                        \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument); \
-    const int result = traced_call<Layer::kPosix, int>(                                       \
-        CallNumber::kfcntl, fd, file_of_descriptor(fd),                                       \
-        [=] { return real(fd, command, argument); }, command,                                 \
-        reinterpret_cast<std::intptr_t>(argument));                                           \
-    if (result >= 0) set_file_of_descriptor(result, file_of_descriptor(fd));                  \
-    return result;                                                                            \
+#define IOTUNE_FCNTL(name)                                                           \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {                                 \
+    static constinit NextSymbol symbol;                                              \
+    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find(#name)); \
+    va_list arguments;                                                               \
+    va_start(arguments, command);                                                    \
+    void* const argument = va_arg(arguments, void*);                                 \
+    va_end(arguments);                                                               \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {                          \
+      if (command == F_SETFL) tell_synchronised(fd);                                 \
+      return real(fd, command, argument);                                            \
+    }                                                                                \
+    const int result = traced_call<Layer::kPosix, int>(                              \
+        CallNumber::kfcntl, fd, file_of_descriptor(fd),                              \
+        [=] { return real(fd, command, argument); }, command,                        \
+        reinterpret_cast<std::intptr_t>(argument));                                  \
+    now_like(fd, result);                                                            \
+    return result;                                                                   \
   }
 IOTUNE_FCNTL(fcntl)
 IOTUNE_FCNTL(fcntl64)

@@ -1,6 +1,7 @@
 // Wrappers of mmap, msync and munmap.
 #include <cerrno>
 
+#include "recorder/preload/advice.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_mappings.h"
 #include "recorder/preload/raw_syscall.h"
@@ -46,7 +47,10 @@ extern "C" {
     auto* const real =                                                                          \
         reinterpret_cast<void* (*)(void*, std::size_t, int, int, int, std::int64_t)>(           \
             symbol.find(#name));                                                                \
-    constexpr int kAnonymous = 0x20; /* MAP_ANONYMOUS */                                        \
+    constexpr int kShared = 0x01, kAnonymous = 0x20; /* MAP_SHARED, MAP_ANONYMOUS */            \
+    if (g_recording == kWatched && (flags & (kShared | kAnonymous)) == kShared) {               \
+      g_advice.mapped(fd);                                                                      \
+    }                                                                                           \
     const std::uint32_t file = (flags & kAnonymous) != 0 ? 0 : file_of_descriptor(fd);          \
     if (file == 0) return real(address, bytes, protection, flags, fd, offset);                  \
     const auto result = traced_call<Layer::kPosix, std::intptr_t>(                              \

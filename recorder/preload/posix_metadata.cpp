@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_changes.h"
 #include "recorder/preload/path_call.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/traced_call.h"
@@ -75,8 +76,18 @@ IOTUNE_PATH(int, mknod, mknod, (const char* path, unsigned mode, unsigned long d
             (path, mode, device), mode, device)
 IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
 
-IOTUNE_PATH(int, truncate, truncate, (const char* path, std::int64_t bytes), (path, bytes), bytes)
-IOTUNE_PATH(int, truncate64, truncate, (const char* path, std::int64_t bytes), (path, bytes), bytes)
+#define IOTUNE_TRUNCATE(name)                                                                    \
+  IOTUNE_EXPORT int name(const char* path, std::int64_t bytes) noexcept {                        \
+    static constinit NextSymbol symbol;                                                          \
+    auto* const real = reinterpret_cast<int (*)(const char*, std::int64_t)>(symbol.find(#name)); \
+    PathCall call(raw::kAtFdcwd, path, 0, nullptr);                                              \
+    const PathChange change(raw::kAtFdcwd, path);                                                \
+    const int done = real(path, bytes);                                                          \
+    call.made(CallNumber::ktruncate, bytes, done);                                               \
+    return done;                                                                                 \
+  }
+IOTUNE_TRUNCATE(truncate)
+IOTUNE_TRUNCATE(truncate64)
 IOTUNE_PATH(int, chmod, chmod, (const char* path, unsigned mode), (path, mode), mode)
 IOTUNE_PATH_AT(int, fchmodat, fchmodat, (int directory, const char* path, unsigned mode, int flags),
                (directory, path, mode, flags), mode, flags)

@@ -62,11 +62,24 @@ ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flag
 }
 
 template <typename Call>
-ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int flags,
-                  Call call) noexcept {
+ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int count,
+                  std::int64_t offset, int flags, Call make) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (t_thread.runs_ahead != 0) return not_in_slice();
-  if (file == 0) return call();
+  if (file == 0) return make();
+  const bool reads = number == CallNumber::kpreadv2;
+  const auto call = [=]() -> ssize_t {
+    if (!reads || flags != 0 || offset < 0 || g_recording != kWatched || t_thread.ours != 0) {
+      return make();
+    }
+    std::int64_t served = kMakeTheCall;
+    {
+      const OwnCode own;
+      Transfer transfer{fd, file, true, false, offset, -1, 0, 0};
+      served = g_advice.serve_read(transfer, parts, count);
+    }
+    return served == kMakeTheCall ? make() : served;
+  };
   return recorded_call<Layer::kPosix, ssize_t>(call, [=](const CallScope& scope, ssize_t result) {
     // -1 asks for the descriptor's own position.
     const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
@@ -79,14 +92,8 @@ ssize_t vector_at(CallNumber number, int fd, int count, std::int64_t offset, int
     }
     record.commit();
     if (g_recording != kWatched) return;
-    Transfer transfer{fd,
-                      file,
-                      number == CallNumber::kpreadv2,
-                      false,
-                      at,
-                      result,
-                      scope.start_ticks(),
-                      scope.duration_ticks()};
+    Transfer transfer{
+        fd, file, reads, false, at, result, scope.start_ticks(), scope.duration_ticks()};
     g_advice.before_transfer(transfer);
     g_advice.after_transfer(transfer);
   });
@@ -131,7 +138,7 @@ extern "C" {
   IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset, \
                              int flags) {                                                       \
     IOTUNE_FIND(ssize_t, #name, (int, const struct iovec*, int, std::int64_t, int));            \
-    return vector_at(CallNumber::k##number, fd, count, offset, flags,                           \
+    return vector_at(CallNumber::k##number, fd, parts, count, offset, flags,                    \
                      [=] { return real(fd, parts, count, offset, flags); });                    \
   }
 IOTUNE_VECTOR_2(preadv2, preadv2)

@@ -92,6 +92,7 @@ struct PlainTransfer {
   int fd;
   std::uint32_t file;
   std::int64_t numbers[2];
+  const void* memory;  // of a read
 };
 
 bool is_seek(CallNumber number) noexcept {
@@ -130,6 +131,12 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
 }
 
+// What was read ahead, or kMakeTheCall.
+std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
+  const OwnCode own;
+  return g_advice.serve_read(transfer, asked.memory, asked.numbers[0]);
+}
+
 // A call that the advice may want to know of: recorded as any other, between its two slots.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                ssize_t (*make)(const void*),
@@ -152,14 +159,19 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   const std::uint8_t layers = thread.layers;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   const std::uint64_t start = ticks_now();
-  const ssize_t result = make(call);
+  ssize_t result = tells && transfer.reads ? serve(asked, transfer) : kMakeTheCall;
+  if (result == kMakeTheCall) result = make(call);
   const std::uint64_t duration = ticks_now() - start;
   thread.layers = layers;
   std::int64_t second = asked.numbers[1], third = result;
   bool has_place = true;
   if (second == kAtPosition) {
     second = result;
-    has_place = position_before(asked.fd, result, third);
+    if (transfer.served) {
+      third = transfer.offset;
+    } else {
+      has_place = position_before(asked.fd, result, third);
+    }
     transfer.offset = third;
   }
   if (has_place) {
@@ -199,7 +211,7 @@ __attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcep
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int fd,
                                                          std::int64_t first, std::int64_t second,
-                                                         Call call) noexcept {
+                                                         const void* memory, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
   ssize_t result = 0;
@@ -207,7 +219,7 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
     const Call copied = call;  // whose address may be taken: `call` stays in registers
-    return other_call({number, fd, file, {first, second}}, copied);
+    return other_call({number, fd, file, {first, second}, memory}, copied);
   }
   record(stream_word(number, layers, fd, file), first, second, result, start, duration);
   return result;
@@ -217,7 +229,8 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
 // after the call (O_APPEND moves it during the call).
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
-                                                          std::int64_t size, Call call) noexcept {
+                                                          std::int64_t size, const void* memory,
+                                                          Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
   ssize_t result = 0;
@@ -225,7 +238,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
     const Call copied = call;  // whose address may be taken: `call` stays in registers
-    return other_call({number, fd, file, {size, kAtPosition}}, copied);
+    return other_call({number, fd, file, {size, kAtPosition}, memory}, copied);
   }
   std::int64_t offset = 0;
   if (!position_before(fd, result, offset)) return result;
@@ -246,38 +259,38 @@ extern "C" {
 
 IOTUNE_EXPORT ssize_t read(int fd, void* buffer, std::size_t size) {
   IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t), read);
-  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size),
+  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
                      [=] { return real(fd, buffer, size); });
 }
 
 IOTUNE_EXPORT ssize_t __read_chk(int fd, void* buffer, std::size_t size, std::size_t room) {
   IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t, std::size_t), __read_chk);
-  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size),
+  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
                      [=] { return real(fd, buffer, size, room); });
 }
 
 IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
   IOTUNE_REAL(ssize_t(*)(int, const void*, std::size_t), write);
-  return at_position(CallNumber::kwrite, fd, static_cast<std::int64_t>(size),
+  return at_position(CallNumber::kwrite, fd, static_cast<std::int64_t>(size), buffer,
                      [=] { return real(fd, buffer, size); });
 }
 
-#define IOTUNE_PREAD(name)                                                                  \
-  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset) { \
-    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t), name);                  \
-    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset,      \
-                      [=] { return real(fd, buffer, size, offset); });                      \
+#define IOTUNE_PREAD(name)                                                                     \
+  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset) {    \
+    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t), name);                     \
+    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer, \
+                      [=] { return real(fd, buffer, size, offset); });                         \
   }
 IOTUNE_PREAD(pread)
 IOTUNE_PREAD(pread64)
 IOTUNE_PREAD(__pread64)
 
-#define IOTUNE_PREAD_CHK(name)                                                            \
-  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset, \
-                             std::size_t room) {                                          \
-    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t, std::size_t), name);   \
-    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset,    \
-                      [=] { return real(fd, buffer, size, offset, room); });              \
+#define IOTUNE_PREAD_CHK(name)                                                                 \
+  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset,      \
+                             std::size_t room) {                                               \
+    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t, std::size_t), name);        \
+    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer, \
+                      [=] { return real(fd, buffer, size, offset, room); });                   \
   }
 IOTUNE_PREAD_CHK(__pread_chk)
 IOTUNE_PREAD_CHK(__pread64_chk)
@@ -285,17 +298,18 @@ IOTUNE_PREAD_CHK(__pread64_chk)
 #define IOTUNE_PWRITE(name)                                                                       \
   IOTUNE_EXPORT ssize_t name(int fd, const void* buffer, std::size_t size, std::int64_t offset) { \
     IOTUNE_REAL(ssize_t (*)(int, const void*, std::size_t, std::int64_t), name);                  \
-    return positioned(CallNumber::kpwrite, fd, static_cast<std::int64_t>(size), offset,           \
+    return positioned(CallNumber::kpwrite, fd, static_cast<std::int64_t>(size), offset, buffer,   \
                       [=] { return real(fd, buffer, size, offset); });                            \
   }
 IOTUNE_PWRITE(pwrite)
 IOTUNE_PWRITE(pwrite64)
 IOTUNE_PWRITE(__pwrite64)
 
-#define IOTUNE_VECTOR(name)                                                                     \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) {                    \
-    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int), name);                              \
-    return at_position(CallNumber::k##name, fd, count, [=] { return real(fd, parts, count); }); \
+#define IOTUNE_VECTOR(name)                                                  \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) { \
+    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int), name);           \
+    return at_position(CallNumber::k##name, fd, count, parts,                \
+                       [=] { return real(fd, parts, count); });              \
   }
 IOTUNE_VECTOR(readv)
 IOTUNE_VECTOR(writev)
@@ -303,7 +317,7 @@ IOTUNE_VECTOR(writev)
 #define IOTUNE_VECTOR_AT(name, number)                                                            \
   IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset) { \
     IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int, std::int64_t), name);                  \
-    return positioned(CallNumber::number, fd, count, offset,                                      \
+    return positioned(CallNumber::number, fd, count, offset, parts,                               \
                       [=] { return real(fd, parts, count, offset); });                            \
   }
 IOTUNE_VECTOR_AT(preadv, kpreadv)
@@ -314,7 +328,7 @@ IOTUNE_VECTOR_AT(pwritev64, kpwritev)
 #define IOTUNE_LSEEK(name)                                                   \
   IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) { \
     IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);             \
-    return positioned(CallNumber::klseek, fd, offset, whence,                \
+    return positioned(CallNumber::klseek, fd, offset, whence, nullptr,       \
                       [=] { return real(fd, offset, whence); });             \
   }
 IOTUNE_LSEEK(lseek)

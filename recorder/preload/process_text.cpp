@@ -86,6 +86,9 @@ const char* hdf5_version() noexcept {
 int world_rank() noexcept {
   return g_rank;
 }
+int world_size() noexcept {
+  return g_size;
+}
 
 const char* program_path() noexcept {
   if (g_program.size() == 0) {

@@ -20,6 +20,7 @@ void set_world(int rank, int size, const char* mpi, const char* rank_from) noexc
 void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept;
 const char* hdf5_version() noexcept;
 int world_rank() noexcept;
+int world_size() noexcept;
 
 // The node's name, cut at the first dot; letters, digits and '-' only.
 const char* host_name() noexcept;

@@ -17,7 +17,7 @@ namespace iotune::recorder {
 namespace {
 
 constinit ShortText<128> g_run_id;
-constinit ShortText<512> g_directory;
+constinit ShortText<512> g_directory, g_root;
 constinit bool g_global = false;
 constinit bool g_owned = false;
 constinit bool g_directory_failed = false;
@@ -152,15 +152,26 @@ bool run_is_this_process() noexcept {
   return starts_with(run_id(), "pid-");
 }
 
-const char* run_directory() noexcept {
-  if (g_directory_failed) return nullptr;
-  if (g_directory.size() > 0) return g_directory.c_str();
-  ShortText<512> path;
+namespace {
+void add_buffer_root(ShortText<512>& path) noexcept {
   if (configuration().buffer_root != nullptr) {
     path << configuration().buffer_root;
   } else {
     path << "/dev/shm/iotune-" << raw::getuid();
   }
+}
+}  // namespace
+
+const char* private_buffer_root() noexcept {
+  if (g_root.size() == 0) add_buffer_root(g_root);
+  return !g_root.cut() && private_directory(g_root.c_str()) ? g_root.c_str() : nullptr;
+}
+
+const char* run_directory() noexcept {
+  if (g_directory_failed) return nullptr;
+  if (g_directory.size() > 0) return g_directory.c_str();
+  ShortText<512> path;
+  add_buffer_root(path);
   bool good = private_directory(path.c_str());
   path << '/' << run_id();
   good = good && !path.cut() && private_directory(path.c_str());

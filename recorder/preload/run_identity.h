@@ -29,6 +29,9 @@ bool run_is_this_process() noexcept;
 // first call; nullptr, after one line on stderr, where that cannot be had.
 const char* run_directory() noexcept;
 
+// What that lies in, made private as well; nullptr where that cannot be had.
+const char* private_buffer_root() noexcept;
+
 void forget_run_directory_after_fork() noexcept;
 
 }  // namespace iotune::recorder

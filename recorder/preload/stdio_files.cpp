@@ -5,6 +5,7 @@
 
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_changes.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/stdio_stream.h"
@@ -17,8 +18,14 @@ namespace iotune::recorder {
 namespace {
 
 // A call that makes a stream of a path.
-template <typename Call>
-FILE* opened(CallNumber number, const char* path, const char* mode, Call call) noexcept {
+template <typename Open>
+FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
+  const auto call = [=] {
+    const PathChange change(AT_FDCWD, mode != nullptr && mode[0] == 'w' ? path : nullptr);
+    FILE* const stream = open();
+    tell_opened(descriptor_of(stream), -1);
+    return stream;
+  };
   CallScope scope(Layer::kStdio);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call();
   CallPath absolute;
@@ -91,6 +98,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
 int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
+  const Closing closing(fd);
   // Before the call: right after it another thread may get the same number.
   if (file != 0) leave_descriptor(fd);
   if (file == 0 || in_vfork_child()) return real(stream);
@@ -129,6 +137,7 @@ IOTUNE_FOPEN(fopen64)
 #define IOTUNE_FREOPEN(name)                                                                   \
   IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
     IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
+    const Closing closing(descriptor_of(stream));                                              \
     if (const int fd = descriptor_of(stream); file_of_descriptor(fd) != 0) {                   \
       leave_descriptor(fd);                                                                    \
     }                                                                                          \

@@ -2,6 +2,7 @@
 // where no wrapper sees it.
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_changes.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
@@ -20,8 +21,13 @@ constexpr const char* kSomeTemporary = "/tmp/tmpfile";
 
 // `path` ends in the place holders on entry and in a name after the call. `numbers` go before the
 // result.
-template <typename Call, typename... Numbers>
-int made(CallNumber number, const char* path, Call call, Numbers... numbers) noexcept {
+template <typename Make, typename... Numbers>
+int made(CallNumber number, const char* path, Make make, Numbers... numbers) noexcept {
+  const auto call = [=] {
+    const int fd = make();
+    tell_opened(fd, -1);
+    return fd;
+  };
   CallScope scope(Layer::kPosix);
   if (!scope.active() || path == nullptr || in_vfork_child()) return call();
   bool traced = false;
@@ -48,7 +54,12 @@ int made(CallNumber number, const char* path, Call call, Numbers... numbers) noe
   return fd;
 }
 
-FILE* temporary(FILE* (*real)()) noexcept {
+FILE* temporary(FILE* (*make)()) noexcept {
+  const auto real = [=] {
+    FILE* const stream = make();
+    tell_opened(descriptor_of(stream), -1);
+    return stream;
+  };
   CallScope scope(Layer::kStdio);
   if (!scope.active() || in_vfork_child()) return real();
   bool traced = false;

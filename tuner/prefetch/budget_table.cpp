@@ -25,18 +25,6 @@ bool status_of(int fd, struct stat& status) noexcept {
   return raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
 }
 
-// A folder of this user that nobody else can write to.
-bool is_private_folder(const char* path) noexcept {
-  raw::mkdir(path, 0700);
-  const int fd = raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  struct stat status {};
-  const bool good = status_of(fd, status) && static_cast<long>(status.st_uid) == raw::getuid() &&
-                    (status.st_mode & 022) == 0;
-  raw::close(fd);
-  return good;
-}
-
 // Thread numbers mean nothing outside of their namespace, which may share the folder with others.
 std::uint64_t process_namespace() noexcept {
   char text[64];
@@ -103,16 +91,11 @@ bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept
 
 }  // namespace
 
-BudgetTable* map_budget_table(const char* buffer_root) noexcept {
-  ShortText<512> path;
-  if (buffer_root != nullptr) {
-    path << buffer_root;
-  } else {
-    path << "/dev/shm/iotune-" << raw::getuid();
-  }
+BudgetTable* map_budget_table(const char* private_folder) noexcept {
   const std::uint64_t space = process_namespace();
-  if (space == 0 || path.cut() || !is_private_folder(path.c_str())) return nullptr;
-  path << "/prefetch-budget-" << kLayout << '-' << space;
+  if (space == 0 || private_folder == nullptr) return nullptr;
+  ShortText<512> path;
+  path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;
   if (path.cut()) return nullptr;
   const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return nullptr;

@@ -53,9 +53,9 @@ struct BudgetTable {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// The user's table below `buffer_root` (nullptr: where buffers lie unless told), made where it is
-// missing. nullptr where it cannot be had, or may be someone else's.
-BudgetTable* map_budget_table(const char* buffer_root) noexcept;
+// The user's table in a folder that nobody else can write to (nullptr: there is none), made where
+// it is missing. nullptr where it cannot be had, or may be someone else's.
+BudgetTable* map_budget_table(const char* private_folder) noexcept;
 
 // An entry of the calling thread's, all zero but for its owner. nullptr where there is no room.
 ProcessUse* take_budget_entry(BudgetTable& table) noexcept;

@@ -15,7 +15,7 @@ struct PrefetchNote {
   int fd;
   std::uint32_t file;
   std::uint64_t reads, hits, late, requested, requested_bytes, vain_bytes, wait, saved;
-  std::uint64_t greatest_depth;
+  std::uint64_t greatest_depth, served;
   const char* predictor;
 };
 
@@ -25,16 +25,23 @@ struct PrefetchHost {
   std::uint32_t version;
   const char* predictor;   // IOTUNE_PREFETCH
   const char* schedule;    // IOTUNE_PREFETCH_SCHEDULE; nullptr: not said
+  const char* delivery;    // IOTUNE_PREFETCH_DELIVERY; nullptr: not said
+  const char* memory_mib;  // IOTUNE_PREFETCH_MEMORY_MIB; nullptr: not said
   const char* state_home;  // nullptr: none
   void (*say)(const char* text);
   void (*note)(const PrefetchNote& note);
   int (*world_rank)();
+  // Of the run, if all of them are on this node and may tune: then 1 or more. 0: they are not.
+  // Below 0: that is not known before MPI_Init.
+  int (*ranks_on_node)();
+  int (*run_nodes)();  // as far as is known; at least 1
+  const char* (*run_id)();
+  // In memory, private to the user; nullptr: there is none.
+  const char* (*buffer_root)();
   // Of the time since the process began; shifted left by recorder::TickRate::kShift.
   std::uint64_t (*ns_per_tick)();
   // Of the global scope; nullptr: there is none.
   void* (*symbol)(const char* name);
-  const char* buffer_root;  // IOTUNE_BUFFER_DIR; nullptr: not said
-  int (*run_nodes)();       // of the parallel run, as far as is known; at least 1
   // This thread is iotune's: its calls go straight through.
   void (*thread_is_ours)();
   // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.
@@ -45,7 +52,16 @@ struct PrefetchHost {
 struct PrefetchHooks {
   void (*before_transfer)(recorder::Transfer& transfer);
   void (*after_transfer)(const recorder::Transfer& transfer);
+  std::int64_t (*serve_read)(recorder::Transfer& transfer, const void* memory, std::int64_t parts);
   void (*before_close)(int fd, std::uint32_t file);
+  std::uint32_t (*before_change)(int directory, const char* path);
+  void (*after_change)(std::uint32_t token);
+  void (*opened)(int fd, int flags);
+  std::uint32_t (*before_any_close)(int fd);
+  void (*after_any_close)(std::uint32_t token);
+  void (*mapped)(int fd);
+  void (*synchronised)(int fd);
+  void (*before_mpi_init)();
   void (*before_trace)();
   void (*after_fork)();
   std::int64_t (*slice_transfer)(const recorder::Transfer& transfer);

@@ -26,4 +26,8 @@ inline void wake_all(const std::atomic<std::uint32_t>& word) noexcept {
   recorder::raw::call(SYS_futex, recorder::raw::word(&word), FUTEX_WAKE_PRIVATE, kAll);
 }
 
+inline void wake_one(const std::atomic<std::uint32_t>& word) noexcept {
+  recorder::raw::call(SYS_futex, recorder::raw::word(&word), FUTEX_WAKE_PRIVATE, 1);
+}
+
 }  // namespace iotune::tuner

@@ -10,6 +10,7 @@
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
 #include "tuner/prefetch/futex.h"
+#include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/requests_under_way.h"
 #include "tuner/prefetch/signal_context.h"
@@ -113,9 +114,11 @@ bool reads_itself() noexcept {
 }
 
 void serve(StreamSlot& slot) noexcept {
+  bool buffered = false;
   {
     const SpinGuard guard(slot.lock);
     if (!slot.live || slot.unfit) return;
+    buffered = slot.buffered_pages != 0;
     // From here on the descriptor stays what it is: who closes it waits for us.
     slot.in_flight.fetch_add(1, std::memory_order_relaxed);
   }
@@ -127,6 +130,9 @@ void serve(StreamSlot& slot) noexcept {
   const std::span<Extent> room(requests, one_by_one ? 1 : prefetch::kMostAhead);
   for (bool more = true; more;) {
     unsigned count = 0;
+    // stdio's reads are libc's own: hints are for them.
+    CachedFile file;
+    const bool caches = !buffered && may_be_cached(slot.fd, file);
     {
       const SpinGuard guard(slot.lock);
       if (!slot.live || slot.unfit) break;
@@ -135,10 +141,12 @@ void serve(StreamSlot& slot) noexcept {
       more = slot.stream().wants_more();
     }
     for (unsigned i = 0; i < count; ++i) {
+      const Extent left = caches ? read_into_cache(slot, file, requests[i]) : requests[i];
+      if (left.length == 0) continue;
       if (reads_itself()) {
-        read_blocks(slot, requests[i]);
+        read_blocks(slot, left);
       } else {
-        hint(slot, requests[i], under_way);
+        hint(slot, left, under_way);
       }
     }
     if (count == 0) break;

@@ -13,6 +13,7 @@ struct Name {
 };
 constexpr Name kPredictors[] = {
     {"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}, {"recorded", "recorded"}};
+constexpr std::uint64_t kMemoryMib = 64, kMostMemoryMib = 16384;  // of the cache
 constexpr const char* kSchedules[] = {"none", "pp", "ppis", "ours"};
 
 void complain(const PrefetchHost& host, const char* variable, const char* value,
@@ -34,13 +35,37 @@ bool read_schedule(const PrefetchHost& host, Schedule& schedule) noexcept {
   return false;
 }
 
+bool read_delivery(const PrefetchHost& host, Delivery& delivery) noexcept {
+  const char* const text = host.delivery;
+  if (text == nullptr || std::strcmp(text, "hint") == 0) return true;
+  delivery = Delivery::kCache;
+  if (std::strcmp(text, "cache") == 0) return true;
+  complain(host, "IOTUNE_PREFETCH_DELIVERY", text, "hint, cache");
+  return false;
+}
+
+bool read_memory(const PrefetchHost& host, std::uint64_t& bytes) noexcept {
+  const char* const text = host.memory_mib;
+  std::uint64_t mib = text == nullptr ? kMemoryMib : 0;
+  for (const char* at = text; at != nullptr && *at != '\0' && mib <= kMostMemoryMib; ++at) {
+    mib = *at >= '0' && *at <= '9' ? mib * 10 + static_cast<unsigned>(*at - '0') : UINT32_MAX;
+  }
+  bytes = mib << 20;
+  if (mib >= 1 && mib <= kMostMemoryMib) return true;
+  complain(host, "IOTUNE_PREFETCH_MEMORY_MIB", text, "1 to 16384");
+  return false;
+}
+
 }  // namespace
 
 PrefetchOptions read_options(const PrefetchHost& host) noexcept {
   PrefetchOptions options;
   for (const Name& name : kPredictors) {
     if (std::strcmp(host.predictor, name.said) != 0) continue;
-    if (!read_schedule(host, options.schedule)) return {};
+    if (!read_schedule(host, options.schedule) || !read_delivery(host, options.delivery) ||
+        !read_memory(host, options.memory_bytes)) {
+      return {};
+    }
     options.kind = patterns::predictor_kind(name.kind);
     options.name = name.said;
     options.keeps = name.said[0] == 'm' || name.said[0] == 'r';

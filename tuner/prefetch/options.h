@@ -17,11 +17,19 @@ enum class Schedule : std::uint8_t {
           // predicted
 };
 
+// How what was predicted reaches the program.
+enum class Delivery : std::uint8_t {
+  kHint,   // by the page cache, which is asked to have it
+  kCache,  // out of memory of our own, where nobody of the job may write to the file
+};
+
 struct PrefetchOptions {
   const patterns::PredictorKind* kind = nullptr;  // nullptr: nothing is prefetched
   const char* name = "none";
   bool keeps = false;  // the predictor keeps something over runs
   Schedule schedule = Schedule::kNone;
+  Delivery delivery = Delivery::kHint;
+  std::uint64_t memory_bytes = 0;  // of the cache
 };
 
 // Says on stderr what it does not know; that counts as none.

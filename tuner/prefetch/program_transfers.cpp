@@ -6,7 +6,7 @@ namespace iotune::tuner {
 namespace {
 
 constinit std::atomic<std::uint32_t> g_under_way{0};
-constinit std::atomic<bool> g_somebody_waits{false};
+constinit std::atomic<std::uint32_t> g_waiting{0};
 
 }  // namespace
 
@@ -16,26 +16,26 @@ void begin_program_transfer() noexcept {
 
 void end_program_transfer() noexcept {
   if (g_under_way.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
-      g_somebody_waits.load(std::memory_order_seq_cst)) {
+      g_waiting.load(std::memory_order_seq_cst) != 0) {
     wake_all(g_under_way);
   }
 }
 
 void wait_for_program(const std::atomic<bool>& given_up) noexcept {
   if (g_under_way.load(std::memory_order_seq_cst) == 0) return;
-  g_somebody_waits.store(true, std::memory_order_seq_cst);
+  g_waiting.fetch_add(1, std::memory_order_seq_cst);
   while (const std::uint32_t count = g_under_way.load(std::memory_order_seq_cst)) {
     if (given_up.load(std::memory_order_acquire)) break;
     // Giving up wakes nobody: it is looked at now and then.
     const timespec moment{0, 2'000'000};
     sleep_while(g_under_way, count, &moment);
   }
-  g_somebody_waits.store(false, std::memory_order_seq_cst);
+  g_waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 void forget_transfers_after_fork() noexcept {
   g_under_way.store(0, std::memory_order_relaxed);
-  g_somebody_waits.store(false, std::memory_order_relaxed);
+  g_waiting.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::tuner

@@ -83,7 +83,7 @@ void* watch_requests(void*) noexcept {
 
 bool start_request_watch(const PrefetchHost& host) noexcept {
   g_host = &host;
-  if (!g_storage_budget.join(host.buffer_root, static_cast<unsigned>(host.run_nodes()))) {
+  if (!g_storage_budget.join(host.buffer_root(), static_cast<unsigned>(host.run_nodes()))) {
     return false;
   }
   if (start_quiet_thread(watch_requests)) return true;

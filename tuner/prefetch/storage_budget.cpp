@@ -70,9 +70,9 @@ std::uint32_t least_of(SizeLatency& size, std::uint32_t newest_us) noexcept {
 
 }  // namespace
 
-bool StorageBudget::join(const char* buffer_root, unsigned nodes) noexcept {
+bool StorageBudget::join(const char* private_folder, unsigned nodes) noexcept {
   nodes_ = std::max(nodes, 1u);
-  if (table_ == nullptr) table_ = map_budget_table(buffer_root);
+  if (table_ == nullptr) table_ = map_budget_table(private_folder);
   ProcessUse* const entry = table_ == nullptr ? nullptr : take_budget_entry(*table_);
   if (entry == nullptr) return false;
   free_dead_entries(*table_);

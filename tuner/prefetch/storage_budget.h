@@ -20,7 +20,7 @@ class StorageBudget {
   static constexpr unsigned kNone = kStoragesOfProcess;
 
   // By the thread that will make requests. False where there is no table: then all is allowed.
-  bool join(const char* buffer_root, unsigned nodes) noexcept;
+  bool join(const char* private_folder, unsigned nodes) noexcept;
   bool is_joined() const noexcept { return entry_.load(std::memory_order_acquire) != nullptr; }
   // In the child of a fork: its parent's part is not its own.
   void leave() noexcept { entry_.store(nullptr, std::memory_order_release); }

@@ -4,11 +4,15 @@
 
 #include "recorder/preload/advice.h"
 #include "recorder/preload/ticks.h"
+#include "tuner/prefetch/cached_reads.h"
 #include "tuner/prefetch/helper_thread.h"
+#include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/program_transfers.h"
+#include "tuner/prefetch/read_cache.h"
 #include "tuner/prefetch/slice.h"
 #include "tuner/prefetch/storage_budget.h"
 #include "tuner/prefetch/stream_slots.h"
+#include "tuner/prefetch/written_files.h"
 
 namespace iotune::tuner {
 namespace {
@@ -54,6 +58,7 @@ void note(StreamSlot& slot) noexcept {
                 .wait = counts.wait,
                 .saved = counts.saved,
                 .greatest_depth = counts.greatest_depth,
+                .served = served_reads(slot.number),
                 .predictor = g_options.name});
 }
 
@@ -140,7 +145,11 @@ void before_close(int fd, std::uint32_t) noexcept {
     slot->live = false;
     slot->closing.store(true, std::memory_order_release);
   }
-  wait_for_helper(*slot);
+  // What the helper was about to add to the cache goes as well; its threads begin none of it then.
+  for (int i = 0; i < 2; ++i) {
+    drop_stream(slot->number, true);
+    wait_for_helper(*slot);
+  }
   slot->stream().end();
   note(*slot);
   keep_model(*slot);
@@ -166,6 +175,8 @@ void after_fork() noexcept {
   forget_transfers_after_fork();
   forget_slice_after_fork();
   forget_helper_after_fork();
+  forget_fillers_after_fork();
+  register_after_fork();
   if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
 }
 
@@ -189,6 +200,17 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   set_up_helper(*host, g_options.schedule);
   set_up_slices(*host, g_options.schedule);
   *hooks = {};
+  if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
+    hooks->serve_read = serve_read;
+    hooks->before_change = before_change;
+    hooks->after_change = after_change;
+    hooks->opened = opened;
+    hooks->before_any_close = before_any_close;
+    hooks->after_any_close = after_any_close;
+    hooks->mapped = mapped;
+    hooks->synchronised = synchronised;
+    hooks->before_mpi_init = rank_begins;
+  }
   hooks->slice_transfer = make_slice_transfer;
   hooks->slice_seek = make_slice_seek;
   hooks->preexecute = start_slice;

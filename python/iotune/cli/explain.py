@@ -151,9 +151,10 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
 def _prefetched(done: PrefetchOutcome) -> str:
     vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
     late = f" ({done.late:,} of them late)" if done.late else ""
+    served = f", {done.served:,} served from the cache" if done.served else ""
     return (
         f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
-        f"{done.reads - done.hits:,} missed\n"
+        f"{done.reads - done.hits:,} missed{served}\n"
         f"              {size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
         f"in vain ({vain:.1%}), up to {done.depth} ahead, "
         f"{count_text(done.streams, 'stream')}\n"

@@ -1,0 +1,15 @@
+// The program's reads, out of what was read ahead for them (cache delivery).
+#pragma once
+
+#include "recorder/preload/advice.h"
+
+namespace iotune::tuner {
+
+// As the slot of recorder::Advice. What it returns, and the descriptor's position after it, are
+// what the kernel would have made of the call.
+std::int64_t serve_read(recorder::Transfer& transfer, const void* memory,
+                        std::int64_t parts) noexcept;
+
+void synchronised(int fd) noexcept;
+
+}  // namespace iotune::tuner
