@@ -39,6 +39,12 @@ void first_calibration() noexcept {
   calibrate();
 }
 
+// Other processes of the run may still have theirs there; the last one removes it.
+void remove_run_directory(const char* directory) noexcept {
+  constexpr long kDirectory = 0x200;  // AT_REMOVEDIR
+  raw::call(SYS_unlinkat, raw::kAtFdcwd, raw::word(directory), kDirectory);
+}
+
 }  // namespace
 
 const ClockReading& first_reading() noexcept {
@@ -61,6 +67,8 @@ bool start_buffer() noexcept {
   first_calibration();
   if (!g_buffer.file.create(directory, g_buffer.first)) {
     g_buffer.failed = true;
+    // Of several, another one may be about to make its own in there.
+    if (run_is_this_process()) remove_run_directory(directory);
     return false;
   }
   g_buffer.file.header().dropped = g_buffer.early_dropped;
@@ -210,9 +218,7 @@ bool anything_pending() noexcept {
 void remove_if_joined() noexcept {
   if (!g_buffer.file.exists() || g_buffer.joined_at == 0 || anything_pending()) return;
   g_buffer.file.remove();
-  // Other processes of the run may still have theirs there; the last one removes it.
-  const char* const directory = run_directory();
-  if (directory != nullptr) raw::call(SYS_unlinkat, raw::kAtFdcwd, raw::word(directory), 0x200);
+  if (const char* const directory = run_directory()) remove_run_directory(directory);
 }
 
 void forget_buffer_after_fork() noexcept {

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -209,15 +210,24 @@ def trace_read_only(place: Place) -> None:
 
 def no_local_file_system(place: Place) -> None:
     """Buffers are mapped on tmpfs, ext4 and xfs alone: what is not known is not mapped."""
+
+    def plain_writes_alone(other: Path) -> None:
+        errno_too(place, "not tmpfs, ext4 or xfs", IOTUNE_BUFFER_DIR=other)
+        assert list(other.iterdir()) == []
+        place.clear()
+        errno_too(place, IOTUNE_TRACE=other / "x.iotrace")
+        assert place.heads(other / "x.iotrace")
+
     with mounted(place, "ramfs", "mode=700") as other:
         if other is not None:
-            errno_too(place, "not tmpfs, ext4 or xfs", IOTUNE_BUFFER_DIR=other)
-            assert [p for p in other.rglob("*") if p.is_file()] == []
-            # A trace is written there all the same, by plain writes.
+            plain_writes_alone(other)
+    if cephfs := os.environ.get("IOTUNE_TEST_CEPHFS"):
+        with tempfile.TemporaryDirectory(dir=cephfs) as folder:
             place.clear()
-            errno_too(place, IOTUNE_TRACE=other / "x.iotrace")
-            assert place.heads(other / "x.iotrace")
-    not_verified("buffers and traces on NFS, Lustre or Ceph: none of them is here")
+            plain_writes_alone(Path(folder))
+        not_verified("buffers and traces on NFS or Lustre: neither is here")
+    else:
+        not_verified("buffers and traces on NFS, Lustre or CephFS (IOTUNE_TEST_CEPHFS names one)")
 
 
 def size_limit(place: Place) -> None:
