@@ -87,7 +87,11 @@ class Race:
         others = [name for name in self.fastest(first) if name != winner]
         joined = list(join(winner, others))[:MOST_JOINED]
         if joined:
-            left = self.fastest(self.round([*left, *joined]))[:_FINALISTS]
+            running = self.round([*left, *joined])
+            left = self.fastest(running)[:_FINALISTS]
+            # The last rounds tell whether what was joined is worth more than the winner alone.
+            if winner in running and winner not in left:
+                left[-1] = winner
         while left and min(len(self.rounds_of(name)) for name in left) < rounds:
             left = self.round(left)
         return self.fastest(left)

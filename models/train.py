@@ -34,6 +34,7 @@ from iotune.replayer import find_yield_shim, forget_files, run_plan, scratch_dir
 from iotune.trace import open_trace
 from iotune.tunings import tuning_json
 
+_AS_GOOD = 0.97
 # A hanging replay must not hold up the others.
 _TIMEOUT_SECONDS = 600.0
 
@@ -305,13 +306,19 @@ def _confirm(
 ) -> None:
     """Measure the best candidate again, alone against default: what won by luck falls back."""
     clear = [
-        (one.gain.low, name)
+        (one.gain, name)
         for name, one in measured.items()
         if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS and one.gain.clears_one
     ]
     if not clear:
         return
-    name = max(clear)[1]
+    least = max(gain.low for gain, _ in clear) * _AS_GOOD
+    # Of those as good as the best the one that changes least: a setting needs a reason.
+    name = min(
+        (len(measured[name].candidate.settings), -gain.low, name)
+        for gain, name in clear
+        if gain.low >= least
+    )[2]
     best = measured[name]
     progress("confirming", 2 * options.rounds)
     arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}

@@ -193,6 +193,23 @@ def test_a_winner_is_confirmed_and_stored() -> None:
     assert tuning["low"] == outcome.confirmed.low
 
 
+@pytest.mark.parametrize(("together", "names"), [(0.5, {"a"}), (0.3, {"a", "b"})])
+def test_two_settings_are_stored_only_where_both_are_needed(
+    together: float, names: set[str]
+) -> None:
+    # given two mechanisms, and what they bring together
+    seconds = {"default": 1.0, "c0": 0.5, "c1": 0.8, "c2": together}
+    bench: Any = FakeBench({name: (one, one) for name, one in seconds.items()}, {})
+    tried = [Candidate({"a": "1"}), Candidate({"b": "1"})]
+    # when
+    outcome = train._measure(
+        bench, tried, frozenset(["a=1;b=1"]), train.Options(rounds=5), lambda what, more: None
+    )
+    # then
+    assert outcome.winner is not None
+    assert set(outcome.winner.candidate.settings) == names
+
+
 def test_what_won_by_luck_is_not_stored() -> None:
     bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 1.0)}, {})
     outcome = measured(bench, 1)
