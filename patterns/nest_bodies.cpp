@@ -140,7 +140,10 @@ bool NestFinder::same_body(const NestBody& a, const NestBody& b) const noexcept 
 std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noexcept {
   const auto limit = 2 * capacity_;
   const std::uint32_t leaves = block[parts].first_leaf - block->first_leaf;
-  if (leaves > capacity_ / 3) return 0;
+  if (leaves > capacity_ / 3) {
+    cramped_ = may_grow_;
+    return 0;
+  }
   if (body_count_ == capacity_ / 2 + 16 || part_count_ + parts > limit ||
       stride_count_ + leaves > limit) {
     bodies_full_ = true;
@@ -163,7 +166,10 @@ std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noe
   }
   ++made.depth;
   made.cut_leaves = leaves + cut;
-  if (made.cut_leaves > capacity_ / 3 * 2 - 2) return 0;
+  if (made.cut_leaves > capacity_ / 3 * 2 - 2) {
+    cramped_ = may_grow_;
+    return 0;
+  }
   const Step* now = leaves_of(*block);
   for (std::uint32_t l = 0; l < leaves; ++l)
     strides_[stride_count_ + l] = minus(now[leaves + l], now[l]);

@@ -92,6 +92,8 @@ void NestFinder::adopt(const NestFinder& smaller) noexcept {
     while (table_[slot] != 0) slot = (slot + 1) & table_mask_;
     table_[slot] = index;
   }
+  // What did not fit there.
+  if (smaller.cramped_ && left_ == 0 && reduce()) reopen();
 }
 
 std::size_t NestFinder::add(const Extent* accesses, std::size_t count) noexcept {
@@ -99,8 +101,10 @@ std::size_t NestFinder::add(const Extent* accesses, std::size_t count) noexcept 
   while (done < count) {
     done += go_on(accesses + done, count - done);
     if (done == count || !has_room()) return done;
-    settle({static_cast<std::uint64_t>(accesses[done].offset),
-            static_cast<std::uint64_t>(accesses[done].length)});
+    if (!settle({static_cast<std::uint64_t>(accesses[done].offset),
+                 static_cast<std::uint64_t>(accesses[done].length)})) {
+      return done;
+    }
     ++done;
   }
   return done;
@@ -118,8 +122,10 @@ std::size_t NestFinder::add_until_open(const Extent* accesses, std::size_t count
       }
       if (done == count || !has_room()) break;
     }
-    settle({static_cast<std::uint64_t>(accesses[done].offset),
-            static_cast<std::uint64_t>(accesses[done].length)});
+    if (!settle({static_cast<std::uint64_t>(accesses[done].offset),
+                 static_cast<std::uint64_t>(accesses[done].length)})) {
+      break;
+    }
     ++done;
   }
   return done;
@@ -162,7 +168,8 @@ std::size_t NestFinder::follow(const Extent* accesses, std::size_t count) noexce
 }
 
 bool NestFinder::has_room() const noexcept {
-  if (left_ == 0) return !bodies_full_ && size_ < capacity_ && leaf_count_ < leaf_capacity_;
+  if (left_ == 0)
+    return !bodies_full_ && !cramped_ && size_ < capacity_ && leaf_count_ < leaf_capacity_;
   const std::uint32_t need = bodies_[terms_[size_ - 1].body].cut_leaves + 1;
   return size_ + need <= capacity_ && leaf_count_ + need <= leaf_capacity_;
 }
@@ -192,31 +199,34 @@ void NestFinder::drop(std::uint32_t terms) noexcept {
 }
 
 bool NestFinder::finish() noexcept {
-  if (left_ == 0) return true;
-  if (!has_room()) return false;
-  close();
-  while (reduce()) {
+  if (left_ != 0) {
+    if (!has_room()) return false;
+    close();
+    while (reduce()) {
+    }
   }
-  return true;
+  return !cramped_;
 }
 
 // A loop that was opened may foretell the access; else it is closed, and what is then on the stack
 // may be a larger one.
-void NestFinder::settle(Step access) noexcept {
+bool NestFinder::settle(Step access) noexcept {
   while (left_ != 0) {
     const Extent as_extent = {static_cast<std::int64_t>(access.offset),
                               static_cast<std::int64_t>(access.length)};
     if (follow(&as_extent, 1) == 1) {
       if (left_ == 0) advance();
-      return;
+      return true;
     }
     close();
     if (reduce()) reopen();
   }
+  if (cramped_) return false;
   push_access(access);
   // Where nothing was found for long, only some stretches are looked at.
-  if (barren_ > kBarren && barren_ % kBarrenCycle >= kBarrenLook) return;
+  if (barren_ > kBarren && barren_ % kBarrenCycle >= kBarrenLook) return true;
   if (reduce()) reopen();
+  return true;
 }
 
 void NestFinder::push_access(Step access) noexcept {

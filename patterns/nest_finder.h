@@ -58,6 +58,10 @@ class NestFinder {
   // Goes on where `smaller` stands.
   void adopt(const NestFinder& smaller) noexcept;
 
+  // The caller has a larger finder to move to: where a loop does not fit into this one, add() and
+  // finish() stop short as if there were no room, rather than to go on without it.
+  void set_may_grow(bool may_grow) noexcept { may_grow_ = may_grow; }
+
   // Takes accesses until all are taken or there is no room; returns how many. When it stops short,
   // the caller takes terms_due() terms from the front of terms() and calls drop(), or moves to a
   // larger finder; then it goes on.
@@ -132,7 +136,7 @@ class NestFinder {
   bool has_room() const noexcept;
   void push_access(Step access) noexcept;
   void pop(std::uint32_t terms) noexcept;
-  void settle(Step access) noexcept;
+  bool settle(Step access) noexcept;
   void close() noexcept;
   Step value(std::uint32_t levels, std::uint32_t leaf) const noexcept;
   bool reduce() noexcept;
@@ -168,6 +172,7 @@ class NestFinder {
   std::uint32_t generation_ = 0;
   std::uint32_t barren_ = 0;  // accesses since a loop was found
   bool bodies_full_ = false;
+  bool may_grow_ = false, cramped_ = false;
 
   // The cursor stands in a run of `run_` accesses, `left_` of which are to come, the first of them
   // next_: the iterations of a loop that has accesses only, `period_` of them, or one access. Zero:

@@ -25,6 +25,12 @@ class Bit {
   static constexpr Bit frequent(unsigned of) noexcept {
     return Bit((1U << kBits) - (1U << kBits) / of);
   }
+  // As if set in `ones` of `all` cases.
+  static constexpr Bit expecting(std::uint64_t ones, std::uint64_t all) noexcept {
+    constexpr std::uint64_t kEdge = 96;
+    const std::uint64_t one = all == 0 ? 1U << (kBits - 1) : (ones << kBits) / all;
+    return Bit(static_cast<unsigned>(std::clamp<std::uint64_t>(one, kEdge, (1U << kBits) - kEdge)));
+  }
 
   std::uint32_t one() const noexcept { return one_; }
   void saw(bool set) noexcept {
@@ -35,7 +41,7 @@ class Bit {
   }
 
  private:
-  explicit constexpr Bit(unsigned one) noexcept : one_(static_cast<std::uint16_t>(one)), seen_(2) {}
+  explicit constexpr Bit(unsigned one) noexcept : one_(static_cast<std::uint16_t>(one)), seen_(1) {}
 
   static constexpr int kLeast = 24;
   static constexpr auto kRates = [] {
@@ -53,6 +59,9 @@ class Bit {
 class BitWriter {
  public:
   static constexpr bool kWrites = true;
+
+  // The first four bits are to be `mark`, not 15.
+  explicit BitWriter(unsigned mark) noexcept : low_(std::uint64_t{mark} << 28U) {}
 
   bool bit(Bit& model, bool set) {
     const std::uint32_t bound = (range_ >> Bit::kBits) * model.one();
@@ -165,8 +174,8 @@ class BitWriter {
 
   std::vector<std::byte> bytes_;  // room for more than size_
   std::size_t size_ = 0;
-  std::uint64_t low_ = 0;
-  std::uint32_t range_ = 0xffffffffU;
+  std::uint64_t low_;
+  std::uint32_t range_ = 1U << 28U;
   std::uint64_t pending_ = 0;
   std::uint8_t held_ = 0;
   bool begun_ = false;
@@ -176,12 +185,56 @@ class BitWriter {
   unsigned raw_bits_ = 0;
 };
 
+// Counts what would be written, in 1/256 bit, and changes no model.
+class BitCost {
+ public:
+  static constexpr bool kWrites = true;
+
+  bool bit(const Bit& model, bool set) noexcept {
+    const std::uint32_t one = model.one();
+    cost_ += kCosts[(set ? one : (1U << Bit::kBits) - one) >> kDropped];
+    return set;
+  }
+  std::uint32_t even_bits(std::uint32_t value, unsigned count) noexcept {
+    cost_ += 256U * count;
+    return value;
+  }
+  std::uint64_t cost() const noexcept { return cost_; }
+  bool failed() const noexcept { return false; }
+  void fail() noexcept {}
+
+ private:
+  static constexpr unsigned kDropped = 5;
+  // -256 · log2(x / 1024), from eight squarings of x scaled to 1 … 2.
+  static constexpr auto kCosts = [] {
+    std::array<std::uint16_t, (1U << (Bit::kBits - kDropped)) + 1> costs{};
+    for (unsigned x = 1; x < costs.size(); ++x) {
+      unsigned whole = 0;
+      double rest = x;
+      for (; rest >= 2; rest /= 2) ++whole;
+      unsigned log = whole * 256;
+      for (unsigned digit = 128; digit > 0; digit /= 2) {
+        rest *= rest;
+        if (rest < 2) continue;
+        rest /= 2;
+        log += digit;
+      }
+      costs[x] = static_cast<std::uint16_t>((Bit::kBits - kDropped) * 256 - log);
+    }
+    costs[0] = costs[1];
+    return costs;
+  }();
+  std::uint64_t cost_ = 0;
+};
+
 class BitReader {
  public:
   static constexpr bool kWrites = false;
 
-  explicit BitReader(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {
+  BitReader(std::span<const std::byte> bytes, unsigned mark) noexcept : bytes_(bytes) {
     for (int i = 0; i < 4; ++i) code_ = code_ << 8U | next();
+    if (code_ >> 28U != mark) failed_ = true;
+    code_ &= range_ - 1;
   }
 
   bool bit(Bit& model, bool = false) noexcept {
@@ -248,7 +301,7 @@ class BitReader {
   std::size_t at_ = 0, beyond_ = 0, raw_used_ = 0;
   std::uint64_t raw_word_ = 0;
   unsigned raw_bits_ = 0;
-  std::uint32_t range_ = 0xffffffffU, code_ = 0;
+  std::uint32_t range_ = 1U << 28U, code_ = 0;
   bool failed_ = false;
 };
 

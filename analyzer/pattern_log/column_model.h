@@ -9,7 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/pattern_log/digit_tables.h"
 #include "analyzer/pattern_log/find_terms.h"
+#include "analyzer/pattern_log/reach.h"
 #include "analyzer/pattern_log/term_model.h"
 
 namespace iotune::analyzer::pattern_log {
@@ -41,15 +43,19 @@ class KnownColumns {
 
 class ColumnModel {
  public:
-  // Values are differences to the first row, values[0] = 0. `guess`: a stride to expect.
+  void set_streams(std::uint64_t streams) noexcept { streams_ = streams; }
+
+  // Values are differences to the first row, values[0] = 0.
   template <class Coder>
-  void code(Coder& coder, Role role, std::span<std::uint64_t> values, std::uint64_t guess,
+  void code(Coder& coder, Role role, std::span<std::uint64_t> values, const StepGuess& steps,
             KnownColumns& known, RecentNumbers& recent, Budget& budget) {
+    const Spans& spans = steps.spans;
     PerRole& model = roles_[static_cast<unsigned>(role)];
     Form form = Form::kSame;
     GridColumn grid;
     KnownColumns::Multiple multiple{};
-    if constexpr (Coder::kWrites) form = form_of(values, grid, known, multiple);
+    DigitTables tables;
+    if constexpr (Coder::kWrites) form = form_of(values, grid, known, multiple, tables);
     const unsigned context = model.forms & 3U;
     model.forms = (model.forms << 1U) & 3U;
     if (!coder.bit(model.varies[context], form != Form::kSame)) {
@@ -58,18 +64,19 @@ class ColumnModel {
     }
     model.forms |= 1U;
     form = static_cast<Form>(model.form.code(coder, static_cast<unsigned>(form)));
-    const auto stride = [&](std::uint64_t value) {
-      return model.last_stride =
-                 model.strides.code(coder, value, {model.last_stride, guess}, recent);
+    const auto stride = [&](std::uint64_t value, std::uint64_t guess) {
+      return model.last_stride = model.strides.code(coder, value, {guess}, spans, streams_, recent);
     };
     switch (form) {
       case Form::kEven: {
-        const std::uint64_t step = stride(values[1]);
+        std::uint64_t guess = steps.round != 0 ? steps.round : model.last_stride;
+        if (guess == 0 && spans.size() > 0) guess = spans[spans.size() - 1];
+        const std::uint64_t step = stride(values[1], guess);
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = step * i;
         return;
       }
       case Form::kGrid:
-        return code_grid(coder, values, grid, stride, recent);
+        return code_grid(coder, values, grid, stride, spans, recent);
       case Form::kMultiple: {
         const std::uint64_t column = which_.code(coder, multiple.column);
         const std::uint64_t factor = factor_.code(coder, multiple.factor, {last_factor_}, recent);
@@ -78,6 +85,8 @@ class ColumnModel {
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = known[column][i] * factor;
         return;
       }
+      case Form::kTables:
+        return code_tables(coder, values, tables, spans, recent);
       case Form::kSequence:
         code_sequence(coder, values, budget);
         if (!coder.failed()) known.add(values);
@@ -88,16 +97,23 @@ class ColumnModel {
   }
 
  private:
-  enum class Form : unsigned { kEven, kGrid, kSequence, kMultiple, kSame };
+  enum class Form : unsigned { kEven, kGrid, kSequence, kMultiple, kTables, kSame };
 
-  static Form form_of(std::span<const std::uint64_t> values, GridColumn& grid,
-                      const KnownColumns& known, KnownColumns::Multiple& multiple) {
+  Form form_of(std::span<const std::uint64_t> values, GridColumn& grid, const KnownColumns& known,
+               KnownColumns::Multiple& multiple, DigitTables& tables) const {
     bool same = true, even = true;
     for (std::size_t i = 1; i < values.size() && even; ++i) {
       same = same && values[i] == 0;
       even = values[i] - values[i - 1] == values[1];
     }
     if (even) return same ? Form::kSame : Form::kEven;
+    if (!tables_.empty()) {
+      const auto found = find_tables(values, grid_count_);
+      if (found && tables_.knows(found->low) && tables_.knows(found->high)) {
+        tables = *found;
+        return Form::kTables;
+      }
+    }
     if (auto found = find_grid(values)) {
       grid = *found;
       return Form::kGrid;
@@ -106,12 +122,16 @@ class ColumnModel {
       multiple = *found;
       return Form::kMultiple;
     }
+    if (const auto found = find_tables(values, grid_count_)) {
+      tables = *found;
+      return Form::kTables;
+    }
     return Form::kSequence;
   }
 
   template <class Coder, class Stride>
   void code_grid(Coder& coder, std::span<std::uint64_t> values, GridColumn& grid, Stride stride,
-                 RecentNumbers& recent) {
+                 const Spans& spans, RecentNumbers& recent) {
     const unsigned size =
         grid_size_.code(
             coder, static_cast<unsigned>(grid.counts.size() < 2 ? 0 : grid.counts.size() - 2)) +
@@ -132,7 +152,14 @@ class ColumnModel {
         count = values.size() / rows;
         if (count * rows != values.size()) return coder.fail();
       }
-      grid.strides[d] = stride(grid.strides[d]);
+      // Ranks next to each other in a dimension are so far apart as what each has there.
+      std::uint64_t guess = 0;
+      for (unsigned place = 0; place < spans.size() && guess == 0; ++place) {
+        const bool last = d > 0 && spans[place] == grid.strides[d - 1];
+        if (d == 0 ? place + 1 == spans.size() : last && place > 0)
+          guess = spans[d == 0 ? place : place - 1];
+      }
+      grid.strides[d] = stride(grid.strides[d], guess);
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       std::uint64_t rest = i, value = 0;
@@ -141,6 +168,29 @@ class ColumnModel {
         rest /= grid.counts[d];
       }
       values[i] = value;
+    }
+    if (size > 2 || coder.failed()) return;
+    // Other columns may have the same, begun elsewhere.
+    std::vector<std::uint64_t> table;
+    for (unsigned d = 0; d < size; ++d) {
+      table.resize(d == 0 ? grid_count_ : values.size() / grid_count_);
+      for (std::size_t i = 0; i < table.size(); ++i) table[i] = i * grid.strides[d];
+      tables_.add(table);
+    }
+  }
+
+  template <class Coder>
+  void code_tables(Coder& coder, std::span<std::uint64_t> values, DigitTables& tables,
+                   const Spans& spans, RecentNumbers& recent) {
+    const std::uint64_t low = counts_.code(coder, tables.low.size(), {grid_count_}, recent);
+    if (low < 2 || low >= values.size() || values.size() % low != 0) return coder.fail();
+    grid_count_ = low;
+    tables.low.resize(low);
+    tables.high.resize(values.size() / low);
+    tables_.code(coder, tables.low, spans, recent);
+    tables_.code(coder, tables.high, spans, recent);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = tables.low[i % low] + tables.high[i / low];
     }
   }
 
@@ -170,17 +220,28 @@ class ColumnModel {
   TermList terms_of(std::span<const Extent> accesses);
 
   struct PerRole {
-    std::array<Bit, 4> varies{};
+    // `number`: of ranks and streams, which mostly count on.
+    PerRole(bool number, Bit varies_at_first) noexcept
+        : strides(number ? expected::kFew : expected::kBytes), last_stride(number ? 1 : 0) {
+      varies.fill(varies_at_first);
+    }
+    std::array<Bit, 4> varies;
     unsigned forms = 0;
-    Tree<2> form;
-    Value strides;
-    std::uint64_t last_stride = 0;
+    Tree<3> form{{8, 3, 3, 1, 2, 0, 0, 0}};
+    RelatedValue strides;
+    std::uint64_t last_stride;
   };
-  std::array<PerRole, kRoles> roles_;
-  Value counts_, factor_;
+  std::array<PerRole, kRoles> roles_{
+      PerRole{true, Bit::frequent(6)}, PerRole{true, Bit::rare(2)},
+      PerRole{false, Bit::rare(8)},    PerRole{false, Bit::rare(12)},
+      PerRole{false, Bit::rare(12)},   PerRole{false, Bit::frequent(4)},
+      PerRole{false, Bit::rare(6)},    PerRole{true, Bit::frequent(6)}};
+  Value counts_{expected::kCount}, factor_;
   std::uint64_t grid_count_ = 0, last_factor_ = 1;
-  Tree<3> grid_size_;
+  Tree<3> grid_size_{{8, 4, 2, 1, 1, 1, 1, 1}};
+  std::uint64_t streams_ = 1;
   Number which_;
+  TableModel tables_;
   TermModel sequences_;
   Shapes shapes_;
 };

@@ -38,6 +38,7 @@ void TermFinder::make_room(Shapes& shapes, TermList& list) {
   const std::size_t words = patterns::NestFinder::memory_bytes(capacity) / 8 + 1;
   auto memory = std::make_unique_for_overwrite<std::uint64_t[]>(words);
   patterns::NestFinder larger(std::as_writable_bytes(std::span(memory.get(), words)), capacity);
+  larger.set_may_grow(capacity < most_terms_);
   if (finder_) larger.adopt(*finder_);
   finder_.emplace(larger);
   memory_ = std::move(memory);

@@ -8,16 +8,24 @@
 namespace iotune::analyzer::pattern_log {
 namespace {
 
-// The first byte of each section.
-constexpr auto kAlone = std::byte{0xb3};   // the rest of the log is this section
-constexpr auto kInTurn = std::byte{0xb4};  // varint length, the section
+// Stands before each section of a log that has several, and then its length as a varint. The only
+// one of a log begins with its own mark.
+constexpr auto kInTurn = std::byte{0xb5};
+// With these began the sections of the first format.
+constexpr std::byte kOlder[] = {std::byte{0xb3}, std::byte{0xb4}};
 
 }  // namespace
 
+const char* why_not_read(std::byte first) noexcept {
+  return first == kOlder[0] || first == kOlder[1]
+             ? "is a pattern log of format 1, this is format 2: to be made from its trace again"
+             : "is no pattern log, or damaged";
+}
+
 void append_section(const std::vector<std::byte>& section, bool alone,
                     std::vector<std::byte>& log) {
-  log.push_back(alone ? kAlone : kInTurn);
   if (!alone) {
+    log.push_back(kInTurn);
     std::array<std::byte, patterns::kMaxVarintBytes> length;
     patterns::ByteWriter to(length);
     to.varint(section.size());
@@ -31,7 +39,9 @@ std::optional<SectionPlace> section_place(std::span<const std::byte> head,
   patterns::ByteReader in(head);
   const auto kind = std::byte{in.u8()};
   if (in.failed()) return std::nullopt;
-  if (kind == kAlone) return SectionPlace{1, bytes_left - 1, true};
+  if (std::to_integer<unsigned>(kind) >> 4U == kSectionMark) {
+    return SectionPlace{0, bytes_left, true};
+  }
   if (kind != kInTurn) return std::nullopt;
   const std::uint64_t length = in.varint();
   const std::size_t begin = head.size() - in.bytes_left();

@@ -9,6 +9,12 @@
 
 namespace iotune::analyzer::pattern_log {
 
+// What the first four bits of each section are.
+inline constexpr unsigned kSectionMark = 0xd;
+
+// Why a log that begins so is not read.
+const char* why_not_read(std::byte first) noexcept;
+
 // Appends a section. `alone`: it is the first and the last.
 void append_section(const std::vector<std::byte>& section, bool alone, std::vector<std::byte>& log);
 

@@ -108,7 +108,7 @@ recorder::Result<MergedLog> merge_logs(const std::vector<std::string>& parts,
   for (const std::string& path : parts) {
     recorder::Result<SectionFile> part = SectionFile::open(path);
     if (!part) return part.error();
-    if (!merger.add(*part)) return Error{path, "is no pattern log, or damaged"};
+    if (!merger.add(*part)) return Error{path, part->why_not_read()};
   }
   MergedLog merged;
   if (!merger.finish(merged) || std::fflush(file.get()) != 0) {

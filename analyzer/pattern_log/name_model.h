@@ -46,10 +46,11 @@ class NameModel {
     for (std::uint64_t n = 0; n < count && !coder.failed(); ++n) {
       std::uint32_t form = last_form_;
       if constexpr (Coder::kWrites) form = place_of(split[n].form);
-      if (coder.bit(again_, n > 0 && form == last_form_)) {
+      if (n > 0 && coder.bit(again_, form == last_form_)) {
         form = last_form_;
       } else {
-        form = static_cast<std::uint32_t>(form_.code(coder, form));
+        // The first of all is new.
+        if (!forms_.empty()) form = static_cast<std::uint32_t>(form_.code(coder, form));
         if (form > forms_.size()) coder.fail();
         if (form == forms_.size()) {
           NameForm fresh;
@@ -110,7 +111,7 @@ class NameModel {
         for (std::size_t i = 0; i < rows.size(); ++i) column[i] = split[rows[i]].numbers[c] - first;
       }
       first = first_.code(coder, first, {}, recent);
-      if (rows.size() > 1) columns.code(coder, Role::kName, column, 1, known, recent, budget);
+      if (rows.size() > 1) columns.code(coder, Role::kName, column, {}, known, recent, budget);
       for (std::size_t i = 0; i < rows.size(); ++i) table[i * width + c] = first + column[i];
     }
     if constexpr (!Coder::kWrites) {
@@ -122,7 +123,7 @@ class NameModel {
   }
 
   static constexpr unsigned kContexts = 64;
-  Number count_, form_, length_;
+  Number count_, form_, length_{expected::kNameLength};
   Value first_;
   Bit again_ = Bit::frequent(3);
   std::uint32_t last_form_ = 0;

@@ -16,6 +16,19 @@ namespace iotune::analyzer::pattern_log {
 template <unsigned bits>
 class Tree {
  public:
+  using Weights = std::array<std::uint16_t, 1U << bits>;
+
+  constexpr Tree() = default;
+  // Expects each number as often as its weight says.
+  explicit constexpr Tree(const Weights& weights) noexcept {
+    std::array<std::uint64_t, 2U << bits> sums{};
+    for (unsigned i = 0; i < weights.size(); ++i) sums[weights.size() + i] = weights[i];
+    for (unsigned node = (1U << bits) - 1; node > 0; --node) {
+      sums[node] = sums[std::size_t{2} * node] + sums[2 * node + 1];
+      nodes_[node] = Bit::expecting(sums[2 * node + 1], sums[node]);
+    }
+  }
+
   template <class Coder>
   unsigned code(Coder& coder, unsigned value) {
     unsigned node = 1;
@@ -42,10 +55,71 @@ std::uint64_t code_even_bits(Coder& coder, std::uint64_t value, unsigned count) 
   return made;
 }
 
+// How large a number is expected to be before one was seen. A log may be one nest, of which each
+// number is met once: what is expected is then most of what it costs.
+namespace expected {
+
+// What there is mostly one or two of: parts of a body, terms, forms, how many times a span.
+inline constexpr Tree<7> kFew{[] {
+  Tree<7>::Weights weights{};
+  for (unsigned length = 0; length <= 64; ++length) {
+    weights[length] =
+        static_cast<std::uint16_t>(length == 0 ? 512 : 4 + (4096U >> (length < 12 ? length : 12)));
+  }
+  return weights;
+}()};
+// Iterations, ranks.
+inline constexpr Tree<7> kCount{[] {
+  Tree<7>::Weights weights{};
+  for (unsigned length = 0; length <= 64; ++length) {
+    weights[length] = length < 2     ? 16
+                      : length <= 7  ? 200
+                      : length <= 11 ? 100
+                      : length <= 17 ? 40
+                      : length <= 24 ? 8
+                                     : 1;
+  }
+  return weights;
+}()};
+// Characters of a name: many logs are about one thing that needs none.
+inline constexpr Tree<7> kNameLength{[] {
+  Tree<7>::Weights weights{};
+  for (unsigned length = 0; length <= 64; ++length) {
+    weights[length] = length == 0 ? 400 : length >= 3 && length <= 8 ? 80 : 4;
+  }
+  return weights;
+}()};
+// Offsets, strides and lengths.
+inline constexpr Tree<7> kBytes{[] {
+  Tree<7>::Weights weights{};
+  for (unsigned length = 0; length <= 64; ++length) {
+    weights[length] = length < 3     ? 30
+                      : length <= 9  ? 40
+                      : length <= 21 ? 100
+                      : length <= 28 ? 60
+                      : length <= 40 ? 30
+                                     : 3;
+  }
+  return weights;
+}()};
+// How many zeros a number ends with: half of all are even by chance, others are round.
+inline constexpr Tree<6> kZeros{[] {
+  Tree<6>::Weights weights{};
+  for (unsigned zeros = 0; zeros < 64; ++zeros) {
+    weights[zeros] =
+        static_cast<std::uint16_t>((2048U >> (zeros < 11 ? zeros : 11)) + (zeros < 24 ? 160 : 8));
+  }
+  return weights;
+}()};
+
+}  // namespace expected
+
 // Any unsigned number: its length in bits, how many zeros it ends with, and what is between. Much
 // of what is asked of files is a small number times a power of two.
 class Number {
  public:
+  explicit Number(const Tree<7>& length = expected::kFew) noexcept : length_(length) {}
+
   template <class Coder>
   std::uint64_t code(Coder& coder, std::uint64_t value) {
     const unsigned length = length_.code(coder, static_cast<unsigned>(std::bit_width(value)));
@@ -58,13 +132,10 @@ class Number {
     const std::uint64_t top = std::uint64_t{1} << most;
     if (length < 4) return top | code_even_bits(coder, value, most);
     if (coder.bit(power_, value == top)) return top;
-    unsigned zeros = 0;
-    if (coder.bit(even_, (value & 1U) == 0)) {
-      zeros = zeros_.code(coder, static_cast<unsigned>(std::countr_zero(value)));
-      if (zeros == 0 || zeros >= most) {
-        coder.fail();
-        return 0;
-      }
+    const unsigned zeros = zeros_.code(coder, static_cast<unsigned>(std::countr_zero(value)) & 63U);
+    if (zeros >= most) {
+      coder.fail();
+      return 0;
     }
     const std::uint64_t middle = code_even_bits(coder, value >> (zeros + 1), most - zeros - 1);
     return top | (middle << 1U | 1U) << zeros;
@@ -72,12 +143,14 @@ class Number {
 
  private:
   Tree<7> length_;
-  Bit power_, even_;
-  Tree<6> zeros_;
+  Bit power_ = Bit::rare(4);
+  Tree<6> zeros_ = expected::kZeros;
 };
 
 class SignedNumber {
  public:
+  explicit SignedNumber(const Tree<7>& length = expected::kBytes) noexcept : magnitude_(length) {}
+
   template <class Coder>
   std::uint64_t code(Coder& coder, std::uint64_t value) {
     const bool negative = coder.bit(negative_, static_cast<std::int64_t>(value) < 0);
@@ -113,11 +186,17 @@ class RecentNumbers {
   std::array<std::uint64_t, kSize> values_{};
 };
 
-// A value of one role (a length, a stride, …): one of a few guesses, or one met lately in any role,
+// A value of one role (a length, a count, …): one of a few guesses, or one met lately in any role,
 // or itself.
 class Value {
  public:
   static constexpr unsigned kGuesses = 4;
+
+  // `right`: whether the first guess is.
+  explicit Value(const Tree<7>& length = expected::kBytes, Bit right = Bit()) noexcept
+      : number_(length) {
+    for (auto& bits : right_) bits[0] = right;
+  }
 
   template <class Coder>
   std::uint64_t code(Coder& coder, std::uint64_t value, std::span<const std::uint64_t> guesses,
@@ -151,8 +230,8 @@ class Value {
  private:
   std::array<std::array<Bit, kGuesses>, 4> right_{};
   std::uint8_t history_ = 0;  // of the last two, a bit each: was the first guess wrong?
-  Bit met_ = Bit::rare(3);
-  Tree<4> place_;
+  Bit met_ = Bit::rare(6);
+  Tree<4> place_{{40, 24, 16, 12, 10, 8, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3}};
   SignedNumber number_;
 };
 

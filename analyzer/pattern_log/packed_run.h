@@ -41,7 +41,7 @@ class PackedRangeModel {
   bool repeats_ = false;
   Bit again_;
   SignedNumber least_;
-  Number unit_, most_;
+  Number unit_{expected::kBytes}, most_{expected::kBytes};
 };
 
 // For each term: how many from there on are to be packed. `seen` outlives the list: what came

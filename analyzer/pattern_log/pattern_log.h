@@ -65,6 +65,8 @@ class PatternLogReader {
  public:
   // Nothing where the bytes are damaged (as far as it tells without the accesses).
   static std::optional<PatternLogReader> open(std::span<const std::byte> bytes);
+  // What is to be said of bytes that open() does not read.
+  static const char* why_not(std::span<const std::byte> bytes) noexcept;
   ~PatternLogReader();
   PatternLogReader(PatternLogReader&&) noexcept;
   PatternLogReader& operator=(PatternLogReader&&) noexcept;

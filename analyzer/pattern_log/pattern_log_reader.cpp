@@ -43,6 +43,10 @@ std::optional<PatternLogReader> PatternLogReader::open(std::span<const std::byte
   return PatternLogReader(std::move(state));
 }
 
+const char* PatternLogReader::why_not(std::span<const std::byte> bytes) noexcept {
+  return pattern_log::why_not_read(bytes.empty() ? std::byte{0} : bytes.front());
+}
+
 PatternLogReader::PatternLogReader(std::shared_ptr<State> state) noexcept
     : state_(std::move(state)) {}
 PatternLogReader::~PatternLogReader() = default;

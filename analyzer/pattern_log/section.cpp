@@ -3,7 +3,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "analyzer/pattern_log/align_lists.h"
 #include "analyzer/pattern_log/column_model.h"
+#include "analyzer/pattern_log/log_bytes.h"
 #include "analyzer/pattern_log/name_model.h"
 #include "analyzer/pattern_log/term_model.h"
 
@@ -77,16 +79,19 @@ class SectionCodec {
 
   void keys(std::vector<StreamKey>& streams, std::vector<std::string>& names) {
     names_->code(coder_, names, *columns_, terms_->recent(), budget_);
-    const std::uint64_t count = counts_.code(coder_, streams.size());
+    const std::uint64_t count = stream_count_.code(coder_, streams.size());
     if (!budget_.take(coder_, 2 * count)) return;
     streams.resize(count);
+    streams_ = count;
+    terms_->set_streams(count);
+    columns_->set_streams(count);
     if (count == 0) return;
     KnownColumns known;
     column(
-        Role::kRank, count, 1, known, [&](std::size_t i) { return unsigned_of(streams[i].rank); },
+        Role::kRank, count, known, [&](std::size_t i) { return unsigned_of(streams[i].rank); },
         [&](std::size_t i, std::uint64_t value) { streams[i].rank = signed_of(value); });
     column(
-        Role::kName, count, 1, known, [&](std::size_t i) { return std::uint64_t{streams[i].name}; },
+        Role::kName, count, known, [&](std::size_t i) { return std::uint64_t{streams[i].name}; },
         [&](std::size_t i, std::uint64_t value) {
           streams[i].name = static_cast<std::uint32_t>(value);
         });
@@ -103,8 +108,7 @@ class SectionCodec {
 
  private:
   template <class Get, class Set>
-  void column(Role role, std::size_t rows, std::uint64_t guess, KnownColumns& known, Get get,
-              Set set) {
+  void column(Role role, std::size_t rows, KnownColumns& known, Get get, Set set) {
     column_.assign(rows, 0);
     std::uint64_t first = 0;
     if constexpr (Coder::kWrites) {
@@ -113,12 +117,14 @@ class SectionCodec {
     }
     first = first_.code(coder_, first, {0, last_first_ + 1}, terms_->recent());
     last_first_ = first;
-    if (rows > 1) columns_->code(coder_, role, column_, guess, known, terms_->recent(), budget_);
+    if (rows > 1) columns_->code(coder_, role, column_, {}, known, terms_->recent(), budget_);
     for (std::size_t i = 0; i < rows && !coder_.failed(); ++i) set(i, first + column_[i]);
   }
 
   void code_group(const Group& group) {
-    const std::uint64_t rows = rows_.code(coder_, group.size(), {last_rows_, 1}, recent_rows_);
+    if (last_rows_ == UINT64_MAX) last_rows_ = streams_;
+    const std::uint64_t rows =
+        rows_.code(coder_, group.size(), {last_rows_, streams_, 1}, recent_rows_);
     last_rows_ = rows;
     if (rows == 0) coder_.fail();
     if (!budget_.take(coder_, rows)) return;
@@ -142,7 +148,7 @@ class SectionCodec {
     channel = channel_.code(coder_, channel);
     KnownColumns known;
     column(
-        Role::kRank, rows, 1, known, [&](std::size_t i) { return std::uint64_t{streams[i]}; },
+        Role::kStream, rows, known, [&](std::size_t i) { return std::uint64_t{streams[i]}; },
         [&](std::size_t i, std::uint64_t value) {
           streams[i] = static_cast<std::uint32_t>(value);
         });
@@ -169,10 +175,10 @@ class SectionCodec {
         for (std::size_t c = 0; c < width; ++c) table[c * rows + i] = row[c] - numbers[c];
       }
     }
+    // A rank's place often moves by what it accesses.
+    const std::vector<StepGuess> guesses = step_guesses(shapes_, first, rows);
     for (std::size_t c = 0; c < width && !coder_.failed(); ++c) {
-      // A rank's place often moves by the length of what it accesses.
-      const std::uint64_t guess = roles[c] == Role::kOffset ? numbers[c + 1] : 0;
-      columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows), guess, known,
+      columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows), guesses[c], known,
                      terms_->recent(), budget_);
     }
     if constexpr (!Coder::kWrites) {
@@ -207,11 +213,11 @@ class SectionCodec {
   Shapes shapes_;  // numbered as they are met
   std::vector<std::uint32_t> numbers_of_shapes_;
   Budget budget_;
-  Number counts_;
-  Tree<6> channel_;
-  Value first_, rows_;
+  Number counts_, stream_count_{expected::kCount};
+  Tree<3> channel_{{32, 2, 1, 1, 1, 1, 4, 8}};
+  Value first_{expected::kFew, Bit::frequent(8)}, rows_{expected::kCount, Bit::frequent(5)};
   RecentNumbers recent_rows_;
-  std::uint64_t last_first_ = UINT64_MAX, last_rows_ = 1;
+  std::uint64_t streams_ = 0, last_first_ = UINT64_MAX, last_rows_ = UINT64_MAX;
   std::vector<std::uint64_t> column_;
   std::unique_ptr<TermModel> terms_ = std::make_unique<TermModel>();
   std::unique_ptr<ColumnModel> columns_ = std::make_unique<ColumnModel>();
@@ -220,21 +226,20 @@ class SectionCodec {
 
 }  // namespace
 
-std::vector<std::byte> encode_section(const Section& section) {
-  BitWriter writer;
-  // A writer changes nothing but its own models.
-  Section& same = const_cast<Section&>(section);
-  SectionCodec<BitWriter> codec(writer, same);
-  codec.keys(same.streams, same.names);
+std::vector<std::byte> encode_section(Section& section) {
+  align_lists(section.shapes, section.pieces);
+  BitWriter writer(kSectionMark);
+  SectionCodec<BitWriter> codec(writer, section);
+  codec.keys(section.streams, section.names);
   codec.groups(groups_of(section));
   writer.end();
   return writer.take();
 }
 
 bool decode_section(std::span<const std::byte> bytes, bool keys_only, Section& section) {
-  BitReader reader(bytes);
+  BitReader reader(bytes, kSectionMark);
   SectionCodec<BitReader> codec(reader, section);
-  codec.keys(section.streams, section.names);
+  if (!reader.failed()) codec.keys(section.streams, section.names);
   if (!keys_only && !reader.failed()) codec.groups({});
   section.shapes = std::move(codec.shapes());
   return !reader.failed();

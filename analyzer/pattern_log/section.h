@@ -30,8 +30,9 @@ struct Section {
   std::vector<Piece> pieces;
 };
 
-// Pieces come back in another order, each as it was.
-std::vector<std::byte> encode_section(const Section& section);
+// Pieces come back in another order, each with the accesses that it has. Changes their terms where
+// others take less.
+std::vector<std::byte> encode_section(Section& section);
 
 // Reads streams and names only, or everything. False on damage: memory stays bounded, the content
 // is unspecified.

@@ -19,6 +19,7 @@ bool SectionFile::next(std::vector<std::byte>& coded) {
   if (damaged_ || at_ == size_) return false;
   std::array<std::byte, 1 + patterns::kMaxVarintBytes> head{};
   const std::size_t got = file_.read(at_, head);
+  if (at_ == 0) first_ = head[0];
   const std::optional<SectionPlace> place = section_place(std::span(head).first(got), size_ - at_);
   damaged_ = !place || (place->last && at_ != 0);
   if (damaged_) return false;

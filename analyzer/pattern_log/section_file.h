@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/pattern_log/log_bytes.h"
 #include "recorder/read/input_file.h"
 #include "recorder/read/result.h"
 
@@ -18,6 +19,8 @@ class SectionFile {
   // The coded bytes of the next section. False at the end and on damage, which damaged() tells.
   bool next(std::vector<std::byte>& coded);
   bool damaged() const noexcept { return damaged_; }
+  // What is to be said where something in it is damaged.
+  const char* why_not_read() const noexcept { return pattern_log::why_not_read(first_); }
   std::uint64_t bytes() const noexcept { return size_; }
 
  private:
@@ -25,6 +28,7 @@ class SectionFile {
 
   recorder::InputFile file_;
   std::uint64_t size_, at_ = 0;
+  std::byte first_{0};
   bool damaged_ = false;
 };
 

@@ -66,9 +66,10 @@ enum class Role : std::uint8_t {
   kOffsetStride,
   kLengthStride,
   kOffset,
-  kLength
+  kLength,
+  kStream
 };
-inline constexpr unsigned kRoles = 7;
+inline constexpr unsigned kRoles = 8;
 
 // All numbers of a list in a fixed order: for lists of one form, columns of a table.
 void append_numbers(const Shapes& shapes, const TermList& list,

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/pattern_log/budget.h"
 #include "analyzer/pattern_log/even_numbers.h"
+#include "analyzer/pattern_log/nest_model.h"
 #include "analyzer/pattern_log/number_models.h"
 #include "analyzer/pattern_log/packed_run.h"
 #include "analyzer/pattern_log/shapes.h"
@@ -15,25 +17,6 @@
 
 namespace iotune::analyzer::pattern_log {
 
-// Of all that is read into memory in one section: a bound for damaged bytes.
-inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 23U;
-
-// What is left of that bound.
-class Budget {
- public:
-  template <class Coder>
-  bool take(Coder& coder, std::uint64_t numbers) {
-    if constexpr (!Coder::kWrites) {
-      if (numbers > left_) coder.fail();
-    }
-    left_ -= std::min(numbers, left_);
-    return !coder.failed();
-  }
-
- private:
-  std::uint64_t left_ = kMostNumbers;
-};
-
 class TermModel {
  public:
   template <class Coder>
@@ -41,6 +24,7 @@ class TermModel {
     const std::uint64_t size = size_.code(coder, list.terms.size());
     if (!budget.take(coder, size)) return;
     Cursor at;
+    at.place.length = first_length_;
     std::vector<std::uint32_t> packed;  // for each term: how many from here on are packed
     if constexpr (Coder::kWrites) {
       packed = find_packed_runs(shapes, list, seen_);
@@ -82,6 +66,7 @@ class TermModel {
 
   // Shapes that came by other ways than code(): to be called before the next list's are interned.
   void know(const Shapes& shapes) { last_.resize(shapes.size()); }
+  void set_streams(std::uint64_t streams) noexcept { nests_.set_streams(streams); }
   RecentNumbers& recent() noexcept { return recent_; }
 
  private:
@@ -108,11 +93,8 @@ class TermModel {
                  Budget& budget) {
     ShapeTerm term{1, 0};
     if constexpr (Coder::kWrites) term = list.terms[at.term];
-    if (kind == Kind::kNew) {
-      const std::uint32_t fresh = code_shape(coder, shapes, term.shape, 1, budget);
-      if (coder.failed()) return;
-      term.shape = fresh;
-    } else if (kind == Kind::kKnown) {
+    if (kind == Kind::kNew) return code_nest(coder, shapes, list, term, at, budget);
+    if (kind == Kind::kKnown) {
       const auto newest = static_cast<std::uint32_t>(last_.size() - 1);
       const std::uint32_t guess = next_of_[at.shape % kFollowers];
       const std::uint64_t back =
@@ -122,43 +104,73 @@ class TermModel {
       if (coder.failed()) return;
       term.shape = newest - static_cast<std::uint32_t>(back);
     }
-    next_of_[at.shape % kFollowers] = term.shape;
     Last& last = last_[term.shape];
     const std::uint32_t leaves = shapes[term.shape].leaves;
     if (!budget.take(coder, leaves)) return;
     if (term.shape != 0) {
       term.count = counts_.code(coder, term.count, {last.count, last_count_}, recent_);
       if (term.count == 0) return coder.fail();
-      last_count_ = last.count = term.count;
     }
     if constexpr (!Coder::kWrites) {
       list.terms.push_back(term);
       list.leaves.resize(list.leaves.size() + leaves);
     }
     Extent* const leaf = list.leaves.data() + at.leaf;
-    code_first_leaf(coder, leaf[0], at, term.shape);
+    code_first_leaf(coder, leaf[0], at, term.shape != 0);
     const bool met = last.leaves.size() == leaves;
     for (std::uint32_t l = 1; l < leaves && !coder.failed(); ++l) {
       code_leaf(coder, leaf + l, met ? last.leaves.data() + l : nullptr);
     }
-    if (leaves > 1) last.leaves.assign(leaf, leaf + leaves);
+    learn(term, leaf, leaves, at);
     passed(shapes, list, at);
   }
 
+  // A loop of a shape that is defined here.
   template <class Coder>
-  void code_first_leaf(Coder& coder, Extent& leaf, const Cursor& at, std::uint32_t shape) {
-    const unsigned context = (at.shape != 0 ? 2U : 0U) + (shape != 0 ? 1U : 0U);
+  void code_nest(Coder& coder, Shapes& shapes, TermList& list, ShapeTerm term, Cursor& at,
+                 Budget& budget) {
+    const auto next = static_cast<std::uint32_t>(last_.size());
+    nests_.code_form(coder, shapes, term.shape, next, budget);
+    if (!budget.take(coder, 1)) return;
+    if constexpr (!Coder::kWrites) list.leaves.push_back({});
+    code_first_leaf(coder, list.leaves[at.leaf], at, true);
+    if (coder.failed()) return;
+    term = nests_.code_numbers(coder, shapes, list, at.leaf, term, next, recent_, budget);
+    if (coder.failed()) return;
+    if constexpr (!Coder::kWrites) list.terms.push_back(term);
+    last_.resize(std::max(last_.size(), std::size_t{term.shape} + 1));
+    learn(term, list.leaves.data() + at.leaf, shapes[term.shape].leaves, at);
+    passed(shapes, list, at);
+  }
+
+  void learn(const ShapeTerm& term, const Extent* leaves, std::uint32_t count, const Cursor& at) {
+    next_of_[at.shape % kFollowers] = term.shape;
+    if (term.shape == 0) return;
+    Last& last = last_[term.shape];
+    last_count_ = last.count = term.count;
+    if (count > 1) last.leaves.assign(leaves, leaves + count);
+  }
+
+  template <class Coder>
+  void code_first_leaf(Coder& coder, Extent& leaf, const Cursor& at, bool loop) {
+    const unsigned context = (at.shape != 0 ? 2U : 0U) + (loop ? 1U : 0U);
     const std::uint64_t from = unsigned_of(at.place.offset);
     const std::uint64_t learned = steps_.guess(at.step, unsigned_of(at.place.length));
     const std::uint64_t step = first_offsets_[context].code(
         coder, unsigned_of(leaf.offset) - from, {at.on, at.end, learned, at.older_step}, recent_);
     steps_.learn(at.step, unsigned_of(at.place.length), step);
     leaf.offset = signed_of(from + step);
-    const std::uint64_t length_guess = lengths_.guess(step, unsigned_of(at.place.length));
-    leaf.length = signed_of(first_lengths_.code(
-        coder, unsigned_of(leaf.length),
-        {unsigned_of(at.place.length), length_guess, at.older_length}, recent_));
-    lengths_.learn(step, unsigned_of(at.place.length), unsigned_of(leaf.length));
+    const std::uint64_t before = unsigned_of(at.place.length);
+    const std::uint64_t learned_length = lengths_.guess(step, before);
+    const std::uint64_t length = unsigned_of(leaf.length);
+    // Nothing was there before the first of all.
+    leaf.length =
+        signed_of(before == 0 && at.term == 0
+                      ? first_lengths_.code(coder, length, {}, recent_)
+                      : first_lengths_.code(coder, length,
+                                            {before, learned_length, at.older_length}, recent_));
+    lengths_.learn(step, before, unsigned_of(leaf.length));
+    if (at.term == 0) first_length_ = leaf.length;
   }
 
   // A further leaf of a loop, from the one before it.
@@ -178,68 +190,6 @@ class TermModel {
         recent_));
   }
 
-  template <class Coder>
-  std::uint32_t code_shape(Coder& coder, Shapes& shapes, std::uint32_t index, unsigned depth,
-                           Budget& budget) {
-    std::vector<ShapePart> parts;
-    std::vector<Extent> strides;
-    if constexpr (Coder::kWrites) {
-      parts = shapes[index].parts;
-      strides = shapes[index].strides;
-    }
-    const std::uint64_t size = parts_.code(coder, parts.size());
-    if (size == 0 || depth > patterns::kMaxLoopDepth) coder.fail();
-    if (!budget.take(coder, size)) return 0;
-    parts.resize(size);
-    std::uint64_t leaves = 0;
-    for (ShapePart& part : parts) {
-      if constexpr (!Coder::kWrites) part = {1, 0, 0};
-      if (coder.bit(inner_[depth > 2 ? 2 : depth], part.shape != 0)) {
-        const bool known = coder.bit(inner_known_, part.shape < last_.size());
-        if (known) {
-          const std::uint64_t newest = last_.size() - 1;
-          const std::uint64_t back = inner_shape_.code(coder, newest - part.shape);
-          if (back >= newest) coder.fail();
-          if (coder.failed()) return 0;
-          part.shape = static_cast<std::uint32_t>(newest - back);
-          if (shapes[part.shape].depth + depth > patterns::kMaxLoopDepth) coder.fail();
-        } else {
-          part.shape = code_shape(coder, shapes, part.shape, depth + 1, budget);
-        }
-        if (coder.failed()) return 0;
-        part.count =
-            counts_.code(coder, part.count, {last_[part.shape].count, last_count_}, recent_);
-        last_count_ = last_[part.shape].count = part.count;
-        if (part.count == 0) coder.fail();
-      }
-      leaves += shapes[part.shape].leaves;
-      if (coder.failed()) return 0;
-    }
-    if (!budget.take(coder, 2 * leaves)) return 0;
-    strides.resize(leaves);
-    const ShapePart& first = parts.front();
-    const Extent within = first.shape == 0
-                              ? Extent{0, 0}
-                              : moved({0, 0}, shapes[first.shape].strides[0], first.count);
-    for (std::uint64_t l = 0; l < leaves && !coder.failed(); ++l) {
-      const Extent before = l == 0 ? within : strides[l - 1];
-      Extent& stride = strides[l];
-      stride.offset = signed_of(strides_[l == 0 ? 0 : 1].code(
-          coder, unsigned_of(stride.offset), {unsigned_of(before.offset)}, recent_));
-      stride.length = signed_of(length_strides_.code(
-          coder, unsigned_of(stride.length), {l == 0 ? 0 : unsigned_of(before.length)}, recent_));
-    }
-    if (coder.failed()) return 0;
-    if constexpr (!Coder::kWrites) index = shapes.intern(std::move(parts), std::move(strides));
-    // Numbered as they are met: the writer interned them all before, inner ones first.
-    if (index != last_.size()) {
-      coder.fail();
-      return 0;
-    }
-    last_.emplace_back();
-    return index;
-  }
-
   // After a term: where the next one may be.
   void passed(const Shapes& shapes, const TermList& list, Cursor& at) {
     const ShapeTerm& term = list.terms[at.term];
@@ -250,8 +200,10 @@ class TermModel {
       at.on = step;
       at.end = unsigned_of(leaf->length);
     } else {
-      at.on = unsigned_of(shape.strides[0].offset) * term.count;
-      at.end = at.on - unsigned_of(shape.strides[0].offset) + unsigned_of(leaf->length);
+      Spans spans;
+      const Reach reach = reach_of(shapes, {term.count, term.shape, 0}, leaf, spans);
+      at.on = reach.on;
+      at.end = reach.end;
     }
     history_.met(at.term, term, leaf, shape.leaves, step);
     at.older_step = at.step;
@@ -347,19 +299,23 @@ class TermModel {
   }
 
   static constexpr std::size_t kFollowers = 256;
-  Number size_, parts_, packed_size_, match_lengths_, inner_shape_;
+  Number size_, packed_size_{expected::kCount}, match_lengths_;
   PackedRangeModel packed_offsets_, packed_lengths_;
-  std::array<Tree<3>, 32> kinds_;
+  std::array<Tree<3>, 32> kinds_ = [] {
+    std::array<Tree<3>, 32> kinds;
+    kinds.fill(Tree<3>({6, 4, 6, 2, 4, 0, 0, 0}));
+    return kinds;
+  }();
   unsigned kind_history_ = 0;
-  Value shape_, counts_, offsets_, first_lengths_, further_lengths_, length_strides_, distances_;
+  NestModel nests_;
+  Value shape_{expected::kFew}, counts_{expected::kCount}, offsets_, first_lengths_,
+      further_lengths_, distances_{expected::kFew};
   std::array<Value, 4> first_offsets_;
-  std::array<Value, 2> strides_;
-  std::array<Bit, 3> inner_{};
-  Bit inner_known_ = Bit::rare(8);
   RecentNumbers recent_, recent_shapes_, recent_distances_;
   std::vector<Last> last_;  // by shape
   std::array<std::uint32_t, kFollowers> next_of_{};
   std::uint64_t last_count_ = 0, leaf_step_ = 0, last_distance_ = 0;
+  std::int64_t first_length_ = 0;  // of the list before
   Followers steps_, lengths_;
   TermHistory history_;
   std::vector<std::uint32_t> seen_;

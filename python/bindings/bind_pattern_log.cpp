@@ -103,7 +103,7 @@ class LogReader {
  public:
   explicit LogReader(py::bytes bytes) : bytes_(std::move(bytes)) {
     auto opened = PatternLogReader::open(bytes_of(bytes_));
-    if (!opened) throw CoreError("is no pattern log, or damaged");
+    if (!opened) throw CoreError(PatternLogReader::why_not(bytes_of(bytes_)));
     reader_.emplace(std::move(*opened));
   }
   py::list streams() const {
