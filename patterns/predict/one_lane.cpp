@@ -1,9 +1,25 @@
 #include "patterns/predict/one_lane.h"
 
+#include <algorithm>
+
 namespace iotune::patterns {
 namespace {
 
 constexpr std::uint32_t kLong = 0xffffffff;  // a length that is not kept
+
+// In strides.
+constexpr std::uint64_t kFar = 8;
+
+std::uint64_t distance(std::int64_t a, std::int64_t b) noexcept {
+  return a < b ? static_cast<std::uint64_t>(minus(b, a)) : static_cast<std::uint64_t>(minus(a, b));
+}
+
+// At a constant stride, with one length.
+bool goes_on(const Extent& newest, const Extent& before, const Extent& first) noexcept {
+  return before.length == newest.length && first.length == newest.length &&
+         before.length != kLong &&
+         minus(newest.offset, before.offset) == minus(before.offset, first.offset);
+}
 
 }  // namespace
 
@@ -107,12 +123,19 @@ Extent OneLane::surprise(unsigned back) const noexcept {
 unsigned OneLane::surprised(const Extent& access, unsigned least) noexcept {
   unsigned found = 0;
   for (unsigned period = 1; 2 * period <= surprises_ && found == 0; ++period) {
-    const Extent one = surprise(period);
-    const Extent two = surprise(2 * period);
-    if (one.length == access.length && two.length == access.length && one.length != kLong &&
-        minus(access.offset, one.offset) == minus(one.offset, two.offset)) {
-      found = period;
+    if (!goes_on(access, surprise(period), surprise(2 * period))) continue;
+    // Among places drawn from a grid three at equal distances are no rarity: where the one before
+    // is not far away, the sequences whose turns were before have to go on as well.
+    const bool far = distance(access.offset, surprise(1).offset) / kFar >
+                     distance(access.offset, surprise(period).offset);
+    const unsigned others = least > 1 && !far ? std::min(period, 3u) - 1 : 0;
+    unsigned confirmed = 0;
+    while (confirmed < others && 2 * period + confirmed < surprises_ &&
+           goes_on(surprise(confirmed + 1), surprise(confirmed + 1 + period),
+                   surprise(confirmed + 1 + 2 * period))) {
+      ++confirmed;
     }
+    if (confirmed == others) found = period;
   }
   surprise_offset_[surprise_at_] = access.offset;
   surprise_length_[surprise_at_] = static_cast<std::uint64_t>(access.length) < kLong
