@@ -95,7 +95,8 @@ PackedColumn measure_column(const std::int64_t* values, std::size_t n, unsigned 
     unit = greatest_divisor(unit, value);
     divider = Divider(unit);
   }
-  return {base, unit, static_cast<unsigned>(std::bit_width(range / unit))};
+  // The values differ, so that neither is 0.
+  return {base, unit, unit == 0 ? 0 : static_cast<unsigned>(std::bit_width(range / unit))};
 }
 
 std::size_t packed_bytes(const std::int64_t* values, std::size_t n, unsigned dims,

@@ -36,7 +36,7 @@ constexpr std::uint8_t layers_in(std::uint64_t stream) noexcept {
   return stream >> 12 & 0x1f;
 }
 constexpr std::int64_t descriptor_in(std::uint64_t stream) noexcept {
-  return stream >> 17 & 0xffff;
+  return static_cast<std::int64_t>(stream >> 17 & 0xffff);
 }
 constexpr std::int64_t file_in(std::uint64_t stream) noexcept {
   return static_cast<std::int64_t>(stream >> 33);
