@@ -129,10 +129,12 @@ using namespace iotune::recorder;
 
 extern "C" {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): parameters have theirs
 #define IOTUNE_FIND(result, name, parameters)                                   \
   static constinit NextSymbol symbol;                                           \
   auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(name)); \
   if (real == nullptr) return no_such_call()
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define IOTUNE_VECTOR_2(name, number)                                                           \
   IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset, \
