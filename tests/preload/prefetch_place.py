@@ -34,13 +34,13 @@ def fuse_works(place: Place) -> bool:
 
 
 @contextlib.contextmanager
-def mounted(place: Place, trace: Path, latency_ms: int = 5) -> Iterator[Path]:
+def mounted(place: Place, trace: Path, latency_ms: int = 5, *options: str) -> Iterator[Path]:
     """The place's root folder behind a latency; its requests are in `trace` at the end."""
     mount, root = place.scratch / "m", place.scratch / "root"
     mount.mkdir(exist_ok=True)
     command = [
         str(place.bin / "iotune-fuse"), f"--latency-ns={latency_ms * 1_000_000}",
-        f"--trace={trace}", "--replace", str(mount), str(root),
+        f"--trace={trace}", "--replace", *options, str(mount), str(root),
     ]  # fmt: skip
     with subprocess.Popen(command) as server:
         try:
