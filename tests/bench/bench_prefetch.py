@@ -1,9 +1,14 @@
 """What prefetching saves of the time that a program waits in its reads (HPDC'13, figure 21).
 
 A file system with a latency of its own (`iotune fuse`), a program that reads as a list says and
-pauses after each read. Arms of one round, in a drawn order: none (no preload at all), Markov's
-model of the run before, the papers' unit (he2013), pattern, and perfect (the recorded plan of the
-run before). Cached pages of the file are dropped before each run.
+pauses after each read. Arms of one round, in a drawn order: none (no preload at all: the kernel's
+read-ahead), alone (without that, too), Markov with no model and with that of the run before, the
+papers' unit (he2013), pattern, and perfect (the recorded plan of the run before). Cached pages of
+the file are dropped before each run.
+
+In pieces (pieces.py): a row at 0.5, 2 and 10 ms; strided with pauses of 0 to 4 times the latency;
+controls on a local disk and on a throttled loop device; on CephFS where tests/testbed/cephfs is up,
+with 2 ms added.
 """
 
 from __future__ import annotations
@@ -19,16 +24,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import native
 import paired
-from latency_mount import drop_pages, is_possible, mounted
+import pieces
+from latency_mount import direct, drop_pages, is_possible, mounted
+from throttled_loop import Impossible, throttled_loop
 
 Accesses = list[tuple[int, int]]
 FILE_BYTES = 256 << 20
-ARMS = {"none": "", "markov": "markov", "he2013": "he2013", "pattern": "pattern",
-        "perfect": "recorded"}  # fmt: skip
+ARMS = {"none": "", "alone": "", "markov first": "markov", "markov": "markov", "he2013": "he2013",
+        "pattern": "pattern", "perfect": "recorded"}  # fmt: skip
+FEW = ("none", "pattern", "perfect")
+LATENCIES_MS = (2.0, 0.5, 10.0)
+PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)  # latencies
+LOOP_BYTES_A_SECOND = 60_000_000
+TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 
 
 def strided(count: int) -> Accesses:
@@ -99,14 +112,20 @@ ROWS: dict[str, tuple[Callable[[int], Accesses], float]] = {
 class Bench:
     """A mounted file system with latency, and runs of the reading program on it."""
 
-    def __init__(self, options: argparse.Namespace, scratch: Path) -> None:
+    def __init__(
+        self, options: argparse.Namespace, scratch: Path, enter: Callable[[], None] | None = None
+    ) -> None:
         self.options = options
+        self.enter = enter
         self.scratch = scratch
         self.library = native.preload(options.build / "lib" / "libiotune.so")
         self.program = native.compiled("../preload/programs/planned_reads.c",
                                        options.out / "native", ["-D_FORTIFY_SOURCE=0"])  # fmt: skip
         subprocess.run([str(self.program), str(scratch / "root" / "data"), "make",
                         str(FILE_BYTES)], check=True)  # fmt: skip
+        # Ours lie on no storage that is measured.
+        self.own = tempfile.TemporaryDirectory(prefix="prefetch-", dir="/dev/shm")
+        self.local = Path(self.own.name)
         self.read_bytes = 1
         self.totals: dict[str, list[float]] = {}
         self.vain_bytes: list[int] = []  # of pattern
@@ -114,17 +133,21 @@ class Bench:
     def run(self, arm: str, listed: Path, pause_us: int) -> float:
         """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
-        trace = self.scratch / "run.iotrace"
+        trace = self.local / "run.iotrace"
         trace.unlink(missing_ok=True)
+        if arm == "markov first":
+            shutil.rmtree(self.local / "state" / arm, ignore_errors=True)
+        method = "pread-alone" if arm == "alone" else "pread"
         if ARMS[arm]:
             env.update(
                 LD_PRELOAD=self.library, IOTUNE_PREFETCH=ARMS[arm], IOTUNE_TRACE=str(trace),
-                IOTUNE_DB="none", XDG_STATE_HOME=str(self.scratch / "state"),
-                IOTUNE_BUFFER_DIR=str(self.scratch / "buffers"),
+                IOTUNE_DB="none", XDG_STATE_HOME=str(self.local / "state" / arm),
+                IOTUNE_BUFFER_DIR=str(self.local / "buffers"),
             )  # fmt: skip
         done = subprocess.run(
-            [str(self.program), str(self.scratch / "m" / "data"), str(listed), "pread",
+            [str(self.program), str(self.scratch / "m" / "data"), str(listed), method,
              str(pause_us)], env=env, capture_output=True, text=True, check=False,
+            preexec_fn=self.enter,
         )  # fmt: skip
         if done.returncode != 0 or done.stderr:
             raise paired.ArmFailed(f"{arm}: status {done.returncode}\n{done.stderr}")
@@ -134,15 +157,17 @@ class Bench:
             self.vain_bytes.append(bytes_in_vain(trace))
         return wait / 1e6
 
-    def compare(self, name: str, accesses: Accesses, pause_us: int) -> paired.Comparison:
+    def compare(
+        self, name: str, accesses: Accesses, pause_us: int, arms: Sequence[str] = tuple(ARMS)
+    ) -> paired.Comparison:
         """All arms. What is learned over runs is learned in the rounds that do not count."""
         listed = self.scratch / "accesses"
         self.read_bytes = sum(length for _, length in accesses)
         listed.write_text("".join(f"{offset} {length}\n" for offset, length in accesses))
-        shutil.rmtree(self.scratch / "state", ignore_errors=True)
+        shutil.rmtree(self.local / "state", ignore_errors=True)
         self.totals, self.vain_bytes = {}, []
         comparison = paired.compare(
-            name, {arm: functools.partial(self.run, arm, listed, pause_us) for arm in ARMS},
+            name, {arm: functools.partial(self.run, arm, listed, pause_us) for arm in arms},
             self.options.rounds, seed=self.options.seed,
             before_each=functools.partial(drop_pages, self.scratch / "m" / "data"),
         )  # fmt: skip
@@ -205,45 +230,119 @@ def add_cost(table: paired.Table, options: argparse.Namespace) -> None:
     table.add("state of a stream, all, bytes", predictor + rest, paired.at_most(1024, "bytes"))
 
 
+def add_row(
+    table: paired.Table, bench: Bench, name: str, row: str, pause_us: int, reads: int
+) -> None:
+    """One kind of reads, all arms."""
+    make, share = ROWS[row]
+    comparison = bench.compare(name, make(reads), pause_us)
+    table.keep(comparison)
+    table.add(f"{name}: none, ms in reads", comparison.median("none"))
+    for arm in list(ARMS)[1:]:
+        goal = paired.at_most(0.10) if arm == "pattern" and share == 0.95 else None
+        table.add(f"{name}: {arm}, time in reads against none", comparison.ratio(arm, "none"), goal)
+    table.add(f"{name}: share of perfect's saving", comparison.estimate(share_of_perfect),
+              paired.at_least(share))  # fmt: skip
+    add_totals(table, bench, name, comparison, paired.at_most(0.60))
+
+
+def add_totals(
+    table: paired.Table, bench: Bench, name: str, reads: paired.Comparison, goal: paired.Goal
+) -> None:
+    """The whole run's time, and the bytes in vain."""
+    totals = paired.Comparison(f"{name}, in all", bench.totals, reads.order, reads.seed)
+    table.keep(totals)
+    for arm in ("pattern", "perfect"):
+        table.add(f"{name}: {arm}, the whole run against none", totals.ratio(arm, "none"),
+                  goal if arm == "pattern" else None)  # fmt: skip
+    table.add(f"{name}: pattern, bytes in vain against bytes read", bench.share_in_vain(),
+              paired.at_most(0.05))  # fmt: skip
+
+
+def add_control(
+    table: paired.Table, bench: Bench, name: str, accesses: Accesses, pause_us: int
+) -> None:
+    """Where there is little or nothing to be had: it may not cost."""
+    comparison = bench.compare(name, accesses, pause_us, FEW)
+    table.keep(comparison)
+    table.add(f"{name}: none, ms in reads", comparison.median("none"))
+    table.add(f"{name}: pattern, time in reads against none", comparison.ratio("pattern", "none"))
+    add_totals(table, bench, name, comparison, paired.at_most(1.02))
+
+
+def all_pieces(options: argparse.Namespace) -> dict[str, pieces.Piece]:
+    def mount(ms: float, below: Path | None = None) -> AbstractContextManager[Path]:
+        latency = f"--latency-ns={int(ms * 1e6)}"
+        return mounted(options.build, "prefetch", [latency], below)
+
+    def row(name: str, kind: str, ms: float, table: paired.Table) -> None:
+        # The long latency costs time and shows no more with more reads.
+        reads = options.reads if ms < 10 else options.reads // 2
+        with mount(ms) as scratch:
+            add_row(table, Bench(options, scratch), name, kind, int(ms * 1000), reads)
+
+    def scattered_row(name: str, ms: float, table: paired.Table) -> None:
+        with mount(ms) as scratch:
+            add_control(table, Bench(options, scratch), name, scattered(options.reads),
+                        int(ms * 1000))  # fmt: skip
+
+    def pauses(table: paired.Table) -> None:
+        with mount(2) as scratch:
+            bench = Bench(options, scratch)
+            for pause in PAUSES:
+                name = f"strided, a pause of {pause:g} latencies"
+                comparison = bench.compare(name, strided(options.reads), int(pause * 2000), FEW)
+                table.keep(comparison)
+                for arm in FEW[1:]:
+                    table.add(f"{name}: {arm}, time in reads against none",
+                              comparison.ratio(arm, "none"))  # fmt: skip
+
+    def disk(table: paired.Table) -> None:
+        with direct("prefetch", Path("/var/tmp")) as scratch:
+            bench = Bench(options, scratch)
+            add_control(table, bench, "local disk, strided", strided(options.reads), 2000)
+            add_control(table, bench, "local disk, random", scattered(options.reads), 2000)
+
+    def loop(table: paired.Table) -> None:
+        try:
+            with throttled_loop(LOOP_BYTES_A_SECOND) as (folder, enter):
+                with direct("prefetch", folder) as scratch:
+                    bench = Bench(options, scratch, enter)
+                    add_control(
+                        table, bench, "throttled loop, strided", strided(options.reads), 2000
+                    )
+                    add_control(
+                        table, bench, "throttled loop, random", scattered(options.reads), 2000
+                    )
+        except Impossible as why:
+            print(f"NOT VERIFIED prefetching: throttled loop: {why}")
+
+    def cephfs(table: paired.Table) -> None:
+        if not os.path.ismount(TESTBED / "mnt"):
+            print("NOT VERIFIED prefetching: CephFS: it is not up (tests/testbed/cephfs up)")
+            return
+        with mount(2, TESTBED / "mnt") as scratch:
+            bench = Bench(options, scratch)
+            for kind in ROWS:
+                add_row(table, bench, f"CephFS and 2 ms, {kind}", kind, 2000, options.reads)
+            add_control(table, bench, "CephFS and 2 ms, random", scattered(options.reads), 2000)
+
+    made: dict[str, pieces.Piece] = {"cost": functools.partial(add_cost, options=options)}
+    for ms in LATENCIES_MS:
+        suffix = "" if ms == 2 else f", {ms:g} ms"
+        for kind in ROWS:
+            made[kind + suffix] = functools.partial(row, kind + suffix, kind, ms)
+        made["random" + suffix] = functools.partial(scattered_row, "random" + suffix, ms)
+    return made | {"pauses": pauses, "local disk": disk, "throttled loop": loop, "CephFS": cephfs}
+
+
 def main() -> int:
     """Measure, print and write build/bench/prefetch.json."""
-    options = paired.arguments(__doc__, rounds=7, reads=200, latency_us=2000)
+    options = pieces.arguments(__doc__, rounds=7, reads=200)
     if not is_possible(options.build):
         print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
         return 0
-    table = paired.Table("prefetch")
-    add_cost(table, options)
-    latency = f"--latency-ns={options.latency_us * 1000}"
-    with mounted(options.build, "prefetch", [latency]) as scratch:
-        bench = Bench(options, scratch)
-        for name, (make, share) in ROWS.items():
-            comparison = bench.compare(name, make(options.reads), options.latency_us)
-            table.keep(comparison)
-            table.add(f"{name}: none, ms in reads", comparison.median("none"))
-            for arm in ("markov", "he2013", "pattern", "perfect"):
-                goal = paired.at_most(0.10) if arm == "pattern" and share == 0.95 else None
-                table.add(f"{name}: {arm}, time in reads against none",
-                          comparison.ratio(arm, "none"), goal)  # fmt: skip
-            table.add(f"{name}: share of perfect's saving",
-                      comparison.estimate(share_of_perfect),
-                      paired.at_least(share))  # fmt: skip
-            totals = paired.Comparison(f"{name}, in all", bench.totals, comparison.order,
-                                       comparison.seed)  # fmt: skip
-            table.keep(totals)
-            table.add(f"{name}: pattern, the whole run against none",
-                      totals.ratio("pattern", "none"), paired.at_most(0.60))  # fmt: skip
-            table.add(f"{name}: pattern, bytes in vain against bytes read",
-                      bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
-        comparison = bench.compare("random", scattered(options.reads), options.latency_us)
-        table.keep(comparison)
-        totals = paired.Comparison("random, in all", bench.totals, comparison.order,
-                                   comparison.seed)  # fmt: skip
-        table.keep(totals)
-        table.add("random: pattern, the whole run against none",
-                  totals.ratio("pattern", "none"), paired.at_most(1.02))  # fmt: skip
-        table.add("random: pattern, bytes in vain against bytes read",
-                  bench.share_in_vain(), paired.at_most(0.05))  # fmt: skip
-    return table.finish(options.out)
+    return pieces.run("prefetch", options, all_pieces(options))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import native
 import paired
+import pieces
 from latency_mount import drop_pages, is_possible, mounted
 
 ARMS = {"none": "", "pattern": "pattern", "perfect": "recorded"}
@@ -94,40 +95,51 @@ class Bench:
             drop_pages(path)
 
 
+def script_piece(options: argparse.Namespace, script: str, file: str, table: paired.Table) -> None:
+    program = [sys.executable, str(HERE / script)]
+    has_h5py = subprocess.run([sys.executable, "-c", "import h5py"], capture_output=True,
+                              check=False).returncode == 0  # fmt: skip
+    if script.startswith("h5py") and not has_h5py:
+        print("NOT VERIFIED prefetching: h5py: not in this environment")
+        return
+    with mounted(options.build, "prefetch-programs", delay(options)) as scratch:
+        subprocess.run([*program, str(scratch / "root" / file), "make"], check=True)
+        Bench(options, scratch).compare(
+            table, script.removesuffix(".py"),
+            [*program, str(scratch / "m" / file), str(options.latency_us)],
+        )  # fmt: skip
+
+
+def particles_piece(options: argparse.Namespace, table: paired.Table) -> None:
+    particles = options.build / "bin" / "bd-cats-io"
+    if not particles.exists() or shutil.which("mpirun.mpich") is None:
+        print("NOT VERIFIED prefetching: BD-CATS: no parallel HDF5 or no mpirun.mpich")
+        return
+    with mounted(options.build, "prefetch-programs", delay(options)) as scratch:
+        subprocess.run(["mpirun.mpich", "-n", str(RANKS), str(particles), "--write",
+                        str(scratch / "root" / "particles.h5"), str(8 * PIECE)],
+                       check=True)  # fmt: skip
+        Bench(options, scratch).compare(
+            table, "bd-cats-io", [str(particles), str(scratch / "m" / "particles.h5"), str(PIECE),
+                                  str(12 * options.latency_us)], mpi=True,
+        )  # fmt: skip
+
+
+def delay(options: argparse.Namespace) -> list[str]:
+    return [f"--latency-ns={options.latency_us * 1000}"]
+
+
 def main() -> int:
     """Measure, print and write build/bench/prefetch_programs.json."""
-    options = paired.arguments(__doc__, rounds=7, latency_us=2000)
+    options = pieces.arguments(__doc__, rounds=7, latency_us=2000)
     if not is_possible(options.build):
         print("NOT VERIFIED prefetching: no iotune-fuse, or /dev/fuse cannot be had here")
         return 0
-    table = paired.Table("prefetch_programs")
-    pause = str(options.latency_us)
-    delay = [f"--latency-ns={options.latency_us * 1000}"]
-    with mounted(options.build, "prefetch-programs", delay) as scratch:
-        bench = Bench(options, scratch)
-        root, mount = scratch / "root", scratch / "m"
-        for script, file in (("h5py_planes.py", "planes.h5"), ("random_in_block.py", "blocks")):
-            program = [sys.executable, str(HERE / script)]
-            if (
-                script.startswith("h5py")
-                and subprocess.run(
-                    [sys.executable, "-c", "import h5py"], capture_output=True, check=False
-                ).returncode
-            ):
-                print("NOT VERIFIED prefetching: h5py: not in this environment")
-                continue
-            subprocess.run([*program, str(root / file), "make"], check=True)
-            bench.compare(table, script.removesuffix(".py"), [*program, str(mount / file), pause])
-        particles = options.build / "bin" / "bd-cats-io"
-        if particles.exists() and shutil.which("mpirun.mpich"):
-            launch = ["mpirun.mpich", "-n", str(RANKS)]
-            subprocess.run([*launch, str(particles), "--write", str(root / "particles.h5"),
-                            str(8 * PIECE)], check=True)  # fmt: skip
-            bench.compare(table, "bd-cats-io", [str(particles), str(mount / "particles.h5"),
-                          str(PIECE), str(12 * options.latency_us)], mpi=True)  # fmt: skip
-        else:
-            print("NOT VERIFIED prefetching: BD-CATS: no parallel HDF5 or no mpirun.mpich")
-    return table.finish(options.out)
+    return pieces.run("prefetch_programs", options, {
+        "h5py_planes": functools.partial(script_piece, options, "h5py_planes.py", "planes.h5"),
+        "random_in_block": functools.partial(script_piece, options, "random_in_block.py", "blocks"),
+        "bd-cats-io": functools.partial(particles_piece, options),
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -19,9 +19,14 @@ def is_possible(build: Path) -> bool:
 
 
 @contextmanager
-def mounted(build: Path, name: str, options: Sequence[str]) -> Iterator[Path]:
-    """A folder with `m`, below which the files of `root` are seen; gone at the end."""
-    scratch = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+def mounted(
+    build: Path, name: str, options: Sequence[str], below: Path | None = None
+) -> Iterator[Path]:
+    """A folder with `m`, below which the files of `root` are seen; gone at the end.
+
+    It lies in `below`, where that is given: the latency is added to that storage's.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=below))
     mount, root = scratch / "m", scratch / "root"
     for folder in (mount, root):
         folder.mkdir()
@@ -39,6 +44,18 @@ def mounted(build: Path, name: str, options: Sequence[str]) -> Iterator[Path]:
                 if os.path.ismount(mount):
                     subprocess.run(["fusermount3", "-u", "-z", str(mount)], check=False)
                 server.wait()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def direct(name: str, below: Path | None = None) -> Iterator[Path]:
+    """The same folder without a file system of ours: `m` is `root` itself."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=below))
+    try:
+        (scratch / "root").mkdir()
+        (scratch / "m").symlink_to("root")
+        yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

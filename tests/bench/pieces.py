@@ -51,6 +51,8 @@ def run(name: str, options: argparse.Namespace, pieces: Mapping[str, Piece]) -> 
         table = paired.Table(name)
         began = time.monotonic()
         pieces[piece](table)
+        if not table.rows:  # it could not be measured here, and has said so
+            continue
         state[piece] = {
             "rows": table.rows, "rounds": table.rounds, "machine": table.machine,
             "seconds": time.monotonic() - began,

@@ -3,7 +3,8 @@
  *   planned_reads FILE LIST METHOD PAUSE_US [PATIENCE_MS]
  *   planned_reads FILE make BYTES
  *
- * LIST has lines "offset length". METHOD is pread, read, readv, preadv or fread. After each read
+ * LIST has lines "offset length". METHOD is pread, read, readv, preadv or fread; pread-alone asks the
+ * kernel to read nothing ahead. After each read
  * comes a pause; with PATIENCE_MS, and from the sixth read on, it lasts until the next extent is in
  * the page cache, so long at most: then it does not depend on the speed of the machine whether a
  * prefetch comes in time.
@@ -86,6 +87,7 @@ int main(int count, char** words) {
   } else {
     fd = open(words[1], O_RDONLY);
   }
+  if (strcmp(method, "pread-alone") == 0) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
   struct stat status;
   if (fd < 0 || fstat(fd, &status) != 0) return 2;
   const char* map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
@@ -100,7 +102,7 @@ int main(int count, char** words) {
     struct iovec parts[2] = {{to, (size_t)(e.length / 2)},
                              {to + e.length / 2, (size_t)(e.length - e.length / 2)}};
     const long before = now_ns();
-    if (strcmp(method, "pread") == 0) {
+    if (strncmp(method, "pread", 5) == 0 && method[5] != 'v') {
       got = pread(fd, to, (size_t)e.length, e.offset);
     } else if (strcmp(method, "preadv") == 0) {
       got = preadv(fd, parts, 2, e.offset);
