@@ -32,7 +32,7 @@ from prefetch_place import (
 
 OURS = {"IOTUNE_PREFETCH": "pattern", "IOTUNE_PREFETCH_SCHEDULE": "ours"}
 MOST = 32  # requests at once on one node
-PROCESSES, PROCESS_BYTES, STORAGES_END = 256, 128, 128 + 16 * 128
+PROCESSES, PROCESS_BYTES, STORAGES_END = 256, 128, 128 + 16 * 256
 TABLE_BYTES = STORAGES_END + PROCESSES * PROCESS_BYTES
 
 
@@ -102,6 +102,32 @@ def others(place: Place) -> None:
         if alive:
             assert {process for process, _, _ in made} == {made[0][0]}, "a request for nobody"
     assert all(owner != one for one, _ in uses(place)), "the killed one's entry is still there"
+
+
+@patiently
+def cache(place: Place) -> None:
+    """What is read into the cache is within the budget, too."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    for owner, alive in ((owner_of(os.getpid()), True), (ended_process(), False)):
+        trace = place.scratch / "fuse.iotrace"
+        with mounted(place, trace, 2) as mount, entry(place, owner, os.stat(mount).st_dev, MOST):
+            script(
+                place, mount,
+                """
+good = open(os.path.dirname(sys.argv[1]) + '/../root/data', 'rb').read()
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for i in range(60):
+    assert os.pread(fd, 65536, i * 600_000) == good[i * 600_000:i * 600_000 + 65536]
+    time.sleep(0.005)
+os.close(fd)
+""",
+                IOTUNE_PREFETCH_DELIVERY="cache", **OURS,
+            )  # fmt: skip
+        made = [process for process, _, _ in requests(place, trace)]
+        ahead = [process for process in made if process != made[0]]
+        assert len(ahead) == 0 if alive else len(ahead) >= 30, len(ahead)
 
 
 @patiently
@@ -227,4 +253,4 @@ def without(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"others": others, "together": together, "fork": fork, "without": without})
+    main({"others": others, "cache": cache, "together": together, "fork": fork, "without": without})

@@ -12,7 +12,7 @@ namespace iotune::tuner {
 inline constexpr unsigned kBudgetProcesses = 256;
 inline constexpr unsigned kBudgetStorages = 16;
 inline constexpr unsigned kStoragesOfProcess = 4;
-inline constexpr unsigned kSizeClasses = 6;  // of requests: 4 KiB, 8 KiB, … 128 KiB
+inline constexpr unsigned kSizeClasses = 7;  // of requests: 4 KiB, 8 KiB, … 128 KiB, larger
 
 // Of one process on one storage.
 struct StorageUse {
@@ -43,6 +43,8 @@ struct alignas(128) SharedStorage {
   std::atomic<std::uint32_t> has_queued;  // requests did once: the budget grows slowly from then on
   SizeLatency sizes[kSizeClasses];
 };
+
+static_assert(sizeof(ProcessUse) == 128 && sizeof(SharedStorage) == 256);
 
 // All zero is a good beginning.
 struct BudgetTable {

@@ -10,6 +10,7 @@
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/read_cache.h"
+#include "tuner/prefetch/storage_budget.h"
 
 namespace iotune::tuner {
 
@@ -51,15 +52,26 @@ bool one_after_the_other() noexcept {
   return g_schedule == Schedule::kPp || g_schedule == Schedule::kPpis;
 }
 
-void fill(PieceName name) noexcept {
-  unsigned waits_for = 0;
-  if (g_schedule == Schedule::kPpis || g_schedule == Schedule::kOurs) {
-    // Until it begins the program may take it over.
-    if (!slot_of_piece(name, waits_for)) return;
-    wait_for_program(slot_number(waits_for)->closing);
+// A place in the node's budget, once the program waits for nothing; kNone: there is no budget, or
+// nobody wants the piece any more.
+unsigned wait_for_budget(StreamSlot& slot) noexcept {
+  wait_for_program(slot.closing);
+  if (g_schedule != Schedule::kOurs) return StorageBudget::kNone;
+  int fd = -1;
+  {
+    const SpinGuard guard(slot.lock);
+    if (slot.live) fd = slot.fd;
   }
+  const unsigned storage = storage_of(fd);
+  const bool has_place =
+      storage != StorageBudget::kNone && g_storage_budget.wait_for_request(storage, slot.closing);
+  return has_place ? storage : StorageBudget::kNone;
+}
+
+// How many bytes were read.
+std::int64_t fill(PieceName name) noexcept {
   const Filling filling = begin_filling(name);
-  if (filling.to == nullptr) return;
+  if (filling.to == nullptr) return 0;
   StreamSlot& slot = *slot_number(filling.slot);
   std::int64_t bytes = 0;
   while (bytes < filling.extent.length) {
@@ -71,6 +83,24 @@ void fill(PieceName name) noexcept {
   }
   end_filling(name, bytes);
   slot.in_flight.fetch_sub(1, std::memory_order_release);
+  return bytes;
+}
+
+// By schedule.
+void fill_in_turn(PieceName name) noexcept {
+  if (g_schedule != Schedule::kPpis && g_schedule != Schedule::kOurs) {
+    fill(name);
+    return;
+  }
+  unsigned number = 0;
+  // Until it begins the program may take it over.
+  if (!slot_of_piece(name, number)) return;
+  const unsigned storage = wait_for_budget(*slot_number(number));
+  const std::uint64_t begin_ns = now_ns();
+  const std::int64_t bytes = fill(name);
+  if (storage == StorageBudget::kNone) return;
+  if (bytes > 0) g_storage_budget.learn(storage, bytes, now_ns() - begin_ns);
+  g_storage_budget.end_request(storage);
 }
 
 bool take(PieceName& name) noexcept {
@@ -100,7 +130,7 @@ void* run_filler(void*) noexcept {
     const std::uint32_t events = g_events.load(std::memory_order_seq_cst);
     PieceName name;
     if (take(name)) {
-      fill(name);
+      fill_in_turn(name);
       continue;
     }
     g_idle.fetch_add(1, std::memory_order_seq_cst);
@@ -208,7 +238,7 @@ Extent read_into_cache(const StreamSlot& slot, const CachedFile& file,
       }
       at += bytes;
     }
-    for (unsigned i = 0; i < count; ++i) fill(names[i]);
+    for (unsigned i = 0; i < count; ++i) fill_in_turn(names[i]);
     if (!room) break;
   }
   return {at, end - at};

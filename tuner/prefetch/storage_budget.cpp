@@ -18,6 +18,8 @@ constexpr unsigned kSixteenths = 16;
 constexpr std::uint32_t kBatch = 8;
 // A storage may become slower for good: what it once could is forgotten after two windows.
 constexpr std::uint32_t kWindowSeconds = 30;
+// What took less was in memory.
+constexpr std::uint64_t kQuickNs = 50'000;
 // Beyond one and a half times the least, requests wait for each other. Less than this is noise.
 constexpr std::uint32_t kNoiseUs = 300;
 // Nobody wakes those who wait when a program's transfer ends, or a process dies.
@@ -30,9 +32,9 @@ std::uint32_t seconds_now() noexcept {
   return static_cast<std::uint32_t>(now.tv_sec);
 }
 
-unsigned size_class(std::uint32_t bytes) noexcept {
+unsigned size_class(std::int64_t bytes) noexcept {
   unsigned size = 0;
-  while (size + 1 < kSizeClasses && bytes > 4096u << size) ++size;
+  while (size + 1 < kSizeClasses && bytes > std::int64_t{4096} << size) ++size;
   return size;
 }
 
@@ -210,10 +212,10 @@ void StorageBudget::end_request(unsigned storage) noexcept {
   }
 }
 
-void StorageBudget::learn(unsigned storage, std::uint32_t bytes,
+void StorageBudget::learn(unsigned storage, std::int64_t bytes,
                           std::uint64_t duration_ns) noexcept {
   SharedStorage* const shared = shared_[storage].load(std::memory_order_acquire);
-  if (shared == nullptr) return;
+  if (shared == nullptr || duration_ns < kQuickNs) return;
   SizeLatency& size = shared->sizes[size_class(bytes)];
   constexpr std::uint64_t kMostUs = 100'000'000;
   const auto us =

@@ -37,8 +37,8 @@ class StorageBudget {
   // As soon as one may be; false where `given_up` was set before.
   bool wait_for_request(unsigned storage, const std::atomic<bool>& given_up) noexcept;
   void end_request(unsigned storage) noexcept;
-  // How long a request took that did wait.
-  void learn(unsigned storage, std::uint32_t bytes, std::uint64_t duration_ns) noexcept;
+  // How long a request took; one that found its data in memory says nothing.
+  void learn(unsigned storage, std::int64_t bytes, std::uint64_t duration_ns) noexcept;
 
   unsigned budget(unsigned storage) const noexcept;
 
