@@ -56,7 +56,7 @@ int open_in_slice(int flags, Call call) noexcept {
 template <typename Open, typename Write>
 int traced_open(CallNumber number, int directory, const char* path, int flags, Open open,
                 Write write) noexcept {
-  const auto call = [=](int used) {
+  const auto call = [=](int used) __attribute__((noinline)) {
     const PathChange change(directory, (used & O_TRUNC) != 0 ? path : nullptr);
     const int fd = open(used);
     tell_opened(fd, used);

@@ -68,7 +68,7 @@ ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int coun
   if (t_thread.runs_ahead != 0) return not_in_slice();
   if (file == 0) return make();
   const bool reads = number == CallNumber::kpreadv2;
-  const auto call = [=]() -> ssize_t {
+  const auto call = [=]() __attribute__((noinline))->ssize_t {
     if (!reads || flags != 0 || offset < 0 || g_recording != kWatched || t_thread.ours != 0) {
       return make();
     }

@@ -20,7 +20,7 @@ namespace {
 // A call that makes a stream of a path.
 template <typename Open>
 FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
-  const auto call = [=] {
+  const auto call = [=]() __attribute__((noinline)) {
     const PathChange change(AT_FDCWD, mode != nullptr && mode[0] == 'w' ? path : nullptr);
     FILE* const stream = open();
     tell_opened(descriptor_of(stream), -1);

@@ -23,7 +23,7 @@ constexpr const char* kSomeTemporary = "/tmp/tmpfile";
 // result.
 template <typename Make, typename... Numbers>
 int made(CallNumber number, const char* path, Make make, Numbers... numbers) noexcept {
-  const auto call = [=] {
+  const auto call = [=]() __attribute__((noinline)) {
     const int fd = make();
     tell_opened(fd, -1);
     return fd;

@@ -36,7 +36,7 @@ from throttled_loop import Impossible, throttled_loop
 Accesses = list[tuple[int, int]]
 FILE_BYTES = 256 << 20
 ARMS = {"none": "", "alone": "", "markov first": "markov", "markov": "markov", "he2013": "he2013",
-        "pattern": "pattern", "perfect": "recorded"}  # fmt: skip
+        "pattern": "pattern", "cache": "pattern", "perfect": "recorded"}  # fmt: skip
 FEW = ("none", "pattern", "perfect")
 LATENCIES_MS = (2.0, 0.5, 10.0)
 PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)  # latencies
@@ -143,6 +143,7 @@ class Bench:
                 LD_PRELOAD=self.library, IOTUNE_PREFETCH=ARMS[arm], IOTUNE_TRACE=str(trace),
                 IOTUNE_DB="none", XDG_STATE_HOME=str(self.local / "state" / arm),
                 IOTUNE_BUFFER_DIR=str(self.local / "buffers"),
+                IOTUNE_PREFETCH_DELIVERY="cache" if arm == "cache" else "hint",
             )  # fmt: skip
         done = subprocess.run(
             [str(self.program), str(self.scratch / "m" / "data"), str(listed), method,
