@@ -23,32 +23,24 @@ Reach reach_of(const Shapes& shapes, const ShapePart& part, const Extent* leaves
   return reach;
 }
 
-std::vector<StepGuess> step_guesses(const Shapes& shapes, const TermList& list,
-                                    std::uint64_t rows) {
-  std::vector<StepGuess> guesses;
-  std::vector<Role> roles;
-  append_roles(shapes, list, roles);
-  guesses.reserve(roles.size());
-  const Extent* leaves = list.leaves.data();
-  for (const ShapeTerm& term : list.terms) {
-    StepGuess guess;
-    reach_of(shapes, {term.count, term.shape, 0}, leaves, guess.spans);
-    // The innermost loop in which all rows take turns.
-    for (std::uint32_t shape = term.shape; shape != 0; shape = shapes[shape].parts[0].shape) {
-      const std::uint64_t stride = unsigned_of(shapes[shape].strides[0].offset);
-      for (unsigned place = 0; place < guess.spans.size(); ++place) {
-        if (guess.spans[place] * rows == stride) guess.round = guess.spans[place];
-      }
-    }
-    std::uint32_t left = shapes[term.shape].leaves;
-    leaves += left;
-    while (left > 0) {
-      const bool offset = roles[guesses.size()] == Role::kOffset;
-      left -= roles[guesses.size()] == Role::kLength ? 1 : 0;
-      guesses.push_back(offset ? guess : StepGuess{});
+const StepGuess& StepGuesses::next(Role role) {
+  static constexpr StepGuess kNone;
+  if (role == Role::kLength && leaves_left_ > 0) --leaves_left_;
+  if (role != Role::kOffset) return kNone;
+  if (leaves_left_ > 0) return of_term_;
+  const ShapeTerm& term = list_.terms[term_++];
+  of_term_ = {};
+  reach_of(shapes_, {term.count, term.shape, 0}, list_.leaves.data() + leaf_, of_term_.spans);
+  // The innermost loop in which all rows take turns.
+  for (std::uint32_t shape = term.shape; shape != 0; shape = shapes_[shape].parts[0].shape) {
+    const std::uint64_t stride = unsigned_of(shapes_[shape].strides[0].offset);
+    for (unsigned place = 0; place < of_term_.spans.size(); ++place) {
+      if (of_term_.spans[place] * rows_ == stride) of_term_.round = of_term_.spans[place];
     }
   }
-  return guesses;
+  leaves_left_ = shapes_[term.shape].leaves;
+  leaf_ += leaves_left_;
+  return of_term_;
 }
 
 }  // namespace iotune::analyzer::pattern_log

@@ -33,7 +33,22 @@ struct StepGuess {
   Spans spans;
   std::uint64_t round = 0;  // 0: none
 };
-// For each number of the list, as append_numbers() gives them.
-std::vector<StepGuess> step_guesses(const Shapes& shapes, const TermList& list, std::uint64_t rows);
+// Of each number of a list, as append_numbers() gives them, one after the other.
+class StepGuesses {
+ public:
+  // `shapes` and `list` outlive it.
+  StepGuesses(const Shapes& shapes, const TermList& list, std::uint64_t rows) noexcept
+      : shapes_(shapes), list_(list), rows_(rows) {}
+  // Of a number with this role.
+  const StepGuess& next(Role role);
+
+ private:
+  const Shapes& shapes_;
+  const TermList& list_;
+  std::uint64_t rows_;
+  std::size_t term_ = 0, leaf_ = 0;
+  std::uint32_t leaves_left_ = 0;  // of the present term
+  StepGuess of_term_;
+};
 
 }  // namespace iotune::analyzer::pattern_log

@@ -176,10 +176,10 @@ class SectionCodec {
       }
     }
     // A rank's place often moves by what it accesses.
-    const std::vector<StepGuess> guesses = step_guesses(shapes_, first, rows);
+    StepGuesses guesses(shapes_, first, rows);
     for (std::size_t c = 0; c < width && !coder_.failed(); ++c) {
-      columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows), guesses[c], known,
-                     terms_->recent(), budget_);
+      columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows),
+                     guesses.next(roles[c]), known, terms_->recent(), budget_);
     }
     if constexpr (!Coder::kWrites) {
       for (std::size_t i = 0; i < rows && !coder_.failed(); ++i) {

@@ -55,7 +55,10 @@ bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcep
   typename decltype(loops_)::Walk walk(loops_);
   walk.next();
   const std::uint8_t then = walk.next();
-  const bool instead = then != kNoStep && access == steps.after(wanted, then);
+  // Two equal steps are a stride that begins: a sequence of two places of which one falls silent.
+  const bool strides = minus(access.offset, held_.offset) == minus(held_.offset, last_.offset) &&
+                       access.length == held_.length;
+  const bool instead = then != kNoStep && !strides && access == steps.after(wanted, then);
   if (access == wanted || instead) {
     if (noise_ < kMost) ++noise_;
     if (instead) take(wanted, steps, next);

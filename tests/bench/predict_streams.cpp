@@ -12,7 +12,9 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "patterns/predict/markov_predictor.h"
@@ -111,13 +113,32 @@ const char* word(Kind kind) {
   return "unstructured";
 }
 
-void print(const std::string& name, const std::string& kind, std::size_t streams,
-           const std::vector<Score>& scores) {
+// Accesses that nobody can say who knows only what came before: the first of a stream, and those by
+// a step (of offset and length) that the stream has not made yet.
+std::size_t unheard_of(const std::vector<Accesses>& streams) {
+  std::size_t count = 0;
+  for (const Accesses& stream : streams) {
+    std::set<std::pair<std::int64_t, std::int64_t>> steps;
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      count += i == 0 || steps
+                             .emplace(stream[i].offset - stream[i - 1].offset,
+                                      stream[i].length - stream[i - 1].length)
+                             .second
+                   ? 1
+                   : 0;
+    }
+  }
+  return count;
+}
+
+void print(const std::string& name, const std::string& kind, const std::vector<Accesses>& streams,
+           double noise_percent, const std::vector<Score>& scores) {
   const std::vector<bool>& ours = scores.front().right;
   std::printf(
       "{\"row\": \"%s\", \"kind\": \"%s\", \"streams\": %zu, \"accesses\": %zu, "
+      "\"unheard_of\": %zu, \"noise_percent\": %.1f, "
       "\"predictors\": {",
-      name.c_str(), kind.c_str(), streams, ours.size());
+      name.c_str(), kind.c_str(), streams.size(), ours.size(), unheard_of(streams), noise_percent);
   for (const Score& score : scores) {
     std::size_t right = 0, ours_only = 0, other_only = 0;
     for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -139,7 +160,7 @@ void print(const std::string& name, const std::string& kind, std::size_t streams
 constexpr std::int64_t kBlocks[] = {512, 4096, 8192, 65536, 1 << 20};
 
 void compare(const std::string& name, const std::string& kind, const std::vector<Accesses>& streams,
-             bool sweep) {
+             bool sweep, double noise_percent = 0) {
   std::vector<Score> scores;
   const auto each = [&](const char* who, const std::function<void(const Accesses&, Score&)>& one) {
     Score score{.name = who};
@@ -163,7 +184,7 @@ void compare(const std::string& name, const std::string& kind, const std::vector
     scores.push_back(std::move(second));
   }
   each("plan", plan);
-  print(name, kind, streams.size(), scores);
+  print(name, kind, streams, noise_percent, scores);
 }
 
 // Ranks of a workload are alike: whole streams until there are enough.
@@ -243,7 +264,8 @@ int main(int argc, char** argv) {
                                (drawn.interleaved() ? ", interleaved" : "") +
                                (drawn.noise_percent > 0 ? ", noisy" : "");
       compare(std::to_string(first + i), kind,
-              some_of(iotune::generators::expand(drawn, first + i), 40000), false);
+              some_of(iotune::generators::expand(drawn, first + i), 40000), false,
+              drawn.noise_percent);
     }
   } else if (what == "file" && argc == 3) {
     compare(argv[2], "log", read_streams(), true);
