@@ -5,11 +5,13 @@
 #include <libxml/tree.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "patterndb/parameters.h"
@@ -117,6 +119,9 @@ class ConfigReader {
     return std::move(config_);
   }
 
+  // False: what was read holds for any data file.
+  bool names_files() const { return names_files_; }
+
  private:
   [[noreturn]] void fail(const xmlNode* node, const std::string& what) const {
     long line = node == nullptr ? 1 : xmlGetLineNo(const_cast<xmlNode*>(node));
@@ -161,6 +166,7 @@ class ConfigReader {
       std::string value = text == nullptr ? std::string() : to_string(text->content);
       if (key == "FileName") {
         file_name = value;
+        names_files_ = true;
       } else if (key == "VariableName" &&
                  (name == "chunk" || name == "chunk_cache" || name == "fill_time")) {
         if (value.empty() || value.size() >= kLongestVariable ||
@@ -204,7 +210,49 @@ class ConfigReader {
   using OfVariables = std::map<std::pair<std::string, std::string>, std::string>;
   OfVariables variables_of_this_file_, variables_of_all_files_;
   Config config_;
+  bool names_files_ = false;
 };
+
+// What was read last, of an XML that holds for any data file. A run asks at each of its files, its
+// other ranks wait for the answer, and the XML hardly ever changes.
+struct Kept {
+  std::string path;
+  struct stat status = {};
+  Config config;
+};
+std::mutex kept_lock;
+
+Kept& kept() {
+  static Kept only;
+  return only;
+}
+
+bool same_content(const struct stat& a, const struct stat& b) {
+  const auto same = [](const timespec& x, const timespec& y) {
+    return x.tv_sec == y.tv_sec && x.tv_nsec == y.tv_nsec;
+  };
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         same(a.st_mtim, b.st_mtim) && same(a.st_ctim, b.st_ctim);
+}
+
+// A file that was written a moment ago may be written again without another time of change.
+bool settled(const struct stat& status) {
+  constexpr time_t kSeconds = 2;
+  return status.st_mtim.tv_sec + kSeconds < time(nullptr);
+}
+
+Config read_or_recall(const std::string& xml_path, const std::string& data_file) {
+  struct stat status = {};
+  // Without waiting: a child of fork may find the lock taken for ever.
+  const std::unique_lock<std::mutex> lock(kept_lock, std::try_to_lock);
+  const bool keeps = lock.owns_lock() && stat(xml_path.c_str(), &status) == 0 && settled(status);
+  Kept& last = kept();
+  if (keeps && last.path == xml_path && same_content(last.status, status)) return last.config;
+  ConfigReader reader(xml_path, data_file);
+  Config config = reader.read();
+  if (keeps && !reader.names_files()) last = {xml_path, status, config};
+  return config;
+}
 
 const char* section_of(ParameterLayer layer) {
   switch (layer) {
@@ -220,7 +268,7 @@ const char* section_of(ParameterLayer layer) {
 }  // namespace
 
 Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept {
-  return guarded<Config>([&] { return ConfigReader(xml_path, data_file).read(); });
+  return guarded<Config>([&] { return read_or_recall(xml_path, data_file); });
 }
 
 std::string config_text(const Settings& settings) {

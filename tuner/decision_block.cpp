@@ -34,8 +34,9 @@ std::int64_t thousandths(const char* text, std::size_t bytes) noexcept {
 
 bool add_setting(Decision& to, const char* text, std::size_t bytes) noexcept {
   const auto* const space = static_cast<const char*>(std::memchr(text, ' ', bytes));
-  if (space == nullptr || to.count == Decision::kMaxSettings) return false;
-  Setting& setting = to.settings[to.count];
+  Setting* const slot = next_slot(to);
+  if (space == nullptr || slot == nullptr) return false;
+  Setting& setting = *slot;
   const auto name_bytes = static_cast<std::size_t>(space - text);
   const char* const value = space + 1;
   const std::size_t rest_bytes = bytes - name_bytes - 1;
@@ -87,8 +88,19 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
 
 }  // namespace
 
+void clear(Decision& decision) noexcept {
+  std::memset(&decision, 0, offsetof(Decision, settings));
+}
+
+Setting* next_slot(Decision& decision) noexcept {
+  if (decision.count == Decision::kMaxSettings) return nullptr;
+  Setting* const slot = &decision.settings[decision.count];
+  std::memset(slot, 0, sizeof *slot);
+  return slot;
+}
+
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept {
-  std::memset(&to, 0, sizeof to);
+  clear(to);
   to.row = -1;
   static constexpr char kHead[] = "iotune-decision 1\n";
   constexpr std::size_t kHeadBytes = sizeof kHead - 1;

@@ -23,9 +23,16 @@ struct Decision {
   std::int64_t distance_milli;  // distance × 1000
   char pattern[512];
   char message[512];
-  Setting settings[kMaxSettings];
   int count;
+  Setting settings[kMaxSettings];  // those behind `count` are not initialised
 };
+
+// No settings and no words. Of the settings nothing is written: they are seven pages, and a file's
+// open would wait for each page that is touched first.
+void clear(Decision& decision) noexcept;
+
+// The next slot, zeroed; nullptr where all are taken. The caller counts it.
+Setting* next_slot(Decision& decision) noexcept;
 
 // False where the text is not a whole decision: then nothing is applied.
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;

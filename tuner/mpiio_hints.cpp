@@ -31,12 +31,11 @@ bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
 }
 
 void add(Decision& to, const char* name, const char* value) noexcept {
-  if (to.count == Decision::kMaxSettings || std::strlen(value) >= sizeof to.settings[0].value) {
-    return;
-  }
-  Setting& setting = to.settings[to.count++];
-  std::strncpy(setting.name, name, sizeof setting.name - 1);
-  std::strncpy(setting.value, value, sizeof setting.value - 1);
+  Setting* const setting = next_slot(to);
+  if (setting == nullptr || std::strlen(value) >= sizeof setting->value) return;
+  std::strncpy(setting->name, name, sizeof setting->name - 1);
+  std::strncpy(setting->value, value, sizeof setting->value - 1);
+  ++to.count;
 }
 
 const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
@@ -79,7 +78,8 @@ void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, i
 
 void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
                 HintPlan& plan) noexcept {
-  std::memset(&plan, 0, sizeof plan);
+  clear(plan.wanted);
+  std::memset(plan.refused, 0, sizeof plan.refused);
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
     if (!is_hint(setting.name)) continue;

@@ -1,8 +1,13 @@
 // Each known fault of H5Tuner's own reader has a test here.
 #include "patterndb/config_xml.h"
 
+#include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "fixtures.h"
 
@@ -22,6 +27,64 @@ class Xml : public Folder {
   }
   std::string path_ = at("config.xml");
 };
+
+// Reads that really open the XML.
+class Kept : public Xml {
+ protected:
+  void write_long_ago(const std::string& leaves) {
+    write_file(path_,
+               "<Parameters><Middleware_Layer>" + leaves + "</Middleware_Layer></Parameters>");
+    const struct timespec then = {time(nullptr) - 60, 0};
+    const struct timespec both[] = {then, then};
+    ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), both, 0), 0);
+  }
+  std::string read(const std::string& file) {
+    Result<Config> config = read_config(path_, file);
+    return config ? config->settings.text() : config.error().text();
+  }
+  int opens(const std::vector<std::string>& files) {
+    const int watch = inotify_init1(IN_NONBLOCK);
+    inotify_add_watch(watch, path_.c_str(), IN_OPEN);
+    for (const std::string& file : files) read(file);
+    alignas(inotify_event) char events[4096];
+    const ssize_t bytes = ::read(watch, events, sizeof events);
+    close(watch);
+    int count = 0;
+    for (ssize_t at = 0; at < bytes;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+      at += static_cast<ssize_t>(sizeof *event + event->len);
+      ++count;
+    }
+    return count;
+  }
+};
+
+TEST_F(Kept, IsReadOnceForAllFiles) {
+  write_long_ago("<cb_nodes>4</cb_nodes>");
+  // The kernel joins equal events: one file after the other.
+  EXPECT_EQ(opens({"/data/a.h5"}), 1);
+  EXPECT_EQ(opens({"/data/a.h5"}), 0);
+  EXPECT_EQ(opens({"/data/b.h5"}), 0);
+  EXPECT_EQ(read("/data/c.h5"), "cb_nodes=4");
+  // Other content of the same size, at the same time by its own word.
+  usleep(20000);
+  write_long_ago("<cb_nodes>8</cb_nodes>");
+  EXPECT_EQ(opens({"/data/a.h5"}), 1);
+  EXPECT_EQ(read("/data/a.h5"), "cb_nodes=8");
+  // Gone.
+  unlink(path_.c_str());
+  EXPECT_NE(read("/data/a.h5").find("No such file"), std::string::npos);
+}
+
+TEST_F(Kept, IsReadAnewWhereItNamesFilesOrIsFresh) {
+  write_long_ago("<cb_nodes FileName=\"a.h5\">4</cb_nodes>");
+  EXPECT_EQ(read("/data/a.h5"), "cb_nodes=4");
+  EXPECT_EQ(read("/data/b.h5"), "");
+  EXPECT_EQ(opens({"/data/a.h5"}), 1);
+  middleware("<cb_nodes>2</cb_nodes>");
+  EXPECT_EQ(opens({"/data/a.h5"}), 1);
+  EXPECT_EQ(middleware("<cb_nodes>3</cb_nodes>"), "cb_nodes=3");
+}
 
 TEST_F(Xml, AsH5TunersUsersHaveIt) {
   EXPECT_EQ(settings(R"(<?xml version="1.0" encoding="UTF-8"?>
