@@ -142,3 +142,20 @@ def script(place: Place, mount: Path, text: str, *words: object, **env: Any) -> 
         mount / "data", **env,
     )  # fmt: skip
     return place.right(done)
+
+
+CACHE: dict[str, Any] = {"IOTUNE_PREFETCH": "pattern", "IOTUNE_PREFETCH_DELIVERY": "cache"}
+
+
+def served(place: Place) -> int:
+    """Reads that were served, by the run's trace."""
+    return sum(int(c["arguments"]["served"]) for c in place.calls()
+               if c["name"] == "iotune_prefetch")  # fmt: skip
+
+
+def read_planned(
+    place: Place, mount: Path, accesses: list[tuple[int, int]], method: str, **env: Any
+) -> list[str]:
+    done = place.right(place.run(place.bin / "planned_reads", mount / "data",
+                                 plan(place, accesses), method, 6000, **CACHE, **env))  # fmt: skip
+    return done.said()

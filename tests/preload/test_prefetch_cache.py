@@ -6,40 +6,23 @@ of the program's own in the mount's trace.
 
 from __future__ import annotations
 
-import os
 import random
-import resource
-from pathlib import Path
-from typing import Any
 
-from harness import Place, main, not_verified
+from harness import Place, main
 from prefetch_place import (
     BLOCK,
+    CACHE,
     data_file,
     fuse_works,
     mounted,
     patiently,
-    plan,
+    read_planned,
     requests,
     script,
+    served,
 )
 
-CACHE: dict[str, Any] = {"IOTUNE_PREFETCH": "pattern", "IOTUNE_PREFETCH_DELIVERY": "cache"}
 SCHEDULES = ("none", "pp", "ppis", "ours")
-
-
-def served(place: Place) -> int:
-    """Reads that were served, by the run's trace."""
-    return sum(int(c["arguments"]["served"]) for c in place.calls()
-               if c["name"] == "iotune_prefetch")  # fmt: skip
-
-
-def read_planned(
-    place: Place, mount: Path, accesses: list[tuple[int, int]], method: str, **env: Any
-) -> list[str]:
-    done = place.right(place.run(place.bin / "planned_reads", mount / "data",
-                                 plan(place, accesses), method, 6000, **CACHE, **env))  # fmt: skip
-    return done.said()
 
 
 @patiently
@@ -270,128 +253,23 @@ def signals(place: Place) -> None:
     assert served(place) > 0, "the first round alone has many"
 
 
-def server_dies(place: Place) -> None:
-    """Where the storage fails, the program sees it as it would, and no helper hangs."""
-    if not fuse_works(place):
-        return
-    data_file(place, 16 << 20)
-    with mounted(place, place.scratch / "fuse.iotrace", 2, "--direct") as mount:
-        (pid,) = [int(process.name) for process in Path("/proc").glob("[0-9]*")
-                  if {str(mount).encode(), b"--direct"} <= _command(process)]  # fmt: skip
-        done = script(
-            place, mount,
-            f"""
-import errno, signal
-good = open(os.path.dirname(sys.argv[1]) + '/../root/data', 'rb').read()
-fd = os.open(sys.argv[1], os.O_RDONLY)
-ends = []
-for i in range(60):
-    if i == 30:
-        os.kill({pid}, signal.SIGKILL)
-    try:
-        assert os.pread(fd, 8192, i * 100_000) == good[i * 100_000:i * 100_000 + 8192]
-        ends.append('read')
-    except OSError as fault:
-        assert fault.errno in (errno.ENOTCONN, errno.ECONNABORTED), fault
-        ends.append('fault')
-    time.sleep(0.003)
-print(ends.index('fault'), ends.count('fault'))
-""",
-            **CACHE,
-        )  # fmt: skip
-    first, count = map(int, done.out.split())
-    assert first >= 30 and count > 0 and first + count == 60, done.out
-
-
-def _small_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-
-def _command(process: Path) -> set[bytes]:
-    try:
-        return set((process / "cmdline").read_bytes().split(b"\0"))
-    except OSError:
-        return set()
-
-
-def memory(place: Place) -> None:
-    """Little memory, or none: hints, and the right bytes."""
+@patiently
+def ranks(place: Place) -> None:
+    """ROMIO's reads are served from MPI_Init on, unless a rank does not tell what it writes."""
     if not fuse_works(place):
         return
     data_file(place, 64 << 20)
-    long = [(i * (5 << 20), 4 << 20) for i in range(8)]
-    with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
-        assert read_planned(place, mount, long, "pread", IOTUNE_PREFETCH_MEMORY_MIB=1) == []
-        done = place.right(place.run(
-            place.bin / "planned_reads", mount / "data", plan(place, long), "pread", 6000, **CACHE,
-            IOTUNE_PREFETCH_MEMORY_MIB=16384,
-            before=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
-        ))  # fmt: skip
-    (line,) = done.said()
-    assert "memory" in line and "hints" in line, line
-    for value in ("0", "16385", "many"):
-        done = place.right(place.run("/bin/true", **CACHE, IOTUNE_PREFETCH_MEMORY_MIB=value))
-        (line,) = done.said()
-        assert f"IOTUNE_PREFETCH_MEMORY_MIB={value}" in line, line
-
-
-@patiently
-def table(place: Place) -> None:
-    """Without the table of writers, or when it goes, hints are given, and one line says so."""
-    if not fuse_works(place):
-        return
-    data_file(place, 16 << 20)
-    accesses = [(i * 100_000, 8192) for i in range(40)]
-    file = place.buffers / "written-files-1"
-    on_disk = place.scratch / "disk"
-    on_disk.mkdir(mode=0o700)
-    cases: list[tuple[str, dict[str, Any]]] = [("link", {}), ("mode", {}), ("limit", {})]
-    if os.stat(on_disk).st_dev != os.stat(place.buffers).st_dev:
-        cases.append(("disk", {"IOTUNE_BUFFER_DIR": on_disk}))
-    if os.geteuid() != 0:
-        cases.append(("folder", {}))
-    else:
-        not_verified("cache delivery: a folder that cannot be written, as root")
+    here, other = (f"IOTUNE_PREFETCH_DELIVERY={how}" for how in ("cache", "hint"))
     with mounted(place, place.scratch / "fuse.iotrace", 2, "--direct") as mount:
-        for name, env in cases:
-            file.unlink(missing_ok=True)
-            if name == "link":
-                (place.scratch / "elsewhere").write_bytes(b"not ours")
-                file.symlink_to(place.scratch / "elsewhere")
-            elif name == "mode":
-                file.write_bytes(b"")
-                file.chmod(0o644)
-            elif name == "folder":
-                place.buffers.chmod(0o500)
-            done = place.run(
-                place.bin / "planned_reads", mount / "data", plan(place, accesses), "pread", 1000,
-                **CACHE, **env, IOTUNE_TRACE=None if name == "limit" else place.trace,
-                before=_small_files if name == "limit" else None,
-            )  # fmt: skip
-            place.buffers.chmod(0o700)
-            place.right(done)
-            lines = [line for line in done.said() if "DELIVERY" in line]
-            assert len(lines) == 1 and "hints are given" in lines[0], (name, done.said())
-            if name == "link":
-                assert (place.scratch / "elsewhere").read_bytes() == b"not ours"
-        file.unlink(missing_ok=True)
-        done = script(
-            place, mount,
-            f"""
-import os
-good = open(os.path.dirname(sys.argv[1]) + '/../root/data', 'rb').read()
-fd = os.open(sys.argv[1], os.O_RDONLY)
-for i in range(80):
-    if i == 40:
-        os.unlink({str(file)!r})
-    assert os.pread(fd, 8192, i * 100_000) == good[i * 100_000:i * 100_000 + 8192]
-    time.sleep(0.004)
-os.close(fd)
-""",
-            **CACHE,
-        )  # fmt: skip
+        reader = ["env", here, place.bin / "strided_reads", mount / "data", 40, 6000]
+        done = place.right(place.mpi(2, *reader, **CACHE, IOTUNE_DB="none"))
+        found = [c["arguments"]["served"] for c in place.calls() if c["name"] == "iotune_prefetch"]
+        assert done.said() == [] and len(found) == 2 and min(found) >= 20, (done.err, found)
+        place.trace.unlink()
+        done = place.right(place.mpi(1, *reader, ":", "-n", 1, "env", other, *reader[2:],
+                                     **CACHE, IOTUNE_DB="none", shim=False))  # fmt: skip
     (line,) = done.said()
-    assert "removed" in line and 10 <= served(place) <= 40, (line, served(place))
+    assert "not all ranks" in line and served(place) == 0, (line, served(place))
 
 
 def _torture(place: Place, milliseconds: int, seeds: int) -> None:
@@ -428,7 +306,6 @@ if __name__ == "__main__":
     main(
         {
             "served": is_served, "edges": edges, "writers": writers, "fork": fork,
-            "signals": signals, "server-dies": server_dies, "memory": memory, "table": table,
-            "torture": torture, "long-torture": long_torture,
+            "signals": signals, "ranks": ranks, "torture": torture, "long-torture": long_torture,
         }
     )  # fmt: skip
