@@ -76,7 +76,7 @@ def test_explain_tells_what_was_served(home: Home, tmp_path: Path) -> None:
     read_all(home, tmp_path, "pattern", "cache")
     (file,) = home.asked("explain", str(tmp_path / "run.iotrace"))["files"]
     done = file["prefetch"]
-    assert 0 < done["served"] <= done["hits"] <= 60, done
+    assert 0 < done["served"] <= 60, done
     text = home.type("explain", str(tmp_path / "run.iotrace")).stdout
     assert f"{done['served']} served from the cache" in text, text
 
