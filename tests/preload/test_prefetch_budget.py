@@ -30,7 +30,7 @@ from prefetch_place import (
     script,
 )
 
-OURS = {"IOTUNE_PREFETCH": "pattern", "IOTUNE_PREFETCH_SCHEDULE": "ours"}
+OURS: dict[str, Any] = {"IOTUNE_PREFETCH": "pattern", "IOTUNE_PREFETCH_SCHEDULE": "ours"}
 MOST = 32  # requests at once on one node
 PROCESSES, PROCESS_BYTES, STORAGES_END = 256, 128, 128 + 16 * 256
 TABLE_BYTES = STORAGES_END + PROCESSES * PROCESS_BYTES

@@ -3,13 +3,12 @@
  *   planned_reads FILE LIST METHOD PAUSE_US [PATIENCE_MS]
  *   planned_reads FILE make BYTES
  *
- * LIST has lines "offset length". METHOD is pread, read, readv, preadv or fread; pread-alone asks the
- * kernel to read nothing ahead. After each read
- * comes a pause; with PATIENCE_MS, and from the sixth read on, it lasts until the next extent is in
- * the page cache, so long at most: then it does not depend on the speed of the machine whether a
- * prefetch comes in time.
- * Byte i of FILE is i * 2654435761 >> 24 of the 8-byte word that it lies in: each is compared.
- * On stdout: reads, how many were wholly in the page cache before, ns in reads, ns in all. */
+ * LIST has lines "offset length". METHOD is pread, read, readv, preadv or fread; pread-alone asks
+ * the kernel to read nothing ahead. After each read comes a pause; with PATIENCE_MS, and from the
+ * sixth read on, it lasts until the next extent is in the page cache, so long at most: then it does
+ * not depend on the speed of the machine whether a prefetch comes in time. Byte i of FILE is i *
+ * 2654435761 >> 24 of the 8-byte word that it lies in: each is compared. On stdout: reads, how many
+ * were wholly in the page cache before, ns in reads, ns in all. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
