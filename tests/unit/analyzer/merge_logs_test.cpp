@@ -128,7 +128,7 @@ TEST_F(MergeLogs, says_which_part_is_damaged) {
   const std::string first = write("good", good);
   std::vector<std::byte> wrong = good;
   wrong[0] = std::byte{0x17};
-  for (const auto& bytes : {wrong, std::vector<std::byte>{std::byte{0xb4}, std::byte{0x70}}}) {
+  for (const auto& bytes : {wrong, std::vector<std::byte>{std::byte{0xb5}, std::byte{0x70}}}) {
     const std::string second = write("bad", bytes);
     const auto merged = merge_logs({first, second}, file("whole"));
     ASSERT_FALSE(merged);
