@@ -33,8 +33,9 @@ struct iotune_question {
 /* Writes the decision as text into answer[capacity], NUL-terminated:
  *
  *   iotune-decision 1
- *   source exact|similar|config|series|untrained|unknown|off      (one of them; explore: left at the
- *                               default on purpose, to compare; drift: not trusted just now)
+ *   source exact|similar|config|series|untrained|unknown|off
+ *                               (one of them; explore: left at the default on purpose, to
+ *                               compare; drift: not trusted just now)
  *   state untrained|default-is-best|tuned|reverted|refused
  *   row N                       (tunings.id, -1: none)
  *   distance D                  (0 for an exact match)
