@@ -1,5 +1,5 @@
-/* errno_of_streams FIFO: prints the result and errno of stdio calls on a FIFO, which has no position,
- * each called with errno 0 as programs do that tell an end from an error. */
+/* errno_of_streams FIFO: prints the result and errno of stdio calls on a FIFO, which has no
+ * position, each called with errno 0 as programs do that tell an end from an error. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
