@@ -24,8 +24,10 @@
 namespace iotune::tuner {
 
 // Where both are one program, as in tests under sanitizers, there is nothing to load.
+// NOLINTBEGIN(readability-redundant-declaration): weak in here alone
 extern "C" __attribute__((weak, visibility("hidden"))) bool iotune_prefetch_install(
     const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
+// NOLINTEND(readability-redundant-declaration)
 
 namespace {
 

@@ -16,6 +16,7 @@ class JumpSafeGuard {
   }
   ~JumpSafeGuard() {
     --t_thread.guard_count;
+    if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = nullptr;
     lock_.unlock();
   }
   JumpSafeGuard(const JumpSafeGuard&) = delete;

@@ -5,10 +5,12 @@
 
 struct _IO_FILE;
 
+// NOLINTBEGIN(readability-redundant-declaration): only where a header of libstdc++ includes it
 extern "C" {
 int fileno_unlocked(_IO_FILE* stream) noexcept;
 std::int64_t ftello(_IO_FILE* stream);
 }
+// NOLINTEND(readability-redundant-declaration)
 
 namespace iotune::recorder {
 

@@ -136,7 +136,7 @@ Process* claim() noexcept {
 
 // By what the kernel says of the space in which this process has its number.
 std::uint64_t space_of_process_ids() noexcept {
-  char name[64];
+  char name[64] = {};
   const long bytes = raw::readlink("/proc/self/ns/pid", name, sizeof name - 1);
   std::uint64_t number = 0;
   for (long i = 0; i < bytes; ++i) {
@@ -193,7 +193,7 @@ bool may_write(int fd) noexcept {
 bool note_inherited() noexcept {
   const int directory = raw::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (directory < 0) return false;
-  alignas(8) char entries[4096];
+  alignas(8) char entries[4096] = {};
   long bytes = 0;
   while ((bytes = raw::call(SYS_getdents64, directory, raw::word(entries), sizeof entries)) > 0) {
     // linux_dirent64: u64 inode, s64 offset, u16 record bytes, u8 type, name
