@@ -196,7 +196,7 @@ class BitCost {
     return set;
   }
   std::uint32_t even_bits(std::uint32_t value, unsigned count) noexcept {
-    cost_ += 256U * count;
+    cost_ += std::uint64_t{256} * count;
     return value;
   }
   std::uint64_t cost() const noexcept { return cost_; }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
+#include <system_error>
 #include <unordered_map>
 
 #include "analyzer/pattern_log/log_bytes.h"
@@ -103,7 +103,7 @@ recorder::Result<MergedLog> merge_logs(const std::vector<std::string>& parts,
                                        const std::string& out) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(out.c_str(), "wb"),
                                                              &std::fclose);
-  if (!file) return Error{out, std::strerror(errno)};
+  if (!file) return Error{out, std::generic_category().message(errno)};
   Merger merger(file.get());
   for (const std::string& path : parts) {
     recorder::Result<SectionFile> part = SectionFile::open(path);
@@ -112,7 +112,7 @@ recorder::Result<MergedLog> merge_logs(const std::vector<std::string>& parts,
   }
   MergedLog merged;
   if (!merger.finish(merged) || std::fflush(file.get()) != 0) {
-    return Error{out, std::strerror(errno)};
+    return Error{out, std::generic_category().message(errno)};
   }
   return merged;
 }

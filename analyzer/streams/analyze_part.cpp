@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "analyzer/pattern_log/pattern_log.h"
 #include "analyzer/streams/access_streams.h"
@@ -116,9 +116,9 @@ recorder::Result<PartDone> analyze_part(const std::string& trace, const PartOpti
   const recorder::Result<recorder::TraceIndex> index = recorder::index_trace(trace);
   if (!index) return index.error();
   const File log_file = opened(log);
-  if (!log_file) return Error{log, std::strerror(errno)};
+  if (!log_file) return Error{log, std::generic_category().message(errno)};
   const File record_file = opened(records);
-  if (!record_file) return Error{records, std::strerror(errno)};
+  if (!record_file) return Error{records, std::generic_category().message(errno)};
   PartWriter writer(options, *kind, log_file.get(), record_file.get());
   PartDone done;
   const std::size_t all = index->processes.size();
@@ -133,7 +133,7 @@ recorder::Result<PartDone> analyze_part(const std::string& trace, const PartOpti
                             recorder::unreadable_text(read.unreadable_batches));
     }
   }
-  if (!writer.finish()) return Error{log, std::strerror(errno)};
+  if (!writer.finish()) return Error{log, std::generic_category().message(errno)};
   done.streams = writer.streams();
   done.log_bytes = writer.log_bytes();
   return done;
