@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 Rounds = dict[str, Any]
 HPDC = {"alone": "no read-\nahead", "none": "none", "markov first": "Markov,\nfirst run",
         "markov": "Markov,\nsecond run", "he2013": "he2013", "pattern": "pattern",
-        "perfect": "perfect"}  # fmt: skip
+        "cache": "pattern,\ncache", "perfect": "perfect"}  # fmt: skip
 ARMS = {"normal": "o", "pp": "s", "ppis": "^", "ours": "D", "optimum": "x"}
 
 
