@@ -33,7 +33,7 @@ std::size_t NestFinder::memory_bytes(std::uint32_t capacity) noexcept {
   return capacity * (sizeof(NestTerm) + sizeof(std::uint64_t)) + room.leaves * sizeof(Step) +
          room.bodies * sizeof(NestBody) + room.parts * sizeof(NestPart) +
          (room.strides + capacity / 3 + 1) * sizeof(Step) +
-         (room.table + kRecentNestSlots) * sizeof(std::uint32_t) + 8 * 8;
+         (room.table + kRecentNestSlots) * sizeof(std::uint32_t) + sizeof(std::uint64_t) * 8;
 }
 
 NestFinder::NestFinder(std::span<std::byte> memory, std::uint32_t capacity) noexcept
