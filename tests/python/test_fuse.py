@@ -147,7 +147,7 @@ def test_what_is_predicted_is_served_from_memory(place: Path, how: str) -> None:
     runs = 2 if how in ("markov", "recorded") else 1
     done = typed(
         place, "m", "root", "--direct", "--latency", "2ms", "--prefetch", how, "--",
-        "bash", "-c", f"for i in {'1 ' * runs}; do {sys.executable} read.py > out; done",
+        "bash", "-c", f"for i in {'1 ' * runs}; do '{sys.executable}' read.py > out; done",
     )  # fmt: skip
     expected = b"".join(content[i * 50000 : i * 50000 + 3000] for i in range(60))
     assert (place / "out").read_bytes() == expected

@@ -42,10 +42,9 @@ def read_all(home: Home, tmp_path: Path, predictor: str, delivery: str = "hint")
         (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / "root" / "data").write_bytes(os.urandom(600_000) * 61)
     (tmp_path / "reader.py").write_text(READER)
-    library = preload.find_library(preload.LIBRARY)
     done = subprocess.run(
         [sys.executable, "-m", "iotune", "fuse", "m", "root", "--latency", "5ms", "--",
-         "env", f"LD_PRELOAD={library}", f"IOTUNE_PREFETCH={predictor}",
+         "env", f"LD_PRELOAD={preload.preload_path()}", f"IOTUNE_PREFETCH={predictor}",
          f"IOTUNE_PREFETCH_DELIVERY={delivery}", f"IOTUNE_TRACE={tmp_path / 'run.iotrace'}",
          # the interpreter itself: what stands in PATH may be a script
          os.path.realpath(sys.executable), "-S", "reader.py", "m/data"],
