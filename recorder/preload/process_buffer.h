@@ -35,10 +35,10 @@ struct alignas(64) Ring {
 };
 
 inline constexpr std::size_t kEarlyRingBytes = 16u << 10;
-inline constexpr std::size_t kRingBytes = 64u << 10;
+inline constexpr std::size_t kRingBytes = 128u << 10;
 // Of threads beyond the first ones at once; more than kMaxRings at once are counted only.
 inline constexpr int kLargeRings = 32;
-inline constexpr std::size_t kSmallRingBytes = 32u << 10;
+inline constexpr std::size_t kSmallRingBytes = 64u << 10;
 inline constexpr std::uint32_t kMaxRings = 256;
 
 // A file has been opened that is to be traced: from now on there is a buffer file (design.md:

@@ -167,7 +167,7 @@ def read_only_home(place: Place) -> None:
 
 
 def full_buffers(place: Place) -> None:
-    for size in ("4k", "64k", "200k"):
+    for size in ("4k", "64k", "300k"):
         with small_disk(f"size={size}") as disk:
             if disk is None:
                 not_verified("a full disk for buffers needs the right to mount")
