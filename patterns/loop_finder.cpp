@@ -152,16 +152,11 @@ void LoopFinder::push_cut_iteration(const Body& body, std::uint32_t start,
 }
 
 void LoopFinder::reduce() noexcept {
-  if (!is_alert()) {
-    ++fruitless_;
-    if (!reduce_once(kQuietParts)) return;
-    read_on();
-  }
-  while (reduce_once(max_parts_)) {
+  ++fruitless_;
+  while (reduce_once(is_alert() || max_parts_ < kQuietParts ? max_parts_ : kQuietParts)) {
     fruitless_ = 0;
     read_on();
   }
-  ++fruitless_;
 }
 
 // Where nothing has repeated for long, long bodies are looked for now and then only: they are found
