@@ -37,10 +37,6 @@ Result on_stream(CallNumber number, Times times, int fd, std::uint32_t file, Cal
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 IOTUNE_EXPORT DIR* opendir(const char* path) {
   IOTUNE_REAL(DIR * (*)(const char*), opendir);
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);

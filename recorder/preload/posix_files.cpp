@@ -255,8 +255,7 @@ IOTUNE_CREAT(creat)
 IOTUNE_CREAT(creat64)
 
 IOTUNE_EXPORT int close(int fd) {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("close"));
+  IOTUNE_REAL(int (*)(int), close);
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
   if (file != 0 && t_thread.runs_ahead != 0) return 0;  // the program's
@@ -266,8 +265,7 @@ IOTUNE_EXPORT int close(int fd) {
 }
 
 IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(unsigned, unsigned, int)>(symbol.find("close_range"));
+  IOTUNE_REAL(int (*)(unsigned, unsigned, int), close_range);
   if (real == nullptr) {
     errno = ENOSYS;
     return -1;
@@ -284,8 +282,7 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
 }
 
 IOTUNE_EXPORT void closefrom(int first) {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<void (*)(int)>(symbol.find("closefrom"));
+  IOTUNE_REAL(void (*)(int), closefrom);
   if (real == nullptr) return;
   leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), kMaxDescriptors);
   real(first);
@@ -294,8 +291,7 @@ IOTUNE_EXPORT void closefrom(int first) {
 
 #define IOTUNE_SYNC(name)                                                                   \
   IOTUNE_EXPORT int name(int fd) {                                                          \
-    static constinit NextSymbol symbol;                                                     \
-    auto* const real = reinterpret_cast<int (*)(int)>(symbol.find(#name));                  \
+    IOTUNE_REAL(int (*)(int), name);                                                        \
     tell_synchronised(fd);                                                                  \
     return traced_call<Layer::kPosix, int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
                                            [=] { return real(fd); });                       \
@@ -305,8 +301,7 @@ IOTUNE_SYNC(fdatasync)
 
 #define IOTUNE_FTRUNCATE(name)                                                               \
   IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                              \
-    static constinit NextSymbol symbol;                                                      \
-    auto* const real = reinterpret_cast<int (*)(int, std::int64_t)>(symbol.find(#name));     \
+    IOTUNE_REAL(int (*)(int, std::int64_t), name);                                           \
     if (t_thread.runs_ahead != 0) return not_in_slice();                                     \
     return traced_call<Layer::kPosix, int>(                                                  \
         CallNumber::kftruncate, fd, file_of_descriptor(fd), [=] { return real(fd, bytes); }, \
@@ -316,8 +311,7 @@ IOTUNE_FTRUNCATE(ftruncate)
 IOTUNE_FTRUNCATE(ftruncate64)
 
 IOTUNE_EXPORT int dup(int fd) noexcept {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(int)>(symbol.find("dup"));
+  IOTUNE_REAL(int (*)(int), dup);
   const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup, fd, file_of_descriptor(fd),
                                                      [=] { return real(fd); });
   now_like(fd, result);
@@ -325,8 +319,7 @@ IOTUNE_EXPORT int dup(int fd) noexcept {
 }
 
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(int, int)>(symbol.find("dup2"));
+  IOTUNE_REAL(int (*)(int, int), dup2);
   leave_replaced(fd, newfd);
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
@@ -335,8 +328,7 @@ IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
 }
 
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(int, int, int)>(symbol.find("dup3"));
+  IOTUNE_REAL(int (*)(int, int, int), dup3);
   leave_replaced(fd, newfd);
   const int result = traced_call<Layer::kPosix, int>(
       CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
@@ -346,24 +338,23 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
 }
 
 // Every command takes at most one argument, an integer or a pointer: a word holds both.
-#define IOTUNE_FCNTL(name)                                                           \
-  IOTUNE_EXPORT int name(int fd, int command, ...) {                                 \
-    static constinit NextSymbol symbol;                                              \
-    auto* const real = reinterpret_cast<int (*)(int, int, ...)>(symbol.find(#name)); \
-    va_list arguments;                                                               \
-    va_start(arguments, command);                                                    \
-    void* const argument = va_arg(arguments, void*);                                 \
-    va_end(arguments);                                                               \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {                          \
-      if (command == F_SETFL) tell_synchronised(fd);                                 \
-      return real(fd, command, argument);                                            \
-    }                                                                                \
-    const int result = traced_call<Layer::kPosix, int>(                              \
-        CallNumber::kfcntl, fd, file_of_descriptor(fd),                              \
-        [=] { return real(fd, command, argument); }, command,                        \
-        reinterpret_cast<std::intptr_t>(argument));                                  \
-    now_like(fd, result);                                                            \
-    return result;                                                                   \
+#define IOTUNE_FCNTL(name)                                    \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {          \
+    IOTUNE_REAL(int (*)(int, int, ...), name);                \
+    va_list arguments;                                        \
+    va_start(arguments, command);                             \
+    void* const argument = va_arg(arguments, void*);          \
+    va_end(arguments);                                        \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {   \
+      if (command == F_SETFL) tell_synchronised(fd);          \
+      return real(fd, command, argument);                     \
+    }                                                         \
+    const int result = traced_call<Layer::kPosix, int>(       \
+        CallNumber::kfcntl, fd, file_of_descriptor(fd),       \
+        [=] { return real(fd, command, argument); }, command, \
+        reinterpret_cast<std::intptr_t>(argument));           \
+    now_like(fd, result);                                     \
+    return result;                                            \
   }
 IOTUNE_FCNTL(fcntl)
 IOTUNE_FCNTL(fcntl64)

@@ -67,8 +67,7 @@ IOTUNE_MMAP(mmap)
 IOTUNE_MMAP(mmap64)
 
 IOTUNE_EXPORT int msync(void* address, std::size_t bytes, int flags) {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(void*, std::size_t, int)>(symbol.find("msync"));
+  IOTUNE_REAL(int (*)(void*, std::size_t, int), msync);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const FileMapping mapping = mapping_at(at);
   return traced_call<Layer::kPosix, int>(
@@ -78,8 +77,7 @@ IOTUNE_EXPORT int msync(void* address, std::size_t bytes, int flags) {
 
 IOTUNE_EXPORT int munmap(void* address, std::size_t bytes) {
   if (t_thread.ours != 0) return unmap_directly(address, bytes);
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(void*, std::size_t)>(symbol.find("munmap"));
+  IOTUNE_REAL(int (*)(void*, std::size_t), munmap);
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const FileMapping mapping = mapping_at(at);
   if (mapping.file != 0) forget_mapping(at, bytes);

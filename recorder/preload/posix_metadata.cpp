@@ -18,8 +18,7 @@ extern "C" {
 #define IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path, \
                      second_directory, second, ...)                                \
   IOTUNE_EXPORT result name parameters noexcept {                                  \
-    static constinit NextSymbol symbol;                                            \
-    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name)); \
+    IOTUNE_REAL(result(*) parameters, name);                                       \
     if (real == nullptr) return no_such_call();                                    \
     PathCall call(directory, path, second_directory, second);                      \
     const result done = real arguments;                                            \
@@ -76,15 +75,14 @@ IOTUNE_PATH(int, mknod, mknod, (const char* path, unsigned mode, unsigned long d
             (path, mode, device), mode, device)
 IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
 
-#define IOTUNE_TRUNCATE(name)                                                                    \
-  IOTUNE_EXPORT int name(const char* path, std::int64_t bytes) noexcept {                        \
-    static constinit NextSymbol symbol;                                                          \
-    auto* const real = reinterpret_cast<int (*)(const char*, std::int64_t)>(symbol.find(#name)); \
-    PathCall call(raw::kAtFdcwd, path, 0, nullptr);                                              \
-    const PathChange change(raw::kAtFdcwd, path);                                                \
-    const int done = real(path, bytes);                                                          \
-    call.made(CallNumber::ktruncate, bytes, done);                                               \
-    return done;                                                                                 \
+#define IOTUNE_TRUNCATE(name)                                             \
+  IOTUNE_EXPORT int name(const char* path, std::int64_t bytes) noexcept { \
+    IOTUNE_REAL(int (*)(const char*, std::int64_t), name);                \
+    PathCall call(raw::kAtFdcwd, path, 0, nullptr);                       \
+    const PathChange change(raw::kAtFdcwd, path);                         \
+    const int done = real(path, bytes);                                   \
+    call.made(CallNumber::ktruncate, bytes, done);                        \
+    return done;                                                          \
   }
 IOTUNE_TRUNCATE(truncate)
 IOTUNE_TRUNCATE(truncate64)
@@ -111,8 +109,7 @@ IOTUNE_PATH_AT(ssize_t, readlinkat, readlinkat,
                (directory, path, buffer, size), size)
 // The target is text: what is at its end is not asked for.
 IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
-  static constinit NextSymbol symbol;
-  auto* const real = reinterpret_cast<int (*)(const char*, const char*)>(symbol.find("symlink"));
+  IOTUNE_REAL(int (*)(const char*, const char*), symlink);
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
   call.text_in_front(target);
   const int done = real(target, path);
@@ -120,9 +117,7 @@ IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
   return done;
 }
 IOTUNE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
-  static constinit NextSymbol symbol;
-  auto* const real =
-      reinterpret_cast<int (*)(const char*, int, const char*)>(symbol.find("symlinkat"));
+  IOTUNE_REAL(int (*)(const char*, int, const char*), symlinkat);
   PathCall call(directory, path, 0, nullptr);
   call.text_in_front(target);
   const int done = real(target, directory, path);
@@ -148,8 +143,7 @@ IOTUNE_TWO_PATHS(linkat, (int from, const char* path, int to, const char* second
 // On a descriptor, the first of `parameters`.
 #define IOTUNE_DESCRIPTOR(result, name, number, parameters, arguments, ...)                      \
   IOTUNE_EXPORT result name parameters noexcept {                                                \
-    static constinit NextSymbol symbol;                                                          \
-    auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(#name));               \
+    IOTUNE_REAL(result(*) parameters, name);                                                     \
     if (real == nullptr) return no_such_call();                                                  \
     return traced_call<Layer::kPosix, result>(CallNumber::k##number, fd, file_of_descriptor(fd), \
                                               [=] { return real arguments; } __VA_OPT__(, )      \

@@ -253,10 +253,6 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 IOTUNE_EXPORT ssize_t read(int fd, void* buffer, std::size_t size) {
   IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t), read);
   return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,

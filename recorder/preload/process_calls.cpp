@@ -47,10 +47,6 @@ int piped(CallNumber number, const int* ends, bool with_flags, int flags, Call c
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 // The third argument of the checked form is none of the other's, and does no harm there.
 IOTUNE_EXPORT char* getcwd(char* buffer, std::size_t size) noexcept {
   IOTUNE_REAL(char* (*)(char*, std::size_t, std::size_t), getcwd);

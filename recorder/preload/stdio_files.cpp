@@ -122,10 +122,6 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 #define IOTUNE_FOPEN(name)                                                           \
   IOTUNE_EXPORT FILE* name(const char* path, const char* mode) {                     \
     IOTUNE_REAL(FILE* (*)(const char*, const char*), name);                          \

@@ -38,10 +38,6 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 #define IOTUNE_FSETPOS(name, place)                                             \
   IOTUNE_EXPORT int name(FILE* stream, const place* position) {                 \
     IOTUNE_REAL(int (*)(FILE*, const place*), name);                            \

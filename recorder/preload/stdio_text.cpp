@@ -103,13 +103,9 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(name))
-
 #define IOTUNE_FPUTS(name)                                                             \
   IOTUNE_EXPORT int name(const char* text, FILE* stream) {                             \
-    IOTUNE_REAL(int (*)(const char*, FILE*), #name);                                   \
+    IOTUNE_REAL(int (*)(const char*, FILE*), name);                                    \
     return written(                                                                    \
         CallNumber::kfputs, stream, [=] { return real(text, stream); },                \
         [=](int /*result*/) { return static_cast<std::int64_t>(std::strlen(text)); }); \
@@ -119,7 +115,7 @@ IOTUNE_FPUTS(fputs_unlocked)
 
 #define IOTUNE_FGETS(name)                                                                        \
   IOTUNE_EXPORT char* name(char* to, int size, FILE* stream) {                                    \
-    IOTUNE_REAL(char* (*)(char*, int, FILE*), #name);                                             \
+    IOTUNE_REAL(char* (*)(char*, int, FILE*), name);                                              \
     return line_read<char*>(                                                                      \
         CallNumber::kfgets, stream, size, [=] { return real(to, size, stream); }, bytes_of_line); \
   }
@@ -128,7 +124,7 @@ IOTUNE_FGETS(fgets_unlocked)
 
 #define IOTUNE_FGETS_CHK(name)                                                          \
   IOTUNE_EXPORT char* name(char* to, std::size_t room, int size, FILE* stream) {        \
-    IOTUNE_REAL(char* (*)(char*, std::size_t, int, FILE*), #name);                      \
+    IOTUNE_REAL(char* (*)(char*, std::size_t, int, FILE*), name);                       \
     return line_read<char*>(                                                            \
         CallNumber::kfgets, stream, size, [=] { return real(to, room, size, stream); }, \
         bytes_of_line);                                                                 \
@@ -138,7 +134,7 @@ IOTUNE_FGETS_CHK(__fgets_unlocked_chk)
 
 #define IOTUNE_GETDELIM(name)                                                               \
   IOTUNE_EXPORT ssize_t name(char** line, std::size_t* room, int delimiter, FILE* stream) { \
-    IOTUNE_REAL(ssize_t (*)(char**, std::size_t*, int, FILE*), #name);                      \
+    IOTUNE_REAL(ssize_t (*)(char**, std::size_t*, int, FILE*), name);                       \
     return line_read<ssize_t>(                                                              \
         CallNumber::kgetdelim, stream, delimiter,                                           \
         [=] { return real(line, room, delimiter, stream); },                                \
@@ -148,7 +144,7 @@ IOTUNE_GETDELIM(getdelim)
 IOTUNE_GETDELIM(__getdelim)
 
 IOTUNE_EXPORT ssize_t getline(char** line, std::size_t* room, FILE* stream) {
-  IOTUNE_REAL(ssize_t(*)(char**, std::size_t*, FILE*), "getline");
+  IOTUNE_REAL(ssize_t(*)(char**, std::size_t*, FILE*), getline);
   return line_read<ssize_t>(
       CallNumber::kgetdelim, stream, '\n', [=] { return real(line, room, stream); },
       [](ssize_t result) { return static_cast<std::int64_t>(result); });
@@ -156,11 +152,11 @@ IOTUNE_EXPORT ssize_t getline(char** line, std::size_t* room, FILE* stream) {
 
 // A call with `...` cannot be passed on as such: its form with a va_list is called.
 IOTUNE_EXPORT int vfprintf(FILE* stream, const char* format, va_list arguments) {
-  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), "vfprintf");
+  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), vfprintf);
   return formatted(stream, [&] { return real(stream, format, arguments); });
 }
 IOTUNE_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), "vfprintf");
+  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), vfprintf);
   va_list arguments;
   va_start(arguments, format);
   const int result = formatted(stream, [&] { return real(stream, format, arguments); });
@@ -168,11 +164,11 @@ IOTUNE_EXPORT int fprintf(FILE* stream, const char* format, ...) {
   return result;
 }
 IOTUNE_EXPORT int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments) {
-  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), "__vfprintf_chk");
+  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), __vfprintf_chk);
   return formatted(stream, [&] { return real(stream, flag, format, arguments); });
 }
 IOTUNE_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), "__vfprintf_chk");
+  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), __vfprintf_chk);
   va_list arguments;
   va_start(arguments, format);
   const int result = formatted(stream, [&] { return real(stream, flag, format, arguments); });
@@ -185,12 +181,12 @@ IOTUNE_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...)
 #define IOTUNE_SCANF(name, with_list)                                                         \
   IOTUNE_EXPORT int iotune_##with_list(FILE*, const char*, va_list) __asm__(#with_list);      \
   IOTUNE_EXPORT int iotune_##with_list(FILE* stream, const char* format, va_list arguments) { \
-    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), #with_list);                            \
+    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), with_list);                             \
     return scanned(stream, [&] { return real(stream, format, arguments); });                  \
   }                                                                                           \
   IOTUNE_EXPORT int iotune_##name(FILE*, const char*, ...) __asm__(#name);                    \
   IOTUNE_EXPORT int iotune_##name(FILE* stream, const char* format, ...) {                    \
-    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), #with_list);                            \
+    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), with_list);                             \
     va_list arguments;                                                                        \
     va_start(arguments, format);                                                              \
     const int result = scanned(stream, [&] { return real(stream, format, arguments); });      \

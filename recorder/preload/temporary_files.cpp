@@ -96,12 +96,11 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_MADE(name, number, parameters, arguments, ...)                   \
-  IOTUNE_EXPORT int name parameters {                                           \
-    static constinit NextSymbol symbol;                                         \
-    auto* const real = reinterpret_cast<int(*) parameters>(symbol.find(#name)); \
-    return made(CallNumber::k##number, path,                                    \
-                [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__);     \
+#define IOTUNE_MADE(name, number, parameters, arguments, ...)               \
+  IOTUNE_EXPORT int name parameters {                                       \
+    IOTUNE_REAL(int(*) parameters, name);                                   \
+    return made(CallNumber::k##number, path,                                \
+                [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__); \
   }
 IOTUNE_MADE(mkstemp, mkstemp, (char* path), (path))
 IOTUNE_MADE(mkstemp64, mkstemp, (char* path), (path))
