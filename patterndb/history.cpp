@@ -13,6 +13,18 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
+// A list of what `fill` makes of each row, of which the workload comes first.
+template <typename Fill>
+Json of_workloads(Statement& rows, Fill fill) {
+  Json list = Json::array();
+  while (rows.step()) {
+    Json entry = workload_row(rows, 0);
+    fill(entry);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Json answers(Connection& db, const std::string& key) {
   Statement rows(db, std::string("SELECT ") + kTuningColumns + ", " + kPlatformColumns +
                          ", s.text, t.evidence, t.replaces, t.default_share FROM patterns p "
@@ -44,17 +56,13 @@ Json sightings(Connection& db, const std::string& key) {
               "JOIN platforms f ON f.id = o.platform WHERE p.byte_key = ? "
               "GROUP BY o.workload, o.platform");
   rows.bind(1, key);
-  Json list = Json::array();
-  while (rows.step()) {
-    Json entry = workload_row(rows, 0);
+  return of_workloads(rows, [&](Json& entry) {
     entry["at"] = rows.real(8);
     entry["kind"] = "first seen";
     entry["platform"] = platform_row(rows, 4);
     entry["last_at"] = rows.real(9);
     entry["runs"] = rows.integer(10);
-    list.push_back(std::move(entry));
-  }
-  return list;
+  });
 }
 
 Json drifts(Connection& db, const std::string& key) {
@@ -65,17 +73,13 @@ Json drifts(Connection& db, const std::string& key) {
                          "WHERE d.before IN (SELECT id FROM patterns WHERE byte_key = ?1) "
                          "OR d.after IN (SELECT id FROM patterns WHERE byte_key = ?1)");
   rows.bind(1, key);
-  Json list = Json::array();
-  while (rows.step()) {
-    Json entry = workload_row(rows, 0);
+  return of_workloads(rows, [&](Json& entry) {
     entry["at"] = rows.real(4);
     entry["kind"] = "drift";
     entry["run"] = rows.text(5);
     entry["before"] = rows.text(6);
     entry["after"] = rows.text(7);
-    list.push_back(std::move(entry));
-  }
-  return list;
+  });
 }
 
 Json trials(Connection& db, const std::string& key) {
@@ -85,19 +89,15 @@ Json trials(Connection& db, const std::string& key) {
                          "JOIN trials r ON r.tuning = t.id JOIN workloads w ON w.id = r.workload "
                          "WHERE p.byte_key = ? ORDER BY r.tuning, r.workload");
   rows.bind(1, key);
-  Json list = Json::array();
-  while (rows.step()) {
+  return of_workloads(rows, [&](Json& entry) {
     DefaultTest test{{rows.real(8), rows.real(9), rows.real(10)}};
-    Json entry = workload_row(rows, 0);
     entry["row"] = rows.integer(4);
     entry["tuned_runs"] = rows.integer(5);
     entry["default_runs"] = rows.integer(6);
     entry["effective_runs"] = rows.integer(7);
     entry["evidence"] = test.value();
     entry["reverts_at"] = kRevertAt;
-    list.push_back(std::move(entry));
-  }
-  return list;
+  });
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ def _sources(name: str) -> list[Path]:
         found = sorted(carried.glob("calls_*.c"))
     else:
         found = sorted(carried.glob("replay*.c"))
-        found += [carried / "plan.c"] if found else []
+        found += [carried / "hdf5_failure.c", carried / "plan.c"] if found else []
     if not found:
         raise Error(f"the replayer's sources are missing from {carried}; reinstall iotune")
     return found

@@ -189,8 +189,9 @@ def alone(programs: Programs) -> None:
     carried = programs.scratch / "carried"
     carried.mkdir()
     kernels = ROOT / "kernels"
-    sources = [*sorted(kernels.glob("replay*.c")), kernels / "plan.c"]
-    for path in [*sources, *kernels.glob("replay*.h"), kernels / "plan.h"]:
+    sources = [*sorted(kernels.glob("replay*.c")), kernels / "hdf5_failure.c", kernels / "plan.c"]
+    headers = [path.with_suffix(".h") for path in sources]
+    for path in [*sources, *(header for header in headers if header.exists())]:
         shutil.copy(path, carried)
     flags = os.environ["IOTUNE_TEST_HDF5_FLAGS"].split(";")
     subprocess.run(
