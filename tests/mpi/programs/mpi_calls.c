@@ -170,6 +170,42 @@ static void others(void) {
   PRINT("MPI_File_sync", " 0\n", rank, f);
 }
 
+/* Views of its own, which every rank gives up again: the transfers below are of bytes. */
+static void views(void) {
+  int bytes;
+  MPI_Info info;
+  const long long f = handle();
+  MUST(MPI_Info_create(&info) == 0);
+  MUST(MPI_Info_set(info, "access_style", "write_mostly") == 0);
+  MUST(MPI_File_set_info(file, info) == 0);
+  PRINT("MPI_File_set_info", " %lld 0\n", rank, f, WORD(info));
+  for (int i = 0; i < 5; ++i) {
+    const MPI_Datatype type = draw_type(&bytes);
+    const MPI_Offset displacement = below(100000);
+    MUST(MPI_File_set_view(file, displacement, type, type, "native", info) == 0);
+    PRINT("MPI_File_set_view", " %lld %lld %lld %lld 0\n", rank, f, (long long)displacement,
+          word(type), word(type), WORD(info));
+  }
+  MUST(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL) == 0);
+  PRINT("MPI_File_set_view", " 0 %lld %lld %lld 0\n", rank, f, word(MPI_BYTE), word(MPI_BYTE),
+        WORD(MPI_INFO_NULL));
+  MPI_Info_free(&info);
+}
+
+/* A file of this rank's own, NAME.RANK. */
+static void delete_own(const char* name) {
+  char own[4096];
+  MPI_File made;
+  snprintf(own, sizeof own, "%s.%d", name, rank);
+  MUST(MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &made) ==
+       0);
+  printf("%d MPI_File_open %lld %d %lld %lld 0\n", rank, WORD(MPI_COMM_SELF), 1 + 4,
+         WORD(MPI_INFO_NULL), WORD(made));
+  MUST(MPI_File_close(&made) == 0);
+  MUST(MPI_File_delete(own, MPI_INFO_NULL) == 0);
+  printf("%d MPI_File_delete %lld 0\n", rank, WORD(MPI_INFO_NULL));
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 3 && MPI_Init(&argc, &argv) == 0);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -180,6 +216,7 @@ int main(int argc, char** argv) {
   printf("%d MPI_File_open %lld %d %lld %lld 0\n", rank, WORD(MPI_COMM_WORLD), 1 + 8,
          WORD(MPI_INFO_NULL), handle());
   others();
+  views();
   TRANSFERS(write, , int)
   TRANSFERS(read, , int)
 #if MPI_VERSION >= 4 /* large counts */
@@ -187,6 +224,7 @@ int main(int argc, char** argv) {
   TRANSFERS(read, _c, MPI_Count)
 #endif
   MUST(MPI_File_close(&file) == 0);
+  delete_own(argv[1]);
   MPI_Finalize();
   return 0;
 }
