@@ -1,4 +1,4 @@
-"""MPI-IO that is not called by one C thread: Fortran's three bindings, and several threads."""
+"""What is not called by one C thread: Fortran's three bindings, HDF5's Fortran, several threads."""
 
 from __future__ import annotations
 
@@ -56,6 +56,32 @@ def fortran(place: Place, name: str) -> None:
             assert write["extents"] == {"pieces": expected, "unknown": ""}, (said, write)
 
 
+def hdf5_fortran(place: Place, name: str, package: str) -> None:
+    """libhdf5_fortran goes through the C library: its transfers, with the dimensions turned."""
+    mpi = find_mpi(name)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", package], capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    if mpi is None or not mpi.fortran() or flags.returncode != 0:
+        not_verified(f"HDF5's Fortran library over {name} ({package}) or its compiler is not here")
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "hdf5_fortran.f90", *flags.stdout.split(), "-lhdf5_fortran",
+                       compiler=mpi.fortran())  # fmt: skip
+    place.right(place.mpi(2, program, "bare.h5", preload=False))
+    place.right(place.mpi(2, program, "a.h5", IOTUNE_DB="none"))
+    assert (place.scratch / "a.h5").stat().st_size == (place.scratch / "bare.h5").stat().st_size
+    calls = merged(place)
+    for rank in (0, 1):
+        moves = [c for c in calls if c["rank"] == rank and c["name"] in ("H5Dwrite", "H5Dread")]
+        # Object, mode, bytes and points, then kind, dimensions, start, stride, count, block.
+        got = [(c["name"], c["arguments"]["extras"][1:14]) for c in moves]
+        assert [name for name, _ in got] == ["H5Dwrite", "H5Dread"], got
+        (_, write), (_, read) = got
+        assert write[:7] == [1, 8, 50, 2, 2, 10 * rank, 2], write
+        assert [a * b for a, b in zip(write[9:11], write[11:13])] == [10, 5], write
+        assert read == [0, 8, 20, 2, 2, rank, 3, 2, 1, 10, 1, 1, 2], read
+
+
 def threads(place: Place, name: str) -> None:
     mpi = find_mpi(name)
     if mpi is None:
@@ -91,5 +117,9 @@ def threads(place: Place, name: str) -> None:
 
 if __name__ == "__main__":
     cases = {f"fortran-{name}": partial(fortran, name=name) for name in NAMES}
+    cases |= {
+        f"hdf5-fortran-{mpi}": partial(hdf5_fortran, name=f"{mpi}-4", package=f"hdf5-{mpi}")
+        for mpi in ("mpich", "openmpi")
+    }
     cases |= {f"threads-{name}": partial(threads, name=name) for name in NAMES}
     main(cases)
