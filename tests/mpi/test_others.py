@@ -35,6 +35,36 @@ with h5py.File("w.h5", "r") as f:
 print(json.dumps(made))
 """
 
+# Three packages with an HDF5 each: prints the versions, then file, dataset and selection of each
+# transfer. Each reads what another one wrote.
+THREE = r"""
+import json, warnings
+import numpy as np, h5py, netCDF4, tables
+warnings.simplefilter("ignore")
+made = []
+with (h5py.File("h.h5", "w") as h, tables.open_file("t.h5", "w") as t,
+      netCDF4.Dataset("n.nc", "w") as n):
+    a = h.create_dataset("a", (40, 10), "f8")
+    b = t.create_carray("/", "b", tables.Int32Atom(), (30, 20), chunkshape=(10, 20))
+    n.createDimension("y", 50); n.createDimension("x", 8)
+    c = n.createVariable("c", "f4", ("y", "x"))
+    for i in range(5):
+        a[8 * i:8 * i + 8, 2:7] = np.full((8, 5), i)
+        made.append(["h.h5", "/a", "H5Dwrite", [8 * i, 2], [8, 5]])
+        b[6 * i:6 * i + 6, 3:19] = np.full((6, 16), i)
+        made.append(["t.h5", "/b", "H5Dwrite", [6 * i, 3], [6, 16]])
+        c[10 * i:10 * i + 10, 1:5] = np.full((10, 4), i)
+        made.append(["n.nc", "/c", "H5Dwrite", [10 * i, 1], [10, 4]])
+with h5py.File("t.h5", "r") as f:
+    print(int(f["b"][3:27, 5:9].sum())); made.append(["t.h5", "/b", "H5Dread", [3, 5], [24, 4]])
+with tables.open_file("n.nc") as f:
+    print(float(f.root.c[4:44, 2:4].sum())); made.append(["n.nc", "/c", "H5Dread", [4, 2], [40, 2]])
+with netCDF4.Dataset("h.h5") as f:
+    print(float(f["a"][1:38, 3:6].sum())); made.append(["h.h5", "/a", "H5Dread", [1, 3], [37, 3]])
+print(json.dumps([h5py.version.hdf5_version, tables.hdf5_version, netCDF4.__hdf5libversion__]))
+print(json.dumps(made))
+"""
+
 PARALLEL = r"""
 from mpi4py import MPI
 import numpy as np, h5py
@@ -50,13 +80,14 @@ if comm.rank == 0: print(total)
 """
 
 
-def selections(calls: list[dict[str, Any]]) -> list[list[Any]]:
-    """What the trace says: per transfer its dataset, start and extent (count × block)."""
-    names: dict[int, str] = {}
+def selections(calls: list[dict[str, Any]], with_file: bool = False) -> list[list[Any]]:
+    """What the trace says: per transfer its (file,) dataset, start and extent (count × block)."""
+    names: dict[int, list[str]] = {}
     found = []
     for call in calls:
         if call["name"] == "iotune_dataset":
-            names[call["keys"][0]] = call["texts"][1]
+            file, dataset = call["texts"][:2]
+            names[call["keys"][0]] = [Path(file).name, dataset] if with_file else [dataset]
         if call["name"] in ("H5Dread", "H5Dwrite"):
             object_, _, _, _, kind, n, *values = call["arguments"]["extras"]
             if kind == 1:
@@ -65,7 +96,7 @@ def selections(calls: list[dict[str, Any]]) -> list[list[Any]]:
                 assert kind == 2, call
                 start, count, block = (values[i * n : (i + 1) * n] for i in (0, 2, 3))
                 extent = [a * b for a, b in zip(count, block)]
-            found.append([names[object_], call["name"], start, extent])
+            found.append([*names[object_], call["name"], start, extent])
     return found
 
 
@@ -123,6 +154,27 @@ def wheel(place: Place) -> None:
     assert "alignment" not in outcomes, outcomes
 
 
+def three(place: Place) -> None:
+    """h5py, PyTables and netCDF4 in one process: each call goes to its own HDF5."""
+    python = ROOT / "build" / "companions" / "three-hdf5" / "bin" / "python"
+    have = python.exists() and subprocess.run([python, "-c", "import h5py, netCDF4, tables"],
+                                              capture_output=True, check=False)  # fmt: skip
+    if not have or have.returncode != 0:
+        not_verified("wheels of h5py, PyTables and netCDF4 (tools/setup.sh companions)")
+        return
+    bare = place.right(place.run(python, "-B", "-c", THREE, preload=False))
+    versions, made = (json.loads(line) for line in bare.out.splitlines()[-2:])
+    assert len(set(versions)) == 3, versions
+    for mode in ("record", "tune"):
+        place.trace.unlink(missing_ok=True)
+        under = place.right(place.run(python, "-B", "-c", THREE, IOTUNE_MODE=mode,
+                                      IOTUNE_DB="none"))  # fmt: skip
+        assert under.same_as(bare), (bare, under)
+        assert selections(place.calls(), with_file=True) == made
+        (head,) = place.heads()
+        assert head["dropped"] == 0 and head["damage"] == [], head
+
+
 def openmpi(place: Place) -> None:
     """Debian's h5py over Open MPI, whose libraries Python loads out of the global scope."""
     launcher = shutil.which("mpirun.openmpi")
@@ -159,4 +211,4 @@ def openmpi(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"wheel": wheel, "openmpi": openmpi})
+    main({"wheel": wheel, "three": three, "openmpi": openmpi})
