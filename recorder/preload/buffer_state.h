@@ -36,7 +36,9 @@ struct Buffer {
   std::uint64_t held_calls = 0;  // and the calls in these
   std::uint64_t joined_at = 0;   // of these, what stands in a trace; 0: never
   bool failed = false;
-  bool inherited = false;  // this process was forked by one that had a buffer, and has none yet
+  bool inherited = false;   // descriptors are traced whose files this process has not named yet
+  bool at_once = false;     // and its parent, which forked it, had a buffer
+  bool from_start = false;  // some stood in the table before the program began
 };
 extern Buffer g_buffer;
 // Of these, ring_count. Beside it, because zeros take no room in the library.

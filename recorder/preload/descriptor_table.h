@@ -37,4 +37,11 @@ void note_descriptor(int fd, const char* path) noexcept;
 // Notes the file of every traced descriptor: a forked child's trace has to name them itself.
 void announce_descriptors() noexcept;
 
+// By the constructor: files that are open already are traced as if this program had opened them,
+// but for stderr's. They alone leave a trace only once much is moved (process_buffer.h).
+void trace_descriptors_at_start() noexcept;
+
+// What /proc says, NUL-terminated; the length, or an error below 1.
+long path_of_descriptor(int fd, char* to, std::size_t bytes) noexcept;
+
 }  // namespace iotune::recorder

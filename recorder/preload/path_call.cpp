@@ -12,14 +12,6 @@ bool is_the_end_of_mpi(std::uint8_t layers) noexcept {
   return g_mpi_ends && layers == 1u << static_cast<unsigned>(Layer::kMpiIo);
 }
 
-void begin_trace_if_many() noexcept {
-  if (buffer_exists()) return;
-  const Ring* const ring = ring_of_this_thread();
-  if (ring == nullptr || ring->in_file) return;
-  const auto used = static_cast<std::uint32_t>(ring->word->load(std::memory_order_relaxed));
-  if (used > ring->capacity_bytes / 2) start_buffer();
-}
-
 }  // namespace
 
 void pass_over_the_end_of_mpi() noexcept {
@@ -46,7 +38,7 @@ void PathCall::record(CallNumber number, std::initializer_list<std::int64_t> num
   if (!traced_) return;
   {
     const OwnCode own;
-    begin_trace_if_many();
+    start_buffer_if_worth(0);
   }
   RecordWriter writer(scope_, number, Times::kControl);
   if (front_ != nullptr) writer.text(front_);

@@ -186,13 +186,8 @@ void announce_descriptors() noexcept {
   for (int fd = 0; fd < kMaxDescriptors; ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
     if (file == 0) continue;
-    ShortText<64> link;
-    link << "/proc/self/fd/" << fd;
     char target[4096];
-    const long bytes = raw::readlink(link.c_str(), target, sizeof target - 1);
-    if (bytes <= 0) continue;
-    target[bytes] = '\0';
-    note_file(file, fd, target);
+    if (path_of_descriptor(fd, target, sizeof target) > 0) note_file(file, fd, target);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "recorder/preload/aio_request.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/traced_call.h"
@@ -56,6 +57,7 @@ ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flag
   if (from.file == 0 && to.file == 0) return call();
   return recorded_call<Layer::kPosix, ssize_t>(call, [&](const CallScope& scope, ssize_t result) {
     const OwnCode own;
+    start_buffer_if_worth(result);
     record_side(scope, from, count, flags, result);
     record_side(scope, to, count, flags, result);
   });

@@ -80,6 +80,24 @@ bool start_buffer() noexcept {
   return true;
 }
 
+void start_buffer_if_worth(std::int64_t bytes) noexcept {
+  if (g_buffer.file.exists()) return;
+  constexpr std::int64_t kMuch = 4096;
+  if (bytes >= kMuch) {
+    start_buffer();
+    return;
+  }
+  const Ring* const ring = ring_of_this_thread();
+  if (ring == nullptr || ring->in_file) return;
+  if (used_of(ring->word->load(std::memory_order_relaxed)) > ring->capacity_bytes / 2) {
+    start_buffer();
+  }
+}
+
+void expect_descriptors() noexcept {
+  g_buffer.inherited = g_buffer.from_start = true;
+}
+
 Ring* ring_of_this_thread() noexcept {
   if (t_thread.ring != nullptr && t_thread.ring->in_file) return t_thread.ring;
   // A fork that ran no handlers shows here first: it wiped the ring.
@@ -88,7 +106,7 @@ Ring* ring_of_this_thread() noexcept {
   if (g_buffer.inherited) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
-    if (start_buffer()) {
+    if (!g_buffer.at_once || start_buffer()) {
       const OwnCode own;
       announce_descriptors();
     }
@@ -224,7 +242,8 @@ void remove_if_joined() noexcept {
 void forget_buffer_after_fork() noexcept {
   forget_rings();
   const ClockReading first = read_clocks();
-  g_buffer.inherited = g_buffer.inherited || g_buffer.file.exists();
+  g_buffer.at_once = g_buffer.at_once || g_buffer.file.exists();
+  g_buffer.inherited = g_buffer.at_once || g_buffer.from_start;
   g_buffer.file.forget();
   g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
   g_buffer.failed = false;

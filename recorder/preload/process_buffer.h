@@ -45,6 +45,14 @@ inline constexpr std::uint32_t kMaxRings = 256;
 // none before). Returns false, after one line on stderr, where none can be had.
 bool start_buffer() noexcept;
 
+// Before a call is recorded that is no reason for a trace of its own: one that moves few bytes, of
+// a file that was open before the program began, or none. Starts the buffer all the same where it
+// moves many, or half a ring of calls waits in memory. In our own code.
+void start_buffer_if_worth(std::int64_t bytes) noexcept;
+
+// Descriptors of before the program's begin are in the table: named where anything is recorded.
+void expect_descriptors() noexcept;
+
 // The ring of this thread, had at first use, moved into the file once there is one. nullptr
 // where there is no memory, and in memory that is another process's.
 Ring* ring_of_this_thread() noexcept;

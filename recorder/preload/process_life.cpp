@@ -6,6 +6,7 @@
 #include "recorder/preload/advice.h"
 #include "recorder/preload/at_start.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/mpi_api.h"
@@ -59,6 +60,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
     }
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
+    if (g_recording != kNothing) trace_descriptors_at_start();
   }
   errno = kept;
 }

@@ -58,6 +58,7 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
     }
   }
   const int kept = errno;
+  start_buffer_if_worth(call.numbers[0]);  // of fprintf and its kind what was moved, else asked for
   if (ring != nullptr && ring->in_file) encode_ring(*ring);
   {
     RecordWriter record(static_cast<CallNumber>(function_in(call.stream)), layers_in(call.stream),

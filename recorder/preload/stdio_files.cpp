@@ -76,6 +76,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   // Part of an item may have been moved too: the position tells.
   const std::int64_t after = ftello(stream);
   const auto bytes = static_cast<std::int64_t>(result * size);
+  start_buffer_if_worth(bytes);
   RecordWriter record(scope, number, Times::kPosix);
   record.key(fd);
   record.key(file);
