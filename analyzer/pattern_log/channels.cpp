@@ -15,7 +15,11 @@ constexpr std::uint64_t kTrusted = 12;
 constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
 constexpr std::size_t kTurnsBring = 2;
+// Streams of so many terms are tried without what may be noise.
+constexpr std::size_t kFewNoisy = 24;
 constexpr std::uint32_t kMostWays = 4, kMostTurn = 4;
+// A channel without an access in so many rounds has ended. (Fewer are a confusion that heals.)
+constexpr std::uint64_t kSilentRounds = 24;
 // Turns that bring nothing in so many accesses are not tried on all.
 constexpr std::size_t kFirstTry = 256;
 
@@ -44,6 +48,11 @@ class RepeatedSteps {
 
 }  // namespace
 
+Channels::Channels(Turns turns)
+    : turns_(turns),
+      sieve_(turns.sifted ? std::make_unique<NoiseSieve>() : nullptr),
+      sampling_(false) {}
+
 void Channels::add(std::span<const Extent> accesses, Shapes& shapes) {
   while (sampling_ && !accesses.empty()) {
     const std::size_t limit = sample_.size() < kFirstSample ? kFirstSample : kSample;
@@ -55,7 +64,7 @@ void Channels::add(std::span<const Extent> accesses, Shapes& shapes) {
     if (limit == kFirstSample && numbers_held() > kFewTerms) continue;
     choose_turns(shapes);
   }
-  add_in_turns(accesses, shapes);
+  add_sifted(accesses, shapes);
 }
 
 // In which turns do the first accesses have the fewest terms? Ends sampling.
@@ -63,40 +72,51 @@ void Channels::choose_turns(Shapes& shapes) {
   const std::vector<Extent> sample = std::exchange(sample_, {});
   sampling_ = false;
   const std::size_t as_one = numbers_held();
-  const std::size_t in_loops =
-      lists_[0].leaves.size() + (finders_[0] ? finders_[0]->leaves_held() : 0);
-  if (sample.size() < kLeastSample || in_loops < sample.size() / kFewInSample) return;
-  std::size_t least = as_one / kTurnsBring;
-  Turns best;
-  const auto numbers_in = [&](Turns turns, std::span<const Extent> accesses) {
-    Channels tried(turns);
-    Shapes tried_shapes;
-    const auto first = accesses.first(std::min(accesses.size(), kFirstTry));
-    tried.add_in_turns(first, tried_shapes);
-    if (tried.numbers_held() * kTurnsBring > first.size()) return SIZE_MAX;
-    tried.add_in_turns(accesses.subspan(first.size()), tried_shapes);
-    return tried.numbers_held();
-  };
+  const std::size_t in_loops = numbers_in_loops();
+  if (sample.size() < kLeastSample || in_loops < kFewNoisy) return;
+  const bool may_have_turns = in_loops >= sample.size() / kFewInSample;
   for (const FoundTurns::Sample& like : found_->samples) {
     if (like.accesses != sample.size() || like.as_one != as_one) continue;
-    if (like.turns.ways == 1) return;
-    if (numbers_in(like.turns, sample) > like.in_turns) break;
+    if (like.turns.ways == 1 && !like.turns.sifted) return;
+    if (numbers_in(like.turns, sample).all > like.in_turns) break;
     return set_turns(like.turns, sample, shapes);
   }
-  const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
-  RepeatedSteps steps_repeat;
-  for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
-    for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
-      if (!steps_repeat(begin, std::size_t{ways} * turn)) continue;
-      const std::size_t held = numbers_in({ways, turn}, sample);
-      if (held >= least) continue;
-      least = held;
-      best = {ways, turn};
+  std::size_t least = as_one;
+  Turns best;
+  const auto keep = [&](Turns turns, const Numbers& held) {
+    if (held.all >= least) return;
+    least = held.all;
+    best = turns;
+  };
+  const Numbers sifted = numbers_in({1, 1, true}, sample);
+  // Noise costs the same wherever it is kept; without it loops can be found that are longer than
+  // the sample.
+  if (sifted.in_loops <= in_loops / 3 * 2) keep({1, 1, true}, sifted);
+  if (may_have_turns) {
+    least = std::min(least, as_one / kTurnsBring);
+    const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
+    RepeatedSteps steps_repeat;
+    for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
+      for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
+        if (!steps_repeat(begin, std::size_t{ways} * turn)) continue;
+        keep({ways, turn, false}, numbers_in({ways, turn, false}, sample));
+      }
     }
   }
   found_->samples[found_->next++ % found_->samples.size()] = {sample.size(), as_one, least, best};
-  if (best.ways == 1) return;
+  if (best.ways == 1 && !best.sifted) return;
   set_turns(best, sample, shapes);
+}
+
+// Of these accesses taken apart so; SIZE_MAX if the first ones show that it is too much.
+Channels::Numbers Channels::numbers_in(Turns turns, std::span<const Extent> accesses) {
+  Channels tried(turns);
+  Shapes shapes;
+  const auto first = accesses.first(std::min(accesses.size(), kFirstTry));
+  tried.add_sifted(first, shapes);
+  if (tried.numbers_held() * kTurnsBring > first.size()) return {SIZE_MAX, SIZE_MAX};
+  tried.add_sifted(accesses.subspan(first.size()), shapes);
+  return {tried.numbers_held(), tried.numbers_in_loops()};
 }
 
 // Begins anew.
@@ -109,7 +129,7 @@ void Channels::set_turns(Turns turns, std::span<const Extent> sample, Shapes& sh
   found_ = found;
   finders_[kPhysicalChannel] = std::move(physical);
   lists_[kPhysicalChannel] = std::move(physical_list);
-  add_in_turns(sample, shapes);
+  add_sifted(sample, shapes);
 }
 
 TermFinder& Channels::finder(std::uint32_t channel) {
@@ -138,11 +158,32 @@ void Channels::take(std::uint32_t channel, std::span<const Extent> accesses, Sha
   took(channel, accesses.size(), shapes);
   in_turn_ = channel == channel_ ? in_turn_ + 1 : 1;
   channel_ = channel;
+  taken_at_[channel] = ++taken_;
 }
 
-// Whose turn it is.
+// Whose turn it is; channels that have ended have none.
 std::uint32_t Channels::due() const noexcept {
-  return in_turn_ < turns_.turn ? channel_ : (channel_ + 1) % turns_.ways;
+  if (in_turn_ < turns_.turn) return channel_;
+  const std::uint64_t silent = kSilentRounds * turns_.ways * turns_.turn;
+  std::uint32_t channel = channel_;
+  for (std::uint32_t k = 0; k < turns_.ways; ++k) {
+    channel = channel + 1 == turns_.ways ? 0 : channel + 1;
+    if (taken_ - taken_at_[channel] <= silent) break;
+  }
+  return channel;
+}
+
+void Channels::add_sifted(std::span<const Extent> accesses, Shapes& shapes) {
+  if (!sieve_) return add_in_turns(accesses, shapes);
+  const auto regular = [&](const Extent& access) { add_in_turns({&access, 1}, shapes); };
+  const auto noise = [&](std::span<const Extent> held) { take_noise(held, shapes); };
+  for (const Extent& access : accesses) sieve_->add(access, regular, noise);
+}
+
+void Channels::take_noise(std::span<const Extent> noise, Shapes& shapes) {
+  if (pending_count_ > 0) place_pending(due(), shapes);
+  add_to(turns_.ways, noise, shapes);
+  took(turns_.ways, noise.size(), shapes);
 }
 
 void Channels::add_in_turns(std::span<const Extent> accesses, Shapes& shapes) {
@@ -213,6 +254,7 @@ void Channels::place_pending(std::uint32_t channel, Shapes& shapes) {
 
 void Channels::finish(Shapes& shapes) {
   if (sampling_) choose_turns(shapes);
+  if (sieve_) sieve_->release([&](const Extent& access) { add_in_turns({&access, 1}, shapes); });
   if (pending_count_ > 0) place_pending(due(), shapes);
   if (!one_channel_) {
     const Extent turn = {static_cast<std::int64_t>(run_channel_), static_cast<std::int64_t>(run_)};
@@ -239,7 +281,18 @@ std::size_t Channels::numbers_held() const noexcept {
   return numbers;
 }
 
-void Channels::forget_shapes() noexcept {
+// The same without noise and turns.
+std::size_t Channels::numbers_in_loops() const noexcept {
+  std::size_t numbers = 0;
+  for (std::uint32_t channel = 0; channel < turns_.ways; ++channel) {
+    numbers += lists_[channel].leaves.size();
+    numbers += finders_[channel] ? finders_[channel]->leaves_held() : 0;
+  }
+  return numbers;
+}
+
+void Channels::forget_shapes(Shapes& shapes) {
+  if (sampling_) choose_turns(shapes);
   for (const auto& finder : finders_) {
     if (finder) finder->forget_shapes();
   }

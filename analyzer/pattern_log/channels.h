@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/pattern_log/find_terms.h"
+#include "analyzer/pattern_log/noise_sieve.h"
 #include "analyzer/pattern_log/shapes.h"
 
 namespace iotune::analyzer::pattern_log {
@@ -26,6 +27,7 @@ inline constexpr std::uint32_t kChannels = 8;
 struct Turns {
   std::uint32_t ways = 1;
   std::uint32_t turn = 1;
+  bool sifted = false;  // a NoiseSieve takes noise out first
 };
 
 // What was found for other streams of the log, the last ones: ranks are often alike, and trying all
@@ -55,15 +57,22 @@ class Channels {
   TermList& list(std::uint32_t channel) noexcept { return lists_[channel]; }
   // Leaves of all lists.
   std::size_t leaves_listed() const noexcept;
-  void forget_shapes() noexcept;
+  // All lists are taken away next, and these shapes with them.
+  void forget_shapes(Shapes& shapes);
 
  private:
-  explicit Channels(Turns turns) noexcept : turns_(turns), sampling_(false) {}
+  explicit Channels(Turns turns);
 
+  void add_sifted(std::span<const Extent> accesses, Shapes& shapes);
   void add_in_turns(std::span<const Extent> accesses, Shapes& shapes);
   void choose_turns(Shapes& shapes);
+  struct Numbers {
+    std::size_t all, in_loops;
+  };
+  static Numbers numbers_in(Turns turns, std::span<const Extent> accesses);
   void set_turns(Turns turns, std::span<const Extent> sample, Shapes& shapes);
   std::size_t numbers_held() const noexcept;
+  std::size_t numbers_in_loops() const noexcept;
   void add_to(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
   void take(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
   void took(std::uint32_t channel, std::uint64_t count, Shapes& shapes);
@@ -71,6 +80,7 @@ class Channels {
   void place_pending(std::uint32_t channel, Shapes& shapes);
   bool repeats_structure(const Extent& pending) noexcept;
   TermFinder& finder(std::uint32_t channel);
+  void take_noise(std::span<const Extent> noise, Shapes& shapes);
   bool expects(std::uint32_t channel, const Extent& access) const noexcept {
     return finders_[channel] && finders_[channel]->expects(access);
   }
@@ -78,6 +88,7 @@ class Channels {
 
   Turns turns_;
   FoundTurns* found_ = nullptr;
+  std::unique_ptr<NoiseSieve> sieve_;  // if turns_.sifted
   std::array<std::unique_ptr<TermFinder>, kChannels> finders_;
   std::array<TermList, kChannels> lists_;
 
@@ -90,6 +101,8 @@ class Channels {
   std::array<Extent, kMostPending> pending_{};
   std::size_t pending_count_ = 0;
 
+  std::array<std::uint64_t, kAccessChannels> taken_at_{};  // of `taken_` accesses but for noise
+  std::uint64_t taken_ = 0;
   std::uint32_t channel_ = 0;  // of the last access but for noise
   std::uint32_t in_turn_ = 0;  // accesses of it in a row
   std::uint32_t run_channel_ = 0;

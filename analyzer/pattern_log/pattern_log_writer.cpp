@@ -47,7 +47,7 @@ struct PatternLogWriter::State {
     for (std::uint32_t number = 0; number < streams.size() && !last; ++number) {
       auto& stream = streams[number];
       if (!stream) continue;
-      stream->channels.forget_shapes();
+      stream->channels.forget_shapes(section.shapes);
       take_lists(number, *stream);
     }
     pattern_log::append_section(pattern_log::encode_section(section), sections == 0 && last, bytes);

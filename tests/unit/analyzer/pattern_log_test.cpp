@@ -244,6 +244,56 @@ TEST(PatternLog, noise_does_not_break_a_nest) {
   EXPECT_LT(log.size(), noise * 9 + 300);
 }
 
+// A section may end while it is not decided yet in which turns the loops of a stream come.
+TEST(PatternLog, sections_may_end_before_turns_are_known) {
+  PatternLogWriter writer({.leaves_held = 6200});
+  std::mt19937_64 draw(3);
+  std::vector<Accesses> all(8);
+  for (std::uint32_t s = 0; s < all.size(); ++s) writer.add_stream(s, "f");
+  std::int64_t row = 0;
+  for (std::int64_t k = 0; k < 2000; ++k) {
+    for (std::uint32_t s = 0; s < all.size(); ++s) {
+      // Three strides and, in turn with them, rows of two whose places are drawn: as they come,
+      // nothing in them repeats.
+      row = k % 2 == 0 ? static_cast<std::int64_t>(draw() >> 30U) : row + 5;
+      const Accesses four = {{k * 640, 64}, {row, 5}, {k * 7, 7}, {k * 77 + (1 << 30), 70}};
+      all[s].insert(all[s].end(), four.begin(), four.end());
+      writer.add(s, four);
+    }
+  }
+  const std::vector<std::byte> log = writer.finish();
+  const auto reader = PatternLogReader::open(log);
+  ASSERT_TRUE(reader);
+  for (std::uint32_t s = 0; s < all.size(); ++s) ASSERT_TRUE(all_of(*reader, s) == all[s]) << s;
+}
+
+// No loop of the nest is without noise for long enough to be found whole.
+TEST(PatternLog, frequent_noise_does_not_hide_a_deep_nest) {
+  const generators::DrawnNest nest{.ranks = 1,
+                                   .nests = {{{{7, 90000000}, {9, 561354}, {4, -35084}, {8, 4385}},
+                                              {{0, 2048}, {2048, 973}, {3046, 262}},
+                                              1000000,
+                                              0}},
+                                   .noise_percent = 2,
+                                   .turn = 1};
+  const Workload workload = generators::expand(nest, 11);
+  const std::vector<std::byte> log = encode_log(workload);
+  expect_lossless(workload, log);
+  const std::size_t noise = workload.streams[0].accesses.size() - 7UL * 9 * 4 * 8 * 3;
+  ASSERT_GT(noise, 80U);
+  EXPECT_LT(log.size(), noise * 9 + 200);
+}
+
+// Three in turn, with noise, of which one ends when a quarter of all accesses were made.
+TEST(PatternLog, the_others_go_on_where_one_in_turn_ends) {
+  const generators::DrawnNest nests = generators::draw_nest(500552);
+  ASSERT_EQ(nests.nests.size(), 3U);
+  const Workload workload = generators::expand(nests, 500552);
+  const std::vector<std::byte> log = encode_log(workload);
+  expect_lossless(workload, log);
+  EXPECT_LT(log.size(), 6000U);
+}
+
 TEST(PatternLog, nests_in_turns_are_told_apart) {
   generators::DrawnNest nests{.ranks = 4, .nests = {}, .noise_percent = 0, .turn = 1};
   nests.nests.push_back({{{30, 100000}, {17, 640}}, {{0, 64}}, 0, 64});
