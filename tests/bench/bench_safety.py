@@ -1,57 +1,90 @@
 """The worst case of tuning: every case's trained answer against the program's default.
 
-Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json), adds
-rounds until each interval is within 3 % of its value or --most rounds are done, and keeps them.
+Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
+writes or reads as many files in a row as take --seconds; rounds are added until the interval is
+within 3 % of its value or --most rounds are done, and are kept. --report 1 measures nothing.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import sys
+import time
 
-from bench_tuning import ratio
 from paired import Table, at_least
 from tuning_cases import Arms, State, begin
+from tuning_search import Clock, Rounds, half_width, ratio
 
 FEWEST = 5
 WITHIN = 0.03
+# A run is a little shorter or longer than the one before.
+SPARE = 1.1
 
 
-def add_rounds(arms: Arms, state: State, rounds: list[dict[str, float]], most: int) -> None:
-    while len(rounds) < most:
-        if len(rounds) >= FEWEST:
-            now = ratio(rounds, "iotune", "default")
-            if max(now.high - now.value, now.value - now.low) <= WITHIN * now.value:
-                return
+def enough(rounds: Rounds, most: int) -> bool:
+    """Whether no round is wanted any more; by width alone, for to stop at a value chooses it."""
+    if len(rounds) < FEWEST or len(rounds) >= most:
+        return len(rounds) >= most
+    return half_width(ratio(rounds, "iotune", "default")) <= WITHIN
+
+
+def add_rounds(arms: Arms, state: State, rounds: Rounds, most: int, clock: Clock) -> None:
+    clock.begin(f"at most {2 * most} runs", 2 * max(0, FEWEST - len(rounds)))
+    while not enough(rounds, most):
         first = len(rounds) % 2 == 0  # by turns: neither arm is always the warmer one
         one = {"default": arms.default()} if first else {}
+        clock.tick()
         one["iotune"] = arms.iotune()
         if not first:
             one["default"] = arms.default()
+        clock.tick()
         rounds.append(one)
         state.save()
 
 
 def main() -> int:
-    session = begin(__doc__, most=(60, "rounds of a case"))
+    session = begin(
+        __doc__,
+        most=(60, "rounds of a case"),
+        seconds=(2, "of a run, from its opens to its closes"),
+        report=(0, "1: what was measured so far, and no more"),
+    )
     table = Table("safety")
-    for case in session.cases:
-        own = session.state.of(case)
-        if "trained" not in own:
-            print(f"NOT VERIFIED {case.name}: not trained yet (make bench NAME=tuning)")
+    options, state = session.options, session.state
+    for number, case in enumerate(session.cases):
+        own = state.of(case)
+        rounds: Rounds = own.setdefault("safety", [])
+        if not options.report and not (rounds and enough(rounds, options.most)):
+            print(f"[{number + 1}/{len(session.cases)}] {case.name}", file=sys.stderr, flush=True)
+            with session.arms(case) as arms:
+                if "trained" not in own or not arms.database.exists():
+                    print(f"NOT VERIFIED {case.name}: not trained (make bench NAME=tuning)")
+                    continue
+                if not rounds:
+                    # The faster of two: the first finds the storage's folders and pages cold.
+                    shortest = min(arms.default(), arms.default())
+                    own["steps"] = math.ceil(options.seconds * SPARE / shortest)
+                arms.lengthen(own["steps"])
+                began = time.monotonic()
+                arms.default()
+                add_rounds(
+                    arms, state, rounds, options.most,
+                    Clock(case.name, time.monotonic() - began),
+                )  # fmt: skip
+        if not rounds:
             continue
-        rounds: list[dict[str, float]] = own.setdefault("safety", [])
-        with session.arms(case) as arms:
-            add_rounds(arms, session.state, rounds, session.options.most)
         table.rounds[case.name] = rounds
-        seconds = min(one["default"] for one in rounds)
-        short = "" if seconds >= 2 else f", runs of {seconds:.2g} s"
+        seconds = statistics.median(one["default"] for one in rounds)
+        answer = ";".join(f"{name}={value}" for name, value in own["trained"]["settings"].items())
         table.add(
-            f"{case.name}: iotune against default{short}",
+            f"{case.name}, {len(rounds)} rounds of {seconds:.2g} s, "
+            f"{answer or own['trained']['state']}: iotune against default",
             ratio(rounds, "iotune", "default"),
             at_least(0.97),
         )
     session.close()
-    return table.finish(session.options.out)
+    return table.finish(options.out)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,49 @@
 """What tuning buys: the program's default, an expert's ROMIO_HINTS, iotune, the best there is.
 
-Each case is searched exhaustively over models/space.py; the plain trainer gets at most a quarter
-of the search's runs. The search's five best are run again, interleaved with the other arms, and
-the best of these is what iotune is compared with. Stopped, it goes on from tuning.state.json.
+Each case is searched exhaustively over models/space.py (tuning_search.py); the plain trainer gets
+at most a quarter of the search's runs. The search's five best are run again, interleaved with
+the other arms; the best of them and of the default is what iotune is compared with. Rounds are
+added until the intervals are narrow. Stopped, it goes on from tuning.state.json.
 
   make bench NAME=tuning                                    all that is there: takes hours
   make bench NAME=tuning CASE='cyclic-io.* write disk'      one kernel, direction and storage
+  bench_tuning.py --report 1                                what was measured so far
 """
 
 from __future__ import annotations
 
-import random
 import statistics
 import sys
+import time
 from collections.abc import Callable
+from typing import Any
 
 from iotune.models.candidates import Candidate, Shape, candidates
 from iotune.models.race import most_runs
 from iotune.models.space import space
 
-from paired import Comparison, Estimate, Table, at_least
-from tuning_cases import Arms, Case, State, begin
+from paired import Estimate, Goal, Table, at_least
+from tuning_cases import Arms, Case, Session, State, begin
+from tuning_search import (
+    BEST,
+    Clock,
+    Enough,
+    against_best,
+    final_rounds,
+    ratio,
+    search,
+    search_runs,
+)
 
-REPEATS = 2  # of each point in the search
-BEST = 5
+# Against the best: the value, and its lower bound.
+VALUE, BOUND = at_least(0.95), at_least(0.90)
 
 
 def shape_of(case: Case) -> Shape:
     """What of it chooses the space."""
     filesystem = "cephfs" if case.storage.name == "cephfs" else "ext4"
     return Shape(
-        write=case.write, collective="--collective" in case.words, distributions=("BLOCK",),
+        write=case.write, collective=case.collective, distributions=("BLOCK",),
         ranks=case.storage.ranks, file_bytes=1 << 28, filesystem=filesystem, element_bytes=8,
     )  # fmt: skip
 
@@ -45,7 +58,7 @@ def trainer_options(case: Case) -> tuple[int, int]:
 
     One of them records the program, one settles in. More rounds where all candidates fit.
     """
-    most = REPEATS * len(points(case)) // 4 - 2
+    most = search_runs(len(points(case))) // 4 - 2
     hopeful = len(candidates(shape_of(case), 1000))
     for rounds in (7, 5, 3):
         fitting = [number for number in range(1, 64) if most_runs(number, rounds) <= most]
@@ -54,85 +67,144 @@ def trainer_options(case: Case) -> tuple[int, int]:
     raise ValueError(f"{case.name}: a space too small to train in a quarter of its runs")
 
 
-def search(case: Case, arms: Arms, state: State) -> list[Candidate]:
-    """Measure every point REPEATS times in a drawn order; the best first, by the faster one."""
-    known: dict[str, list[float]] = state.of(case).setdefault("search", {})
-    all_points = points(case)
-    todo = [one for one in all_points for _ in range(REPEATS - len(known.get(one.text, [])))]
-    random.SystemRandom().shuffle(todo)
-    for number, one in enumerate(todo):
-        known.setdefault(one.text, []).append(arms.settings(one.settings))
-        state.save()
-        print(f"\r{case.name}: {len(todo) - number - 1} to go ", end="", file=sys.stderr)
-    return sorted(all_points, key=lambda one: min(known[one.text]))
+def default_goal(case: Case) -> Goal | None:
+    """Of iotune against the program's default."""
+    if case.storage.name == "cephfs":
+        if case.kernel in ("vpic-io", "gcrm-io"):
+            return at_least(2)
+        return at_least(1.5) if case.collective else None
+    if case.storage.name == "disk" and case.collective:
+        return {"column-io": at_least(3), "cyclic-io": at_least(5)}.get(case.kernel)
+    return None
 
 
-def measure(case: Case, arms: Arms, state: State, rounds: int, searched: bool) -> None:
+def enough_of(session: Session) -> Enough:
+    return Enough(session.options.fewest, session.options.most)
+
+
+def complete(case: Case, session: Session) -> bool:
+    """Whether nothing is wanting of a case."""
+    own = session.state.of(case)
+    rounds = own.get("final" if session.options.search else "goals")
+    return rounds is not None and enough_of(session).met(rounds)
+
+
+def measure(case: Case, arms: Arms, session: Session) -> None:
     """All that is wanting of a case."""
-    own = state.of(case)
+    own = session.state.of(case)
+    save = session.state.save
+    searched = bool(session.options.search)
+    arms.default()  # the first run on this storage finds its folders and pages cold
+    began = time.monotonic()
     arms.default()
-    if "trained" not in own:
+    clock = Clock(case.name, time.monotonic() - began)
+    if "trained" not in own or not arms.database.exists():
         rounds_each, budget = trainer_options(case)
+        clock.begin("training", most_runs(budget, rounds_each) + 2)
         own["trained"] = arms.train(rounds_each, budget)
         own["trained"] |= {"budget": budget, "rounds": rounds_each}
-        state.save()
+        save()
     runners: dict[str, Callable[[], float]] = {
         "default": arms.default,
         "hints": arms.hints,
         "iotune": arms.iotune,
     }
     if searched:
-        best = search(case, arms, state)[:BEST]
-        for place, one in enumerate(best):
-            runners[f"best{place}"] = lambda one=one: arms.settings(one.settings)  # type: ignore[misc]
-        own["best"] = [one.text for one in best]
-    final: list[dict[str, float]] = own.setdefault("final" if searched else "goals", [])
-    while len(final) < rounds:
-        order = list(runners)
-        random.SystemRandom().shuffle(order)
-        final.append({name: runners[name]() for name in order})
-        state.save()
+        known: dict[str, list[float]] = own.setdefault("search", {})
+        if "best" not in own:
+            fastest = search(
+                points(case), known, lambda one: arms.settings(one.settings), save, clock
+            )
+            own["best"] = [one.text for one in fastest[:BEST]]
+            save()
+        of_text = {one.text: one for one in points(case)}
+        for place, text in enumerate(own["best"]):
+            settings = of_text[text].settings
+            runners[f"best{place}"] = lambda settings=settings: arms.settings(settings)  # type: ignore[misc]
+    rounds = own.setdefault("final" if searched else "goals", [])
+    final_rounds(runners, rounds, enough_of(session), save, clock)
 
 
-def ratio(rounds: list[dict[str, float]], arm: str, base: str) -> Estimate:
-    """Medians over interleaved rounds: how many times faster `arm` is than `base`."""
-    numbers = {name: [one[name] for one in rounds] for name in (arm, base)}
-    comparison = Comparison("", numbers, [], 20151115)
-    return comparison.ratio(base, arm)
+def best_text(own: dict[str, Any], arm: str) -> str:
+    """What stood behind an arm of the comparison."""
+    return "default" if arm == "default" else str(own["best"][int(arm.removeprefix("best"))])
 
 
-def report(table: Table, case: Case, state: State) -> None:
+def _cell(number: Estimate, word: str) -> str:
+    return f"{number.value:.3g} ({number.low:.3g} to {number.high:.3g}) {word}".rstrip()
+
+
+def report(table: Table, case: Case, state: State) -> list[str]:
+    """The case's numbers into the table; its row for people."""
     own = state.of(case)
-    rounds = own.get("final") or own["goals"]
+    rounds = own.get("final") or own.get("goals")
+    if not rounds:
+        return []
     table.rounds[case.name] = own
-    table.add(f"{case.name}: iotune against default", ratio(rounds, "iotune", "default"))
-    table.add(f"{case.name}: ROMIO_HINTS against default", ratio(rounds, "hints", "default"))
+    seconds = statistics.median(one["default"] for one in rounds)
+    gain, hints = ratio(rounds, "iotune", "default"), ratio(rounds, "hints", "default")
+    goal = default_goal(case)
+    table.add(f"{case.name}: iotune against default", gain, goal)
+    table.add(f"{case.name}: ROMIO_HINTS against default", hints)
+    word = "" if goal is None else f"{goal}: {_word(goal.holds(gain.value, gain.low, gain.high))}"
     chosen = ";".join(f"{name}={value}" for name, value in own["trained"]["settings"].items())
-    print(f"{case.name}: iotune {chosen or own['trained']['state']}")
-    bests = [name for name in rounds[0] if name.startswith("best")]
-    if not bests:
-        return
-    best = min(bests, key=lambda name: statistics.median(one[name] for one in rounds))
-    print(f"{case.name}: best {own['best'][int(best[4:])]}")
-    table.add(
-        f"{case.name}: iotune against the best of {len(points(case)) + 1}",
-        ratio(rounds, "iotune", best),
-        at_least(0.90),
+    row = [case.name, f"{seconds:.2f}", str(len(rounds)), _cell(gain, word), _cell(hints, "")]
+    found = against_best(rounds, "iotune")
+    if found is None:
+        return [*row, "", chosen or own["trained"]["state"], ""]
+    best, number = found
+    name = f"{case.name}: iotune against the best of {len(points(case)) + 1}"
+    table.add(name, number, BOUND)
+    table.add(f"{name}, value", number.value, VALUE)
+    holds = BOUND.holds(number.value, number.low, number.high) and VALUE.holds(
+        number.value, None, None
     )
+    runs = sum(len(times) for times in own["search"].values())
+    own["search_runs"] = runs
+    return [
+        *row,
+        _cell(number, f"of {runs} runs: {_word(holds)}"),
+        chosen or own["trained"]["state"],
+        best_text(own, best),
+    ]
+
+
+def _word(holds: bool) -> str:
+    return "holds" if holds else "MISSED"
+
+
+def show(rows: list[list[str]]) -> None:
+    """One row a case."""
+    titles = [
+        "case", "default s", "rounds", "iotune against default", "ROMIO_HINTS",
+        "iotune against the best, >= 0.95 and bound >= 0.90", "iotune chose", "the best",
+    ]  # fmt: skip
+    print("| " + " | ".join(titles) + " |\n|" + " --- |" * len(titles))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
 
 
 def main() -> int:
     session = begin(
         __doc__,
-        final=(9, "rounds of the last comparison"),
+        fewest=(9, "rounds of the last comparison"),
+        most=(25, "rounds where the intervals stay wide"),
         search=(1, "0: without the search, iotune is compared with the default alone"),
+        report=(0, "1: what was measured so far, and no more"),
     )
     table = Table("tuning")
-    for case in session.cases:
-        with session.arms(case) as arms:
-            measure(case, arms, session.state, session.options.final, bool(session.options.search))
-        report(table, case, session.state)
+    rows = []
+    for number, case in enumerate(session.cases):
+        if not session.options.report and not complete(case, session):
+            print(f"[{number + 1}/{len(session.cases)}] {case.name}", file=sys.stderr, flush=True)
+            with session.arms(case) as arms:
+                measure(case, arms, session)
+        row = report(table, case, session.state)
+        rows += [row] if row else []
+        if row and not session.options.report:
+            show([row])
     session.close()
+    show(rows)
     return table.finish(session.options.out)
 
 

@@ -50,30 +50,38 @@ class Case:
     storage: Storage
 
     @property
+    def collective(self) -> bool:
+        """Whether the program's transfers are."""
+        return "--collective" in self.words
+
+    @property
     def name(self) -> str:
         """Unique; the key in the JSON."""
-        mode = "-collective" if "--collective" in self.words else ""
+        mode = "-collective" if self.collective else ""
         return f"{self.kernel}{mode} {'write' if self.write else 'read'} {self.storage.name}"
 
 
-# One in 16 of the papers' sizes, so that a search takes minutes.
+# Some 200 MB a run: a third of a second from open to close, as long as its launch takes.
 KERNELS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("vpic-io", ("--particles", "1048576")),
-    ("vorpal-io", ("--size", "30x50x150")),
-    ("vorpal-io", ("--size", "30x50x150", "--collective")),
-    ("gcrm-io", ("--size", "1x1x655360")),
-    ("flash-io", ("--size", "80x8x8x8")),
-    ("column-io", ("--size", "16384x64", "--collective")),
-    ("cyclic-io", ("--size", "200000", "--collective")),
+    ("vpic-io", ("--particles", "4194304")),
+    ("vorpal-io", ("--size", "60x75x150")),
+    ("vorpal-io", ("--size", "60x75x150", "--collective")),
+    ("gcrm-io", ("--size", "1x1x2621440")),
+    ("flash-io", ("--size", "160x8x8x8")),
+    ("column-io", ("--size", "262144x64", "--collective")),
+    ("cyclic-io", ("--size", "4000000", "--collective")),
 )
 
-# Fewer datasets where the storage is held to some MiB/s, for what limits a run is to be that and
-# no core. A rank's part of a call stays what it is, because a call is spread over the targets.
+# Less where the storage is held to some MiB/s, for what limits a run is to be that and no core.
+# Of VPIC, VORPAL and GCRM a rank's part of a call stays that of the papers' sizes by 2 to 8,
+# because a call is spread over the targets.
 SMALL = {
     "vpic-io": ("--particles", "1048576", "--datasets", "2"),
-    "vorpal-io": ("--size", "30x50x150", "--datasets", "5"),
+    "vorpal-io": ("--size", "30x50x150", "--datasets", "3"),
     "gcrm-io": ("--size", "1x1x655360", "--datasets", "3"),
     "flash-io": ("--size", "20x8x8x8"),
+    "column-io": ("--size", "8192x64"),
+    "cyclic-io": ("--size", "200000"),
 }
 
 # Where a file has a layout that lasts: who reads it gets what its writer chose.
@@ -112,8 +120,11 @@ class State:
         )
 
     def of(self, case: Case) -> dict[str, Any]:
-        """A case's own part."""
-        return self.cases.setdefault(case.name, {})
+        """A case's own part; empty where what was measured had other flags or ranks."""
+        flags = f"{case.storage.ranks} ranks {' '.join(case.words)}"
+        if self.cases.get(case.name, {}).get("flags") != flags:
+            self.cases[case.name] = {"flags": flags}
+        return self.cases[case.name]
 
     def save(self) -> None:
         """Whole or not at all."""
@@ -211,6 +222,8 @@ class Arms:
         self.placed.mkdir(exist_ok=True)
         # Which of the two an arm's file is in: one is enough where nothing is placed.
         self.own = self.placed if self.placing else self.plain
+        self.steps = 1  # files of a run, each written or read as the words say
+        self.database = self.home / "data" / "iotune" / "patterns.db"
         shim = native.yield_shim(self.build)
         # In every arm where ranks outnumber the cores.
         self.shim = [shim] if case.storage.ranks > (os.cpu_count() or 1) else []
@@ -252,6 +265,7 @@ class Arms:
                 *(storage.launcher, "-n", str(storage.ranks)),
                 *(str(self.build / "bin" / self.case.kernel), *self.case.words),
                 *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
+                *(("--steps", str(self.steps)) if self.steps > 1 else ()),
             ],
             env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=SECONDS, check=False,
@@ -267,6 +281,13 @@ class Arms:
         self.kernel(self.environment(False), True)
         if self.placing:
             self.kernel(self._configured(self.placing), True, self.placed)
+
+    def lengthen(self, steps: int) -> None:
+        """Runs of so many files from now on: iotune has seen one, for their names are others."""
+        self.steps = steps
+        if steps > 1:
+            self.prepare()
+            self.iotune()
 
     def default(self) -> float:
         """The program as it is, without iotune."""

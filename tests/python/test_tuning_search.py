@@ -1,0 +1,128 @@
+"""The search of `make bench NAME=tuning`, on times that are drawn and not measured."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from iotune.models.candidates import Candidate
+from iotune.models.race import most_runs
+
+import bench_tuning
+import tuning_cases
+import tuning_search
+from tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
+
+POINTS = [Candidate({"cb_buffer_size": str(1 << number)}) for number in range(AGAIN + 30)]
+CLOCK = Clock("drawn", 0.1)
+
+
+class Storage:
+    """Where a run takes its point's seconds, give or take a share."""
+
+    def __init__(self, noise: float) -> None:
+        self.noise = noise
+        self.runs: list[str] = []
+
+    def measure(self, one: Candidate) -> float:
+        self.runs.append(one.text)
+        return self.arm(1 + POINTS.index(one) / 10)
+
+    def arm(self, seconds: float) -> float:
+        return seconds * random.Random().uniform(1 - self.noise, 1 + self.noise)
+
+
+class Stopped(Exception):
+    """The benchmark was ended."""
+
+
+def test_every_point_is_measured_and_the_fastest_twice():
+    storage = Storage(0.02)
+    known: dict[str, list[float]] = {}
+    found = tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK)
+    assert set(storage.runs) == {one.text for one in POINTS}
+    assert len(storage.runs) == tuning_search.search_runs(len(POINTS)) == len(POINTS) + AGAIN
+    assert sorted(map(len, known.values())) == [1] * 30 + [2] * AGAIN
+    assert {one.text for one in found[:3]} <= {one.text for one in POINTS[:6]}
+    assert all(len(known[one.text]) == 2 for one in found[:BEST])
+
+
+def test_a_stopped_search_goes_on_where_it_was():
+    storage = Storage(0.02)
+    known: dict[str, list[float]] = {}
+    saved = 0
+
+    def save() -> None:
+        nonlocal saved
+        saved += 1
+        if saved == len(POINTS) + 10:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        tuning_search.search(POINTS, known, storage.measure, save, CLOCK)
+    tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK)
+    assert len(storage.runs) == tuning_search.search_runs(len(POINTS))
+
+
+def final(noise: float, **seconds: float) -> list[dict[str, float]]:
+    storage = Storage(noise)
+    rounds: list[dict[str, float]] = []
+    arms = {name: (lambda value=value: storage.arm(value)) for name, value in seconds.items()}
+    tuning_search.final_rounds(arms, rounds, Enough(), lambda: None, CLOCK)
+    return rounds
+
+
+BESTS = {"best0": 0.6, "best1": 0.4, "best2": 0.5, "best3": 0.9, "best4": 0.9}
+
+
+def test_rounds_beyond_the_first_are_of_those_that_may_be_best():
+    rounds = final(0.001, default=1.0, hints=1.0, iotune=0.5, **BESTS)
+    assert len(rounds) == Enough().fewest
+    assert all(len(one) == 8 for one in rounds[:CHOOSING])
+    assert all(
+        set(one) == {"default", "hints", "iotune", "best1", "best2"} for one in rounds[CHOOSING:]
+    )
+    found = tuning_search.against_best(rounds, "iotune")
+    assert found is not None
+    assert found[0] == "best1"
+    assert found[1].value == pytest.approx(0.8, rel=0.01)
+
+
+def test_rounds_are_added_while_the_intervals_are_wide():
+    assert len(final(0.5, default=1.0, hints=1.0, iotune=0.5, **BESTS)) > Enough().fewest
+    assert len(final(0.9, default=1.0, hints=1.0, iotune=0.5)) == Enough().most
+
+
+def test_the_default_is_a_point_of_the_space():
+    slower = {name: 2.0 for name in BESTS}
+    found = tuning_search.against_best(final(0.001, default=1.0, iotune=1.1, **slower), "iotune")
+    assert found is not None
+    assert found[0] == "default"
+    assert found[1].high < 0.95
+
+
+@pytest.mark.parametrize("storage", ["disk", "memory", "cephfs"])
+@pytest.mark.parametrize("write", [True, False])
+def test_spaces_are_large_enough_and_the_trainer_makes_at_most_a_quarter_of_the_runs(
+    storage, write, tmp_path
+):
+    place = tuning_cases.Storage(storage, tmp_path, "mpirun", 4 if storage == "cephfs" else 2)
+    for kernel, words in tuning_cases.KERNELS:
+        case = tuning_cases.Case(kernel, words, write, place)
+        points = len(bench_tuning.points(case))
+        assert points + 1 >= 48, case.name
+        rounds, budget = bench_tuning.trainer_options(case)
+        assert budget > 0
+        assert 4 * (most_runs(budget, rounds) + 2) <= tuning_search.search_runs(points), case.name
+
+
+def test_what_had_other_flags_is_measured_anew(tmp_path):
+    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
+    state = tuning_cases.State(tmp_path / "state.json")
+    small = tuning_cases.Case("vpic-io", ("--particles", "10"), True, place)
+    large = tuning_cases.Case("vpic-io", ("--particles", "20"), True, place)
+    state.of(small)["final"] = [{"default": 1.0}]
+    state.save()
+    again = tuning_cases.State(tmp_path / "state.json")
+    assert again.of(small)["final"] == [{"default": 1.0}]
+    assert "final" not in again.of(large)
