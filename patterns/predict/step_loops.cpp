@@ -341,7 +341,8 @@ StepLoops<kBytes, kTerms>::Walk::Walk(const StepLoops& loops) noexcept : loops_(
   endless_ = loops.follow_ == Follow::open || (loops.open_ && loops.trust_ < 0);
   place_ = endless_ ? loops.open_at_ : loops.earlier_at_;
   home_ = place_.depth > 0 ? place_.loop[0] : place_.at;
-  limit_ = loops.open_ ? loops.open_at_.loop[0] : loops.used_;
+  // Where what is followed is between two loops, what is open repeats the whole loop before it.
+  limit_ = loops.open_ && place_.depth > 0 ? loops.open_at_.loop[0] : loops.used_;
 }
 
 template <unsigned kBytes, unsigned kTerms>

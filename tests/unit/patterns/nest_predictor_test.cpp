@@ -57,6 +57,13 @@ TEST(NestPredictor, TheEndOfARowIsKnownFromTheRowBefore) {
   EXPECT_EQ(next_of(predictor, 4), at({116, 124, 200, 208}));
 }
 
+// At the end of the second row the whole of the third is known, not its beginning alone.
+TEST(NestPredictor, BehindARowsEndComesTheWholeNextRow) {
+  NestPredictor predictor;
+  count_right(predictor, at({0, 8, 16, 24, 32, 100, 108, 116, 124, 132}));
+  EXPECT_EQ(next_of(predictor, 7), at({200, 208, 216, 224, 232, 300, 308}));
+}
+
 TEST(NestPredictor, WithinTheFirstRowTheStepGoesOn) {
   NestPredictor predictor;
   count_right(predictor, at({0, 8, 16}));
