@@ -24,8 +24,8 @@ NestPredictor& nest(std::byte* memory) noexcept {
   return *std::launder(reinterpret_cast<NestPredictor*>(memory));
 }
 
-// An eighth of the way to `value`; one value counts at most four times what is usual, so that a
-// pause between two phases does not pass for the time between reads; `least` is always believed.
+// An eighth of the way to `value`; one value counts at most four times what is usual; `least` is
+// always believed.
 void smooth(std::uint32_t& usual, std::uint64_t value, std::uint64_t least) noexcept {
   const std::uint64_t before = usual;
   const std::uint64_t counted = before == 0 ? value : std::min(value, 4 * before + least);
@@ -56,11 +56,26 @@ unsigned Stream::depth() const noexcept {
   // One right prediction may be chance: where chance has misled before, it takes two.
   const std::uint32_t vain = counts_.requested - counts_.hits - requested_.held();
   if (trust_ == 1 && vain > counts_.requested / 8) return 0;
-  // While one read is served, latency / gap others become due; one more, because a hit takes time
-  // as well, and one to begin with.
-  const std::uint64_t due = latency_ / (gap_ + limits_->quick / 4 + 1) + 2 + more_;
-  return static_cast<unsigned>(
-      std::min<std::uint64_t>({due, trust_, std::min(limits_->most_ahead, kMostAhead)}));
+  return std::min({due() + more_, unsigned{trust_}, limits_->most_ahead, kMostAhead});
+}
+
+// What becomes due while one read is served; one more, because a hit takes time as well, and one to
+// begin with. A mean of the time between reads would not do: where they come in bursts, all of the
+// next burst has to be there when it begins.
+unsigned Stream::due() const noexcept {
+  return std::max(in_window_, burst_) + 2u;
+}
+
+void Stream::saw_gap(std::uint64_t gap) noexcept {
+  if (window_gone_ + gap < latency_) {
+    window_gone_ += static_cast<std::uint32_t>(gap);
+    if (in_window_ < kMostAhead) ++in_window_;
+    return;
+  }
+  const int fewer = burst_ - in_window_;
+  burst_ = fewer > 0 ? static_cast<std::uint8_t>(burst_ - (fewer + 7) / 8) : in_window_;
+  window_gone_ = 0;
+  in_window_ = 0;
 }
 
 // Whether the access was what the predictor said. Tells it what came.
@@ -84,7 +99,8 @@ void Stream::saw_hit(const Extent& access, std::uint64_t duration) noexcept {
   const bool waited = duration >= limits_->quick && duration > latency_ / 4;
   if (waited) {
     ++counts_.late;
-    if (more_ < limits_->most_ahead) ++more_;
+    // Where twice as many are late, too, the storage gives no more.
+    if (more_ < due()) ++more_;
     timely_ = 0;
   } else if (++timely_ == kTimelyRun) {
     timely_ = 0;
@@ -110,7 +126,7 @@ void Stream::saw_other(std::uint64_t duration) noexcept {
 
 bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t duration) noexcept {
   ++counts_.reads;
-  if (last_end_ != 0) smooth(gap_, start > last_end_ ? start - last_end_ : 0, limits_->quick);
+  if (last_end_ != 0) saw_gap(start > last_end_ ? start - last_end_ : 0);
   last_end_ = start + duration;
   counts_.wait += duration;
   if (requested_.take(access)) {

@@ -73,13 +73,16 @@ class Stream {
   bool saw_prediction(const patterns::Extent& access) noexcept;
   void saw_hit(const patterns::Extent& access, std::uint64_t duration) noexcept;
   void saw_other(std::uint64_t duration) noexcept;
+  void saw_gap(std::uint64_t gap) noexcept;
+  unsigned due() const noexcept;
 
   const patterns::PredictorKind* kind_;
   std::byte* predictor_;
   const Limits* limits_;
   std::uint64_t last_end_ = 0;
   // Not longer than is worth knowing: some second.
-  std::uint32_t gap_ = 0;      // between reads, smoothed
+  // Of the window: the time between reads, of which the storage needs as much for one.
+  std::uint32_t window_gone_ = 0;
   std::uint32_t latency_ = 0;  // of reads that waited and were not requested, smoothed
   std::uint16_t rest_ = 0;     // reads until plan() may be asked for again
   std::uint8_t next_rest_ = 1;
@@ -92,6 +95,8 @@ class Stream {
   std::uint8_t covered_ = 0;    // of the next accesses, requested already
   std::uint8_t timely_ = 0;     // hits since more_ changed
   std::uint8_t fruitless_ = 0;  // hits in a row that took as long as if nothing had been requested
+  std::uint8_t in_window_ = 0;  // reads since its first one
+  std::uint8_t burst_ = 0;      // in such windows of late, the busiest of them counting most
   RequestedRing requested_;
   Counts counts_;
 };

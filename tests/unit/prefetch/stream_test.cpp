@@ -85,6 +85,40 @@ TEST(Stream, DepthFollowsLatencyAgainstTheTimeBetweenReads) {
   }
 }
 
+// A step of a program reads six pieces and computes then: during that all six of the next step are
+// requested, and not many more, though most reads follow at once upon the one before.
+TEST(Stream, ABurstIsAheadBeforeItBegins) {
+  Storage storage;
+  int waited = 0;
+  for (std::int64_t i = 0; i < 240; ++i) {
+    const bool ahead = storage.read({i * 1'000'000, kBlock}, i % 6 == 0 ? 12 * kLatency : 0);
+    if (i >= 12) waited += ahead ? 0 : 1;
+  }
+  EXPECT_EQ(waited, 0);
+  EXPECT_GE(storage.stream().depth(), 6u);
+  EXPECT_LE(storage.stream().depth(), 8u);
+}
+
+// A storage that gives no more however much is asked for: late hits do not make it ask for all.
+TEST(Stream, LateHitsAtMostDoubleTheDepth) {
+  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
+  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
+  kind.start(memory, {});
+  Limits limits;
+  limits.quick = kQuick;
+  Stream stream(kind, memory.data(), limits);
+  Extent out[kMostAhead];
+  std::uint64_t now = 1;
+  for (std::int64_t i = 0; i < 500; ++i) {
+    now += kLatency;
+    const std::uint64_t duration = i < 4 ? kLatency : kLatency / 2;
+    if (stream.saw_read({i * 1'000'000, kBlock}, now, duration)) stream.plan(out, UINT64_MAX);
+    now += duration;
+  }
+  EXPECT_GE(stream.counts().late, 400u);
+  EXPECT_LE(stream.counts().greatest_depth, 6u);
+}
+
 TEST(Stream, NothingPastTheEndOfTheFile) {
   constexpr std::int64_t kFileBytes = 50 * 1'000'000 + 1000;
   Storage storage("nest", kFileBytes);
