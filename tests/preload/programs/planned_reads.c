@@ -4,7 +4,8 @@
  *   planned_reads FILE make BYTES
  *
  * LIST has lines "offset length". METHOD is pread, read, readv, preadv or fread; pread-alone asks
- * the kernel to read nothing ahead. After each read comes a pause; with PATIENCE_MS, and from the
+ * the kernel to read nothing ahead. After each read comes a pause, or, where PAUSE_US begins with a
+ * c, so much of computing; with PATIENCE_MS, and from the
  * sixth read on, it lasts until the next extent is in the page cache, so long at most: then it does
  * not depend on the speed of the machine whether a prefetch comes in time. Byte i of FILE is i *
  * 2654435761 >> 24 of the 8-byte word that it lies in: each is compared. On stdout: reads, how many
@@ -51,6 +52,15 @@ static unsigned char byte_at(long offset) {
   return (unsigned char)(((uint32_t)(offset / 8) * 2654435761u) >> 24);
 }
 
+static void compute(long ns) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  const long end = t.tv_sec * 1000000000L + t.tv_nsec + ns;
+  do {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  } while (t.tv_sec * 1000000000L + t.tv_nsec < end);
+}
+
 static int make(const char* path, long bytes) {
   static unsigned char part[1 << 20];
   FILE* const file = fopen(path, "w");
@@ -75,7 +85,8 @@ int main(int count, char** words) {
   }
   fclose(lines);
   const char* const method = words[3];
-  const long pause_ns = atol(words[4]) * 1000;
+  const int computes = words[4][0] == 'c';
+  const long pause_ns = atol(words[4] + computes) * 1000;
   const long patience_ns = count > 5 ? atol(words[5]) * 1000000 : 0;
   FILE* stream = NULL;
   int fd;
@@ -126,7 +137,9 @@ int main(int count, char** words) {
         return 1;
       }
     }
-    if (pause_ns > 0) {
+    if (computes) {
+      compute(pause_ns);
+    } else if (pause_ns > 0) {
       const struct timespec pause = {pause_ns / 1000000000, pause_ns % 1000000000};
       nanosleep(&pause, NULL);
     }
