@@ -38,7 +38,7 @@ TABLE_BYTES = STORAGES_END + PROCESSES * PROCESS_BYTES
 
 def table_path(place: Place) -> Path:
     space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
-    return place.buffers / f"prefetch-budget-1-{space}"
+    return place.buffers / f"prefetch-budget-2-{space}"
 
 
 def uses(place: Place) -> list[tuple[int, list[tuple[int, int, int]]]]:

@@ -18,7 +18,7 @@ namespace raw = recorder::raw;
 using recorder::ShortText;
 
 // In the file's name: another layout is another file.
-constexpr int kLayout = 1;
+constexpr int kLayout = 2;
 
 bool status_of(int fd, struct stat& status) noexcept {
   constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH

@@ -30,7 +30,7 @@ struct alignas(128) ProcessUse {
 
 // How long requests of one size take, over all processes.
 struct SizeLatency {
-  std::atomic<std::uint32_t> count, sum_us;              // of the batch under way
+  std::atomic<std::uint32_t> count, slow;                // of the batch under way
   std::atomic<std::uint32_t> least_us, least_before_us;  // in two windows; 0: none
 };
 

@@ -13,14 +13,13 @@ namespace {
 namespace raw = recorder::raw;
 
 constexpr unsigned kSixteenths = 16;
-// Requests of whose mean time follows whether they queue: one alone may have waited for a
-// processor.
+// Requests by whose times it is told whether they queue, by most of them: a mean would follow the
+// few that waited for a processor, and not for the storage.
 constexpr std::uint32_t kBatch = 8;
 // A storage may become slower for good: what it once could is forgotten after two windows.
 constexpr std::uint32_t kWindowSeconds = 30;
 // What took less was in memory.
 constexpr std::uint64_t kQuickNs = 50'000;
-// Beyond one and a half times the least, requests wait for each other. Less than this is noise.
 constexpr std::uint32_t kNoiseUs = 300;
 // Nobody wakes those who wait when a program's transfer ends, or a process dies.
 constexpr timespec kMoment{0, 1'000'000};
@@ -43,7 +42,7 @@ void forget_latency(SharedStorage& shared) noexcept {
   shared.has_queued.store(0, std::memory_order_relaxed);
   for (SizeLatency& size : shared.sizes) {
     size.count.store(0, std::memory_order_relaxed);
-    size.sum_us.store(0, std::memory_order_relaxed);
+    size.slow.store(0, std::memory_order_relaxed);
     size.least_us.store(0, std::memory_order_relaxed);
     size.least_before_us.store(0, std::memory_order_relaxed);
   }
@@ -221,14 +220,15 @@ void StorageBudget::learn(unsigned storage, std::int64_t bytes,
   const auto us =
       static_cast<std::uint32_t>(std::clamp(duration_ns / 1000, std::uint64_t{1}, kMostUs));
   const std::uint32_t least_us = least_of(size, us);
-  size.sum_us.fetch_add(us, std::memory_order_relaxed);
+  // Beyond one and a half times the least, requests wait for each other.
+  if (us > least_us + least_us / 2 + kNoiseUs) size.slow.fetch_add(1, std::memory_order_relaxed);
   if (size.count.fetch_add(1, std::memory_order_relaxed) + 1 != kBatch) return;
   size.count.store(0, std::memory_order_relaxed);
-  const std::uint32_t mean_us = size.sum_us.exchange(0, std::memory_order_relaxed) / kBatch;
+  const std::uint32_t slow = size.slow.exchange(0, std::memory_order_relaxed);
   begin_window(*shared);
   const std::uint32_t before = budget(storage) * kSixteenths;
   std::uint32_t after = before;
-  if (mean_us > least_us + least_us / 2 + kNoiseUs) {
+  if (slow > kBatch / 2) {
     after -= before / 4;
     shared->has_queued.store(1, std::memory_order_relaxed);
   } else {

@@ -135,6 +135,15 @@ TEST_F(StorageBudgetTest, FollowsWhatTheStorageCanTake) {
   EXPECT_EQ(budget->budget(0), kLeastRequests + 3);
 }
 
+// On a busy node a thread may get its processor late: that says nothing about the storage.
+TEST_F(StorageBudgetTest, AFewSlowRequestsAreNotTheStorages) {
+  const auto budget = joined();
+  ASSERT_NE(budget, nullptr);
+  learn(*budget, 20, 2 * kMs);
+  for (int i = 0; i < 160; ++i) budget->learn(0, 128 << 10, (i % 3 == 0 ? 20 : 2) * kMs);
+  EXPECT_EQ(budget->budget(0), kMostRequests);
+}
+
 TEST_F(StorageBudgetTest, AJobOnSeveralNodesHasAShareOnEach) {
   const auto budget = joined(4);
   ASSERT_NE(budget, nullptr);
