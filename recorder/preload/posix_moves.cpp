@@ -85,6 +85,8 @@ ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int coun
   return recorded_call<Layer::kPosix, ssize_t>(call, [=](const CallScope& scope, ssize_t result) {
     // -1 asks for the descriptor's own position.
     const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
+    const OwnCode own;
+    start_buffer_if_worth(result);
     RecordWriter record(scope, number, Times::kPosix);
     record.key(fd);
     record.key(file);
@@ -104,6 +106,8 @@ ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int coun
 // What is asked for; how much of it is moved aio_return says.
 void record_request(const CallScope& scope, CallNumber number, const AioRequest& request,
                     std::uint32_t file, std::int64_t result) noexcept {
+  const OwnCode own;
+  start_buffer_if_worth(static_cast<std::int64_t>(request.bytes));
   RecordWriter record(scope, number, Times::kPosix);
   record.key(request.fd);
   record.key(file);

@@ -14,6 +14,23 @@ std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
 
+// By the order of the call's numbers in calls.table.
+std::int64_t bytes_moved(const TransferCall& call) noexcept {
+  switch (static_cast<CallNumber>(function_in(call.stream))) {
+    case CallNumber::klseek:
+      return 0;
+    case CallNumber::kread:
+    case CallNumber::kwrite:
+    case CallNumber::kreadv:
+    case CallNumber::kwritev:
+    case CallNumber::kfgets:
+    case CallNumber::kgetdelim:
+      return call.numbers[1];
+    default:
+      return call.numbers[2];
+  }
+}
+
 // The first calls of a kind have their own times, or all where that is asked for.
 bool take_exact(Ring& ring, Times times) noexcept {
   if (configuration().time_every_call) return true;
@@ -58,7 +75,7 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
     }
   }
   const int kept = errno;
-  start_buffer_if_worth(call.numbers[0]);  // of fprintf and its kind what was moved, else asked for
+  if (!buffer_exists()) start_buffer_if_worth(bytes_moved(call));
   if (ring != nullptr && ring->in_file) encode_ring(*ring);
   {
     RecordWriter record(static_cast<CallNumber>(function_in(call.stream)), layers_in(call.stream),

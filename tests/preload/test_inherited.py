@@ -21,7 +21,10 @@ if how == "fork" and os.fork() != 0:
 for count, offset in reads:
     os.pread(source, count, offset)
 for count, offset in writes:
-    assert os.pwrite(target, b"x" * count, offset) == count
+    if how == "vectors":
+        assert os.pwritev(target, [b"x" * count], offset, os.RWF_DSYNC) == count
+    else:
+        assert os.pwrite(target, b"x" * count, offset) == count
 if how == "kill":
     os.kill(os.getpid(), signal.SIGKILL)
 os._exit(7)
@@ -110,10 +113,28 @@ def forked(place: Place) -> None:
     assert runs(place, "fork", 5000, 60)
 
 
+def vectors(place: Place) -> None:
+    """By calls that have their own way into the trace, of which no repeats are counted."""
+    (place.scratch / "in").touch()
+    writes = drawn(random.SystemRandom().randrange(2**31), 4000, 60)
+    done = place.run(*arguments(0, 1, "vectors", [], writes), before=handed_over(place, False),
+                     IOTUNE_TRACE=None, IOTUNE_EXCLUDE=PYTHON)  # fmt: skip
+    assert done.status == 7 and done.said() == [], done
+    calls = [c for file in place.leftovers() for c in place.calls(file)]
+    made = [c["numbers"] for c in calls if c["name"] == "pwritev2"]
+    assert made == [[1, at, os.RWF_DSYNC, count, at] for count, at in writes], len(made)
+
+
 def few(place: Place) -> None:
     """A word or two on a redirected stdout are no reason to leave a trace."""
     assert not runs(place, "exit", 20, 60)
     assert not runs(place, "fork", 20, 60)
+    # Nor is asking for more than there is.
+    for command in ("cat", "head"):
+        (place.scratch / "in").write_bytes(b"a word\n")
+        place.right(place.run(command, before=handed_over(place, False), IOTUNE_TRACE=None))
+        assert (place.scratch / "out").read_bytes() == b"a word\n"
+        assert place.ours() == [], (command, place.ours())
 
 
 def log(place: Place) -> None:
@@ -143,5 +164,5 @@ def high(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"shell": shell, "killed": killed, "forked": forked, "high": high, "few": few,
-          "log": log})  # fmt: skip
+    main({"shell": shell, "killed": killed, "forked": forked, "vectors": vectors, "high": high,
+          "few": few, "log": log})  # fmt: skip
