@@ -46,8 +46,8 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
                        " calls are missing");
     }
     if (process.end.empty()) {
-      losses.push_back(name +
-                       (process.alive ? "is still running" : "ended without a word (killed?)"));
+      losses.push_back(name + (process.alive ? "is still running"
+                                             : "ended without a word (a signal, _exit or exec)"));
     }
   }
   if (index.processes.empty()) losses.emplace_back("no process is in the trace");
