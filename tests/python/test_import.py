@@ -127,6 +127,17 @@ def test_fewer_times_keep_all_accesses(tmp_path: Path, times: str) -> None:
     assert [row[:5] for row in rows(trace)] == [row[:5] for row in rows(exact)]
 
 
+def test_places_up_to_the_last_that_a_file_can_have(tmp_path: Path) -> None:
+    last = (1 << 63) - 1
+    log = tmp_path / "far.csv"
+    log.write_text(_HEAD + f"0,/f,read,{last - 5},5,1,2\n0,/f,read,{1 << 62},{1 << 62},3,4\n")
+    with pytest.raises(iotune.Error):
+        import_log(log, tmp_path / "past.iotrace")
+    log.write_text(_HEAD + f"0,/f,read,{last - 5},5,1,2\n0,/f,read,5,{last - 5},3,4\n")
+    trace, _ = imported(log, tmp_path)
+    assert [row[3:5] for row in rows(trace, "pread")] == [(last - 5, 5), (5, last - 5)]
+
+
 # What is wrong is named, with file and line, and nothing is left behind
 
 _HEAD = "rank,file,op,offset,length,start,end\n"
@@ -138,7 +149,7 @@ HOSTILE = {
     "end before start": (_HEAD + "0,/f,read,0,5,1,2\n0,/f,read,0,5,2,1\n", "3: ends 1 s before"),
     "absurd rank": (_HEAD + "99999999,/f,read,0,5,1,2\n", "2: rank 99999999"),
     "huge rank": (_HEAD + f"{10**30},/f,read,0,5,1,2\n", "2: the rank is"),
-    "huge offset": (_HEAD + f"0,/f,read,{1 << 62},5,1,2\n", "2: offset"),
+    "huge offset": (_HEAD + f"0,/f,read,{(1 << 63) - 1},5,1,2\n", "2: offset"),
     "missing column": ("rank,file,op,offset,start,end\n0,/f,read,0,1,2\n", "1: no column 'length'"),
     "no times": ("file,op,offset,length,end\n/f,read,0,1,2\n", "1: no column 'start'"),
     "a column twice": ("file,path,op,offset,length,start,end\n", "1: two columns say the file"),

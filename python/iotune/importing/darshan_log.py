@@ -18,12 +18,11 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from iotune.errors import Error
-from iotune.importing.lines import MOST_LINE_BYTES, Malformed
+from iotune.importing.lines import LARGEST_TIME_NS, MOST_LINE_BYTES, Malformed
 from iotune.importing.nesting import LoggedCall, Nesting
 from iotune.importing.sink import READ, WRITE, AccessSink
 
 _MOST_HELD = 1 << 20  # calls of one rank that are sorted together
-_LARGEST = 1 << 62
 
 
 def read(log: Path, sink: AccessSink) -> None:
@@ -87,7 +86,7 @@ class _Reader:
             command = unquote_to_bytes(words[4] if len(words) > 4 else "").split()
             if not 0 < self._ranks <= 1 << 20:
                 raise Malformed(f"a run of {self._ranks} ranks")
-            if not 0 <= self._zero_ns < _LARGEST:
+            if not 0 <= self._zero_ns < LARGEST_TIME_NS:
                 raise Malformed(f"the run began at {words[1]} s")
             self._sink.ranks = self._ranks
             if command:

@@ -9,7 +9,8 @@ from pathlib import Path
 from iotune.errors import Error
 
 MOST_LINE_BYTES = 64 << 10  # a path has 4 KiB at most
-_LARGEST = 1 << 62  # offsets, lengths and times: what a trace holds
+LARGEST_OFFSET = (1 << 63) - 1  # and where an access ends: off_t
+LARGEST_TIME_NS = 1 << 62
 _SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d*))?")
 
 
@@ -36,7 +37,7 @@ def quoted(word: bytes) -> str:
     return repr(text)
 
 
-def whole(word: bytes, name: str, least: int = 0, most: int = _LARGEST) -> int:
+def whole(word: bytes, name: str, least: int = 0, most: int = LARGEST_OFFSET) -> int:
     """An integer within its bounds. Raises Malformed."""
     digits = word[1:] if word[:1] == b"-" else word
     if not digits.isdigit() or len(digits) > 20:
@@ -54,6 +55,6 @@ def seconds_ns(word: bytes, name: str) -> int:
         raise Malformed(f"{name} is {quoted(word)}, no time in seconds")
     fraction = (match[2] or b"")[:9]
     value = int(match[1]) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
-    if value > _LARGEST:
+    if value > LARGEST_TIME_NS:
         raise Malformed(f"{name} is {quoted(word)}: too late")
     return value

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iotune.errors import Error
-from iotune.importing.lines import Malformed, quoted
+from iotune.importing.lines import LARGEST_OFFSET, LARGEST_TIME_NS, Malformed, quoted
 
 # recorder/write/access_writer.h, AccessKind
 READ, WRITE, OPEN, CLOSE, SYNC = range(5)
@@ -16,7 +16,6 @@ IN_MPI_IO = 1 << 1  # mask of the layers around a call: FORMAT.md, EVENTS
 
 _MOST_PROCESSES = 1 << 20
 _MOST_PATH_BYTES = 4096
-_LARGEST = 1 << 62
 
 # What tools call these, in lower case and without a 64 at the end.
 KINDS = {
@@ -92,11 +91,11 @@ class AccessSink:
         """One access; an inner one before those around it. Raises Malformed, Error."""
         if not path or len(path) > _MOST_PATH_BYTES:
             raise Malformed(f"a path of {len(path)} bytes")
-        if offset < 0 or length < 0 or offset + length > _LARGEST:
+        if offset < 0 or length < 0 or offset + length > LARGEST_OFFSET:
             raise Malformed(f"offset {offset} and length {length} cannot be")
         if end_ns < start_ns:
             raise Malformed(f"ends {(start_ns - end_ns) / 1e9:g} s before it starts")
-        if start_ns < 0 or end_ns > _LARGEST:
+        if start_ns < 0 or end_ns > LARGEST_TIME_NS:
             raise Malformed("its time cannot be")
         try:
             self._writer.add(
