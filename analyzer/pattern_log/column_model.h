@@ -227,7 +227,8 @@ class ColumnModel {
     }
     std::array<Bit, 4> varies;
     unsigned forms = 0;
-    Tree<3> form{{8, 3, 3, 1, 2, 0, 0, 0}};
+    static constexpr Tree<3> kForm{{8, 3, 3, 1, 2, 0, 0, 0}};
+    Tree<3> form = kForm;
     RelatedValue strides;
     std::uint64_t last_stride;
   };

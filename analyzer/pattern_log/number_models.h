@@ -57,6 +57,7 @@ std::uint64_t code_even_bits(Coder& coder, std::uint64_t value, unsigned count) 
 
 // How large a number is expected to be before one was seen. A log may be one nest, of which each
 // number is met once: what is expected is then most of what it costs.
+// Constants, as a model is made by copying: to compute them takes as long as to write a short log.
 namespace expected {
 
 // What there is mostly one or two of: parts of a body, terms, forms, how many times a span.
@@ -111,6 +112,9 @@ inline constexpr Tree<6> kZeros{[] {
   }
   return weights;
 }()};
+
+// The place among the numbers met last.
+inline constexpr Tree<4> kMetPlace{{40, 24, 16, 12, 10, 8, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3}};
 
 }  // namespace expected
 
@@ -231,7 +235,7 @@ class Value {
   std::array<std::array<Bit, kGuesses>, 4> right_{};
   std::uint8_t history_ = 0;  // of the last two, a bit each: was the first guess wrong?
   Bit met_ = Bit::rare(6);
-  Tree<4> place_{{40, 24, 16, 12, 10, 8, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3}};
+  Tree<4> place_ = expected::kMetPlace;
   SignedNumber number_;
 };
 

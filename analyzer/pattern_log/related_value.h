@@ -160,10 +160,12 @@ class RelatedValue {
     return std::array<std::array<Bit, kGuesses>, 4>{fresh, fresh, fresh, fresh};
   }();
   std::uint8_t history_ = 0;  // of the last two, a bit each: was the first guess wrong?
-  Tree<2> how_{{5, 1, 5, 3}};
+  static constexpr Tree<2> kHow{{5, 1, 5, 3}};
+  static constexpr Tree<3> kSpan{{12, 7, 4, 3, 2, 2, 1, 1}};
+  Tree<2> how_ = kHow;
   Bit met_ = Bit::rare(6), as_before_, as_last_, as_guessed_ = Bit::rare(3);
-  Tree<4> place_{{40, 24, 16, 12, 10, 8, 7, 6, 5, 5, 4, 4, 3, 3, 3, 3}};
-  Tree<3> span_{{12, 7, 4, 3, 2, 2, 1, 1}};
+  Tree<4> place_ = expected::kMetPlace;
+  Tree<3> span_ = kSpan;
   std::uint64_t last_times_ = 1;
   unsigned last_place_ = Spans::kMost;  // of the span that it was taken so many times of
   SignedNumber number_, rest_;

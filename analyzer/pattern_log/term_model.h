@@ -301,11 +301,12 @@ class TermModel {
   static constexpr std::size_t kFollowers = 256;
   Number size_, packed_size_{expected::kCount}, match_lengths_;
   PackedRangeModel packed_offsets_, packed_lengths_;
-  std::array<Tree<3>, 32> kinds_ = [] {
+  static constexpr std::array<Tree<3>, 32> kKinds = [] {
     std::array<Tree<3>, 32> kinds;
     kinds.fill(Tree<3>({6, 4, 6, 2, 4, 0, 0, 0}));
     return kinds;
   }();
+  std::array<Tree<3>, 32> kinds_ = kKinds;
   unsigned kind_history_ = 0;
   NestModel nests_;
   Value shape_{expected::kFew}, counts_{expected::kCount}, offsets_, first_lengths_,
