@@ -7,19 +7,16 @@ within 3 % of its value or --most rounds are done, and are kept. --report 1 meas
 
 from __future__ import annotations
 
-import math
 import statistics
 import sys
 import time
 
 from paired import Table, at_least
-from tuning_cases import Arms, State, begin
+from tuning_cases import Arms, State, begin, steps_of
 from tuning_search import Clock, Rounds, half_width, ratio
 
 FEWEST = 5
 WITHIN = 0.03
-# A run is a little shorter or longer than the one before.
-SPARE = 1.1
 
 
 def enough(rounds: Rounds, most: int) -> bool:
@@ -64,8 +61,8 @@ def main() -> int:
                 if not rounds:
                     # The faster of two: the first finds the storage's folders and pages cold.
                     shortest = min(arms.default(), arms.default())
-                    own["steps"] = math.ceil(options.seconds * SPARE / shortest)
-                arms.lengthen(own["steps"])
+                    own["safety_steps"] = steps_of(options.seconds, shortest)
+                arms.lengthen(own["safety_steps"], own["trained"]["settings"])
                 began = time.monotonic()
                 arms.default()
                 add_rounds(

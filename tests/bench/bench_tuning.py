@@ -23,7 +23,7 @@ from iotune.models.race import most_runs
 from iotune.models.space import space
 
 from paired import Estimate, Goal, Table, at_least
-from tuning_cases import Arms, Case, Session, State, begin
+from tuning_cases import Arms, Case, Session, State, begin, steps_of
 from tuning_search import (
     BEST,
     Clock,
@@ -35,6 +35,8 @@ from tuning_search import (
     search_runs,
 )
 
+# A run repeats its file until it takes so many seconds: as long as a launch.
+SHORTEST = 0.3
 # Against the best: the value, and its lower bound.
 VALUE, BOUND = at_least(0.95), at_least(0.90)
 
@@ -94,9 +96,10 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
     own = session.state.of(case)
     save = session.state.save
     searched = bool(session.options.search)
-    arms.default()  # the first run on this storage finds its folders and pages cold
+    # The faster of two: the first finds the storage's folders and pages cold.
+    shortest = arms.default()
     began = time.monotonic()
-    arms.default()
+    shortest = min(shortest, arms.default())
     clock = Clock(case.name, time.monotonic() - began)
     if "trained" not in own or not arms.database.exists():
         rounds_each, budget = trainer_options(case)
@@ -104,6 +107,10 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         own["trained"] = arms.train(rounds_each, budget)
         own["trained"] |= {"budget": budget, "rounds": rounds_each}
         save()
+    arms.lengthen(own.setdefault("steps", steps_of(SHORTEST, shortest)), own["trained"]["settings"])
+    began = time.monotonic()
+    arms.default()
+    clock = Clock(case.name, time.monotonic() - began)
     runners: dict[str, Callable[[], float]] = {
         "default": arms.default,
         "hints": arms.hints,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -61,7 +62,7 @@ class Case:
         return f"{self.kernel}{mode} {'write' if self.write else 'read'} {self.storage.name}"
 
 
-# Some 200 MB a run: a third of a second from open to close, as long as its launch takes.
+# Some 200 MB a file: what a call costs by itself is little beside its bytes.
 KERNELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("vpic-io", ("--particles", "4194304")),
     ("vorpal-io", ("--size", "60x75x150")),
@@ -103,6 +104,11 @@ def storages(scratch: Path) -> dict[str, Storage]:
         launcher = str(ROOT / "tests" / "testbed" / "cephfs_mpirun")
         found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
     return found
+
+
+def steps_of(seconds: float, of_one: float) -> int:
+    """Files in a row that take so long, with a tenth to spare: the next run may be faster."""
+    return math.ceil(1.1 * seconds / of_one)
 
 
 def _words(kernel: str, words: tuple[str, ...], storage: Storage) -> tuple[str, ...]:
@@ -282,12 +288,26 @@ class Arms:
         if self.placing:
             self.kernel(self._configured(self.placing), True, self.placed)
 
-    def lengthen(self, steps: int) -> None:
-        """Runs of so many files from now on: iotune has seen one, for their names are others."""
+    def lengthen(self, steps: int, settings: Mapping[str, str]) -> None:
+        """Runs of so many files from now on: iotune has seen one, for their names are others.
+
+        Says so where a run under iotune does not want `settings`, which training found.
+        """
         self.steps = steps
         if steps > 1:
             self.prepare()
             self.iotune()
+        self.iotune()
+        missing = dict(settings.items() - self.wanted().items())
+        if missing:
+            print(f"NOT VERIFIED {self.case.name}: trained, and not wanted in a run: {missing}")
+
+    def wanted(self) -> dict[str, str]:
+        """What iotune's last run wanted to set, of any of its files."""
+        from iotune.trace import open_trace
+
+        files = open_trace(self.home / "last.iotrace").summary.files
+        return {one.parameter: one.wanted for file in files for one in file.settings}
 
     def default(self) -> float:
         """The program as it is, without iotune."""
