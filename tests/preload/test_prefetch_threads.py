@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from harness import Place, main, not_verified
-from prefetch_place import data_file, fuse_works, mounted, script
+from prefetch_place import CACHE, data_file, fuse_works, mounted, notes, script
 
 
 def helper(place: Place) -> None:
@@ -112,6 +112,41 @@ for round in range(20):
     assert not os.path.ismount(place.scratch / "m"), "something is still open"
 
 
+def locks(place: Place) -> None:
+    """The program's locks last until it gives them up: no other descriptor is opened and closed."""
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    for how in ({}, CACHE, {"IOTUNE_PREFETCH_SCHEDULE": "ppis"}):
+        with mounted(place, place.scratch / "fuse.iotrace", 2) as mount:
+            script(
+                place, mount,
+                """
+import fcntl
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.lockf(fd, fcntl.LOCK_SH)
+for i in range(40):
+    read_some(fd, i, 1)
+    time.sleep(0.002)
+def is_locked():
+    child = os.fork()
+    if child == 0:
+        other = os.open(sys.argv[1], os.O_RDWR)
+        try:
+            fcntl.lockf(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+assert is_locked()
+os.close(fd)
+assert not is_locked()
+""",
+                **how,
+            )  # fmt: skip
+        assert notes(place)["hits"] >= 10, notes(place)
+
+
 def threads(place: Place) -> None:
     """Threads that read, open, duplicate and close at once get their bytes, under every schedule.
 
@@ -172,6 +207,7 @@ if __name__ == "__main__":
             "signal": in_handler,
             "fork": fork,
             "closing": closing,
+            "locks": locks,
             "threads": threads,
         }
     )
