@@ -1,15 +1,12 @@
 #include "tuner/prefetch/budget_table.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <cstring>
 
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
-#include "recorder/preload/size_limit.h"
+#include "tuner/prefetch/shared_table.h"
 
 namespace iotune::tuner {
 namespace {
@@ -19,34 +16,6 @@ using recorder::ShortText;
 
 // In the file's name: another layout is another file.
 constexpr int kLayout = 2;
-
-bool status_of(int fd, struct stat& status) noexcept {
-  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
-  return raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
-}
-
-// Thread numbers mean nothing outside of their namespace, which may share the folder with others.
-std::uint64_t process_namespace() noexcept {
-  char text[64];
-  const long bytes = raw::readlink("/proc/self/ns/pid", text, sizeof text - 1);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  const char* const digits = std::strpbrk(text, "0123456789");
-  return digits == nullptr ? 0 : recorder::parse_decimal(digits);
-}
-
-// A store into a hole of a full file system would be a SIGBUS: all of it is allocated first.
-bool is_mappable(int fd) noexcept {
-  struct stat status {};
-  struct statfs system {};
-  constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
-  if (!status_of(fd, status) || raw::call(SYS_fstatfs, fd, raw::word(&system)) != 0) return false;
-  const auto type = static_cast<long>(system.f_type);
-  return S_ISREG(status.st_mode) && static_cast<long>(status.st_uid) == raw::getuid() &&
-         (status.st_mode & 077) == 0 && (type == kTmpfs || type == kExt4 || type == kXfs) &&
-         recorder::within_size_limit(sizeof(BudgetTable)) &&
-         raw::call(SYS_fallocate, fd, 0, 0, sizeof(BudgetTable)) == 0;
-}
 
 struct ThreadState {
   std::uint32_t start;  // lower half of the start time; of no thread: 0
@@ -97,13 +66,8 @@ BudgetTable* map_budget_table(const char* private_folder) noexcept {
   ShortText<512> path;
   path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;
   if (path.cut()) return nullptr;
-  const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return nullptr;
-  void* const memory =
-      is_mappable(fd) ? raw::mmap(sizeof(BudgetTable), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                      : nullptr;
-  raw::close(fd);
-  return static_cast<BudgetTable*>(memory);
+  return static_cast<BudgetTable*>(
+      map_shared_table(path.c_str(), sizeof(BudgetTable), TableStorage::kLocal).memory);
 }
 
 ProcessUse* take_budget_entry(BudgetTable& table) noexcept {

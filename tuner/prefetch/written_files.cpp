@@ -1,10 +1,7 @@
 #include "tuner/prefetch/written_files.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <atomic>
 #include <cerrno>
@@ -13,6 +10,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "tuner/prefetch/shared_table.h"
 
 namespace iotune::tuner {
 namespace {
@@ -134,18 +132,6 @@ Process* claim() noexcept {
   return nullptr;
 }
 
-// By what the kernel says of the space in which this process has its number.
-std::uint64_t space_of_process_ids() noexcept {
-  char name[64] = {};
-  const long bytes = raw::readlink("/proc/self/ns/pid", name, sizeof name - 1);
-  std::uint64_t number = 0;
-  for (long i = 0; i < bytes; ++i) {
-    if (name[i] >= '0' && name[i] <= '9')
-      number = number * 10 + static_cast<unsigned>(name[i] - '0');
-  }
-  return number & 0xffffffffu;
-}
-
 bool is_dead(Owner owner) noexcept {
   if (g_space == 0 || owner >> 32 != g_space) return false;
   constexpr long kNoSuchProcess = -ESRCH;
@@ -159,7 +145,7 @@ bool status_of(int directory, const char* path, long flags, struct statx& status
 }
 
 std::uint64_t device_of(const struct statx& status) noexcept {
-  return std::uint64_t{status.stx_dev_major} << 32 | status.stx_dev_minor;
+  return device_number(status.stx_dev_major, status.stx_dev_minor);
 }
 
 // The word of what may be cached; files of the table's own storage are in memory anyway.
@@ -212,37 +198,6 @@ bool note_inherited() noexcept {
   return bytes == 0;
 }
 
-const char* map_table() noexcept {
-  const int fd = raw::open(g_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return "its table cannot be opened";
-  struct statx status {};
-  struct statfs system {};
-  struct rlimit limit {};
-  raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit));
-  const char* fault = nullptr;
-  constexpr long kTmpfs = 0x01021994;
-  if (!status_of(fd, "", kEmptyPath, status)) {
-    fault = "this kernel has no statx";
-  } else if (!S_ISREG(status.stx_mode) || status.stx_uid != raw::getuid() ||
-             (status.stx_mode & 077) != 0) {
-    fault = "its table is not this user's own";
-  } else if (raw::call(SYS_fstatfs, fd, raw::word(&system)) != 0 || system.f_type != kTmpfs) {
-    fault = "its table would not be in memory (tmpfs)";
-  } else if (limit.rlim_cur < sizeof(Table)) {  // a file that grows past it is a SIGXFSZ
-    fault = "the file size limit (ulimit -f) is too small for its table";
-  } else if (raw::call(SYS_fallocate, fd, 0, 0, sizeof(Table)) != 0) {
-    fault = "there is no room for its table";
-  } else {
-    g_table_device = device_of(status);
-    g_table_inode = status.stx_ino;
-    g_table =
-        static_cast<Table*>(raw::mmap(sizeof(Table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-    if (g_table == nullptr) fault = "its table cannot be mapped";
-  }
-  raw::close(fd);
-  return fault;
-}
-
 std::uint64_t print_of(const char* run_id) noexcept {
   std::uint64_t print = 0xcbf29ce484222325u;
   for (; *run_id != '\0'; ++run_id) {
@@ -271,12 +226,14 @@ const char* set_up_written_files(const PrefetchHost& host) noexcept {
   // The number is that of the table's form.
   g_path << directory << "/written-files-1";
   if (g_path.cut()) return "the path of its table is too long";
-  if (const char* const fault = map_table()) {
-    g_table = nullptr;
-    return fault;
-  }
+  const SharedTable mapped =
+      map_shared_table(g_path.c_str(), sizeof(Table), TableStorage::kMemoryAlone);
+  if (mapped.memory == nullptr) return mapped.fault;
+  g_table_device = mapped.device;
+  g_table_inode = mapped.inode;
+  g_table = static_cast<Table*>(mapped.memory);
   g_pid = raw::getpid();
-  g_space = space_of_process_ids();
+  g_space = process_namespace() & 0xffffffffu;
   forget_dead_writers();
   // A program that was executed has its process's number from the one before: first what it
   // inherited is counted, then what that one had is taken back.
