@@ -28,6 +28,17 @@ for i in range(60):
 """
 
 
+# Planes of the second axis: each takes a chunk out of every row of chunks.
+CHUNKS = """
+import h5py, sys, time
+with h5py.File(sys.argv[1], "r") as file:
+    for y in range(0, 64, 16):
+        for z in range(0, 128, 4):
+            file["field"][z : z + 4, y : y + 16, :]
+            time.sleep(0.005)
+"""
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     if not os.access("/dev/fuse", os.W_OK) or shutil.which("fusermount3") is None:
@@ -68,6 +79,33 @@ def test_explain_tells_what_prefetching_did(home: Home, tmp_path: Path) -> None:
     text = home.type("explain", str(tmp_path / "run.iotrace")).stdout
     assert f"pattern: {done['hits']} of 60 reads hit" in text, text
     assert f"up to {done['depth']} ahead, 1 stream" in text
+
+
+def test_a_script_s_chunks_are_read_ahead_through_the_wheel_s_hdf5(
+    home: Home, tmp_path: Path
+) -> None:
+    h5py = pytest.importorskip("h5py")
+    # given
+    for name in ("m", "root"):
+        (tmp_path / name).mkdir()
+    with h5py.File(tmp_path / "root" / "planes.h5", "w") as file:
+        # Chunks further apart than what the kernel reads ahead by itself.
+        file.create_dataset("field", (128, 64, 2048), "f4", chunks=(4, 16, 2048), fillvalue=1)
+        file["field"][...] = 2
+    (tmp_path / "chunks.py").write_text(CHUNKS)
+    # when
+    done = subprocess.run(
+        [sys.executable, "-m", "iotune", "fuse", "m", "root", "--latency", "2ms", "--",
+         "env", f"LD_PRELOAD={preload.preload_path()}", "IOTUNE_PREFETCH=pattern",
+         f"IOTUNE_TRACE={tmp_path / 'run.iotrace'}", sys.executable, "chunks.py", "m/planes.h5"],
+        cwd=tmp_path, env=home.environment, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    # then
+    assert done.returncode == 0, done.stderr
+    found = home.asked("explain", str(tmp_path / "run.iotrace"))["files"]
+    (prefetch,) = [one["prefetch"] for one in found if one["path"].endswith("planes.h5")]
+    assert prefetch["reads"] >= 128 and prefetch["hits"] >= 64, prefetch
 
 
 def test_explain_tells_what_was_served(home: Home, tmp_path: Path) -> None:
