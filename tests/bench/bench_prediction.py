@@ -93,6 +93,25 @@ def add_drawn(table: paired.Table, drawn: list[Row]) -> None:
             what = f"{nests}: share right over 0.985 at 1 % noise"
             table.add(f"{what}, median", statistics.median(spare), paired.at_least(0))
             table.add(f"{what}, worst", min(spare), paired.at_least(0))
+            show_bounds(table, nests, rows)
+
+
+def show_bounds(table: paired.Table, nests: str, rows: list[Row]) -> None:
+    """Add what noise leaves: to who knows the nest by heart, and to who has to learn it."""
+    for who, keys in (("the nest", ["noise"]), ("its steps once met", ["noise", "fresh"])):
+        missed = [sum(row[key] for key in keys) / row["accesses"] for row in rows]
+        goal = [0.015 * row["noise_percent"] for row in rows]
+        beyond = sum(one > most for one, most in zip(missed, goal, strict=True))
+        spare = [most - one for one, most in zip(missed, goal, strict=True)]
+        table.add(f"{nests}: over the goal, who knows {who}, worst", min(spare))
+        table.add(f"{nests}: rows where who knows {who} misses it", beyond)
+    ours = [
+        (row["accesses"] - row["predictors"]["nest"]["right"] - row["noise"] - row["fresh"])
+        / row["accesses"]
+        for row in rows
+    ]
+    table.add(f"{nests}: share ours misses beside these, median", statistics.median(ours))
+    table.add(f"{nests}: share ours misses beside these, worst", max(ours))
 
 
 def show(rows: Iterable[Row]) -> None:

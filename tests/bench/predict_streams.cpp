@@ -131,14 +131,29 @@ std::size_t unheard_of(const std::vector<Accesses>& streams) {
   return count;
 }
 
+// Accesses that were put between those of a nest, which is the same without noise.
+std::size_t noise_in(const Accesses& stream, const Accesses& clean) {
+  std::size_t met = 0;
+  for (const Extent& access : stream) met += met < clean.size() && access == clean[met] ? 1 : 0;
+  return stream.size() - met;
+}
+
+// What noise leaves to be said of a drawn nest.
+struct NoiseBound {
+  double percent = 0;
+  std::size_t noise = 0;  // which nobody can say, also who knows the nest by heart
+  std::size_t fresh = 0;  // which nobody can say who has to learn it, were there no noise
+};
+
 void print(const std::string& name, const std::string& kind, const std::vector<Accesses>& streams,
-           double noise_percent, const std::vector<Score>& scores) {
+           const NoiseBound& bound, const std::vector<Score>& scores) {
   const std::vector<bool>& ours = scores.front().right;
   std::printf(
       "{\"row\": \"%s\", \"kind\": \"%s\", \"streams\": %zu, \"accesses\": %zu, "
-      "\"unheard_of\": %zu, \"noise_percent\": %.1f, "
+      "\"unheard_of\": %zu, \"noise_percent\": %.1f, \"noise\": %zu, \"fresh\": %zu, "
       "\"predictors\": {",
-      name.c_str(), kind.c_str(), streams.size(), ours.size(), unheard_of(streams), noise_percent);
+      name.c_str(), kind.c_str(), streams.size(), ours.size(), unheard_of(streams), bound.percent,
+      bound.noise, bound.fresh);
   for (const Score& score : scores) {
     std::size_t right = 0, ours_only = 0, other_only = 0;
     for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -160,7 +175,7 @@ void print(const std::string& name, const std::string& kind, const std::vector<A
 constexpr std::int64_t kBlocks[] = {512, 4096, 8192, 65536, 1 << 20};
 
 void compare(const std::string& name, const std::string& kind, const std::vector<Accesses>& streams,
-             bool sweep, double noise_percent = 0) {
+             bool sweep, const NoiseBound& bound = {}) {
   std::vector<Score> scores;
   const auto each = [&](const char* who, const std::function<void(const Accesses&, Score&)>& one) {
     Score score{.name = who};
@@ -184,7 +199,33 @@ void compare(const std::string& name, const std::string& kind, const std::vector
     scores.push_back(std::move(second));
   }
   each("plan", plan);
-  print(name, kind, streams, noise_percent, scores);
+  print(name, kind, streams, bound, scores);
+}
+
+NoiseBound noise_bound(const iotune::generators::DrawnNest& drawn, std::uint64_t seed,
+                       const Workload& noisy, std::size_t limit) {
+  NoiseBound bound{.percent = drawn.noise_percent};
+  iotune::generators::DrawnNest clean = drawn;
+  clean.noise_percent = 0;
+  const Workload whole = iotune::generators::expand(clean, seed);
+  std::size_t sum = 0;
+  std::vector<std::size_t> taken;
+  for (std::size_t s = 0; s < noisy.streams.size(); ++s) {
+    const Accesses& stream = noisy.streams[s].accesses;
+    if (sum > 0 && sum + stream.size() > limit) continue;
+    sum += stream.size();
+    bound.noise += noise_in(stream, whole.streams[s].accesses);
+    taken.push_back(s);
+  }
+  // Of nests in turn each one's own steps are what has to be heard of.
+  for (const auto& nest : drawn.nests) {
+    clean.nests = {nest};
+    Workload alone = iotune::generators::expand(clean, seed);
+    std::vector<Accesses> streams;
+    for (const std::size_t s : taken) streams.push_back(std::move(alone.streams[s].accesses));
+    bound.fresh += unheard_of(streams);
+  }
+  return bound;
 }
 
 // Ranks of a workload are alike: whole streams until there are enough.
@@ -263,9 +304,13 @@ int main(int argc, char** argv) {
       const std::string kind = std::string(drawn.depth() > 1 ? "nested" : "plain") +
                                (drawn.interleaved() ? ", interleaved" : "") +
                                (drawn.noise_percent > 0 ? ", noisy" : "");
-      compare(std::to_string(first + i), kind,
-              some_of(iotune::generators::expand(drawn, first + i), 40000), false,
-              drawn.noise_percent);
+      constexpr std::size_t kNestLimit = 40000;
+      Workload workload = iotune::generators::expand(drawn, first + i);
+      const NoiseBound bound = drawn.noise_percent > 0
+                                   ? noise_bound(drawn, first + i, workload, kNestLimit)
+                                   : NoiseBound{};
+      compare(std::to_string(first + i), kind, some_of(std::move(workload), kNestLimit), false,
+              bound);
     }
   } else if (what == "file" && argc == 3) {
     compare(argv[2], "log", read_streams(), true);
