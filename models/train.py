@@ -289,8 +289,32 @@ def _measure(
             one.gain = race.gain(name, len(measured))
     times = [one[DEFAULT] for one in race.rounds] if finalists else []
     outcome = Outcome(bench.case, {}, list(measured.values()), times, None, notes=list(bench.notes))
-    _confirm(outcome, bench, {name: measured[name] for name in finalists}, options, progress)
+    best = to_confirm({name: measured[name] for name in finalists}, race.speed)
+    if best is not None:
+        _confirm(outcome, bench, best, measured[best], options, progress)
     return outcome
+
+
+def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float]) -> str | None:
+    """The finalist worth rounds of its own; None where none was clearly better than default.
+
+    The fastest, not the one whose interval lies highest: after a few rounds that is luck, and
+    the rounds to come prove it anyway.
+    """
+    raced = {
+        name: one.gain
+        for name, one in finalists.items()
+        if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS
+    }
+    if not any(gain.clears_one for gain in raced.values()):
+        return None
+    least = max(map(speed, raced)) * _AS_GOOD
+    # Of those as good as the best the one that changes least: a setting needs a reason.
+    return min(
+        (len(finalists[name].candidate.settings), -speed(name), name)
+        for name in raced
+        if speed(name) >= least
+    )[2]
 
 
 def _arm(bench: _Bench, name: str, candidate: Candidate) -> Callable[[], float]:
@@ -298,28 +322,10 @@ def _arm(bench: _Bench, name: str, candidate: Candidate) -> Callable[[], float]:
 
 
 def _confirm(
-    outcome: Outcome,
-    bench: _Bench,
-    measured: Mapping[str, Measured],
-    options: Options,
+    outcome: Outcome, bench: _Bench, name: str, best: Measured, options: Options,
     progress: Progress,
-) -> None:
+) -> None:  # fmt: skip
     """Measure the best candidate again, alone against default: what won by luck falls back."""
-    clear = [
-        (one.gain, name)
-        for name, one in measured.items()
-        if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS and one.gain.clears_one
-    ]
-    if not clear:
-        return
-    least = max(gain.low for gain, _ in clear) * _AS_GOOD
-    # Of those as good as the best the one that changes least: a setting needs a reason.
-    name = min(
-        (len(measured[name].candidate.settings), -gain.low, name)
-        for gain, name in clear
-        if gain.low >= least
-    )[2]
-    best = measured[name]
     progress("confirming", 2 * options.rounds)
     arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
     times = measure_rounds(arms, options.rounds, options.seed + 1, lambda: progress("", 0))

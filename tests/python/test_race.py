@@ -6,9 +6,11 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from iotune.models.candidates import Shape, candidates
+from iotune.models.candidates import Candidate, Shape, candidates
+from iotune.models.paired import Gain
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
 from iotune.models.space import space
+from iotune.models.train import Measured, to_confirm
 
 
 class Storage:
@@ -125,3 +127,27 @@ def test_striping_comes_first_where_files_are_made_on_many_targets() -> None:
         found = [one.text for one in candidates(shape, 4)]
         assert (found[0] == first) == (first is not None), found
         assert ("striping" in "".join(found)) == (first is not None), found
+
+
+def finalist(ratio: float, low: float, rounds: int = 3, **settings: str) -> Measured:
+    return Measured(Candidate(settings), "applied", Gain(ratio, low, ratio * 1.2, rounds))
+
+
+def test_the_fastest_finalist_is_confirmed_though_another_ones_interval_lies_higher():
+    one, other = finalist(1.74, 0.98, a="1"), finalist(1.47, 1.2, b="1")
+    speeds = {"one": 1.9, "other": 1.4}
+    assert to_confirm({"one": one, "other": other}, speeds.__getitem__) == "one"
+
+
+def test_of_finalists_as_fast_the_one_that_changes_least_is_confirmed():
+    both, alone = finalist(1.5, 1.2, a="1", b="1"), finalist(1.48, 1.1, a="1")
+    speeds = {"both": 1.5, "alone": 1.49}
+    assert to_confirm({"both": both, "alone": alone}, speeds.__getitem__) == "alone"
+    speeds["both"] = 1.6
+    assert to_confirm({"both": both, "alone": alone}, speeds.__getitem__) == "both"
+
+
+def test_nothing_is_confirmed_that_is_not_clearly_better_or_ran_too_seldom():
+    assert to_confirm({"one": finalist(1.1, 0.99, a="1")}, lambda _: 1.1) is None
+    assert to_confirm({"one": finalist(3.0, 3.0, rounds=2, a="1")}, lambda _: 3.0) is None
+    assert to_confirm({}, lambda _: 1.0) is None
