@@ -97,8 +97,11 @@ void Stream::saw_hit(const Extent& access, std::uint64_t duration) noexcept {
   counts_.hit_bytes += static_cast<std::uint64_t>(access.length);
   if (duration < latency_) counts_.saved += latency_ - duration;
   const bool waited = duration >= limits_->quick && duration > latency_ / 4;
-  if (waited) {
-    ++counts_.late;
+  // Right behind a surprise, and until a greater depth has had its effect, it was requested later
+  // than the depth would have it.
+  const bool had_its_time = timely_ + 1u >= due() + more_;
+  if (waited) ++counts_.late;
+  if (waited && had_its_time) {
     // Where twice as many are late, too, the storage gives no more.
     if (more_ < due()) ++more_;
     timely_ = 0;
@@ -146,7 +149,7 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
     if (covered_ > 0) --covered_;
   } else {
     trust_ /= 2;
-    covered_ = 0;
+    covered_ = timely_ = 0;
   }
   if (rest_ > 0) {
     --rest_;

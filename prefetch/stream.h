@@ -93,7 +93,7 @@ class Stream {
   std::uint8_t worth_ = 0;
   std::uint8_t more_ = 0;       // added to the depth because hits waited
   std::uint8_t covered_ = 0;    // of the next accesses, requested already
-  std::uint8_t timely_ = 0;     // hits since more_ changed
+  std::uint8_t timely_ = 0;     // hits since more_ changed, or since a surprise
   std::uint8_t fruitless_ = 0;  // hits in a row that took as long as if nothing had been requested
   std::uint8_t in_window_ = 0;  // reads since its first one
   std::uint8_t burst_ = 0;      // in such windows of late, the busiest of them counting most

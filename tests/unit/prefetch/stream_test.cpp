@@ -119,6 +119,29 @@ TEST(Stream, LateHitsAtMostDoubleTheDepth) {
   EXPECT_LE(stream.counts().greatest_depth, 6u);
 }
 
+// Behind the end of a row reads are requested late, however deep it would be otherwise.
+TEST(Stream, LateHitsBehindASurpriseSayNothing) {
+  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
+  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
+  kind.start(memory, {});
+  Limits limits;
+  limits.quick = kQuick;
+  Stream stream(kind, memory.data(), limits);
+  Extent out[kMostAhead];
+  std::uint64_t now = 1;
+  for (std::int64_t i = 0; i < 500; ++i) {
+    const std::int64_t row = i / 12, at = i % 12;
+    now += kLatency;
+    const std::uint64_t duration = at == 0 ? kLatency : at < 3 ? kLatency / 2 : kCached;
+    // No two rows are equally far apart.
+    const Extent access{row * row * 400'000'000 + at * 1'000'000, kBlock};
+    if (stream.saw_read(access, now, duration)) stream.plan(out, UINT64_MAX);
+    now += duration;
+  }
+  EXPECT_GE(stream.counts().late, 40u);
+  EXPECT_LE(stream.counts().greatest_depth, 3u);
+}
+
 TEST(Stream, NothingPastTheEndOfTheFile) {
   constexpr std::int64_t kFileBytes = 50 * 1'000'000 + 1000;
   Storage storage("nest", kFileBytes);
