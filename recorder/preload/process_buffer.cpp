@@ -94,6 +94,10 @@ void start_buffer_if_worth(std::int64_t bytes) noexcept {
   }
 }
 
+bool nothing_recorded() noexcept {
+  return g_buffer.ring_count == 0 && !g_buffer.at_once && !g_buffer.file.exists();
+}
+
 void expect_descriptors() noexcept {
   g_buffer.inherited = g_buffer.from_start = true;
 }

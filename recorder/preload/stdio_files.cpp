@@ -102,7 +102,7 @@ int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   const Closing closing(fd);
   // Before the call: right after it another thread may get the same number.
   if (file != 0) leave_descriptor(fd);
-  if (file == 0 || in_vfork_child()) return real(stream);
+  if (file == 0 || in_vfork_child() || nothing_recorded()) return real(stream);
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return real(stream);
   scope.start();
