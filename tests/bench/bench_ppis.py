@@ -59,8 +59,8 @@ class Case:
     def file_bytes(self) -> int:
         """Many processes have more to read, or their runs were over before the last has begun.
 
-        On full cores the 2 ms of processor time that recording, loading and writing the trace take a
-        process count, too: the papers' runs last minutes, these have to be long against them.
+        On full cores the 2 ms count, too, that a process takes for loading and for its trace: the
+        papers' runs last minutes, these have to be long against them.
         """
         return max(256, (96 if self.processes >= 8 else 32) * self.processes) * UNIT
 
