@@ -48,13 +48,13 @@ IOTUNE_FSETPOS(fsetpos, fpos_t)
 IOTUNE_FSETPOS(fsetpos64, fpos64_t)
 
 #define IOTUNE_FGETPOS(name, place)                                           \
-  IOTUNE_EXPORT int name(FILE* stream, place* position) {                     \
-    IOTUNE_REAL(int (*)(FILE*, place*), name);                                \
+  IOTUNE_EXPORT int name(FILE* stream, place position) {                      \
+    IOTUNE_REAL(int (*)(FILE*, place), name);                                 \
     return positioned<int>(CallNumber::kfgetpos, Times::kOften, stream, true, \
                            [=] { return real(stream, position); });           \
   }
-IOTUNE_FGETPOS(fgetpos, fpos_t)
-IOTUNE_FGETPOS(fgetpos64, fpos64_t)
+IOTUNE_FGETPOS(fgetpos, fpos_t*)
+IOTUNE_FGETPOS(fgetpos64, fpos64_t*)
 
 #define IOTUNE_FTELL(name)                                                            \
   IOTUNE_EXPORT std::int64_t name(FILE* stream) {                                     \

@@ -272,6 +272,20 @@ def ranks(place: Place) -> None:
     assert "not all ranks" in line and served(place) == 0, (line, served(place))
 
 
+@patiently
+def rewritten(place: Place) -> None:
+    """A rank rewrites, syncs and meets a reader in a barrier, who is served nothing stale."""
+    if not fuse_works(place):
+        return
+    (place.scratch / "root").mkdir(exist_ok=True)
+    with mounted(place, place.scratch / "fuse.iotrace", 2, "--direct") as mount:
+        done = place.right(place.mpi(2, place.bin / "rewritten_reads", mount / "data", 3, 40, 6000,
+                                     **CACHE, IOTUNE_DB="none"))  # fmt: skip
+    assert done.said() == [], done.err
+    found = [c["arguments"] for c in place.calls() if c["name"] == "iotune_prefetch"]
+    assert max(one["served"] for one in found) >= 40, found
+
+
 def _torture(place: Place, milliseconds: int, seeds: int) -> None:
     (place.scratch / "root").mkdir(exist_ok=True)
     for number, schedule in enumerate(SCHEDULES):
@@ -306,6 +320,7 @@ if __name__ == "__main__":
     main(
         {
             "served": is_served, "edges": edges, "writers": writers, "fork": fork,
-            "signals": signals, "ranks": ranks, "torture": torture, "long-torture": long_torture,
+            "signals": signals, "ranks": ranks, "rewritten": rewritten, "torture": torture,
+            "long-torture": long_torture,
         }
     )  # fmt: skip

@@ -43,7 +43,8 @@ const char* prepare(int fd, std::size_t bytes, TableStorage storage, SharedTable
   if (!recorder::within_size_limit(bytes)) {  // a file that grows past it is a SIGXFSZ
     return "the file size limit (ulimit -f) is too small for its table";
   }
-  if (raw::call(SYS_fallocate, fd, 0, 0, bytes) != 0) return "there is no room for its table";
+  if (raw::call(SYS_fallocate, fd, 0, 0, static_cast<long>(bytes)) != 0)
+    return "there is no room for its table";
   table.device = device_number(status.stx_dev_major, status.stx_dev_minor);
   table.inode = status.stx_ino;
   table.memory = raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -94,13 +94,13 @@ TEST_F(StorageBudgetTest, WhatAKilledProcessHadComesBack) {
   const pid_t child = fork();
   if (child == 0) {
     const auto budget = joined();
-    char good = budget != nullptr;
+    bool good = budget != nullptr;
     for (unsigned i = 0; i < kFirstRequests; ++i) good = good && budget->try_request(0);
     if (write(ready[1], &good, 1) != 1) _exit(1);
     for (;;) pause();
   }
-  char good = 0;
-  ASSERT_EQ(read(ready[0], &good, 1), 1);
+  bool good = false;
+  ASSERT_EQ(read(ready[0], &good, sizeof good), 1);
   ASSERT_TRUE(good);
   const auto budget = joined();
   ASSERT_NE(budget, nullptr);
