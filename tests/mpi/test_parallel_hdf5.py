@@ -62,8 +62,8 @@ def recognised(place: Place) -> None:
     mpi = the_mpi(place)
     if mpi is None:
         return
-    sources = ["vorpal_io", "kernel_dataset", "kernel_grid", "kernel_io", "kernel_options",
-               "kernel_run"]  # fmt: skip
+    sources = ["vorpal_io", "hdf5_failure", "kernel_dataset", "kernel_grid", "kernel_io",
+               "kernel_options", "kernel_run"]  # fmt: skip
     paths = [str(ROOT / "kernels" / f"{name}.c") for name in sources]
     program = compiled(place, mpi, paths[0], *paths[1:], "-D_GNU_SOURCE", *flags())
     place.right(place.mpi(2, program, "--size", "6x10x3", "--collective", IOTUNE_MODE="record"))
