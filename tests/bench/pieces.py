@@ -25,6 +25,7 @@ Piece = Callable[[paired.Table], None]
 
 def arguments(description: str | None, **defaults: int) -> argparse.Namespace:
     """As paired.arguments, and what a run in pieces takes."""
+    paired.clean_up_when_stopped()
     parser = paired.parser(description, **defaults)
     parser.add_argument("--list", action="store_true", help="the pieces' names and times")
     parser.add_argument("--again", action="store_true", help="measure what is measured already")

@@ -14,9 +14,7 @@ import math
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import native
+import paired
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
@@ -185,8 +184,7 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     for name, (value, text) in defaults.items():
         parser.add_argument(f"--{name}", type=int, default=value, help=text)
     options = parser.parse_args()
-    # Ended by a signal it leaves nothing behind either.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    paired.clean_up_when_stopped()
     scratch = options.out / "files"
     scratch.mkdir(parents=True, exist_ok=True)
     there = storages(scratch)
