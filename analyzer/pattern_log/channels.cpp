@@ -265,6 +265,14 @@ void Channels::finish(Shapes& shapes) {
   }
 }
 
+void Channels::restart() {
+  Channels fresh(*found_);
+  fresh.sample_ = std::move(sample_);
+  fresh.sample_.clear();
+  fresh.finders_ = std::move(finders_);
+  *this = std::move(fresh);
+}
+
 std::size_t Channels::leaves_listed() const noexcept {
   std::size_t leaves = 0;
   for (const TermList& list : lists_) leaves += list.leaves.size();

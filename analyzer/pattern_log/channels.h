@@ -52,6 +52,8 @@ class Channels {
     add_to(kPhysicalChannel, steps, shapes);
   }
   void finish(Shapes& shapes);
+  // For another stream, with the same memory; finish() comes first, and the lists are taken away.
+  void restart();
 
   // What left the finders; to be taken away by whoever wants the room.
   TermList& list(std::uint32_t channel) noexcept { return lists_[channel]; }

@@ -31,12 +31,12 @@ std::size_t TermFinder::add_until_open(std::span<const Extent> accesses, Shapes&
 }
 
 void TermFinder::make_room(Shapes& shapes, TermList& list) {
-  if (capacity_ >= most_terms_) return take(finder_->terms_due(), shapes, list);
-  const std::uint32_t capacity =
-      capacity_ == 0 ? std::min(kFirstCapacity, most_terms_) : std::min(4 * capacity_, most_terms_);
-  // Not cleared: the finder clears what it reads before it writes it.
+  if (finder_ && capacity_ >= most_terms_) return take(finder_->terms_due(), shapes, list);
+  const std::uint32_t capacity = std::min(finder_ ? 4 * capacity_ : kFirstCapacity, most_terms_);
   const std::size_t words = patterns::NestFinder::memory_bytes(capacity) / 8 + 1;
-  auto memory = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+  // Not cleared: the finder clears what it reads before it writes it.
+  auto memory = capacity == capacity_ ? std::move(memory_)
+                                      : std::make_unique_for_overwrite<std::uint64_t[]>(words);
   patterns::NestFinder larger(std::as_writable_bytes(std::span(memory.get(), words)), capacity);
   larger.set_may_grow(capacity < most_terms_);
   if (finder_) larger.adopt(*finder_);
@@ -50,9 +50,11 @@ void TermFinder::finish(Shapes& shapes, TermList& list) {
   while (!finder_->finish()) make_room(shapes, list);
   take(static_cast<std::uint32_t>(finder_->terms().size()), shapes, list);
   finder_.reset();
-  memory_.reset();
   shape_of_ = {};
-  capacity_ = 0;
+  if (capacity_ > kFirstCapacity) {
+    memory_.reset();
+    capacity_ = 0;
+  }
 }
 
 void TermFinder::take(std::uint32_t terms, Shapes& shapes, TermList& list) {

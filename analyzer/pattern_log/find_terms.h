@@ -22,7 +22,7 @@ class TermFinder {
   void add(std::span<const Extent> accesses, Shapes& shapes, TermList& list);
   // As add(), but stops where a loop is open; returns how many were taken.
   std::size_t add_until_open(std::span<const Extent> accesses, Shapes& shapes, TermList& list);
-  // Everything that is left; the finder is empty then, and its memory free.
+  // Everything that is left; the finder is empty then, and keeps the memory of a small one at most.
   void finish(Shapes& shapes, TermList& list);
 
   // Takes only what the open loop foretells; returns how many.

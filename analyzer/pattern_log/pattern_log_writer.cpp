@@ -39,7 +39,9 @@ struct PatternLogWriter::State {
     stream->channels.finish(section.shapes);
     held += stream->channels.leaves_listed() - before;
     take_lists(number, *stream);
-    stream.reset();
+    stream->channels.restart();
+    stream->physical_end = 0;
+    spare = std::move(stream);
   }
 
   // Writes what left the finders.
@@ -60,6 +62,7 @@ struct PatternLogWriter::State {
   Section section;
   pattern_log::FoundTurns found_turns;
   std::vector<std::unique_ptr<Stream>> streams;
+  std::unique_ptr<Stream> spare;  // most logs have many short streams, one behind the other
   std::unordered_map<std::string, std::uint32_t> names;
   std::size_t held = 0, sections = 0;
   std::vector<std::byte> bytes;
@@ -78,7 +81,8 @@ std::uint32_t PatternLogWriter::add_stream(std::int64_t rank, std::string_view n
   const auto [known, added] = state_->names.emplace(name, fresh);
   if (added) state_->section.names.emplace_back(name);
   state_->section.streams.push_back({rank, known->second});
-  state_->streams.push_back(std::make_unique<State::Stream>(state_->found_turns));
+  if (!state_->spare) state_->spare = std::make_unique<State::Stream>(state_->found_turns);
+  state_->streams.push_back(std::move(state_->spare));
   ++state_->held;
   return static_cast<std::uint32_t>(state_->streams.size() - 1);
 }
