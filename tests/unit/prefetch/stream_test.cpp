@@ -18,15 +18,25 @@ using patterns::Extent;
 constexpr std::uint64_t kLatency = 2'000'000, kCached = 5'000, kQuick = 50'000;
 constexpr std::int64_t kBlock = 65536;
 
+// A stream with the memory of its predictor.
+struct Driven {
+  explicit Driven(const char* kind = "nest", bool known = false)
+      : memory(patterns::predictor_kind(kind)->bytes({})) {
+    patterns::predictor_kind(kind)->start(memory, {});
+    limits.quick = kQuick;
+    stream.emplace(*patterns::predictor_kind(kind), memory.data(), limits, known);
+  }
+
+  std::vector<std::byte> memory;
+  Limits limits;
+  std::optional<Stream> stream;
+};
+
 // A program, a storage that takes kLatency, and a helper that is at once where it is asked for.
 class Storage {
  public:
   explicit Storage(const char* kind = "nest", std::uint64_t file_bytes = std::uint64_t{1} << 40)
-      : memory_(patterns::predictor_kind(kind)->bytes({})), file_bytes_(file_bytes) {
-    patterns::predictor_kind(kind)->start(memory_, {});
-    limits_.quick = kQuick;
-    stream_.emplace(*patterns::predictor_kind(kind), memory_.data(), limits_);
-  }
+      : driven_(kind), file_bytes_(file_bytes) {}
 
   // One read with a pause before it; true where it was requested beforehand.
   bool read(const Extent& access, std::uint64_t pause = kLatency) {
@@ -37,26 +47,24 @@ class Storage {
                           access.offset + access.length <= one.offset + one.length);
     }
     const std::uint64_t duration = cached || always_cached ? kCached : kLatency;
-    const bool wants = stream_->saw_read(access, now_, duration);
+    const bool wants = driven_.stream->saw_read(access, now_, duration);
     now_ += duration;
     if (!wants) return cached;
     ++plans;
     Extent out[kMostAhead];
-    const unsigned n = stream_->plan(out, file_bytes_);
+    const unsigned n = driven_.stream->plan(out, file_bytes_);
     requested_.insert(requested_.end(), out, out + n);
     return cached;
   }
 
   const std::vector<Extent>& requested() const { return requested_; }
-  Stream& stream() { return *stream_; }
+  Stream& stream() { return *driven_.stream; }
 
   bool always_cached = false;
   int plans = 0;
 
  private:
-  std::vector<std::byte> memory_;
-  Limits limits_;
-  std::optional<Stream> stream_;
+  Driven driven_;
   std::uint64_t file_bytes_, now_ = 1;
   std::vector<Extent> requested_;
 };
@@ -101,12 +109,8 @@ TEST(Stream, ABurstIsAheadBeforeItBegins) {
 
 // A storage that gives no more however much is asked for: late hits do not make it ask for all.
 TEST(Stream, LateHitsAtMostDoubleTheDepth) {
-  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
-  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
-  kind.start(memory, {});
-  Limits limits;
-  limits.quick = kQuick;
-  Stream stream(kind, memory.data(), limits);
+  Driven driven;
+  Stream& stream = *driven.stream;
   Extent out[kMostAhead];
   std::uint64_t now = 1;
   for (std::int64_t i = 0; i < 500; ++i) {
@@ -121,12 +125,8 @@ TEST(Stream, LateHitsAtMostDoubleTheDepth) {
 
 // Behind the end of a row reads are requested late, however deep it would be otherwise.
 TEST(Stream, LateHitsBehindASurpriseSayNothing) {
-  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
-  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
-  kind.start(memory, {});
-  Limits limits;
-  limits.quick = kQuick;
-  Stream stream(kind, memory.data(), limits);
+  Driven driven;
+  Stream& stream = *driven.stream;
   Extent out[kMostAhead];
   std::uint64_t now = 1;
   for (std::int64_t i = 0; i < 500; ++i) {
@@ -223,12 +223,8 @@ TEST(Stream, NoMoreAheadThanItsBytes) {
 
 TEST(Stream, WhereNothingIsKeptItStopsAsking) {
   // Hits that last as long as a miss: no page cache, as with direct I/O.
-  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
-  const patterns::PredictorKind& kind = *patterns::predictor_kind("nest");
-  kind.start(memory, {});
-  Limits limits;
-  limits.quick = kQuick;
-  Stream stream(kind, memory.data(), limits);
+  Driven driven;
+  Stream& stream = *driven.stream;
   Extent out[kMostAhead];
   std::uint64_t now = 1;
   int plans = 0;
@@ -253,12 +249,8 @@ TEST(Stream, EveryPredictorDrivesOne) {
 }
 
 TEST(Stream, AKnownOneIsTrustedAtOnce) {
-  std::vector<std::byte> memory(sizeof(patterns::NestPredictor));
-  const patterns::PredictorKind& kind = *patterns::predictor_kind("stride");
-  kind.start(memory, {});
-  Limits limits;
-  limits.quick = kQuick;
-  Stream stream(kind, memory.data(), limits, true);
+  Driven driven("stride", true);
+  Stream& stream = *driven.stream;
   EXPECT_TRUE(stream.saw_read({0, kBlock}, 1, kLatency));
 }
 
