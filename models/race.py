@@ -2,8 +2,9 @@
 
 Every round runs the default and whoever is left, in a drawn order. After each the slower half is
 out. Two mechanisms may be worth more together than each alone, so the winner is joined with
-the others that fit beside it, and the best two of all run to the end. An exhaustive search
-gives each of a hundred combinations a run; this gives ten of them several.
+the others that fit beside it, and the best three of all run on, for as long as they are close and
+runs are allowed. An exhaustive search gives each of a hundred combinations a run; this gives
+ten of them several.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from iotune.models.paired import Gain, compare
 
 DEFAULT = "default"
-_FINALISTS = 2
+_FINALISTS = 3
 MOST_JOINED = 3
+# Whose speed is so far below the first one's does not come back.
+_CLOSE = 0.85
 # Fewer say nothing of luck: their interval would be a point.
 FEWEST_ROUNDS = 3
 
@@ -51,9 +55,13 @@ class Race:
         return [one for one in self.rounds if name in one]
 
     def speed(self, name: str) -> float:
-        """Its best run against the default's best of the same rounds: tails only add time."""
+        """Its median against the default's of the same rounds.
+
+        Not the best runs: where the luck of a file's placement makes a run faster, the best of
+        few tells who was lucky.
+        """
         shared = self.rounds_of(name)
-        return min(one[DEFAULT] for one in shared) / min(one[name] for one in shared)
+        return median(one[DEFAULT] for one in shared) / median(one[name] for one in shared)
 
     def fastest(self, names: Sequence[str]) -> list[str]:
         """The fastest first."""
@@ -76,35 +84,56 @@ class Race:
     ) -> list[str]:
         """The whole race. `join(winner, others)` names what the winner may be joined to.
 
-        Returns the finalists, the fastest first; each ran at least `rounds` times.
+        Returns the finalists, the fastest first; each ran at least `rounds` times, more where
+        two are close and `most_runs` leaves room.
         """
-        first = left = self.round(names)
-        while len(left) > _FINALISTS:
-            left = self.round(self.fastest(left)[: max(_FINALISTS, (len(left) + 1) // 2)])
+        runs = 0
+
+        def run(names: Sequence[str]) -> list[str]:
+            nonlocal runs
+            runs += 1 + len(names)
+            return self.fastest(self.round(names))
+
+        first = left = run(names)
+        for count in _heats(len(names)):
+            left = run(left[:count])
+        left = left[:_FINALISTS]
         if not left:
             return []
-        winner = self.fastest(left)[0]
-        others = [name for name in self.fastest(first) if name != winner]
-        joined = list(join(winner, others))[:MOST_JOINED]
+        winner = left[0]
+        joined = join(winner, [name for name in first if name != winner])
         if joined:
-            running = self.round([*left, *joined])
-            left = self.fastest(running)[:_FINALISTS]
+            running = run([*left, *joined[:MOST_JOINED]])
+            left = running[:_FINALISTS]
             # The last rounds tell whether what was joined is worth more than the winner alone.
             if winner in running and winner not in left:
                 left[-1] = winner
-        while left and min(len(self.rounds_of(name)) for name in left) < rounds:
-            left = self.round(left)
-        return self.fastest(left)
+        allowed = most_runs(len(names), rounds) - 2 * rounds
+        while left and runs + 1 + len(left) <= allowed:
+            fewest = min(len(self.rounds_of(name)) for name in left)
+            if fewest >= rounds:
+                left = [name for name in left if self.speed(name) >= _CLOSE * self.speed(left[0])]
+                if len(left) == 1:
+                    break
+            left = run(left)
+        return left
+
+
+def _heats(candidates: int) -> list[int]:
+    """How many run in each round after the first, until no more than the finalists are left."""
+    counts: list[int] = []
+    while candidates > _FINALISTS + 1:
+        candidates = max(_FINALISTS, (candidates + 1) // 2)
+        counts.append(candidates)
+    return counts
 
 
 def most_runs(candidates: int, rounds: int) -> int:
     """Runs of a race with so many candidates, at most, and of the rounds that confirm it."""
-    total, left = 1 + candidates, candidates
-    while left > _FINALISTS:
-        left = max(_FINALISTS, (left + 1) // 2)
-        total += 1 + left
-    total += 1 + left + MOST_JOINED
-    total += (rounds - 1) * (1 + min(left + MOST_JOINED, _FINALISTS))
+    total = 1 + candidates + sum(1 + count for count in _heats(candidates))
+    finalists = min(candidates, _FINALISTS)
+    total += 1 + finalists + MOST_JOINED
+    total += (rounds - 1) * (1 + min(finalists + MOST_JOINED, _FINALISTS))
     return total + 2 * rounds
 
 

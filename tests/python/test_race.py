@@ -66,6 +66,28 @@ def test_two_mechanisms_are_joined(seed: int) -> None:
     assert len(race.rounds_of("both")) >= 3
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_who_was_lucky_is_not_who_is_fast(seed: int) -> None:
+    """Where files fall on the storage decides a run: one arm is at times very fast."""
+
+    class Placement(Storage):
+        def run(self, name: str) -> float | None:
+            lucky = name == "seldom" and self.draw.random() < 0.15
+            return (super().run(name) or 0) * (0.6 if lucky else 1)
+
+    storage = Placement({"steady": 0.4, "seldom": 0.52, "slow": 0.8}, 100 + seed)
+    finalists = Race(storage.run, seed).run_all(["slow", "seldom", "steady"], 7, nothing)
+    assert finalists[0] == "steady"
+
+
+def test_runs_that_are_left_go_to_those_that_are_close() -> None:
+    storage = Storage({"a": 0.5, "b": 0.51, "far": 0.9})
+    race = Race(storage.run, 1)
+    assert set(race.run_all(["a", "b", "far"], 3, nothing)) == {"a", "b"}
+    assert len(race.rounds_of("far")) == 3
+    assert len(race.rounds_of("a")) == len(race.rounds_of("b")) > 3
+
+
 def test_a_race_keeps_within_its_runs() -> None:
     for number in (1, 2, 3, 5, 8, 12, 17):
         for rounds in (3, 5, 9):
