@@ -32,6 +32,7 @@ std::pair<IndexSet, IndexSet> divided(const IndexSet& set, std::uint64_t cut) {
   }
   const auto joined = [](const std::vector<IndexSet>& pieces) {
     std::vector<const IndexSet*> pointers;
+    pointers.reserve(pieces.size());
     for (const IndexSet& piece : pieces) pointers.push_back(&piece);
     return IndexSet::united(std::move(pointers)).value_or(IndexSet());
   };

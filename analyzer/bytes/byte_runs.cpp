@@ -78,6 +78,7 @@ std::optional<IndexSet> ByteRuns::joined() {
     if (!set) return std::nullopt;
     sets.push_back(std::move(*set));
   }
+  pointers.reserve(sets.size());
   for (const IndexSet& set : sets) pointers.push_back(&set);
   return IndexSet::united(std::move(pointers));
 }

@@ -72,6 +72,7 @@ std::optional<Product> in_rows(const IndexSet& set, std::uint64_t width) {
 bool has_name(const Sets& sets) {
   const std::vector<IndexSet> distinct = sets.distinct();
   std::vector<const IndexSet*> pointers;
+  pointers.reserve(distinct.size());
   for (const IndexSet& set : distinct) pointers.push_back(&set);
   return name_dimension(std::move(pointers)).pattern.distribution != Distribution::kIrregular;
 }

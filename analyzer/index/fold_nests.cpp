@@ -17,7 +17,7 @@ std::strong_ordering compare_shapes(const Nest& a, const Nest& b) {
     const auto order =
         std::tie(x.stride, x.count, x.position_step, x.physical_step, x.slot_step) <=>
         std::tie(y.stride, y.count, y.position_step, y.physical_step, y.slot_step);
-    if (order != 0) return order;
+    if (std::is_neq(order)) return order;
   }
   return std::strong_ordering::equal;
 }
@@ -160,7 +160,7 @@ void SlotTable::compact(std::vector<Nest>& nests) {
 void fold_nests(std::vector<Nest>& nests, SlotTable& slots) {
   const auto by_shape_and_start = [](const Nest& a, const Nest& b) {
     const auto order = compare_shapes(a, b);
-    if (order != 0) return order < 0;
+    if (std::is_neq(order)) return std::is_lt(order);
     return std::tie(a.start, a.position, a.slot) < std::tie(b.start, b.position, b.slot);
   };
   bool folded = nests.size() > 1;
@@ -173,7 +173,7 @@ void fold_nests(std::vector<Nest>& nests, SlotTable& slots) {
     const Nest* const end = nests.data() + nests.size();
     for (const Nest* first = nests.data(); first != end;) {
       const Nest* last = first + 1;
-      while (last != end && compare_shapes(*first, *last) == 0) ++last;
+      while (last != end && std::is_eq(compare_shapes(*first, *last))) ++last;
       folded = folding.pass(first, last, next) || folded;
       first = last;
     }

@@ -30,6 +30,7 @@ struct WriteOrder {
   std::uint32_t stream;
   std::int64_t position;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler writes for it compares with 0
   friend constexpr auto operator<=>(const WriteOrder&, const WriteOrder&) noexcept = default;
 };
 

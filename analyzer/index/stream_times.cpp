@@ -12,6 +12,7 @@ __extension__ using Wide = __int128;
 constexpr std::int64_t kNoKnots = -1;  // in place of a first position
 
 std::int64_t between(const TimeKnot& a, const TimeKnot& b, std::int64_t position) noexcept {
+  if (b.position <= a.position) return a.time;
   const Wide passed = Wide{b.time} - a.time;
   const Wide share = passed * (position - a.position) / (b.position - a.position);
   return static_cast<std::int64_t>(Wide{a.time} + share);

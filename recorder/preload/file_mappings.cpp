@@ -7,9 +7,9 @@ namespace {
 
 // Without a lock: a signal handler may unmap while its thread maps.
 struct Place {
-  std::atomic<std::uint32_t> file{0};  // published last; kTaken while it is written
   std::atomic<std::uintptr_t> address{0};
   std::atomic<std::size_t> bytes{0};
+  std::atomic<std::uint32_t> file{0};  // published last; kTaken while it is written
   std::atomic<int> fd{0};
 };
 constexpr std::uint32_t kTaken = UINT32_MAX;

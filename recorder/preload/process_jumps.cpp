@@ -48,7 +48,7 @@ void leave_calls(const void* environment) noexcept {
 extern "C" {
 
 #define IOTUNE_JUMP(name)                                                           \
-  IOTUNE_EXPORT [[noreturn]] void name(void* environment, int value) {              \
+  [[noreturn]] IOTUNE_EXPORT void name(void* environment, int value) {              \
     static constinit NextSymbol symbol;                                             \
     leave_calls(environment);                                                       \
     reinterpret_cast<void (*)(void*, int)>(symbol.find(#name))(environment, value); \

@@ -14,17 +14,17 @@ namespace iotune::recorder {
 // A loaded library that provides HDF5 or MPI, known by its link map. Numbers are handed out in
 // order of discovery and never reused; handles are tabled by (provider, id).
 struct Provider {
-  std::uint16_t number = 0;
   const void* link_map = nullptr;
   void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers
-  char name[256] = {};     // its path, cut
+  // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
+  std::atomic<const void*> hdf5_api{nullptr};
+  std::atomic<const void*> mpi_api{nullptr};
+  std::uint16_t number = 0;
   // An HDF5 whose asynchronous calls really are: its objects are left alone (hooks_hdf5_objects).
   std::atomic<bool> asynchronous{false};
   // The program gave a property list a connector itself.
   std::atomic<bool> connector_set{false};
-  // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
-  std::atomic<const void*> hdf5_api{nullptr};
-  std::atomic<const void*> mpi_api{nullptr};
+  char name[256] = {};  // its path, cut
 };
 
 struct RealFunction {
