@@ -58,8 +58,10 @@ bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcep
   // Two equal steps are a stride that begins: a sequence of two places of which one falls silent.
   const bool strides = minus(access.offset, held_.offset) == minus(held_.offset, last_.offset) &&
                        access.length == held_.length;
-  const bool instead = then != kNoStep && !strides && access == steps.after(wanted, then);
-  if (access == wanted || instead) {
+  const bool between = access == wanted;
+  const bool instead =
+      !between && then != kNoStep && !strides && access == steps.after(wanted, then);
+  if (between || instead) {
     if (noise_ < kMost) ++noise_;
     if (instead) take(wanted, steps, next);
     take(access, steps, next);

@@ -134,6 +134,21 @@ TEST(NestPredictor, NoiseInThePlaceOfAnAccess) {
   EXPECT_GE(right_of(stream, 200), stream.size() - 200 - 2 * 17 - 4);
 }
 
+// Where the expected place is also the one after it, an access there is one, not two.
+TEST(NestPredictor, NoiseWhereTheSamePlaceIsReadAgainAndAgain) {
+  const Accesses clean = nest({{60, 10000}, {23, 0}}, {{0, 512}});
+  Accesses noisy;
+  std::size_t noise = 0;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    if (i > 100 && i % 61 == 30) {
+      noisy.push_back({static_cast<std::int64_t>(7919 * i * i % 1000003), 5});
+      ++noise;
+    }
+    noisy.push_back(clean[i]);
+  }
+  EXPECT_GE(right_of(noisy, 100) + noise + 2, noisy.size() - 100);
+}
+
 TEST(NestPredictor, EveryOtherAccessIsNoNoise) {
   Accesses stream;
   for (std::int64_t i = 0; i < 400; ++i) stream.push_back({i % 2 * 5000, 10 + i % 2});
