@@ -11,6 +11,7 @@
 #include "analyzer/call_owners.h"
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
+#include "analyzer/saturating.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
 
@@ -160,10 +161,12 @@ class Walk {
       record->calls += share.calls;
       record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
       record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
-      const std::uint64_t bytes = share.region.points_moved() * record->element_bytes;
-      record->bytes += bytes;
+      const std::uint64_t bytes =
+          saturating_product(share.region.points_moved(), record->element_bytes);
+      record->bytes = saturating_sum(record->bytes, bytes);
       auto& use = share.file->layers[layer_index(Layer::kHdf5)];
-      (share.write ? use.written : use.read) += bytes;
+      std::uint64_t& moved = share.write ? use.written : use.read;
+      moved = saturating_sum(moved, bytes);
       if (share.region.empty()) continue;
       record->repeats = std::min(record->repeats, share.region.times_moved());
     }
@@ -174,8 +177,9 @@ class Walk {
         file->last_end_ns = std::max(file->last_end_ns, wall_ns + use.last_ns);
       }
       for (std::size_t layer = 0; layer < 4; ++layer) {
-        file->layers[layer].written += use.written[layer];
-        file->layers[layer].read += use.read[layer];
+        auto& all = file->layers[layer];
+        all.written = saturating_sum(all.written, use.written[layer]);
+        all.read = saturating_sum(all.read, use.read[layer]);
       }
     }
     bytes_.finish_member(wall_ns);
@@ -312,7 +316,8 @@ class Walk {
   void count(FileRecord& file, Layer layer, bool write, std::int64_t bytes) {
     if (bytes <= 0) return;
     FileUse& use = uses_[&file];
-    (write ? use.written : use.read)[layer_index(layer)] += static_cast<std::uint64_t>(bytes);
+    std::uint64_t& moved = (write ? use.written : use.read)[layer_index(layer)];
+    moved = saturating_sum(moved, static_cast<std::uint64_t>(bytes));
   }
 
   static std::int64_t mpi_bytes(const CallSignature& signature, const CallArguments& arguments) {

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "analyzer/saturating.h"
+
 namespace iotune::analyzer {
 namespace {
 
@@ -14,14 +16,6 @@ constexpr std::size_t kMaxParts = 65536;
 constexpr std::size_t kMaxCompared = 512;
 // Steps in deciding whether parts fill their hull.
 constexpr std::size_t kMaxFilled = std::size_t{1} << 22U;
-
-std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t result = 0;
-  return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 bool equal_but_for(const Product& a, const Product& b, std::size_t dimension) {
   for (std::size_t d = 0; d < a.size(); ++d) {

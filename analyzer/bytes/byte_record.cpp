@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/saturating.h"
+
 namespace iotune::analyzer {
 namespace {
 
@@ -95,7 +97,7 @@ void ByteRecord::take(ByteRuns& runs, std::uint64_t nanoseconds) {
   slowest_nanoseconds = std::max(slowest_nanoseconds, nanoseconds);
   const std::uint64_t moved = runs.bytes_moved();
   if (moved == 0) return;
-  bytes += moved;
+  bytes = saturating_sum(bytes, moved);
   most_bytes = std::max(most_bytes, moved);
   ++ranks;
   const std::optional<IndexSet> set = lost ? std::nullopt : runs.joined();

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analyzer/saturating.h"
+
 namespace iotune::analyzer {
 namespace {
 
 constexpr std::size_t kMaxPieces = 65536;
-constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62U;
+constexpr std::uint64_t kFarthest = INT64_MAX;  // where an access may end: off_t
 
 }  // namespace
 
 void ByteRuns::add(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
-  moved_ += bytes;
+  moved_ = saturating_sum(moved_, bytes);
   if (unknown_) return;
-  if (offset >= kFarthest || bytes >= kFarthest) {
+  if (bytes > kFarthest || offset > kFarthest - bytes) {
     unknown_ = true;
     return;
   }
@@ -45,7 +47,7 @@ void ByteRuns::add(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 void ByteRuns::add_unknown(std::uint64_t bytes) {
-  moved_ += bytes;
+  moved_ = saturating_sum(moved_, bytes);
   unknown_ = unknown_ || bytes > 0;
 }
 

@@ -106,7 +106,10 @@ class ProcessReader {
 
   void add_words(const Call& call, std::int32_t file) {
     const recorder::AccessWords words = words_.of(call);
-    if (words.length_bytes.value_or(0) <= 0) return;
+    if (words.length_bytes.value_or(0) <= 0) {
+      ++done_.empty;
+      return;
+    }
     if (!words.offset_bytes) {
       ++done_.without_place;
       return;
@@ -122,6 +125,7 @@ class ProcessReader {
           {static_cast<std::int64_t>(piece.offset), static_cast<std::int64_t>(piece.bytes)});
     }
     const bool failed = words_.of(call).result.value_or(-1) != 0;
+    if (failed || (row.pieces->extents.empty() && row.pieces->unknown.empty())) ++done_.empty;
     if (!failed && (row.pieces->more || !row.pieces->unknown.empty())) ++done_.without_place;
   }
 

@@ -41,6 +41,7 @@ struct ProcessStreams {
   std::uint64_t accesses = 0;
   // Transfers whose place in the file is not known (shared file pointers, views not recorded).
   std::uint64_t without_place = 0;
+  std::uint64_t empty = 0;  // transfers that moved nothing, or failed
   std::uint64_t unreadable_batches = 0;
 };
 

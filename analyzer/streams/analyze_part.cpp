@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "analyzer/pattern_log/pattern_log.h"
+#include "analyzer/saturating.h"
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
 #include "patterns/predict/predictors.h"
@@ -46,7 +47,8 @@ class PartWriter : public AccessStreamSink {
     log_.add(open.number, accesses);
     open.record.accesses += accesses.size();
     for (const Extent& access : accesses) {
-      open.record.bytes += static_cast<std::uint64_t>(access.length);
+      open.record.bytes =
+          saturating_sum(open.record.bytes, static_cast<std::uint64_t>(access.length));
     }
     if (open.predictor) {
       for (const Extent& access : accesses) {
@@ -128,6 +130,7 @@ recorder::Result<PartDone> analyze_part(const std::string& trace, const PartOpti
     const ProcessStreams read = read_streams(*index, process, options.layers, writer, progress);
     done.accesses += read.accesses;
     done.without_place += read.without_place;
+    done.empty += read.empty;
     if (read.unreadable_batches > 0) {
       done.losses.push_back(recorder::process_name(index->processes[process].attributes) + ": " +
                             recorder::unreadable_text(read.unreadable_batches));

@@ -31,7 +31,7 @@ struct PartOptions {
 };
 
 struct PartDone {
-  std::uint64_t accesses = 0, streams = 0, without_place = 0, log_bytes = 0;
+  std::uint64_t accesses = 0, streams = 0, without_place = 0, empty = 0, log_bytes = 0;
   std::vector<std::string> losses;  // batches that cannot be read
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/he2013/global_index.h"
+#include "analyzer/saturating.h"
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
 #include "recorder/read/losses.h"
@@ -57,7 +58,7 @@ class Collector : public AccessStreamSink {
     He2013Streams& counted = names_[open.name].counted;
     counted.accesses += accesses.size();
     for (const Extent& access : accesses) {
-      counted.bytes += static_cast<std::uint64_t>(access.length);
+      counted.bytes = saturating_sum(counted.bytes, static_cast<std::uint64_t>(access.length));
       if (open.predictor) counted.right += open.predictor->foresaw(access) ? 1 : 0;
       open.index.add(access);
     }
@@ -167,6 +168,7 @@ recorder::Result<He2013Done> he2013_streams(const std::string& trace, const Part
     const ProcessStreams read = read_streams(*index, process, options.layers, collector, progress);
     done.accesses += read.accesses;
     done.without_place += read.without_place;
+    done.empty += read.empty;
     if (read.unreadable_batches > 0) {
       done.losses.push_back(recorder::process_name(index->processes[process].attributes) + ": " +
                             recorder::unreadable_text(read.unreadable_batches));

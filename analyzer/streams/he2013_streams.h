@@ -31,7 +31,7 @@ struct He2013Streams {
 
 struct He2013Done {
   std::vector<He2013Streams> names;  // in the order of first use
-  std::uint64_t accesses = 0, without_place = 0;
+  std::uint64_t accesses = 0, without_place = 0, empty = 0;
   std::vector<std::string> losses;
 };
 

@@ -10,6 +10,7 @@
 #include "analyzer/pattern_log/channels.h"
 #include "analyzer/pattern_log/section.h"
 #include "analyzer/pattern_log/section_file.h"
+#include "analyzer/saturating.h"
 #include "analyzer/streams/term_text.h"
 #include "patterns/loop_finder.h"
 
@@ -230,7 +231,7 @@ class Grouping {
       NamedStreams& named = named_[content.name];
       ++named.streams;
       named.accesses += sums_[s].accesses;
-      named.bytes += sums_[s].bytes;
+      named.bytes = saturating_sum(named.bytes, sums_[s].bytes);
       named.right += sums_[s].right;
       const auto [found, added] =
           groups.try_emplace({content.name, content.hash, content.terms}, Sum{0, s});
@@ -264,7 +265,7 @@ class Grouping {
       StreamGroup& group = *found->second;
       group.members.add(content.rank, content.start);
       group.accesses += sums_[s].accesses;
-      group.bytes += sums_[s].bytes;
+      group.bytes = saturating_sum(group.bytes, sums_[s].bytes);
       group.right += sums_[s].right;
     }
   }

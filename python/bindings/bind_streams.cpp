@@ -77,6 +77,7 @@ py::dict analyze_part(const std::string& trace, std::size_t first, std::size_t c
   row["accesses"] = done.accesses;
   row["streams"] = done.streams;
   row["without_place"] = done.without_place;
+  row["empty"] = done.empty;
   row["log_bytes"] = done.log_bytes;
   row["losses"] = texts_of(done.losses);
   return row;
@@ -168,6 +169,7 @@ py::dict he2013_streams(const std::string& trace, unsigned layers, const std::st
   row["names"] = std::move(names);
   row["accesses"] = done.accesses;
   row["without_place"] = done.without_place;
+  row["empty"] = done.empty;
   row["losses"] = texts_of(done.losses);
   return row;
 }

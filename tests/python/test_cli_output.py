@@ -244,7 +244,15 @@ def test_every_command_has_help_with_its_own_docstring() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1 << 50, "1024.0 TiB")]
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1536, "1.5 KiB"),
+        (1 << 50, "1.0 PiB"),
+        (1 << 63, "8.0 EiB"),
+        ((1 << 64) - 1, "16.0 EiB or more"),
+    ],
 )
 def test_sizes_are_for_people(count: int, text: str) -> None:
     assert size_text(count) == text

@@ -45,6 +45,7 @@ def _trace(
         "processes": summary.get("processes"),
         "accesses": sum(one["accesses"] for one in done),
         "without_place": sum(one["without_place"] for one in done),
+        "empty": sum(one["empty"] for one in done),
         "losses": _unique(
             [
                 *source.notes,

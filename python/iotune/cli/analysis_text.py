@@ -44,6 +44,8 @@ def _trace(trace: dict[str, Any], result: dict[str, Any]) -> None:
         say(loss)
     if trace["without_place"]:
         say(f"{count_text(trace['without_place'], 'transfer')} without a known place in the file")
+    if trace["empty"]:
+        say(f"{count_text(trace['empty'], 'transfer')} failed or moved nothing, and left out")
     for file in trace["files"]:
         data()
         data(file["path"])

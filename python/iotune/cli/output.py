@@ -94,10 +94,12 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int 
 
 
 def size_text(count: float) -> str:
-    """Bytes for people: 512 B, 32.0 MiB."""
+    """Bytes for people: 512 B, 32.0 MiB. Sums in a trace end at 2^64-1: there may be more."""
+    if isinstance(count, int) and count >= (1 << 64) - 1:
+        return "16.0 EiB or more"
     value = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if abs(value) < 1024 or unit == "TiB":
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if abs(value) < 1024 or unit == "EiB":
             return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
     raise AssertionError("unreachable")

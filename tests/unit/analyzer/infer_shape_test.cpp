@@ -257,6 +257,36 @@ TEST(InferShape, NoWrongNames) {
   EXPECT_GT(irregular, 100 / kSlower);
 }
 
+TEST(InferShape, TheLastBytesThatAFileMayHave) {
+  constexpr std::uint64_t kRanks = 4, kTurns = 20, kBytes = 40;
+  for (const std::uint64_t begin : {std::uint64_t{0}, INT64_MAX - kRanks * kTurns * kBytes}) {
+    IndexSets ranks;
+    for (std::uint64_t r = 0; r < kRanks; ++r) {
+      ByteRuns runs;
+      for (std::uint64_t k = 0; k < kTurns; ++k)
+        runs.add(begin + (k * kRanks + r) * kBytes, kBytes);
+      const std::optional<IndexSet> set = runs.joined();
+      ASSERT_TRUE(set);
+      ranks.add(*set);
+    }
+    const InferredShape found = infer_shape(ranks, {});
+    EXPECT_EQ(found.described.descriptor.text(), "<1D,(CYCLIC(40)),(800)>");
+    EXPECT_EQ(found.first_byte, begin);
+  }
+  ByteRuns past;
+  past.add(INT64_MAX - 1, 2);
+  EXPECT_FALSE(past.joined());
+}
+
+// Of more bytes than 64 bits count it is known that they are no fewer.
+TEST(InferShape, SumsStopAtTheLargestNumber) {
+  ByteRuns runs;
+  for (int i = 0; i < 3; ++i) runs.add(0, INT64_MAX);
+  EXPECT_EQ(runs.bytes_moved(), UINT64_MAX);
+  ASSERT_TRUE(runs.joined());
+  EXPECT_EQ(runs.joined()->size(), static_cast<std::uint64_t>(INT64_MAX));
+}
+
 TEST(InferShape, RandomOffsetsAreGivenUp) {
   Random random(1);
   ByteRuns runs;
