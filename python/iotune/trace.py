@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,11 +170,26 @@ def _filter(
 def open_trace(path: str | os.PathLike[str]) -> Trace:
     """Open a trace or a process buffer. Raises Error where there is none to be read."""
     found = Path(path)
+    if any(found.glob("[0-9]*.txt")) or (found / "_text").is_dir():  # Recorder's folder
+        raise Error(_no_trace(found))
     try:
         with found.open("rb") as file:
             start = file.read(12)
     except OSError as problem:
         raise Error(f"{found}: {problem.strerror}") from None
     if start != b"IOTUNE-TRACE" and start[:6] != b"IOTBUF":
-        raise Error(f"{found} is not a trace of iotune")
+        raise Error(_no_trace(found))
     return Trace(found)
+
+
+def _no_trace(path: Path) -> str:
+    """Why there is none, and what would make one of another tool's log."""
+    from iotune.importing.guess import format_of  # which itself builds on this package
+
+    wrong = f"{path} is not a trace of iotune"
+    try:
+        form = format_of(path)
+    except Error:
+        return wrong
+    tool = {"darshan": "Darshan", "recorder": "Recorder", "fuse": "FUSE-Tracer", "csv": "CSV"}[form]
+    return f"{wrong} but a log ({tool}): `iotune import {shlex.quote(str(path))}` makes one of it"

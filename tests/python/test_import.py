@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import random
 import subprocess
@@ -25,6 +26,7 @@ FORMS = {
     "recorder-old.txt": "recorder",
     "recorder-new": "recorder",
 }
+_TOOLS = {"fuse": "FUSE-Tracer", "csv": "CSV", "recorder": "Recorder"}
 
 
 def imported(
@@ -138,6 +140,27 @@ def test_places_up_to_the_last_that_a_file_can_have(tmp_path: Path) -> None:
     assert [row[3:5] for row in rows(trace, "pread")] == [(last - 5, 5), (5, last - 5)]
 
 
+def test_a_table_without_times_has_the_order_of_its_lines(tmp_path: Path) -> None:
+    log = tmp_path / "bare.csv"
+    log.write_text(
+        "rank,file,op,offset,length\n"
+        + "".join(f"{i % 2},/f,write,{100 - i},1\n" for i in range(6))
+    )
+    trace, done = imported(log, tmp_path)
+    found = rows(trace, "pwrite")
+    assert [row[3] for row in found] == [100, 99, 98, 97, 96, 95]
+    assert {row[6] for row in found} == {0}
+    assert "no column 'start'" in done.notes[0]
+    # and with durations a process's calls follow each other
+    log.write_text("file,op,offset,length,duration\n/f,read,5,1,2\n/f,read,0,1,1\n")
+    (tmp_path / "long").mkdir()
+    trace, _ = imported(log, tmp_path / "long")
+    assert [(row[3], row[5], row[6]) for row in rows(trace, "pread")] == [
+        (5, 0, 2_000_000_000),
+        (0, 2_000_000_000, 1_000_000_000),
+    ]
+
+
 # What is wrong is named, with file and line, and nothing is left behind
 
 _HEAD = "rank,file,op,offset,length,start,end\n"
@@ -151,7 +174,7 @@ HOSTILE = {
     "huge rank": (_HEAD + f"{10**30},/f,read,0,5,1,2\n", "2: the rank is"),
     "huge offset": (_HEAD + f"0,/f,read,{(1 << 63) - 1},5,1,2\n", "2: offset"),
     "missing column": ("rank,file,op,offset,start,end\n0,/f,read,0,1,2\n", "1: no column 'length'"),
-    "no times": ("file,op,offset,length,end\n/f,read,0,1,2\n", "1: no column 'start'"),
+    "no start in a row": (_HEAD + "0,/f,read,0,5,,2\n", "2: no start"),
     "a column twice": ("file,path,op,offset,length,start,end\n", "1: two columns say the file"),
     "short row": (_HEAD + "0,/f,read,0\n", "2: 4 columns"),
     "no operation": (_HEAD + "0,/f,teleport,0,1,1,2\n", "2: the operation is 'teleport'"),
@@ -360,6 +383,43 @@ def typed(work: Path, *words: str, status: int = 0) -> subprocess.CompletedProce
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("command", ["replay", "show", "explain"])
+def test_commands_for_traces_name_the_import_for_a_log(
+    tmp_path: Path, name: str, command: str
+) -> None:
+    said = typed(tmp_path, command, str(LOGS / name), status=1).stderr
+    assert f"is not a trace of iotune but a log ({_TOOLS[FORMS[name]]})" in said
+    assert f"`iotune import {LOGS / name}`" in said
+
+
+def test_transfers_that_moved_nothing_are_counted(tmp_path: Path) -> None:
+    log = tmp_path / "empty.csv"
+    log.write_text(_HEAD + "".join(f"{rank},/f,write,{rank},0,1,2\n" for rank in range(4)))
+    [trace] = json.loads(typed(tmp_path, "analyze", str(log), "--json").stdout)["traces"]
+    assert (trace["accesses"], trace["empty"]) == (0, 4)
+    said = typed(tmp_path, "analyze", str(log)).stderr
+    assert "4 transfers failed or moved nothing" in said
+
+
+def test_more_bytes_than_64_bits_count_are_no_remainder(tmp_path: Path) -> None:
+    log = tmp_path / "all.csv"
+    whole = (1 << 63) - 1
+    log.write_text(_HEAD + "".join(f"{rank},/f,write,0,{whole},1,2\n" for rank in range(4)))
+    trace, _ = imported(log, tmp_path)
+    [file] = trace.summary.files
+    assert file.bytes_written == (1 << 64) - 1
+    assert "16.0 EiB or more written" in typed(tmp_path, "show", str(trace.path)).stdout
+    [trace] = json.loads(typed(tmp_path, "analyze", str(log), "--json").stdout)["traces"]
+    assert [one["bytes"] for one in trace["files"][0]["streams"]] == [(1 << 64) - 1]
+
+
+def test_a_folder_is_no_trace(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    said = typed(tmp_path, "replay", "folder", status=1).stderr
+    assert said == "iotune: folder: Is a directory\n"
 
 
 def test_the_command_names_its_file_after_the_log(tmp_path: Path) -> None:

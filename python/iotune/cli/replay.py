@@ -174,6 +174,8 @@ def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
 
 @contextlib.contextmanager
 def _plan(source: Path, wanted: _Wanted) -> Iterator[_Planned]:
+    if source.is_dir():
+        open_trace(source)  # says what it is
     try:
         with source.open("rb") as opened:
             start = opened.read(len(CALLS_LINE))

@@ -36,10 +36,6 @@ def columns_of(head: list[str]) -> dict[str, int]:
     for name in ("file", "op", "offset", "length"):
         if name not in places:
             raise Malformed(f"no column {name!r}")
-    if not {"start", "start_ns"} & places.keys():
-        raise Malformed("no column 'start'")
-    if not {"end", "end_ns", "duration", "duration_ns"} & places.keys():
-        raise Malformed("no column 'end' or 'duration'")
     return places
 
 
@@ -52,9 +48,14 @@ def read(log: Path, sink: AccessSink) -> None:
             raise Malformed("empty")
         places = columns_of(head)
         any_call = "call" in (name.strip().lower() for name in head)
+        times = _Times(places)
+        if not times.starts:
+            sink.notes.append(
+                "no column 'start': calls have the order of their lines, and no times"
+            )
         for row in rows.reader:
             if row:
-                _add(_Row(row, places), sink, any_call)
+                _add(_Row(row, places), sink, any_call, times)
     except (Malformed, csv.Error) as problem:
         raise Error(f"{log}:{max(rows.line, 1)}: {problem}") from None
 
@@ -99,7 +100,34 @@ class _Row:
         return None
 
 
-def _add(row: _Row, sink: AccessSink, any_call: bool) -> None:
+class _Times:
+    """When calls were, as far as a table tells it; else their lines' order, a nanosecond apart."""
+
+    def __init__(self, places: dict[str, int]):
+        self.starts = bool({"start", "start_ns"} & places.keys())
+        self._ends = bool({"end", "end_ns"} & places.keys())
+        self._lasts = bool({"duration", "duration_ns"} & places.keys())
+        self._newest_ns = 0
+        self._end_ns: dict[int, int] = {}  # of the last call of each process
+
+    def of(self, row: _Row, process: int) -> tuple[int, int]:
+        """Start and end in ns. Raises Malformed."""
+        duration = row.time("duration") if self._lasts else None
+        end = row.time("end") if self._ends and self.starts else None
+        if self.starts:
+            start = row.time("start")
+            if start is None:
+                raise Malformed("no start")
+            if end is None and duration is None and (self._ends or self._lasts):
+                raise Malformed("no end and no duration")
+            return start, start + (duration or 0) if end is None else end
+        start = max(self._newest_ns + 1, self._end_ns.get(process, 0))
+        self._newest_ns = start
+        self._end_ns[process] = start + (duration or 0)
+        return start, start + (duration or 0)
+
+
+def _add(row: _Row, sink: AccessSink, any_call: bool, times: _Times) -> None:
     op = row.word("op").decode("utf-8", "backslashreplace")
     kind = kind_of(op)
     layer = row.word("layer") or b"posix"
@@ -119,15 +147,6 @@ def _add(row: _Row, sink: AccessSink, any_call: bool) -> None:
         sink.left_out[op[:30]] += 1
         return
     assert kind is not None
-    start = row.time("start")
-    end = row.time("end")
-    if start is None:
-        raise Malformed("no start")
-    if end is None:
-        duration = row.time("duration")
-        if duration is None:
-            raise Malformed("no end and no duration")
-        end = start + duration
     rank = row.word("rank")
     pid = row.word("pid") or row.word("process")
     number = whole(rank, "the rank", -1, _MOST_RANK) if rank else -1
@@ -136,6 +155,7 @@ def _add(row: _Row, sink: AccessSink, any_call: bool) -> None:
     process = sink.process(
         who, None if number < 0 else number, whole(pid, "the pid") if pid else 0, host
     )
+    start, end = times.of(row, process)
     sink.add(
         process,
         kind,
