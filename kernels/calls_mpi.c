@@ -107,14 +107,15 @@ void calls_set_view(MPI_File handle, const char* file, const struct planned_view
   MPI_Type_free(&element);
 }
 
+MPI_Datatype calls_type(const char* file, long long bytes, int* count) {
+  *count = bytes > INT_MAX ? 1 : (int)bytes;
+  return bytes > INT_MAX ? bytes_type(file, bytes) : MPI_BYTE;
+}
+
 void calls_mpi_move(MPI_File handle, const char* file, const struct planned_call* call,
                     char* buffer) {
-  MPI_Datatype type = MPI_BYTE;
-  int count = (int)call->length;
-  if (call->length > INT_MAX) {
-    type = bytes_type(file, call->length);
-    count = 1;
-  }
+  int count;
+  MPI_Datatype type = calls_type(file, call->length, &count);
   MPI_Offset at = (MPI_Offset)call->offset;
   MPI_Status status;
   int code;
@@ -125,6 +126,12 @@ void calls_mpi_move(MPI_File handle, const char* file, const struct planned_call
     case CALL_MPI_WRITE:
       code = MPI_File_write_at(handle, at, buffer, count, type, &status);
       break;
+    case CALL_MPI_READ_ALL_BEGIN:
+      code = MPI_File_read_at_all_begin(handle, at, buffer, count, type);
+      break;
+    case CALL_MPI_WRITE_ALL_BEGIN:
+      code = MPI_File_write_at_all_begin(handle, at, buffer, count, type);
+      break;
     case CALL_MPI_READ_ALL:
       code = MPI_File_read_at_all(handle, at, buffer, count, type, &status);
       break;
@@ -134,4 +141,13 @@ void calls_mpi_move(MPI_File handle, const char* file, const struct planned_call
   }
   calls_need(code, file, "a transfer");
   if (type != MPI_BYTE) MPI_Type_free(&type);
+}
+
+void calls_mpi_end(MPI_File handle, const char* file, const struct planned_call* call,
+                   char* buffer) {
+  MPI_Status status;
+  int code = call->kind == CALL_MPI_READ_ALL_END
+                 ? MPI_File_read_at_all_end(handle, buffer, &status)
+                 : MPI_File_write_at_all_end(handle, buffer, &status);
+  calls_need(code, file, "the end of a split transfer");
 }

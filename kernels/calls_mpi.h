@@ -16,8 +16,16 @@ void calls_need(int code, const char* file, const char* what);
 
 void calls_set_view(MPI_File handle, const char* file, const struct planned_view* view);
 
+/* A type of so many bytes and how many of it, as far as an int counts; MPI_BYTE or one that the
+ * caller frees. */
+MPI_Datatype calls_type(const char* file, long long bytes, int* count);
+
 /* One transfer at an offset in elements of the view. */
 void calls_mpi_move(MPI_File handle, const char* file, const struct planned_call* call,
                     char* buffer);
+
+/* The end of a split collective transfer. */
+void calls_mpi_end(MPI_File handle, const char* file, const struct planned_call* call,
+                   char* buffer);
 
 #endif

@@ -113,12 +113,46 @@ static bool read_view(struct parser* parser) {
 }
 
 static const char* const kind_names[CALL_KINDS] = {
-    "open",     "close",     "read",         "write",         "sync",     "mpi-open", "mpi-close",
-    "mpi-read", "mpi-write", "mpi-read-all", "mpi-write-all", "mpi-sync", "mpi-view"};
+    [CALL_OPEN] = "open",
+    [CALL_CLOSE] = "close",
+    [CALL_READ] = "read",
+    [CALL_WRITE] = "write",
+    [CALL_SYNC] = "sync",
+    [CALL_AIO_READ] = "aio-read",
+    [CALL_AIO_WRITE] = "aio-write",
+    [CALL_AIO_WAIT] = "aio-wait",
+    [CALL_MPI_OPEN] = "mpi-open",
+    [CALL_MPI_CLOSE] = "mpi-close",
+    [CALL_MPI_READ] = "mpi-read",
+    [CALL_MPI_WRITE] = "mpi-write",
+    [CALL_MPI_READ_ALL] = "mpi-read-all",
+    [CALL_MPI_WRITE_ALL] = "mpi-write-all",
+    [CALL_MPI_SYNC] = "mpi-sync",
+    [CALL_MPI_VIEW] = "mpi-view",
+    [CALL_MPI_IREAD] = "mpi-iread",
+    [CALL_MPI_IWRITE] = "mpi-iwrite",
+    [CALL_MPI_IREAD_ALL] = "mpi-iread-all",
+    [CALL_MPI_IWRITE_ALL] = "mpi-iwrite-all",
+    [CALL_MPI_WAIT] = "mpi-wait",
+    [CALL_MPI_READ_ALL_BEGIN] = "mpi-read-all-begin",
+    [CALL_MPI_WRITE_ALL_BEGIN] = "mpi-write-all-begin",
+    [CALL_MPI_READ_ALL_END] = "mpi-read-all-end",
+    [CALL_MPI_WRITE_ALL_END] = "mpi-write-all-end",
+};
+
+static bool waits(enum call_kind kind) {
+  return kind == CALL_AIO_WAIT || kind == CALL_MPI_WAIT;
+}
+
+static bool begins(enum call_kind kind) {
+  return kind == CALL_AIO_READ || kind == CALL_AIO_WRITE ||
+         (kind >= CALL_MPI_IREAD && kind <= CALL_MPI_IWRITE_ALL);
+}
 
 static bool moves(enum call_kind kind) {
-  return kind == CALL_READ || kind == CALL_WRITE ||
-         (kind >= CALL_MPI_READ && kind <= CALL_MPI_WRITE_ALL);
+  return kind == CALL_READ || kind == CALL_WRITE || begins(kind) ||
+         (kind >= CALL_MPI_READ && kind <= CALL_MPI_WRITE_ALL) || kind == CALL_MPI_READ_ALL_BEGIN ||
+         kind == CALL_MPI_WRITE_ALL_BEGIN;
 }
 
 static bool read_call(struct parser* parser, const char* rank_word) {
@@ -133,10 +167,12 @@ static bool read_call(struct parser* parser, const char* rank_word) {
   while (kind < CALL_KINDS && (name == NULL || strcmp(name, kind_names[kind]) != 0)) kind++;
   if (kind == CALL_KINDS) return refuse(parser, "no such call");
   struct planned_call call = {.kind = (enum call_kind)kind, .group = -1};
-  long long slot, group;
-  if (!number(parser, 0, 1 << 28, &slot)) return false;
-  call.slot = (size_t)slot;
-  if (call.slot >= plan->slots) plan->slots = call.slot + 1;
+  long long slot, group, request;
+  if (!waits(call.kind)) {
+    if (!number(parser, 0, 1 << 28, &slot)) return false;
+    call.slot = (size_t)slot;
+    if (call.slot >= plan->slots) plan->slots = call.slot + 1;
+  }
   if (kind == CALL_OPEN || kind == CALL_MPI_OPEN) {
     if (!index_of(parser, plan->files, &call.target)) return false;
     if (kind == CALL_MPI_OPEN) {
@@ -149,6 +185,11 @@ static bool read_call(struct parser* parser, const char* rank_word) {
     if (!number(parser, 0, largest, &call.offset) || !number(parser, 0, largest, &call.length))
       return false;
     if (call.length > plan->largest_transfer) plan->largest_transfer = call.length;
+  }
+  if (waits(call.kind) || begins(call.kind)) {
+    if (!number(parser, 0, 1 << 24, &request)) return false;
+    call.request = (size_t)request;
+    if (call.request >= plan->requests) plan->requests = call.request + 1;
   }
   if (!number(parser, 0, largest, &call.pause_ns)) return false;
   plan->call = grown(plan->call, plan->calls, sizeof *plan->call);

@@ -12,6 +12,9 @@ enum call_kind {
   CALL_READ,
   CALL_WRITE,
   CALL_SYNC,
+  CALL_AIO_READ,
+  CALL_AIO_WRITE,
+  CALL_AIO_WAIT,
   CALL_MPI_OPEN,
   CALL_MPI_CLOSE,
   CALL_MPI_READ,
@@ -20,6 +23,15 @@ enum call_kind {
   CALL_MPI_WRITE_ALL,
   CALL_MPI_SYNC,
   CALL_MPI_VIEW,
+  CALL_MPI_IREAD,
+  CALL_MPI_IWRITE,
+  CALL_MPI_IREAD_ALL,
+  CALL_MPI_IWRITE_ALL,
+  CALL_MPI_WAIT,
+  CALL_MPI_READ_ALL_BEGIN,
+  CALL_MPI_WRITE_ALL_BEGIN,
+  CALL_MPI_READ_ALL_END,
+  CALL_MPI_WRITE_ALL_END,
   CALL_KINDS
 };
 
@@ -27,6 +39,7 @@ struct planned_call {
   enum call_kind kind;
   size_t slot;              /* an open file, by a number of the plan's choice */
   size_t target;            /* of an open the file, of a view the view */
+  size_t request;           /* of what is begun and waited for, by a number likewise */
   int group;                /* of an MPI open; -1: the rank for itself */
   long long offset, length; /* POSIX: bytes; MPI-IO: elements of the view, bytes */
   long long pause_ns;       /* before the call */
@@ -53,7 +66,7 @@ struct planned_view {
 
 struct call_plan {
   int ranks;
-  size_t files, groups, views, calls, slots;
+  size_t files, groups, views, calls, slots, requests;
   struct planned_file* file;
   struct planned_group* group;
   struct planned_view* view;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calls_mpi.h"
+#include "calls_requests.h"
 
 static const char usage[] =
     "usage: mpirun -n RANKS iotune-replay-calls --file-dir DIR [--repeat N] PLAN\n"
@@ -34,6 +34,7 @@ struct replay {
   const char* dir;
   char* buffer;
   struct slot* slot;
+  struct request* request;
   MPI_Comm* group; /* MPI_COMM_NULL where this rank is not in it */
 };
 
@@ -142,6 +143,11 @@ static long long reissue(struct replay* replay, const struct planned_call* call)
     open_slot(replay, call);
     return 0;
   }
+  if (call->kind == CALL_AIO_WAIT || call->kind == CALL_MPI_WAIT) {
+    request_complete(&replay->request[call->request],
+                     call->kind == CALL_AIO_WAIT ? REQUEST_AIO : REQUEST_MPI);
+    return 0;
+  }
   struct slot* slot = &replay->slot[call->slot];
   const char* name = replay->plan->file[slot->file].name;
   bool mpi = call->kind >= CALL_MPI_OPEN;
@@ -158,6 +164,21 @@ static long long reissue(struct replay* replay, const struct planned_call* call)
     case CALL_WRITE:
       move(replay, slot, call);
       return call->length;
+    case CALL_AIO_READ:
+    case CALL_AIO_WRITE:
+      request_begin_aio(&replay->request[call->request], slot->descriptor, name, call,
+                        replay->buffer);
+      return call->length;
+    case CALL_MPI_IREAD:
+    case CALL_MPI_IWRITE:
+    case CALL_MPI_IREAD_ALL:
+    case CALL_MPI_IWRITE_ALL:
+      request_begin_mpi(&replay->request[call->request], slot->handle, name, call, replay->buffer);
+      return call->length;
+    case CALL_MPI_READ_ALL_END:
+    case CALL_MPI_WRITE_ALL_END:
+      calls_mpi_end(slot->handle, name, call, replay->buffer);
+      return 0;
     case CALL_MPI_CLOSE:
       calls_need(MPI_File_close(&slot->handle), name, "MPI_File_close");
       slot->mpi = false;
@@ -186,6 +207,9 @@ static long long run(struct replay* replay, double* call_seconds) {
     bytes += reissue(replay, &plan->call[i]);
     inside_ns += now_ns() - start;
   }
+  for (size_t i = 0; i < plan->requests; i++)
+    if (replay->request[i].state != REQUEST_FREE)
+      calls_fail(replay->request[i].file, "a transfer is never waited for");
   for (size_t i = 0; i < plan->slots; i++) {
     if (replay->slot[i].descriptor >= 0) close(replay->slot[i].descriptor);
     if (replay->slot[i].mpi) calls_fail(plan->file[replay->slot[i].file].name, "never closed");
@@ -270,6 +294,7 @@ int main(int argc, char** argv) {
   replay.slot = calloc(plan.slots + 1, sizeof *replay.slot);
   if (replay.buffer == NULL || replay.slot == NULL) calls_fail(options.dir, "out of memory");
   for (size_t i = 0; i < room; i++) replay.buffer[i] = (char)(i * 31 + (size_t)rank);
+  replay.request = requests_made(&plan);
   make_groups(&replay, rank);
   replay_rounds(&replay, rank, options.repeat);
   for (size_t i = 0; i < plan.groups; i++) {
@@ -277,6 +302,7 @@ int main(int argc, char** argv) {
   }
   free(replay.group);
   free(replay.slot);
+  requests_free(replay.request, plan.requests);
   free(replay.buffer);
   call_plan_free(&plan);
   MPI_Finalize();

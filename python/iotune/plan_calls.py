@@ -216,6 +216,10 @@ class _Writer:
         self._slots: dict[tuple[int, bool, int], tuple[int, int]] = {}
         self._free: dict[int, list[int]] = {}
         self._next: Counter[int] = Counter()
+        # By the events' numbers: those of the rank, which come again once they are waited for.
+        self._requests: dict[int, int] = {}
+        self._free_requests: dict[int, list[int]] = {}
+        self._next_request: Counter[int] = Counter()
 
     def head(self) -> None:
         print(f"{VERSION_LINE}\nranks {self._plan.ranks}", file=self._to)
@@ -247,8 +251,10 @@ class _Writer:
             return
         slot = self._slots[who][1]
         kind = event.kind
-        if kind.endswith("-all") and group < 0 and not alone:
-            kind = kind[:-4]
+        if group < 0 and not alone and mpi:
+            if kind.endswith("-all-end"):
+                return
+            kind = kind.removesuffix("-begin").removesuffix("-all")
         if event.view is not None:
             number = self._views.get(event.view)
             if number is None:
@@ -257,7 +263,12 @@ class _Writer:
                 print(f"view {number} {words}", file=self._to)
             self._line(rank, kind, slot, number, pause)
         elif event.length is not None:
-            self._line(rank, kind, slot, event.offset, event.length, pause)
+            numbers = [event.offset, event.length]
+            if event.request is not None:
+                numbers.append(self._begun(rank, event.request))
+            self._line(rank, kind, slot, *numbers, pause)
+        elif event.request is not None:
+            self._line(rank, kind, self._done(rank, event.request), pause)
         else:
             self._line(rank, kind, slot, pause)
         if kind in ("close", "mpi-close"):
@@ -282,6 +293,19 @@ class _Writer:
             self._line(rank, "mpi-open", slot, number, group, pause)
         else:
             self._line(rank, "open", slot, number, pause)
+
+    def _begun(self, rank: int, request: int) -> int:
+        free = self._free_requests.setdefault(rank, [])
+        if not free:
+            free.append(self._next_request[rank])
+            self._next_request[rank] += 1
+        self._requests[request] = free.pop()
+        return self._requests[request]
+
+    def _done(self, rank: int, request: int) -> int:
+        number = self._requests.pop(request)
+        self._free_requests[rank].append(number)
+        return number
 
     def _forget(self, who: tuple[int, bool, int]) -> None:
         rank, slot = self._slots.pop(who)

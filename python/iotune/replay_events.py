@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,18 @@ _COLUMNS = (
     *("process", "thread", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),
     *("start_ns", "duration_ns", "result", "words"),
 )
-_MPI_TRANSFER = re.compile(r"MPI_File_i?(read|write)(_at)?(_all)?(?:_begin)?(?:_c)?")
+_MPI_TRANSFER = re.compile(r"MPI_File_(i)?(read|write)(_at)?(_all)?(_begin)?(?:_c)?")
+_SPLIT_END = re.compile(r"MPI_File_(read|write)(?:_at)?_all_end")
 _SHARED = re.compile(r"MPI_File_i?(?:read|write)_(?:shared|ordered)")
 _OPENS = ("open", "openat", "creat", "fopen", "freopen")
 _CLOSES = ("close", "fclose")
-_SYNCS = ("fsync", "fdatasync")
+_SYNCS = ("fsync", "fdatasync", "aio_fsync")
+_AIO = {"aio_read": "aio-read", "aio_write": "aio-write"}
 _DUPLICATES = ("dup", "dup2", "dup3")
 _MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
 _APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
 _MPICH_SELF = 0x44000001
+_MOST_PENDING = 64
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Event:
     file_end: int = 0  # the file reaches as far at least, once this is done
     view: View | None = None
     alone: bool = False  # opened by a rank for itself
+    request: int | None = None  # of what is begun here and waited for elsewhere, and of waits
 
     @property
     def is_write(self) -> bool:
@@ -79,9 +84,10 @@ class Event:
     @property
     def collective(self) -> bool:
         """Whether all that opened the file call it together."""
-        return self.kind.startswith("mpi") and (
-            self.kind.endswith("-all") or self.kind not in ("mpi-read", "mpi-write")
-        )
+        return self.kind.startswith("mpi") and self.kind not in _ALONE
+
+
+_ALONE = ("mpi-read", "mpi-write", "mpi-iread", "mpi-iwrite", "mpi-wait")
 
 
 @dataclass
@@ -114,12 +120,88 @@ class _MpiFile:
     view: View = View()
     known: bool = True
     position: int | None = 0
+    split: bool = False  # a split transfer has begun
 
 
 @dataclass
 class _PosixFile:
     path: str
     descriptors: set[int]
+
+
+class _Requests:
+    """What a process has begun and not waited for.
+
+    A trace has no waits of MPI. Where MPI-IO makes a non-blocking transfer by aio, its aio_return
+    tells when the program waited; else it is done before what must find it done: the file's sync,
+    next view and close, or, so that no replay holds ever more, the _MOST_PENDING-th after it.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._pending: dict[int, Event] = {}  # in the order of their beginning
+        self._below: dict[tuple[int, int], tuple[Event, int]] = {}  # of a thread: its last by MPI
+        self._aio: dict[tuple[int, ...], list[int]] = {}
+
+    def begin(self, event: Event) -> None:
+        """`event` begins a transfer: it gets a number."""
+        self._count += 1
+        event.request = self._count
+        self._pending[self._count] = event
+        if event.kind.startswith("mpi"):
+            self._below[(event.process, event.thread)] = (event, self._count)
+
+    def has_aio(self, process: int, place: Sequence[int], request: int) -> None:
+        """An aio of this process on (file, bytes, offset) is the request's."""
+        self._aio.setdefault((process, *place), []).append(request)
+
+    def around(self, row: _Row) -> int | None:
+        """The non-blocking transfer of MPI-IO whose own doing a call of POSIX is."""
+        event, number = self._below.get((row.process, row.thread), (None, 0))
+        inside = event is not None and event.start_ns <= row.start_ns <= event.end_ns
+        return number if inside and row.level > 0 else None
+
+    def returned(self, row: _Row, place: Sequence[int]) -> Iterator[Event]:
+        """An aio_return: what was begun first at that place is waited for."""
+        waiting = self._aio.get((row.process, *place))
+        if waiting:
+            yield from self._wait(waiting.pop(0), row.start_ns, row.end_ns)
+
+    def before(self, process: int, mpi: bool, handle: int, at_ns: int) -> Iterator[Event]:
+        """What a call on this open file must find done."""
+        for number, event in list(self._pending.items()):
+            if (event.process, event.kind.startswith("mpi"), event.handle) == (
+                process,
+                mpi,
+                handle,
+            ):
+                yield from self._wait(number, at_ns, at_ns)
+
+    def too_many(self, process: int, at_ns: int) -> Iterator[Event]:
+        """The oldest of many. What is collective may have to wait for other ranks: never that."""
+        mine = [
+            number
+            for number, event in self._pending.items()
+            if event.process == process and not event.kind.endswith("-all")
+        ]
+        if len(mine) > _MOST_PENDING:
+            yield from self._wait(mine[0], at_ns, at_ns)
+
+    def all(self) -> Iterator[Event]:
+        """What is left when the trace ends."""
+        for number, event in list(self._pending.items()):
+            yield from self._wait(number, event.end_ns, event.end_ns)
+
+    def _wait(self, number: int, start_ns: int, end_ns: int) -> Iterator[Event]:
+        event = self._pending.pop(number, None)
+        if event is not None:
+            yield dataclasses.replace(
+                event,
+                kind="mpi-wait" if event.kind.startswith("mpi") else "aio-wait",
+                start_ns=start_ns,
+                end_ns=end_ns,
+                length=None,
+            )
 
 
 class EventReader:
@@ -148,6 +230,7 @@ class EventReader:
                         self.left_out["of processes that are no ranks"] += 1
                     continue
                 yield from walk.events_of(row)
+        yield from walk.end()
 
     def wants(self, row: _Row, layer: str) -> bool:
         """Whether a call of that layer is one of those to replay."""
@@ -203,6 +286,11 @@ class _Walk:
         self._mpi: dict[tuple[int, int], _MpiFile] = {}
         self._posix: dict[tuple[int, int], _PosixFile] = {}
         self._opening: dict[tuple[int, int], _Row] = {}
+        self._requests = _Requests()
+
+    def end(self) -> Iterator[Event]:
+        """What was never waited for."""
+        yield from self._requests.all()
 
     def events_of(self, row: _Row) -> Iterator[Event]:
         if row.layer == "iotune":
@@ -250,6 +338,9 @@ class _Walk:
     # POSIX and stdio
 
     def _posix_call(self, row: _Row) -> Iterator[Event]:
+        if row.call in _AIO or row.call == "aio_return":
+            yield from self._aio_call(row)
+            return
         if row.file is None or not self._reader.wants(row, "posix"):
             return
         if row.call in _DUPLICATES:
@@ -276,6 +367,7 @@ class _Walk:
                 if known.descriptors:
                     return
                 del self._posix[(row.process, number)]
+                yield from self._requests.before(row.process, False, number, row.start_ns)
             yield self._event(row, "close" if closes else "sync", row.file, number)
             return
         write = "write" in row.call or row.call in ("fputs", "fprintf")
@@ -283,6 +375,31 @@ class _Walk:
         event = self._event(row, "write" if write else "read", row.file, number)
         event.offset, event.length = row.offset or 0, row.length or 0
         event.file_end = event.offset + event.length
+        yield event
+
+    def _aio_call(self, row: _Row) -> Iterator[Event]:
+        words = row.recorded
+        if len(words["keys"]) < 2 or row.file is None:
+            return
+        number, place = words["keys"][1], words["numbers"][:2]
+        if row.call == "aio_return":
+            yield from self._requests.returned(row, (number, *place))
+            return
+        if row.result != 0:
+            return
+        above = self._requests.around(row)
+        if above is not None:
+            self._requests.has_aio(row.process, (number, *place), above)
+        if not self._reader.wants(row, "posix"):
+            return
+        self._posix.setdefault((row.process, number), _PosixFile(row.file, {words["keys"][0]}))
+        event = self._event(row, _AIO[row.call], row.file, number)
+        event.offset, event.length = row.offset or 0, row.length or 0
+        event.file_end = event.offset + event.length
+        yield from self._requests.too_many(row.process, row.start_ns)
+        self._requests.begin(event)
+        assert event.request is not None
+        self._requests.has_aio(row.process, (number, *place), event.request)
         yield event
 
     # MPI-IO
@@ -306,7 +423,14 @@ class _Walk:
         file = self._mpi.get((row.process, handle))
         if file is None or said.get("result", -1) != 0:
             return
-        if row.call == "MPI_File_close":
+        end = _SPLIT_END.fullmatch(row.call)
+        if row.call in ("MPI_File_close", "MPI_File_set_view", "MPI_File_sync"):
+            yield from self._requests.before(row.process, True, handle, row.start_ns)
+        if end is not None:
+            if file.split:
+                file.split = False
+                yield self._event(row, f"mpi-{end[1]}-all-end", file.path, handle)
+        elif row.call == "MPI_File_close":
             del self._mpi[(row.process, handle)]
             if self._reader.wants(row, "mpi"):
                 yield self._event(row, "mpi-close", file.path, handle)
@@ -345,16 +469,21 @@ class _Walk:
         if not file.known:
             self._reader.replay_below(file.path)
         element = max(file.view.element_bytes, 1)
-        position = said.get("offset") if match[2] else file.position
-        if not match[2] and file.position is not None:
+        position = said.get("offset") if match[3] else file.position
+        if not match[3] and file.position is not None:
             file.position += length // element
         if not self._reader.wants(row, "mpi"):
             return
         if position is None or not file.known:
             self._reader.left_out["of MPI-IO at a place that is not in the trace"] += 1
             return
-        kind = f"mpi-{match[1]}" + ("-all" if match[3] else "")
+        kind = f"mpi-{match[1] or ''}{match[2]}" + ("-all" if match[4] else "")
+        if match[5]:
+            kind, file.split = f"{kind}-begin", True
         event = self._event(row, kind, file.path, handle)
         event.offset, event.length = position, length
         event.file_end = file.view.end_of(position * element + length)
+        if match[1]:
+            yield from self._requests.too_many(row.process, row.start_ns)
+            self._requests.begin(event)
         yield event

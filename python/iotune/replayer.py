@@ -80,7 +80,7 @@ def _compiled(name: str, mpi: Mpi) -> Path:
             + (", or a replayer that is built already in IOTUNE_REPLAY" if name == NAME else "")
         )
     flags = ["-O2", f"-I{sources[0].parent}"]
-    return _built(name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name == NAME else [])
+    return _built(name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name == NAME else ["-lrt"])
 
 
 def find_yield_shim() -> Path | None:

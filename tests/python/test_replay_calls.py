@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -173,6 +174,67 @@ def test_another_number_of_ranks_moves_the_same_bytes(
     assert sorted((p[0], p[2], p[3]) for p in there) == sorted((p[0], p[2], p[3]) for p in whole)
 
 
+@pytest.fixture(scope="module")
+def async_run(
+    tmp_path_factory: pytest.TempPathFactory, mpi: Mpi
+) -> tuple[Path, iotune.trace.Trace]:
+    work = tmp_path_factory.mktemp("async")
+    (work / "data").mkdir()
+    assert mpi.compiler is not None
+    program = work / "async_io_forms"
+    source = str(PROGRAMS / "async_io_forms.c")
+    subprocess.run([mpi.compiler, "-O1", source, "-lrt", "-o", str(program)], check=True)
+    command = [*mpi.command(2), str(program), str(work / "data")]
+    return work, record(work, "program.iotrace", command)
+
+
+def begun_and_done(trace: iotune.trace.Trace, rank: int, folder: str, layer: str) -> list[tuple]:
+    """The calls of a layer that begin transfers and complete them, with their places."""
+    found: list[tuple] = []
+    for call in trace.each_call(layer=layer, rank=rank, file=f"*/{folder}/*"):
+        if not call.name.startswith(("aio_", "MPI_File_i", "MPI_File_read", "MPI_File_write")):
+            continue
+        where = re.search(r"\[at ([^\]]*)\]", call.text)
+        name = re.sub(r"(read|write)_all", r"\1_at_all", call.name)  # by explicit offsets
+        place = (where[1] if where else None) if layer == "mpi" else call.numbers[:2]
+        found.append((name, base_name(call.file or ""), place))
+    return found
+
+
+def test_what_is_begun_and_waited_for_is_the_same(
+    async_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+) -> None:
+    work, trace = async_run
+    again, plan = replayed(work, mpi, "again", 2)
+    for rank in (0, 1):
+        for layer in ("mpi", "posix"):  # of MPI's waits aio_return tells
+            expected = begun_and_done(trace, rank, "data", layer)
+            assert begun_and_done(again, rank, "again", layer) == expected
+            assert len(expected) > 28
+    assert plan.count(" mpi-iwrite-all ") == plan.count("write-all-begin") == 2
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_what_is_begun_on_another_number_of_ranks_is_completed(
+    async_run: tuple[Path, iotune.trace.Trace], mpi: Mpi, ranks: int
+) -> None:
+    work, trace = async_run
+    again, plan = replayed(work, mpi, f"on{ranks}", ranks, "-n", str(ranks))
+    assert "-all" not in plan and plan.count("wait") == plan.count("-i") + plan.count("aio-r") + (
+        plan.count("aio-write")
+    )
+    kinds: tuple[Counter[tuple], Counter[tuple]] = (Counter(), Counter())
+    for counted, run, folder, all_ranks in (
+        (kinds[0], trace, "data", 2),
+        (kinds[1], again, f"on{ranks}", ranks),
+    ):
+        for rank in range(all_ranks):
+            for name, file, place in begun_and_done(run, rank, folder, "mpi"):
+                if place is not None:  # the ends of split ones have none
+                    counted[("write" in name, "_i" in name, file, place)] += 1
+    assert kinds[0] == kinds[1]
+
+
 def gaps_of(plan: str) -> list[int]:
     return [int(line.split()[-1]) for line in plan.splitlines() if re.match(r"\d+ [a-z]", line)]
 
@@ -246,6 +308,8 @@ def test_selections_on_fewer_ranks_are_united() -> None:
         ("file 0 f 0\n0 leap 0 0", "bad.plan:4: no such call"),
         ("file 0 f 0\n0 open 0 0 0\n0 mpi-view 0 0 0", "bad.plan:5: nothing of this kind"),
         ("file 0 f 0\n0 write 0 0 5 0", "used before it is opened"),
+        ("0 mpi-wait 3 0", "a request is waited for that was not begun"),
+        ("file 0 f 0\n0 open 0 0 0\n0 aio-write 0 0 5 0 0\n0 close 0 0", "never waited for"),
     ],
 )
 def test_faults_of_a_plan_are_named_by_line(
