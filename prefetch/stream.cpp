@@ -150,6 +150,8 @@ bool Stream::saw_read(const Extent& access, std::uint64_t start, std::uint64_t d
   } else {
     trust_ /= 2;
     covered_ = timely_ = 0;
+    // What is expected now is something else than what nothing new was known of.
+    if (rest_ <= kMostRest) rest_ = 0;
   }
   if (rest_ > 0) {
     --rest_;
