@@ -37,6 +37,8 @@ from iotune.tunings import tuning_json
 _AS_GOOD = 0.97
 # A hanging replay must not hold up the others.
 _TIMEOUT_SECONDS = 600.0
+# Nor one of settings that are as far behind the default: its start has so many seconds to itself.
+_HOPELESS, _START_SECONDS = 4.0, 10.0
 
 
 @dataclass
@@ -134,6 +136,7 @@ class _Bench:
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
+        self.limit_seconds = _TIMEOUT_SECONDS  # of a replay under settings
         self.preload = preload_path()
         if case.ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -186,7 +189,7 @@ class _Bench:
             self.files,
             self.options,
             environment,
-            _TIMEOUT_SECONDS,
+            self.limit_seconds if settings else _TIMEOUT_SECONDS,
         )
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
@@ -244,7 +247,10 @@ def _measure(
 ) -> Outcome:  # fmt: skip
     """Race the candidates, then confirm the best. Chosen ones are all run in every round."""
     progress("settling in", 1)
+    began = time.monotonic()
     bench.run(DEFAULT, {})
+    passed = time.monotonic() - began
+    bench.limit_seconds = min(_TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
     progress("", 0)
     measured = {f"c{number}": Measured(one, "") for number, one in enumerate(tried)}
 

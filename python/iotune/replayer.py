@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.errors import Error
+from iotune.limited_run import run_limited
 from iotune.locations import cache_dir, make_private
 from iotune.mpi import Mpi, hdf5_flags
 from iotune.preload import YIELD_LIBRARY, find_library, library_directories
@@ -144,16 +145,7 @@ def run_plan(
     """Replay `plan` with all its files in `file_dir`. Raises Error with the replayer's reason."""
     command = [*mpi.command(ranks), str(replayer), "--file-dir", str(file_dir), *options, str(plan)]
     try:
-        done = subprocess.run(
-            command,
-            env=None if environment is None else dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_seconds,
-            check=False,
-        )
+        done = run_limited(command, environment, timeout_seconds)
     except subprocess.TimeoutExpired:
         raise Error(f"the replay did not end within {timeout_seconds:.0f} s") from None
     except OSError as problem:

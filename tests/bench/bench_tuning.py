@@ -109,7 +109,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         save()
     arms.lengthen(own.setdefault("steps", steps_of(SHORTEST, shortest)), own["trained"]["settings"])
     began = time.monotonic()
-    arms.default()
+    default_seconds = arms.default()
     clock = Clock(case.name, time.monotonic() - began)
     runners: dict[str, Callable[[], float]] = {
         "default": arms.default,
@@ -120,7 +120,12 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         known: dict[str, list[float]] = own.setdefault("search", {})
         if "best" not in own:
             fastest = search(
-                points(case), known, lambda one: arms.settings(one.settings), save, clock
+                points(case),
+                known,
+                lambda one, limit_seconds: arms.settings(one.settings, limit_seconds),
+                save,
+                clock,
+                default_seconds,
             )
             own["best"] = [one.text for one in fastest[:BEST]]
             save()

@@ -23,6 +23,7 @@ from typing import Any
 
 import native
 import paired
+from iotune.limited_run import run_limited
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
@@ -255,8 +256,17 @@ class Arms:
             env["LD_PRELOAD"] = native.preload(*libraries)
         return env | more
 
-    def kernel(self, env: Mapping[str, str], write: bool, folder: Path | None = None) -> float:
-        """Seconds from open to close on the slowest rank, as the kernel says."""
+    def kernel(
+        self,
+        env: Mapping[str, str],
+        write: bool,
+        folder: Path | None = None,
+        limit_seconds: float = SECONDS,
+    ) -> float:
+        """Seconds from open to close on the slowest rank, as the kernel says.
+
+        Below SECONDS, `limit_seconds` ends a run and is its time then.
+        """
         folder = folder or self.plain
         for path in folder.glob("data*.h5"):
             if write:
@@ -264,16 +274,18 @@ class Arms:
             else:
                 _forget(path, self.case.storage.name)
         storage = self.case.storage
-        done = subprocess.run(
-            [
-                *(storage.launcher, "-n", str(storage.ranks)),
-                *(str(self.build / "bin" / self.case.kernel), *self.case.words),
-                *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
-                *(("--steps", str(self.steps)) if self.steps > 1 else ()),
-            ],
-            env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=SECONDS, check=False,
-        )  # fmt: skip
+        command = [
+            *(storage.launcher, "-n", str(storage.ranks)),
+            *(str(self.build / "bin" / self.case.kernel), *self.case.words),
+            *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
+            *(("--steps", str(self.steps)) if self.steps > 1 else ()),
+        ]
+        try:
+            done = run_limited(command, env, limit_seconds)
+        except subprocess.TimeoutExpired:
+            if limit_seconds >= SECONDS:
+                raise
+            return limit_seconds
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
@@ -331,9 +343,9 @@ class Arms:
         path.write_text(core.config_xml(dict(settings)))
         return self.environment(True, IOTUNE_CONFIG=str(path))
 
-    def settings(self, settings: Mapping[str, str]) -> float:
-        """One point of the space."""
-        return self.kernel(self._configured(settings), self.case.write, self.own)
+    def settings(self, settings: Mapping[str, str], limit_seconds: float = SECONDS) -> float:
+        """One point of the space; ended after so many seconds, which are its time then."""
+        return self.kernel(self._configured(settings), self.case.write, self.own, limit_seconds)
 
     def iotune(self) -> float:
         """With its database, whatever that says; recording included."""

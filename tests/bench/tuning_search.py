@@ -20,6 +20,9 @@ from paired import Comparison, Estimate
 
 AGAIN = 64
 BEST = 5
+# A point so many times slower than the fastest known is not the best: it is stopped there, and
+# its launch has so many seconds to itself.
+HOPELESS, LAUNCH_SECONDS = 8, 5.0
 # Rounds of all BEST, which choose the CONTENDERS; the rounds after these compare.
 CHOOSING = 3
 CONTENDERS = 2
@@ -73,17 +76,23 @@ def _minutes(seconds: float) -> str:
 def search(
     points: Sequence[Candidate],
     known: dict[str, list[float]],
-    measure: Callable[[Candidate], float],
+    measure: Callable[[Candidate, float], float],
     save: Save,
     clock: Clock,
+    default_seconds: float,
 ) -> list[Candidate]:
-    """The points, the fastest first. `known` holds each one's times and is added to."""
+    """The points, the fastest first. `known` holds each one's times and is added to.
+
+    `measure` runs a point and stops it after so many seconds, which are its time then.
+    """
 
     def run(todo: list[Candidate], what: str) -> None:
         random.SystemRandom().shuffle(todo)
         clock.begin(what, len(todo))
         for one in todo:
-            known.setdefault(one.text, []).append(measure(one))
+            fastest = min([default_seconds, *(min(times) for times in known.values())])
+            limit_seconds = LAUNCH_SECONDS + HOPELESS * fastest
+            known.setdefault(one.text, []).append(measure(one, limit_seconds))
             save()
             clock.tick()
 

@@ -15,6 +15,7 @@ import pytest
 from user_home import KERNELS, Home
 
 from iotune import preload
+from iotune.mpi import find_mpi
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
@@ -203,6 +204,27 @@ def test_the_loop_closes(home: Home) -> None:
     second = home.asked("explain")["files"][0]
     assert (second["source"], second["state"]) == ("exact", outcome["state"])
     assert {one["parameter"]: one["got"] for one in second["settings"]} == outcome["settings"]
+
+
+def test_training_gives_up_on_settings_that_take_for_ever(home: Home) -> None:
+    # given a replay that hangs under any settings, with a process of its own
+    home.run("vpic-io", "--collective", "--size", "1000")
+    launcher, pids = home.root / "mpirun", home.root / "pids"
+    launcher.write_text(
+        '#!/bin/sh\nif [ -n "$IOTUNE_CONFIG" ]; then\n'
+        f"  sleep 900 & echo $! >> '{pids}'; wait\nfi\n"
+        f'exec {find_mpi().command(1)[0]} "$@"\n'
+    )
+    launcher.chmod(0o755)
+    home.environment["IOTUNE_MPIRUN"] = str(launcher)
+    # when
+    (outcome,) = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=8192")
+    # then it is out, and nothing of it goes on
+    (one,) = outcome["candidates"]
+    assert one["effect"].startswith("failed: the replay did not end within")
+    assert outcome["state"] != "tuned" and outcome["settings"] == {}
+    (pid,) = pids.read_text().split()
+    assert not Path("/proc", pid, "exe").exists()
 
 
 def test_settings_by_hand_are_applied_and_read_back(home: Home) -> None:

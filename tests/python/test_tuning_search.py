@@ -24,9 +24,9 @@ class Storage:
         self.noise = noise
         self.runs: list[str] = []
 
-    def measure(self, one: Candidate) -> float:
+    def measure(self, one: Candidate, limit_seconds: float) -> float:
         self.runs.append(one.text)
-        return self.arm(1 + POINTS.index(one) / 10)
+        return min(self.arm(1 + POINTS.index(one) / 10), limit_seconds)
 
     def arm(self, seconds: float) -> float:
         return seconds * random.Random().uniform(1 - self.noise, 1 + self.noise)
@@ -39,12 +39,27 @@ class Stopped(Exception):
 def test_every_point_is_measured_and_the_fastest_twice():
     storage = Storage(0.02)
     known: dict[str, list[float]] = {}
-    found = tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK)
+    found = tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK, 2.0)
     assert set(storage.runs) == {one.text for one in POINTS}
     assert len(storage.runs) == tuning_search.search_runs(len(POINTS)) == len(POINTS) + AGAIN
     assert sorted(map(len, known.values())) == [1] * 30 + [2] * AGAIN
     assert {one.text for one in found[:3]} <= {one.text for one in POINTS[:6]}
     assert all(len(known[one.text]) == 2 for one in found[:BEST])
+
+
+def test_a_point_far_behind_is_stopped_as_soon_as_that_is_known():
+    limits: list[float] = []
+
+    def measure(one: Candidate, limit_seconds: float) -> float:
+        limits.append(limit_seconds)
+        return min(0.5 if one is POINTS[0] else 100.0, limit_seconds)
+
+    known: dict[str, list[float]] = {}
+    found = tuning_search.search(POINTS, known, measure, lambda: None, CLOCK, 2.0)
+    hopeless, launch = tuning_search.HOPELESS, tuning_search.LAUNCH_SECONDS
+    assert set(limits) <= {launch + hopeless * 2.0, launch + hopeless * 0.5}
+    assert limits[-1] == launch + hopeless * 0.5
+    assert found[0] is POINTS[0] and known[POINTS[1].text][0] in limits
 
 
 def test_a_stopped_search_goes_on_where_it_was():
@@ -59,8 +74,8 @@ def test_a_stopped_search_goes_on_where_it_was():
             raise Stopped
 
     with pytest.raises(Stopped):
-        tuning_search.search(POINTS, known, storage.measure, save, CLOCK)
-    tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK)
+        tuning_search.search(POINTS, known, storage.measure, save, CLOCK, 2.0)
+    tuning_search.search(POINTS, known, storage.measure, lambda: None, CLOCK, 2.0)
     assert len(storage.runs) == tuning_search.search_runs(len(POINTS))
 
 
