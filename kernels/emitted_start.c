@@ -67,7 +67,10 @@ static inline hid_t open_file(const char* name, int create, int writes) {
   return need(file, path, create ? "cannot be created" : "cannot be opened");
 }
 
+static inline void wait_for_all(const char* name);
+
 static inline void close_file(hid_t file, const char* name) {
+  wait_for_all(name);
   need(H5Fclose(file), name, "cannot be closed");
 }
 
@@ -153,33 +156,165 @@ static inline hid_t select_in(hid_t space, const struct selection* own, const hs
   return memory;
 }
 
-enum { READ, WRITE, INDEPENDENT = 0, COLLECTIVE };
+enum { READ, WRITE };
+/* How a transfer is made: bits. WAIT: afterwards for all that was begun. */
+enum { INDEPENDENT = 0, COLLECTIVE = 1, ASYNC = 2, WAIT = 4 };
+
+/* The caller closes it where it is not H5P_DEFAULT. */
+static inline hid_t transfer_list(int how, const char* name) {
+  if (!(how & COLLECTIVE)) return H5P_DEFAULT;
+  hid_t mode = need(H5Pcreate(H5P_DATASET_XFER), name, "no transfer list");
+  need(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE), name, "no collective mode");
+  return mode;
+}
+
+/* Before HDF5 1.14 nothing is asynchronous, and each dataset has a call of its own. */
+#if H5_VERSION_GE(1, 14, 0)
+static hid_t events = H5I_INVALID_HID;
+
+static inline hid_t event_set(const char* name) {
+  if (events < 0) events = need(H5EScreate(), name, "no event set");
+  return events;
+}
+
+static inline void wait_for_all(const char* name) {
+  size_t left = 0;
+  hbool_t failed = 0;
+  if (events < 0) return;
+  need(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed), name, "cannot be waited for");
+  if (failed || left > 0) fail(name, "an asynchronous transfer failed");
+  H5ESclose(events);
+  events = H5I_INVALID_HID;
+}
+#else
+static inline void wait_for_all(const char* name) {
+  (void)name;
+}
+#endif
+
+static inline herr_t move(hid_t dataset, int write, int how, hid_t type, hid_t memory, hid_t space,
+                          hid_t mode, char* bytes, const char* name) {
+#if H5_VERSION_GE(1, 14, 0)
+  if (how & ASYNC)
+    return write ? H5Dwrite_async(dataset, type, memory, space, mode, bytes, event_set(name))
+                 : H5Dread_async(dataset, type, memory, space, mode, bytes, event_set(name));
+#endif
+  (void)how;
+  (void)name;
+  return write ? H5Dwrite(dataset, type, memory, space, mode, bytes)
+               : H5Dread(dataset, type, memory, space, mode, bytes);
+}
 
 /* `of_rank`: what each rank selects. A rank with NOTHING in one piece made no call; in a collective
  * transfer it takes part all the same. `repeat` calls, each `shift` further than the one before. */
-static inline void transfer(hid_t dataset, const char* name, int write, int collective,
+static inline void transfer(hid_t dataset, const char* name, int write, int how,
                             const struct selection* of_rank, hsize_t repeat,
                             const hssize_t* shift) {
   const struct selection* own = &of_rank[rank];
-  if (own->kind == NOTHING && own->pieces > 0 && !collective) return;
-  hid_t mode = H5P_DEFAULT;
-  if (collective) {
-    mode = need(H5Pcreate(H5P_DATASET_XFER), name, "no transfer list");
-    need(H5Pset_dxpl_mpio(mode, H5FD_MPIO_COLLECTIVE), name, "no collective mode");
-  }
+  if (own->kind == NOTHING && own->pieces > 0 && !(how & COLLECTIVE)) return;
+  hid_t mode = transfer_list(how, name);
   hid_t type = need(H5Dget_type(dataset), name, "no element type");
   for (hsize_t i = 0; i < repeat; i++) {
     hid_t space = need(H5Dget_space(dataset), name, "no dataspace");
     hid_t memory = select_in(space, own, shift, i, name);
     moved += (unsigned long long)H5Sget_select_npoints(space) * H5Tget_size(type);
-    herr_t status = write ? H5Dwrite(dataset, type, memory, space, mode, data)
-                          : H5Dread(dataset, type, memory, space, mode, data);
+    herr_t status = move(dataset, write, how, type, memory, space, mode, data, name);
     need(status, name, write ? "cannot be written" : "cannot be read");
     H5Sclose(memory);
     H5Sclose(space);
+    if (how & WAIT) wait_for_all(name);
   }
   H5Tclose(type);
-  if (collective) H5Pclose(mode);
+  if (how & COLLECTIVE) H5Pclose(mode);
+}
+
+/* Chunks of `bytes` bytes as they lie in the file, one a slab; `filters` that were left out. */
+static inline void transfer_chunks(hid_t dataset, const char* name, int write, unsigned filters,
+                                   size_t bytes, const struct selection* of_rank, hsize_t repeat,
+                                   const hssize_t* shift) {
+  const struct selection* own = &of_rank[rank];
+  hsize_t at[H5S_MAX_RANK];
+  uint32_t mask = filters;
+  hid_t space = need(H5Dget_space(dataset), name, "no dataspace");
+  hid_t type = need(H5Dget_type(dataset), name, "no element type");
+  int n = H5Sget_simple_extent_ndims(space);
+  size_t elements = 0, each;
+  for (size_t k = 0; own->kind == SLABS && k < own->pieces; k++, elements += each) {
+    each = 1;
+    for (int d = 2 * n; d < 3 * n; d++)
+      each *= (size_t)(own->place[k * 4 * (size_t)n + (size_t)d] *
+                       own->place[k * 4 * (size_t)n + (size_t)(d + n)]);
+  }
+  moved += repeat * elements * H5Tget_size(type);
+  H5Tclose(type);
+  H5Sclose(space);
+  for (hsize_t i = 0; i < repeat; i++)
+    for (size_t k = 0; own->kind == SLABS && k < own->pieces; k++) {
+      for (int d = 0; d < n; d++)
+        at[d] =
+            own->place[k * 4 * (size_t)n + (size_t)d] + (shift != NULL ? i * (hsize_t)shift[d] : 0);
+      herr_t status = write ? H5Dwrite_chunk(dataset, H5P_DEFAULT, mask, at, bytes, data)
+#if H5_VERSION_GE(2, 0, 0)
+                            : H5Dread_chunk1(dataset, H5P_DEFAULT, at, &mask, data);
+#else
+                            : H5Dread_chunk(dataset, H5P_DEFAULT, at, &mask, data);
+#endif
+      need(status, name, write ? "has a chunk not to be written" : "has a chunk not to be read");
+    }
+}
+
+/* A dataset among those that one call moves. */
+struct part {
+  hid_t dataset;
+  const char* name;
+  const struct selection* of_rank;
+};
+
+static inline void transfer_multi(int write, int how, size_t parts, const struct part* part) {
+  size_t n = 0, at = 0;
+  const char* name = part[0].name;
+  hid_t* dataset = calloc(4 * parts, sizeof *dataset);
+  char** bytes = calloc(parts, sizeof *bytes);
+  if (dataset == NULL || bytes == NULL) fail(name, "out of memory");
+  hid_t *type = dataset + parts, *memory = type + parts, *space = memory + parts;
+  for (size_t i = 0; i < parts; i++) {
+    const struct selection* own = &part[i].of_rank[rank];
+    if (own->kind == NOTHING && own->pieces > 0 && !(how & COLLECTIVE)) continue;
+    dataset[n] = part[i].dataset;
+    type[n] = need(H5Dget_type(dataset[n]), part[i].name, "no element type");
+    space[n] = need(H5Dget_space(dataset[n]), part[i].name, "no dataspace");
+    memory[n] = select_in(space[n], own, NULL, 0, part[i].name);
+    bytes[n] = data + at;
+    at += (size_t)H5Sget_select_npoints(space[n]) * H5Tget_size(type[n]);
+    n++;
+  }
+  moved += at;
+  hid_t mode = transfer_list(how, name);
+#if H5_VERSION_GE(1, 14, 0)
+  herr_t status = 0;
+  if (n > 0 && (how & ASYNC))
+    status = write ? H5Dwrite_multi_async(n, dataset, type, memory, space, mode,
+                                          (const void**)bytes, event_set(name))
+                   : H5Dread_multi_async(n, dataset, type, memory, space, mode, (void**)bytes,
+                                         event_set(name));
+  else if (n > 0)
+    status = write ? H5Dwrite_multi(n, dataset, type, memory, space, mode, (const void**)bytes)
+                   : H5Dread_multi(n, dataset, type, memory, space, mode, (void**)bytes);
+  need(status, name, "several datasets cannot be moved by one call");
+#else
+  for (size_t i = 0; i < n; i++)
+    need(move(dataset[i], write, how, type[i], memory[i], space[i], mode, bytes[i], name), name,
+         write ? "cannot be written" : "cannot be read");
+#endif
+  if (how & COLLECTIVE) H5Pclose(mode);
+  for (size_t i = 0; i < n; i++) {
+    H5Sclose(memory[i]);
+    H5Sclose(space[i]);
+    H5Tclose(type[i]);
+  }
+  free(dataset);
+  free(bytes);
+  if (how & WAIT) wait_for_all(name);
 }
 
 /* Writes a whole dataset from one process, some rows at a time. */

@@ -14,6 +14,7 @@ struct reader {
   int rank, ranks;
   char* rest;             /* of the line */
   bool versioned, inside; /* inside: between `file` and `close` */
+  size_t multi, members;  /* transfers that are one call, and how many of them were read */
 };
 
 static bool fail(struct reader* reader, const char* format, ...) {
@@ -170,6 +171,55 @@ static bool read_repeat(struct reader* reader, struct plan_transfer* transfer, i
   return end_of_line(reader);
 }
 
+/* By which call it is made. */
+static bool read_form(struct reader* reader, struct plan_transfer* transfer,
+                      const struct plan_dataset* dataset) {
+  const char* word;
+  while ((word = next_field(reader)) != NULL) {
+    long long filters, bytes;
+    if (strcmp(word, "repeat") == 0) return read_repeat(reader, transfer, dataset->ndims);
+    if (strcmp(word, "async") == 0) {
+      transfer->asynchronous = true;
+    } else if (strcmp(word, "wait") == 0) {
+      transfer->waits = true;
+    } else if (strcmp(word, "chunk") == 0) {
+      if (!dataset->chunked) return fail(reader, "the dataset has no chunks");
+      if (!number(reader, "filters", 0, UINT32_MAX, &filters) ||
+          !number(reader, "bytes", 0, INT_MAX, &bytes))
+        return false;
+      transfer->of_chunks = true;
+      transfer->filters = (uint32_t)filters;
+      transfer->stored_bytes = (size_t)bytes;
+    } else {
+      return fail(reader, "'%s' is none of 'async', 'wait', 'chunk' and 'repeat'", word);
+    }
+  }
+  return true;
+}
+
+/* The first of several transfers says how many are one call; these are alike. */
+static bool join_multi(struct reader* reader, struct plan_file* file) {
+  struct plan_transfer* transfer = &file->transfer[file->transfers - 1];
+  if (reader->multi == 0) return true;
+  const struct plan_transfer* first = transfer - reader->members;
+  if (transfer->of_chunks || transfer->repeat > 1)
+    return fail(reader, "a call of several datasets has neither chunks nor repetitions");
+  if (first->write != transfer->write || first->collective != transfer->collective)
+    return fail(reader, "one call either reads or writes, in one mode");
+  if (reader->members == 0) transfer->multi = reader->multi;
+  if (++reader->members == reader->multi) reader->multi = 0;
+  return true;
+}
+
+static bool read_multi(struct reader* reader) {
+  long long count;
+  if (!number(reader, "the number of transfers", 1, 1 << 20, &count)) return false;
+  if (reader->multi != 0) return fail(reader, "the call before has not all its transfers");
+  reader->multi = (size_t)count;
+  reader->members = 0;
+  return end_of_line(reader);
+}
+
 static bool read_transfer(struct reader* reader) {
   struct plan_file* file = current_file(reader);
   const char* what = next_field(reader);
@@ -192,10 +242,7 @@ static bool read_transfer(struct reader* reader) {
   if (mode == NULL || (strcmp(mode, "collective") != 0 && strcmp(mode, "independent") != 0))
     return fail(reader, "the mode is 'collective' or 'independent'");
   transfer->collective = mode[0] == 'c';
-  const char* word = next_field(reader);
-  if (word == NULL) return true;
-  if (strcmp(word, "repeat") != 0) return fail(reader, "'%s' is not 'repeat'", word);
-  return read_repeat(reader, transfer, dataset->ndims);
+  return read_form(reader, transfer, dataset) && join_multi(reader, file);
 }
 
 /* Whether [start, start + length) stays below `extent` in all repetitions. */
@@ -297,12 +344,14 @@ static bool read_statement(struct reader* reader, const char* word) {
   if (!reader->inside) return fail(reader, "'%s' belongs after 'file'", word);
   if (strcmp(word, "dataset") == 0) return read_dataset(reader);
   if (strcmp(word, "transfer") == 0) return read_transfer(reader);
+  if (strcmp(word, "multi") == 0) return read_multi(reader);
   if (strcmp(word, "slab") == 0) return read_selection(reader, PLAN_SLABS);
   if (strcmp(word, "points") == 0) return read_selection(reader, PLAN_POINTS);
   if (strcmp(word, "all") == 0) return read_selection(reader, PLAN_ALL);
   if (strcmp(word, "none") == 0) return read_selection(reader, PLAN_NONE);
   if (strcmp(word, "close") != 0) return fail(reader, "'%s' is not a statement", word);
   reader->inside = false;
+  if (reader->multi != 0) return fail(reader, "the last call has not all its transfers");
   return end_of_line(reader);
 }
 

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct plan_dataset {
   long id;
@@ -26,7 +27,12 @@ enum plan_selection { PLAN_UNLISTED, PLAN_NONE, PLAN_ALL, PLAN_SLABS, PLAN_POINT
 
 struct plan_transfer {
   bool write, collective;
-  size_t dataset; /* index in the file */
+  bool asynchronous, waits; /* waits: afterwards, for all that was begun */
+  bool of_chunks;           /* as they lie in the file; then: */
+  uint32_t filters;         /* that were left out, a bit each */
+  size_t stored_bytes;      /* of a chunk; 0: as many as its elements have */
+  size_t multi;             /* so many from this one on are one call; 0: none of several */
+  size_t dataset;           /* index in the file */
   hsize_t repeat;
   long long* shift; /* ndims numbers, NULL where repeat is 1 */
   enum plan_selection selection;

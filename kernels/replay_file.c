@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include "replay_forms.h"
+
 size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
-  size_t largest = 0;
+  size_t largest = 0, together = 0, left = 0; /* left: of one call's transfers */
   for (size_t i = 0; i < file->transfers; i++) {
     const struct plan_transfer* transfer = &file->transfer[i];
     const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
@@ -13,6 +15,15 @@ size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
     size_t bytes = selected > 0 ? (size_t)selected * dataset->element_bytes : 0;
     H5Sclose(space);
     *moved += bytes * transfer->repeat;
+    if (transfer->multi > 0) {
+      left = transfer->multi;
+      together = 0;
+    }
+    if (left > 0) {
+      bytes = together += bytes;
+      left--;
+    }
+    if (transfer->of_chunks) bytes = replay_chunk_room(file, transfer);
     if (bytes > largest) largest = bytes;
   }
   return largest;
@@ -34,18 +45,39 @@ void replay_reserve(struct replay_buffer* buffer, size_t size) {
 
 static void replay_transfer(hid_t id, const struct plan_file* file,
                             const struct plan_transfer* transfer, bool write, bool collective,
-                            const struct replay_buffer* buffer) {
+                            bool asynchronous, const struct replay_buffer* buffer) {
   const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
   if (transfer->selection == PLAN_UNLISTED && !collective) return;
   hid_t mode = replay_mode(file->path, collective);
   for (hsize_t i = 0; i < transfer->repeat; i++) {
     hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
     hid_t memory = replay_select(space, file, transfer, i);
-    replay_move(id, file, dataset, write, memory, space, mode, buffer);
+    replay_move(id, file, dataset, write, asynchronous, memory, space, mode, buffer);
     H5Sclose(memory);
     H5Sclose(space);
   }
   if (collective) H5Pclose(mode);
+}
+
+/* By the call that the plan names; the transfer after those that it moved. To compare bytes takes
+ * each dataset and its elements alone. */
+static size_t replay_one(const hid_t* id, const struct plan_file* file, size_t at,
+                         const struct replay_buffer* buffer) {
+  const struct plan_transfer* transfer = &file->transfer[at];
+  size_t moved = 1;
+  if (transfer->multi > 0 && !buffer->verify) {
+    replay_multi(id, file, transfer, buffer);
+    moved = transfer->multi;
+  } else if (transfer->of_chunks && !buffer->verify) {
+    replay_chunks(id[transfer->dataset], file, transfer, buffer);
+  } else {
+    replay_transfer(id[transfer->dataset], file, transfer, transfer->write, transfer->collective,
+                    transfer->asynchronous, buffer);
+  }
+  bool waits = false;
+  for (size_t i = at; i < at + moved; i++) waits = waits || file->transfer[i].waits;
+  if (waits) replay_wait(file);
+  return at + moved;
 }
 
 /* Opens or creates the datasets whose turn is before `transfer`. */
@@ -65,15 +97,17 @@ void replay_file(const struct plan_file* file, struct replay_buffer* buffer) {
   hid_t* id = calloc(file->datasets + 1, sizeof *id);
   if (id == NULL) replay_fail(file->path, "out of memory");
   size_t next = 0;
-  for (size_t i = 0; i < file->transfers; i++) {
-    const struct plan_transfer* transfer = &file->transfer[i];
-    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
-    meet_datasets(handle, file, i, &next, id);
-    replay_transfer(id[transfer->dataset], file, transfer, transfer->write, transfer->collective,
-                    buffer);
-    if (dataset->last_transfer == i) replay_close_dataset(id[transfer->dataset], file, dataset);
+  for (size_t i = 0; i < file->transfers;) {
+    size_t several = file->transfer[i].multi, done = i;
+    meet_datasets(handle, file, several > 0 ? i + several - 1 : i, &next, id);
+    for (i = replay_one(id, file, i, buffer); done < i; done++) {
+      const struct plan_dataset* dataset = &file->dataset[file->transfer[done].dataset];
+      if (dataset->last_transfer == done)
+        replay_close_dataset(id[file->transfer[done].dataset], file, dataset);
+    }
   }
   meet_datasets(handle, file, file->transfers, &next, id);
+  replay_wait(file);
   free(id);
   replay_need(H5Fclose(handle), file->path, "cannot close");
 }
@@ -85,7 +119,7 @@ void replay_read_again(const struct plan_file* file, struct replay_buffer* buffe
     const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
     if (!transfer->write) continue;
     hid_t id = replay_open_dataset(handle, file, dataset);
-    replay_transfer(id, file, transfer, false, false, buffer);
+    replay_transfer(id, file, transfer, false, false, false, buffer);
     replay_close_dataset(id, file, dataset);
   }
   replay_need(H5Fclose(handle), file->path, "cannot close");

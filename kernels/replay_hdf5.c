@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hdf5_failure.h"
+#include "replay_forms.h"
 #include "replay_formula.h"
 
 void replay_fail(const char* file, const char* what) {
@@ -165,9 +166,9 @@ static void compare(const struct plan_file* file, const struct plan_dataset* dat
   replay_fail_dataset(file, dataset, text);
 }
 
-/* One H5Dwrite or H5Dread of the selection in `space`. */
+/* One H5Dwrite or H5Dread of the selection in `space`, or the beginning of one. */
 void replay_move(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
-                 bool write, hid_t memory, hid_t space, hid_t mode,
+                 bool write, bool asynchronous, hid_t memory, hid_t space, hid_t mode,
                  const struct replay_buffer* buffer) {
   size_t count = 0;
   uint64_t* index = NULL;
@@ -180,10 +181,15 @@ void replay_move(hid_t id, const struct plan_file* file, const struct plan_datas
       memset(buffer->byte, 0, count * dataset->element_bytes);
   }
   hid_t type = replay_need(H5Dget_type(id), file->path, "no element type");
-  herr_t status = write ? H5Dwrite(id, type, memory, space, mode, buffer->byte)
-                        : H5Dread(id, type, memory, space, mode, buffer->byte);
-  if (status < 0)
-    replay_fail_dataset(file, dataset, write ? "cannot be written" : "cannot be read");
+  if (asynchronous) {
+    replay_begin(id, file, dataset, write, type, memory, space, mode, buffer->byte);
+    if (buffer->verify) replay_wait(file);
+  } else {
+    herr_t status = write ? H5Dwrite(id, type, memory, space, mode, buffer->byte)
+                          : H5Dread(id, type, memory, space, mode, buffer->byte);
+    if (status < 0)
+      replay_fail_dataset(file, dataset, write ? "cannot be written" : "cannot be read");
+  }
   if (buffer->verify && !write) compare(file, dataset, index, count, buffer);
   H5Tclose(type);
   free(index);

@@ -42,9 +42,9 @@ hid_t replay_select(hid_t space, const struct plan_file* file, const struct plan
 /* A transfer list that the caller closes, or H5P_DEFAULT where independent. */
 hid_t replay_mode(const char* path, bool collective);
 
-/* One H5Dwrite or H5Dread of the selection in `space`. */
+/* One H5Dwrite or H5Dread of the selection in `space`, or the beginning of one. */
 void replay_move(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
-                 bool write, hid_t memory, hid_t space, hid_t mode,
+                 bool write, bool asynchronous, hid_t memory, hid_t space, hid_t mode,
                  const struct replay_buffer* buffer);
 
 #endif

@@ -38,7 +38,7 @@ static void write_part(hid_t id, const struct plan_file* file, const struct plan
                        const struct replay_buffer* buffer) {
   hid_t space = replay_space(file, dataset);
   hid_t memory = replay_select(space, file, transfer, 0);
-  replay_move(id, file, dataset, true, memory, space, mode, buffer);
+  replay_move(id, file, dataset, true, false, memory, space, mode, buffer);
   H5Sclose(memory);
   H5Sclose(space);
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iotune.errors import Error
@@ -118,7 +119,7 @@ class _Group:
     """All of a dataset's transfers, where they follow each other."""
 
     dataset: int
-    transfers: tuple[str, ...]  # arguments of transfer() behind the name
+    transfers: tuple[tuple[str, str], ...]  # functions, and their arguments behind the name
     shape: str  # arguments of create_dataset() behind the name
 
 
@@ -133,23 +134,45 @@ def _shape(dataset: Dataset) -> str:
     )
 
 
-def _arguments(transfer: Transfer, tables: _Tables) -> str:
+def _arguments(transfer: Transfer, dataset: Dataset, tables: _Tables) -> str:
     shift = "NULL"
     if transfer.repeat > 1 and transfer.shift:
         shift = "(hssize_t[]){" + ", ".join(map(str, transfer.shift)) + "}"
+    if transfer.form.chunks:
+        bytes_each = transfer.form.stored_bytes or _chunk_bytes(dataset)
+        how = f"{transfer.form.filters}u, {bytes_each}u"
+    else:
+        how = _how(transfer)
     return (
-        f"{'WRITE' if transfer.write else 'READ'}, "
-        f"{'COLLECTIVE' if transfer.collective else 'INDEPENDENT'}, "
+        f"{'WRITE' if transfer.write else 'READ'}, {how}, "
         f"{tables.name_of(transfer)}, {transfer.repeat}, {shift}"
     )
 
 
+def _chunk_bytes(dataset: Dataset) -> int:
+    return dataset.element_bytes * math.prod(dataset.chunk)
+
+
+def _how(transfer: Transfer) -> str:
+    words = ["COLLECTIVE" if transfer.collective else "INDEPENDENT"]
+    words += ["ASYNC"] * transfer.form.asynchronous + ["WAIT"] * transfer.form.waits
+    return " | ".join(words)
+
+
+def _call(transfer: Transfer, variable: str, name: str, arguments: str) -> str:
+    function = "transfer_chunks" if transfer.form.chunks else "transfer"
+    return f"{function}({variable}, {name}, {arguments});"
+
+
 def _groups(file: PlanFile, tables: _Tables) -> list[_Group] | None:
-    """None where transfers of several datasets alternate."""
+    """None where transfers of several datasets alternate, or are one call."""
+    if any(one.member for one in file.transfers):
+        return None
     found: list[_Group] = []
     seen: set[int] = set()
     for transfer in file.transfers:
-        arguments = _arguments(transfer, tables)
+        function = "transfer_chunks" if transfer.form.chunks else "transfer"
+        arguments = (function, _arguments(transfer, file.datasets[transfer.dataset], tables))
         if found and found[-1].dataset == transfer.dataset:
             last = found[-1]
             found[-1] = _Group(last.dataset, (*last.transfers, arguments), last.shape)
@@ -194,7 +217,7 @@ def _in_loops(file: PlanFile, groups: Sequence[_Group]) -> list[str]:
             "  };",
             f"  for (int i = 0; i < {len(names)}; i++) {{",
             f"    hid_t dataset = {_opening(file, f'of_{at}[i]', one.shape)};",
-            *(f"    transfer(dataset, of_{at}[i], {text});" for text in one.transfers),
+            *(f"    {call}(dataset, of_{at}[i], {text});" for call, text in one.transfers),
             f"    close_dataset(dataset, of_{at}[i]);",
             "  }",
         ]
@@ -211,6 +234,8 @@ def _opening(file: PlanFile, name: str, shape: str) -> str:
 def _alternating(file: PlanFile, tables: _Tables) -> list[str]:
     last = {one.dataset: at for at, one in enumerate(file.transfers)}
     lines: list[str] = []
+    group: list[Transfer] = []  # that one call makes
+    awaited = 0
     opened: set[int] = set()
     for at, one in enumerate(file.transfers):
         name = _text(file.datasets[one.dataset].path)
@@ -218,10 +243,38 @@ def _alternating(file: PlanFile, tables: _Tables) -> list[str]:
             opened.add(one.dataset)
             shape = _shape(file.datasets[one.dataset])
             lines.append(f"  hid_t d{one.dataset} = {_opening(file, name, shape)};")
-        lines.append(f"  transfer(d{one.dataset}, {name}, {_arguments(one, tables)});")
-        if last[one.dataset] == at:
-            lines.append(f"  close_dataset(d{one.dataset}, {name});")
+        if not one.member:
+            text = _arguments(one, file.datasets[one.dataset], tables)
+            lines.append("  " + _call(one, f"d{one.dataset}", name, text))
+            ended = [one.dataset] if last[one.dataset] == at else []
+        else:
+            group, ended = (group if not one.multi else []) + [one], []
+            if one.multi:
+                awaited = one.multi
+            if len(group) == awaited:
+                lines += _multi(file, group, tables)
+                ended = [of.dataset for of in group if at - awaited < last[of.dataset] <= at]
+        lines += [
+            f"  close_dataset(d{number}, {_text(file.datasets[number].path)});"
+            for number in dict.fromkeys(ended)
+        ]
     return lines
+
+
+def _multi(file: PlanFile, group: Sequence[Transfer], tables: _Tables) -> list[str]:
+    """One call of several datasets."""
+    waits = any(one.form.waits for one in group)
+    first = replace(group[0], form=replace(group[0].form, waits=waits))
+    return [
+        f"  transfer_multi({'WRITE' if first.write else 'READ'}, {_how(first)}, {len(group)},",
+        "                 (struct part[]){",
+        *(
+            f"                     {{d{one.dataset}, {_text(file.datasets[one.dataset].path)}, "
+            f"{tables.name_of(one)}}},"
+            for one in group
+        ),
+        "                 });",
+    ]
 
 
 def _prepared(plan: Plan) -> dict[int, list[PlanFile]]:
@@ -253,17 +306,24 @@ def _largest(plan: Plan) -> int:
     """Bytes of the largest transfer of a rank, or more where slabs overlap."""
     most = 0
     for file in plan.files:
+        together: Counter[int] = Counter()  # of one call, by rank
         for transfer in file.transfers:
             dataset = file.datasets[transfer.dataset]
             n = len(dataset.dims)
-            for one in transfer.selections.values():
+            if not transfer.member or transfer.multi:
+                together.clear()
+            if transfer.form.chunks:
+                room = max(transfer.form.stored_bytes, _chunk_bytes(dataset))
+                most = max(most, room + room // 8 + 1024)  # what does not compress is longer
+            for rank, one in transfer.selections.items():
                 if one.kind == "all":
                     count = math.prod(dataset.dims)
                 elif one.kind == "slab":
                     count = sum(math.prod(item[2 * n :]) for item in one.items)
                 else:
                     count = len(one.items)
-                most = max(most, count * dataset.element_bytes)
+                together[rank] += count * dataset.element_bytes
+                most = max(most, together[rank])
     return most
 
 

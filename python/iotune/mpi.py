@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from iotune.errors import Error
 
@@ -49,13 +51,13 @@ def _describe(launcher: str) -> Mpi:
     open_mpi = _is_open_mpi(launcher)
     flavour = "openmpi" if open_mpi else "mpich"
     beside = os.path.dirname(launcher)
-    names = [os.environ.get("IOTUNE_MPICC", ""), f"mpicc.{flavour}", "mpicc"]
-    compiler = None
-    for name in filter(None, names):
-        # The compiler beside the launcher belongs to it; another MPI's may come first on PATH.
-        compiler = shutil.which(name, path=beside) or shutil.which(name)
-        if compiler:
-            break
+    names = [f"mpicc.{flavour}", "mpicc"]
+    given = os.environ.get("IOTUNE_MPICC", "")
+    compiler = shutil.which(given) if given else None
+    # The compiler beside the launcher belongs to it; another MPI's may come first on PATH.
+    for path in (beside, None):
+        for name in names:
+            compiler = compiler or shutil.which(name, path=path)
     packages = (os.environ.get("IOTUNE_HDF5_PKG", ""), f"hdf5-{flavour}", "hdf5-mpi", "hdf5")
     return Mpi(launcher, compiler, open_mpi, tuple(filter(None, packages)))
 
@@ -71,9 +73,22 @@ def _is_open_mpi(launcher: str) -> bool:
     return any(name in done.stdout + done.stderr for name in ("Open MPI", "OpenRTE"))
 
 
+def _is_parallel(root: Path) -> bool:
+    try:
+        said = (root / "include" / "H5pubconf.h").read_text(errors="replace")
+    except OSError:
+        return False
+    return re.search(r"^#define H5_HAVE_PARALLEL\b", said, re.MULTILINE) is not None
+
+
 def hdf5_flags(mpi: Mpi) -> list[str]:
     """Compiler and linker words for the parallel HDF5 of this MPI. Raises Error without one."""
     root = os.environ.get("HDF5_ROOT") or os.environ.get("HDF5_DIR")
+    library = os.path.join(root or "", "lib")
+    of_root = [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
+    # What a module of the site names goes before what the system has, if it is parallel.
+    if root and not os.environ.get("IOTUNE_HDF5_PKG") and _is_parallel(Path(root)):
+        return of_root
     tool = shutil.which("pkg-config")
     for package in mpi.hdf5_packages if tool else ():
         done = subprocess.run(
@@ -82,8 +97,7 @@ def hdf5_flags(mpi: Mpi) -> list[str]:
         if done.returncode == 0:
             return shlex.split(done.stdout)
     if root:
-        library = os.path.join(root, "lib")
-        return [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
+        return of_root
     looked = ", ".join(mpi.hdf5_packages)
     raise Error(
         f"no parallel HDF5 found (pkg-config: {looked}; HDF5_ROOT is not set); "

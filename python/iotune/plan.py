@@ -29,6 +29,20 @@ class Selection:
         )
 
 
+@dataclass(frozen=True)
+class Form:
+    """By which call a transfer is made: H5Dwrite or H5Dread unless it says otherwise."""
+
+    asynchronous: bool = False
+    waits: bool = False  # afterwards, for all that was begun
+    chunks: bool = False  # as they lie in the file; then:
+    filters: int = 0  # that were left out, a bit each
+    stored_bytes: int = 0  # of a chunk; 0: as many as its elements have
+
+
+PLAIN = Form()
+
+
 @dataclass
 class Transfer:
     """One H5Dwrite or H5Dread of all ranks that take part, `repeat` times over."""
@@ -39,6 +53,9 @@ class Transfer:
     selections: dict[int, Selection]  # by rank
     repeat: int = 1
     shift: Numbers = ()  # from one repetition to the next
+    form: Form = PLAIN
+    multi: int = 0  # so many from this one on are one call; 0: none of several
+    member: bool = False  # of a call of several
 
     def last(self) -> dict[int, Selection]:
         """The selections of the last repetition."""
@@ -109,6 +126,11 @@ def _on_ranks(transfer: Transfer, ranks: int) -> Transfer:
     return replace(transfer, selections=selections)
 
 
+def _form_words(form: Form) -> str:
+    words = " async" * form.asynchronous + " wait" * form.waits
+    return words + (f" chunk {form.filters} {form.stored_bytes}" if form.chunks else "")
+
+
 def _united(one: Selection, other: Selection) -> Selection:
     if "all" in (one.kind, other.kind):
         return Selection("all")
@@ -164,6 +186,8 @@ def plan_text(plan: Plan) -> str:
         opened = set()
         for transfer in file.transfers:
             # A dataset is made where it is first used, as most programs do.
+            if transfer.multi:
+                lines.append(f"multi {transfer.multi}")
             if transfer.dataset not in opened:
                 opened.add(transfer.dataset)
                 lines.append(_dataset_line(transfer.dataset, file.datasets[transfer.dataset]))
@@ -171,6 +195,7 @@ def plan_text(plan: Plan) -> str:
                 f"transfer {'write' if transfer.write else 'read'} {transfer.dataset} "
                 f"{'collective' if transfer.collective else 'independent'}"
             )
+            line += _form_words(transfer.form)
             if transfer.repeat > 1:
                 line += f" repeat {transfer.repeat} {_words(transfer.shift)}"
             lines.append(line)
@@ -200,11 +225,14 @@ def fold_repeats(transfers: Iterable[Transfer]) -> list[Transfer]:
 
 def _step(before: Transfer, after: Transfer) -> Numbers | None:
     """How far `after` lies from the last repetition of `before`; None where shapes differ."""
-    if (before.write, before.dataset, before.collective) != (
+    if (before.write, before.dataset, before.collective, before.form) != (
         after.write,
         after.dataset,
         after.collective,
+        after.form,
     ) or before.selections.keys() != after.selections.keys():
+        return None
+    if before.member or after.member:
         return None
     step: Numbers | None = None
     for rank, old in before.last().items():

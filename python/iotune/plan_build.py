@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from iotune.errors import Error
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, synthesise
+from iotune.plan import (
+    PLAIN,
+    Dataset,
+    Form,
+    Plan,
+    PlanFile,
+    Selection,
+    Transfer,
+    fold_repeats,
+    synthesise,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,8 @@ class DatasetCall:
     collective: bool
     selection: Selection
     type_class: int = -1
+    form: Form = PLAIN
+    together: int = 0  # how many datasets the call moved, at the first of them; 0: one
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,8 @@ class _Part:
     numbers: dict[str, int] = field(default_factory=dict)  # dataset path -> number
     counts: dict[tuple[int, str, bool, bool], int] = field(default_factory=dict)
     transfers: dict[tuple[str, bool, bool, int], Transfer] = field(default_factory=dict)
+    # Of each rank's calls on several datasets, the transfers that they are.
+    together: dict[int, list[list[Transfer]]] = field(default_factory=dict)
 
     def add(self, call: DatasetCall) -> None:
         number = self.numbers.get(call.dataset)
@@ -71,9 +85,37 @@ class _Part:
         key = (call.dataset, call.write, call.collective, k)
         transfer = self.transfers.get(key)
         if transfer is None:
-            transfer = Transfer(call.write, number, call.collective, {})
+            transfer = Transfer(call.write, number, call.collective, {}, form=call.form)
             self.transfers[key] = transfer
+        elif call.form.waits and not transfer.form.waits:
+            transfer.form = replace(transfer.form, waits=True)
         transfer.selections[call.rank] = call.selection
+        calls = self.together.setdefault(call.rank, [])
+        if call.together > 1:
+            calls.append([])
+        if calls and (call.together > 1 or call.together < 0):
+            calls[-1].append(transfer)
+
+    def ordered(self) -> list[Transfer]:
+        """The transfers, with those that one call makes marked where all ranks agree on them."""
+        transfers = list(self.transfers.values())
+        place = {id(one): at for at, one in enumerate(transfers)}
+        calls: dict[int, list[Transfer]] = {}  # by the place of the first
+        wrong: set[int] = set()
+        for members in (one for of_rank in self.together.values() for one in of_rank):
+            first = place[id(members[0])]
+            known = calls.setdefault(first, members)
+            row = [place[id(one)] for one in members]
+            if row != list(range(first, first + len(row))) or [id(one) for one in known] != [
+                id(one) for one in members
+            ]:
+                wrong.update(row)
+        for first, members in calls.items():
+            if wrong.isdisjoint(range(first, first + len(members))):
+                members[0].multi = len(members)
+                for one in members:
+                    one.member = True
+        return transfers
 
 
 def _reached(dims: Sequence[int], selection: Selection) -> tuple[int, ...]:
@@ -121,7 +163,7 @@ def plan_of_calls(
             current[who].add(event)
     plan = Plan(ranks)
     for part in parts:
-        part.file.transfers = fold_repeats(part.transfers.values())
+        part.file.transfers = fold_repeats(part.ordered())
         if part.file.transfers:
             plan.files.append(part.file)
     if not plan.files:

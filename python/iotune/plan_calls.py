@@ -15,7 +15,8 @@ from typing import IO
 
 from iotune.call_filter import call_filter, time_ns
 from iotune.errors import Error
-from iotune.replay_events import Event, EventReader, View
+from iotune.replay_call import Event, View
+from iotune.replay_events import EventReader
 from iotune.trace import Trace
 
 VERSION_LINE = "iotune-calls 1"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from iotune import core
 from iotune.calls import Call
-from iotune.plan import Plan, Selection
+from iotune.plan import PLAIN, Form, Plan, Selection
 from iotune.plan_build import DatasetCall, FileOpen, plan_of_calls
 from iotune.trace import Trace
 
@@ -31,9 +33,8 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
     Raises Error where it holds no transfer that can be replayed.
     """
     defined: dict[tuple[int, int], _Defined] = {}  # by process and object
-    transfers: list[DatasetCall] = []
+    gathered = _Gathered()
     opens: list[FileOpen] = []
-    left_out = approximated = of_chunks = 0
     calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
     for call in calls:
@@ -42,29 +43,137 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
         elif call.name.removesuffix("_async") in ("H5Fcreate", "H5Fopen") and call.texts:
             opens.append(_open(call))
     for call in calls:
-        if not call.name.startswith(("H5Dread", "H5Dwrite")) or (call.result or 0) < 0:
-            continue
-        of_chunks += "chunk" in call.name
-        for moved in call.transfers or ({},):
-            transfer, exact = _transfer(call, moved, defined)
-            if transfer is None:
-                left_out += 1
-            else:
-                transfers.append(transfer)
-                approximated += not exact
-    notes = []
-    if left_out:
-        notes.append(f"{left_out} transfer(s) left out: their selection is not in the trace")
-    if approximated:
-        notes.append(f"{approximated} selection(s) were too large to keep: their bounds are used")
-    if of_chunks:
+        if call.name == "H5ESwait":
+            gathered.wait(call)
+        elif call.name.startswith(("H5Dread", "H5Dwrite")) and (call.result or 0) >= 0:
+            gathered.add(call, defined)
+    transfers, notes = gathered.transfers, gathered.notes()
+    as_elements = _readable_chunks(transfers, ranks)
+    if as_elements:
         notes.append(
-            f"{of_chunks} transfer(s) of whole chunks as they lie in the file are replayed as "
-            "H5Dread and H5Dwrite of their elements"
+            f"{as_elements} transfer(s) of whole chunks as they lie in the file are replayed as "
+            "H5Dread and H5Dwrite of their elements: their filters' output is not in the trace"
         )
     files = {one.file for one in transfers}
     opens = [_absolute(one, files) for one in opens]
     return plan_of_calls(transfers, opens, ranks, only_file), notes
+
+
+@dataclass
+class _Gathered:
+    """The transfers of a trace's calls, and what is wanting in them."""
+
+    transfers: list[DatasetCall] = field(default_factory=list)
+    _left_out: int = 0
+    _approximated: int = 0
+    # By process and event set: the last transfer that was begun and is not waited for.
+    _begun: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def add(self, call: Call, defined: dict[tuple[int, int], _Defined]) -> None:
+        """One call, of as many datasets as it has."""
+        form = _form(call)
+        found: list[DatasetCall] = []
+        for moved in call.transfers or ({},):
+            transfer, exact = _transfer(call, moved, defined, form)
+            if transfer is None:
+                self._left_out += 1
+            else:
+                found.append(transfer)
+                self._approximated += not exact
+        one_file = len({one.file for one in found}) == len({one.collective for one in found}) == 1
+        if "_multi" in call.name and len(found) > 1 and one_file:
+            found[0] = replace(found[0], together=len(found))
+            found[1:] = [replace(one, together=-1) for one in found[1:]]
+        self.transfers += found
+        if form.asynchronous and found:
+            self._begun[(call.process, _events(call))] = len(self.transfers) - 1
+
+    def wait(self, call: Call) -> None:
+        """H5ESwait: with a time of 0 it only asks."""
+        said = _said(call)
+        at = (
+            self._begun.pop((call.process, said.get("events", 0)), None)
+            if said.get("timeout")
+            else None
+        )
+        if at is not None:
+            one = self.transfers[at]
+            self.transfers[at] = replace(one, form=replace(one.form, waits=True))
+
+    def notes(self) -> list[str]:
+        """What had to be left out or approximated."""
+        notes = []
+        if self._left_out:
+            notes.append(
+                f"{self._left_out} transfer(s) left out: their selection is not in the trace"
+            )
+        if self._approximated:
+            notes.append(
+                f"{self._approximated} selection(s) were too large to keep: their bounds are used"
+            )
+        return notes
+
+
+@functools.cache
+def _numbers_of(name: str) -> list[tuple[str, bool]]:
+    """The names of a call's numbers, and which are counts with as many numbers behind them."""
+    [row] = [row for row in core.call_table() if row["name"] == name]
+    return [
+        (one["name"], one["form"] == "array")
+        for one in row["arguments"]
+        if one["form"] in ("number", "array")
+    ]
+
+
+def _said(call: Call) -> dict[str, int]:
+    """The numbers that were passed to a call, arrays left out."""
+    said: dict[str, int] = {}
+    at = 0
+    for name, array in _numbers_of(call.name):
+        if at >= len(call.numbers):
+            break
+        if array:
+            at += 1 + max(call.numbers[at], 0)
+        else:
+            said[name] = call.numbers[at]
+            at += 1
+    return said
+
+
+def _events(call: Call) -> int:
+    """The event set of an asynchronous form, the last of what was passed to it."""
+    return _said(call).get("events", 0)
+
+
+def _form(call: Call) -> Form:
+    asynchronous = call.name.endswith("_async")
+    if "_chunk" not in call.name:
+        return Form(asynchronous=asynchronous)
+    said = _said(call)
+    return Form(
+        chunks=True,
+        filters=said.get("filters", 0) & 0xFFFFFFFF,
+        stored_bytes=max(said.get("bytes", 0), 0) if call.name.startswith("H5Dwrite") else 0,
+    )
+
+
+def _readable_chunks(transfers: list[DatasetCall], ranks: int) -> int:
+    """Make those of chunks plain whose bytes a replay could not read, and count them.
+
+    What a filter would make of made-up data is not known. It does where nobody looks into it, on
+    one rank: parallel HDF5 has no chunks of unknown size written by one rank alone.
+    """
+    as_elements = 0
+    looked_into = {(one.file, one.dataset) for one in transfers if not one.form.chunks}
+    for at, one in enumerate(transfers):
+        if not one.form.chunks:
+            continue
+        if one.deflate and (ranks > 1 or (one.file, one.dataset) in looked_into):
+            transfers[at] = replace(one, form=PLAIN)
+            as_elements += 1
+        elif not one.deflate:
+            transfers[at] = replace(one, form=replace(one.form, filters=0, stored_bytes=0))
+    return as_elements
 
 
 def _absolute(opened: FileOpen, files: set[str]) -> FileOpen:
@@ -93,7 +202,7 @@ def _definition(call: Call) -> _Defined:
 
 
 def _transfer(
-    call: Call, moved: dict[str, Any], defined: dict[tuple[int, int], _Defined]
+    call: Call, moved: dict[str, Any], defined: dict[tuple[int, int], _Defined], form: Form
 ) -> tuple[DatasetCall | None, bool]:
     """What the call moved of one of its datasets, and whether that is all that is known."""
     dataset = defined.get((call.process, moved.get("object", 0)))
@@ -116,6 +225,7 @@ def _transfer(
             collective=moved["mode"] == 1,
             selection=selection,
             type_class=dataset.type_class,
+            form=form,
         ),
         exact,
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,8 @@ from iotune import core
 from iotune.call_filter import CallFilter
 from iotune.calls import CallReader
 from iotune.errors import Error
+from iotune.replay_call import Event, Row, View
+from iotune.replay_requests import Requests
 
 _COLUMNS = (
     *("process", "thread", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),
@@ -32,86 +32,6 @@ _DUPLICATES = ("dup", "dup2", "dup3")
 _MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
 _APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
 _MPICH_SELF = 0x44000001
-_MOST_PENDING = 64
-
-
-@dataclass(frozen=True)
-class View:
-    """iotune_view: where the data of a file view lie."""
-
-    kind: int = 0
-    displacement: int = 0
-    element_bytes: int = 1
-    data_bytes: int = 0  # of a tile
-    tile_bytes: int = 0
-    layout: tuple[int, ...] = ()
-
-    def words(self) -> tuple[int, ...]:
-        """As a plan has it."""
-        head = (self.displacement, max(self.element_bytes, 1), self.tile_bytes, self.kind)
-        return head + self.layout
-
-    def end_of(self, data_end: int) -> int:
-        """A place in the file behind the first `data_end` bytes of data."""
-        if self.kind == 0 or self.data_bytes <= 0:
-            return self.displacement + data_end
-        return self.displacement + -(-data_end // self.data_bytes) * self.tile_bytes
-
-
-@dataclass
-class Event:
-    """One call of a replay. `kind` is the plan's word."""
-
-    process: int
-    thread: int
-    rank: int
-    kind: str
-    path: str
-    handle: int
-    start_ns: int
-    end_ns: int
-    offset: int = 0  # of MPI-IO in elements of the view
-    length: int | None = None  # bytes; None where nothing moves
-    file_end: int = 0  # the file reaches as far at least, once this is done
-    view: View | None = None
-    alone: bool = False  # opened by a rank for itself
-    request: int | None = None  # of what is begun here and waited for elsewhere, and of waits
-
-    @property
-    def is_write(self) -> bool:
-        return "write" in self.kind
-
-    @property
-    def collective(self) -> bool:
-        """Whether all that opened the file call it together."""
-        return self.kind.startswith("mpi") and self.kind not in _ALONE
-
-
-_ALONE = ("mpi-read", "mpi-write", "mpi-iread", "mpi-iwrite", "mpi-wait")
-
-
-@dataclass
-class _Row:
-    process: int
-    thread: int
-    layer: str
-    level: int
-    call: str
-    file: str | None
-    offset: int | None
-    length: int | None
-    start_ns: int
-    duration_ns: int
-    result: int | None
-    words: str
-
-    @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.duration_ns
-
-    @property
-    def recorded(self) -> dict[str, Any]:
-        return dict(json.loads(self.words))
 
 
 @dataclass
@@ -127,81 +47,6 @@ class _MpiFile:
 class _PosixFile:
     path: str
     descriptors: set[int]
-
-
-class _Requests:
-    """What a process has begun and not waited for.
-
-    A trace has no waits of MPI. Where MPI-IO makes a non-blocking transfer by aio, its aio_return
-    tells when the program waited; else it is done before what must find it done: the file's sync,
-    next view and close, or, so that no replay holds ever more, the _MOST_PENDING-th after it.
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._pending: dict[int, Event] = {}  # in the order of their beginning
-        self._below: dict[tuple[int, int], tuple[Event, int]] = {}  # of a thread: its last by MPI
-        self._aio: dict[tuple[int, ...], list[int]] = {}
-
-    def begin(self, event: Event) -> None:
-        """`event` begins a transfer: it gets a number."""
-        self._count += 1
-        event.request = self._count
-        self._pending[self._count] = event
-        if event.kind.startswith("mpi"):
-            self._below[(event.process, event.thread)] = (event, self._count)
-
-    def has_aio(self, process: int, place: Sequence[int], request: int) -> None:
-        """An aio of this process on (file, bytes, offset) is the request's."""
-        self._aio.setdefault((process, *place), []).append(request)
-
-    def around(self, row: _Row) -> int | None:
-        """The non-blocking transfer of MPI-IO whose own doing a call of POSIX is."""
-        event, number = self._below.get((row.process, row.thread), (None, 0))
-        inside = event is not None and event.start_ns <= row.start_ns <= event.end_ns
-        return number if inside and row.level > 0 else None
-
-    def returned(self, row: _Row, place: Sequence[int]) -> Iterator[Event]:
-        """An aio_return: what was begun first at that place is waited for."""
-        waiting = self._aio.get((row.process, *place))
-        if waiting:
-            yield from self._wait(waiting.pop(0), row.start_ns, row.end_ns)
-
-    def before(self, process: int, mpi: bool, handle: int, at_ns: int) -> Iterator[Event]:
-        """What a call on this open file must find done."""
-        for number, event in list(self._pending.items()):
-            if (event.process, event.kind.startswith("mpi"), event.handle) == (
-                process,
-                mpi,
-                handle,
-            ):
-                yield from self._wait(number, at_ns, at_ns)
-
-    def too_many(self, process: int, at_ns: int) -> Iterator[Event]:
-        """The oldest of many. What is collective may have to wait for other ranks: never that."""
-        mine = [
-            number
-            for number, event in self._pending.items()
-            if event.process == process and not event.kind.endswith("-all")
-        ]
-        if len(mine) > _MOST_PENDING:
-            yield from self._wait(mine[0], at_ns, at_ns)
-
-    def all(self) -> Iterator[Event]:
-        """What is left when the trace ends."""
-        for number, event in list(self._pending.items()):
-            yield from self._wait(number, event.end_ns, event.end_ns)
-
-    def _wait(self, number: int, start_ns: int, end_ns: int) -> Iterator[Event]:
-        event = self._pending.pop(number, None)
-        if event is not None:
-            yield dataclasses.replace(
-                event,
-                kind="mpi-wait" if event.kind.startswith("mpi") else "aio-wait",
-                start_ns=start_ns,
-                end_ns=end_ns,
-                length=None,
-            )
 
 
 class EventReader:
@@ -224,7 +69,7 @@ class EventReader:
         walk = _Walk(self, only_mpi)
         for batch in CallReader(self._path, self._wanted, _COLUMNS):
             for values in zip(*(batch.values(column) for column in _COLUMNS)):
-                row = _Row(*values)
+                row = Row(*values)
                 if row.process not in self._rank_of:
                     if row.length is not None:
                         self.left_out["of processes that are no ranks"] += 1
@@ -232,7 +77,7 @@ class EventReader:
                 yield from walk.events_of(row)
         yield from walk.end()
 
-    def wants(self, row: _Row, layer: str) -> bool:
+    def wants(self, row: Row, layer: str) -> bool:
         """Whether a call of that layer is one of those to replay."""
         if self._layer is not None:
             return layer == self._layer
@@ -285,14 +130,14 @@ class _Walk:
         self._only_mpi = only_mpi
         self._mpi: dict[tuple[int, int], _MpiFile] = {}
         self._posix: dict[tuple[int, int], _PosixFile] = {}
-        self._opening: dict[tuple[int, int], _Row] = {}
-        self._requests = _Requests()
+        self._opening: dict[tuple[int, int], Row] = {}
+        self._requests = Requests()
 
     def end(self) -> Iterator[Event]:
         """What was never waited for."""
         yield from self._requests.all()
 
-    def events_of(self, row: _Row) -> Iterator[Event]:
+    def events_of(self, row: Row) -> Iterator[Event]:
         if row.layer == "iotune":
             if row.call == "iotune_file":
                 yield from self._opened(row)
@@ -308,11 +153,11 @@ class _Walk:
         elif not self._only_mpi:
             yield from self._posix_call(row)
 
-    def _event(self, row: _Row, kind: str, path: str, handle: int) -> Event:
+    def _event(self, row: Row, kind: str, path: str, handle: int) -> Event:
         rank = self._reader.rank_of(row.process)
         return Event(row.process, row.thread, rank, kind, path, handle, row.start_ns, row.end_ns)
 
-    def _opened(self, row: _Row) -> Iterator[Event]:
+    def _opened(self, row: Row) -> Iterator[Event]:
         words = row.recorded
         number, (handle, layer), path = words["keys"][0], words["numbers"][:2], row.file or ""
         opening = self._opening.pop((row.process, row.thread), row)
@@ -337,7 +182,7 @@ class _Walk:
 
     # POSIX and stdio
 
-    def _posix_call(self, row: _Row) -> Iterator[Event]:
+    def _posix_call(self, row: Row) -> Iterator[Event]:
         if row.call in _AIO or row.call == "aio_return":
             yield from self._aio_call(row)
             return
@@ -377,7 +222,7 @@ class _Walk:
         event.file_end = event.offset + event.length
         yield event
 
-    def _aio_call(self, row: _Row) -> Iterator[Event]:
+    def _aio_call(self, row: Row) -> Iterator[Event]:
         words = row.recorded
         if len(words["keys"]) < 2 or row.file is None:
             return
@@ -404,7 +249,7 @@ class _Walk:
 
     # MPI-IO
 
-    def _viewed(self, row: _Row) -> Iterator[Event]:
+    def _viewed(self, row: Row) -> Iterator[Event]:
         handle, displacement, element, data, tile, kind, n, *layout = row.recorded["numbers"]
         file = self._mpi.get((row.process, handle))
         if file is None:
@@ -417,7 +262,7 @@ class _Walk:
             event.view = file.view
             yield event
 
-    def _mpi_call(self, row: _Row) -> Iterator[Event]:
+    def _mpi_call(self, row: Row) -> Iterator[Event]:
         said = dict(zip(_number_names().get(row.call, []), row.recorded["numbers"]))
         handle = said.get("file", -1)
         file = self._mpi.get((row.process, handle))
@@ -457,7 +302,7 @@ class _Walk:
             file.position = None
 
     def _mpi_transfer(
-        self, row: _Row, said: dict[str, int], file: _MpiFile, handle: int
+        self, row: Row, said: dict[str, int], file: _MpiFile, handle: int
     ) -> Iterator[Event]:
         match = _MPI_TRANSFER.fullmatch(row.call)
         if match is None:

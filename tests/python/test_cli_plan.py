@@ -10,7 +10,17 @@ import pytest
 
 from iotune.calls import Call
 from iotune.errors import Error
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, fold_repeats, plan_text
+from iotune.plan import (
+    PLAIN,
+    Dataset,
+    Form,
+    Plan,
+    PlanFile,
+    Selection,
+    Transfer,
+    fold_repeats,
+    plan_text,
+)
 from iotune.plan_build import (
     DatasetCall,
     FileOpen,
@@ -85,6 +95,32 @@ def test_a_step_that_changes_ends_a_repetition() -> None:
         (3, (1, 0)),
         (2, (1, 0)),
     ]
+
+
+def test_what_one_call_moved_stays_one_call() -> None:
+    # given two ranks that write two datasets by each of three calls
+    calls = [
+        call(r, i, 50 * r + i, dataset=name, together=together)
+        for i in range(3) for r in (0, 1) for name, together in (("/x", 2), ("/y", -1))
+    ]  # fmt: skip
+    # when
+    plan = plan_of_calls(calls, [], 2)
+    # then
+    transfers = plan.files[0].transfers
+    assert [(one.dataset, one.multi) for one in transfers] == 3 * [(0, 2), (1, 0)]
+    assert plan_text(plan).count("multi 2\n") == 3
+    # and where a rank's calls are others, all are alone
+    calls[3:4] = [call(1, 0.5, 7, dataset="/y")]
+    assert not any(one.multi for one in plan_of_calls(calls, [], 2).files[0].transfers[:2])
+
+
+def test_forms_that_differ_are_not_folded() -> None:
+    begun = Form(asynchronous=True)
+    forms = [begun, begun, Form(asynchronous=True, waits=True), PLAIN, PLAIN]
+    plan = plan_of_calls([call(0, i, i, form=form) for i, form in enumerate(forms)], [], 1)
+    assert [one.repeat for one in plan.files[0].transfers] == [2, 1, 2]
+    assert " collective async repeat 2 1 0\n" in plan_text(plan)
+    assert " collective async wait\n" in plan_text(plan)
 
 
 def test_ranks_that_step_differently_are_not_folded() -> None:
