@@ -31,6 +31,7 @@ struct OpenFile {
 };
 
 OpenFile& file_of(const fuse_file_info* info) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): libfuse keeps it as a number
   return *reinterpret_cast<OpenFile*>(info->fh);
 }
 
@@ -38,7 +39,7 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   const int error = fd < 0 ? -errno : 0;
   request.answer_metadata();
   if (error != 0) return error;
-  auto file = std::make_unique<OpenFile>(fd, path);
+  std::unique_ptr<OpenFile> file(new OpenFile{fd, path});
   if (Prefetching* const prefetching = mounted_root().prefetching.get()) {
     file->ahead = prefetching->cache.enter(fd);
     // O_DIRECT wants buffers that are aligned as its storage has it.

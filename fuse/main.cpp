@@ -22,6 +22,7 @@ bool make_absolute(std::string& path) {
   char absolute[PATH_MAX];
   struct stat found {};
   if (realpath(path.c_str(), absolute) == nullptr || stat(absolute, &found) != 0) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has been started
     std::fprintf(stderr, "iotune: %s: %s\n", path.c_str(), std::strerror(errno));
     return false;
   }

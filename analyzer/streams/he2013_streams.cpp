@@ -19,7 +19,6 @@ using he2013::GlobalIndex;
 using he2013::LocalIndex;
 using he2013::Unit;
 using patterns::Extent;
-using recorder::Error;
 
 // Entries of one stream after which it is counted and no longer kept.
 constexpr std::size_t kMostOfStream = std::size_t{1} << 19U;

@@ -70,6 +70,7 @@ KeptKey kept_key(int fd) noexcept {
   recorder::ShortText<64> link;
   link << "/proc/self/fd/" << fd;
   char path[4096];
+  path[0] = '\0';
   const long bytes = raw::readlink(link.c_str(), path, sizeof path - 1);
   if (bytes <= 0 || path[0] != '/') return {};
   path[bytes] = '\0';

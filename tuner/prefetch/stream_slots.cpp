@@ -121,7 +121,7 @@ void keep_model(StreamSlot& slot) noexcept {
   if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
   if (g_options.kind->name != "markov") return;
   // A transition is at most seven varints.
-  constexpr std::size_t kBytes = 16384 * 7 * patterns::kMaxVarintBytes + 64;
+  constexpr std::size_t kBytes = std::size_t{16384} * 7 * patterns::kMaxVarintBytes + 64;
   auto* const memory = static_cast<std::byte*>(recorder::private_memory(kBytes));
   if (memory == nullptr) return;
   patterns::ByteWriter out({memory, kBytes});
