@@ -26,6 +26,7 @@ ReadAheadCache* read_ahead_cache() {
 struct OpenFile {
   int fd;
   std::string path;  // when it was opened: it may be renamed or removed meanwhile
+  int opener;        // the process
   ReadAheadCache::File* ahead = nullptr;  // nullptr: it is no file that could be read ahead
   std::optional<ReadStream> stream{};     // none where it cannot be read
 };
@@ -39,7 +40,7 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   const int error = fd < 0 ? -errno : 0;
   request.answer_metadata();
   if (error != 0) return error;
-  std::unique_ptr<OpenFile> file(new OpenFile{fd, path});
+  std::unique_ptr<OpenFile> file(new OpenFile{fd, path, fuse_get_context()->pid});
   if (Prefetching* const prefetching = mounted_root().prefetching.get()) {
     file->ahead = prefetching->cache.enter(fd);
     // O_DIRECT wants buffers that are aligned as its storage has it.
@@ -50,7 +51,7 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   }
   info->fh = reinterpret_cast<std::uint64_t>(file.release());
   info->direct_io = mounted_root().options.direct;
-  request.record(AccessKind::kOpen, path, 0, 0);
+  request.record(AccessKind::kOpen, path, 0, 0, 0);
   return 0;
 }
 
@@ -90,7 +91,7 @@ int do_read(const char* /*path*/, char* buffer, std::size_t size, off_t offset,
     if (error != 0) return error;
   }
   if (file.stream) file.stream->saw_read(offset, bytes, request.arrived_ns());
-  request.record(AccessKind::kRead, file.path, offset, bytes);
+  request.record(AccessKind::kRead, file.path, offset, bytes, file.opener);
   return static_cast<int>(bytes);
 }
 
@@ -104,7 +105,7 @@ int do_write(const char* /*path*/, const char* buffer, std::size_t size, off_t o
   const int error = bytes < 0 ? -errno : 0;
   request.answer_transfer(bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes));
   if (error != 0) return error;
-  request.record(AccessKind::kWrite, file.path, offset, bytes);
+  request.record(AccessKind::kWrite, file.path, offset, bytes, file.opener);
   return static_cast<int>(bytes);
 }
 
@@ -121,7 +122,7 @@ int do_release(const char* /*path*/, fuse_file_info* info) {
   if (ReadAheadCache* const cache = read_ahead_cache()) cache->leave(file->ahead);
   ::close(file->fd);
   request.answer_metadata();
-  request.record(AccessKind::kClose, file->path, 0, 0);
+  request.record(AccessKind::kClose, file->path, 0, 0, file->opener);
   return 0;
 }
 
@@ -129,7 +130,7 @@ int do_fsync(const char* /*path*/, int data_only, fuse_file_info* info) {
   const Request request;
   const OpenFile& file = file_of(info);
   const int result = answer(request, data_only != 0 ? fdatasync(file.fd) : fsync(file.fd));
-  if (result == 0) request.record(AccessKind::kSync, file.path, 0, 0);
+  if (result == 0) request.record(AccessKind::kSync, file.path, 0, 0, file.opener);
   return result;
 }
 

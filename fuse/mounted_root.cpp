@@ -34,10 +34,11 @@ void Request::answer_transfer(std::uint64_t bytes) const {
 }
 
 void Request::record(recorder::AccessKind kind, const std::string& path, std::int64_t offset,
-                     std::int64_t bytes) const {
+                     std::int64_t bytes, int opener) const {
   const MountedRoot& root = mounted_root();
   if (root.recorder == nullptr) return;
-  root.recorder->add(kind, fuse_get_context()->pid, root.options.mount + path, offset, bytes,
+  const int pid = fuse_get_context()->pid;
+  root.recorder->add(kind, pid != 0 ? pid : opener, root.options.mount + path, offset, bytes,
                      started_ns_);
 }
 

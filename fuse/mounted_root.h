@@ -39,8 +39,10 @@ class Request {
   // Waits as a transfer of `bytes`.
   void answer_transfer(std::uint64_t bytes) const;
   std::uint64_t arrived_ns() const { return arrived_ns_; }
+  // `opener`: the process that opened the file. What the kernel asks for in nobody's name
+  // (releases, pages written back) is its doing.
   void record(recorder::AccessKind kind, const std::string& path, std::int64_t offset,
-              std::int64_t bytes) const;
+              std::int64_t bytes, int opener) const;
 
  private:
   std::uint64_t arrived_ns_, started_ns_;

@@ -84,6 +84,7 @@ def test_a_static_program_is_recorded_call_by_call(place: Path, static_io: str) 
     assert len(made) == 500, f"seed {seed}"
     trace = iotune.open_trace(place / "t.iotrace")
     assert transfers(trace) == made, f"seed {seed}"
+    assert len(trace.processes) == 1  # the kernel's own requests are the opener's
     assert list(trace.files.path) == [str(place / "m" / "data")]
     # And what it did is the same as without.
     subprocess.run([static_io, "plain", str(seed), "500"], cwd=place, check=True)
