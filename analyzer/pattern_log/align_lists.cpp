@@ -1,9 +1,13 @@
 #include "analyzer/pattern_log/align_lists.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <optional>
 #include <unordered_set>
 #include <utility>
+
+#include "analyzer/pattern_log/channels.h"
 
 namespace iotune::analyzer::pattern_log {
 namespace {
@@ -13,6 +17,7 @@ constexpr std::size_t kMostTerms = 64;
 constexpr std::uint64_t kMostWrittenOut = 8;  // iterations of a short loop
 constexpr std::size_t kMostElements = 64;     // of a body
 constexpr std::size_t kMostKinds = 256;
+constexpr std::size_t kRecentTerms = 8;  // different ones of a channel, to be known again
 
 // A term, or a part of a body in one iteration of it.
 struct Element {
@@ -54,14 +59,21 @@ class Aligner {
     }
     const ShapeTerm loop = list_.terms[main];
     if (loop.shape == 0) return std::nullopt;
+    // Most lists are no such loop: that is told before anything is copied.
+    std::size_t period = 0;
+    for (const ShapePart& part : shapes_[loop.shape].parts) {
+      period += written_out({part.count, part.shape});
+    }
+    std::size_t beside = 0;
+    for (std::size_t t = 0; t < size; ++t) {
+      if (t != main) beside += written_out(list_.terms[t]);
+    }
+    if (period > kMostElements || beside % period != 0) return std::nullopt;
+    if (beside == 0 && period == shapes_[loop.shape].parts.size()) return std::nullopt;
     collect(main);
     write_out(before_);
     write_out(body_);
     write_out(after_);
-    const std::size_t period = body_.size();
-    const std::size_t beside = before_.size() + after_.size();
-    if (period > kMostElements || beside % period != 0) return std::nullopt;
-    if (beside == 0 && period == shapes_[loop.shape].parts.size()) return std::nullopt;
     for (std::size_t i = 0; i < before_.size(); ++i) {
       // Iterations are counted from the loop's first; these are before it, modulo 2^64.
       const std::size_t back = before_.size() - i;
@@ -101,17 +113,23 @@ class Aligner {
     }
   }
 
-  // Short loops of what also stands alone.
+  // A short loop of what also stands alone.
+  bool is_short(const ShapeTerm& term) const {
+    if (term.shape == 0 || term.count > kMostWrittenOut) return false;
+    const std::vector<ShapePart>& parts = shapes_[term.shape].parts;
+    return std::all_of(parts.begin(), parts.end(), [&](const ShapePart& part) {
+      return has_kind(kinds_, {part.count, part.shape});
+    });
+  }
+  // How many elements write_out() makes of it.
+  std::size_t written_out(const ShapeTerm& term) const {
+    return is_short(term) ? shapes_[term.shape].parts.size() * term.count : 1;
+  }
   void write_out(Elements& elements) const {
     Elements out;
     for (Element& element : elements) {
       const Shape& shape = shapes_[element.term.shape];
-      const bool short_loop =
-          element.term.shape != 0 && element.term.count <= kMostWrittenOut &&
-          std::all_of(shape.parts.begin(), shape.parts.end(), [&](const ShapePart& part) {
-            return has_kind(kinds_, {part.count, part.shape});
-          });
-      if (!short_loop) {
+      if (!is_short(element.term)) {
         out.push_back(std::move(element));
         continue;
       }
@@ -169,37 +187,67 @@ class Aligner {
 };
 
 std::size_t forms_of(const Shapes& shapes, const std::vector<Piece>& pieces,
+                     const std::vector<std::size_t>& of,
                      const std::vector<std::optional<TermList>>& instead) {
   std::unordered_set<std::uint64_t> forms;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
+  for (const std::size_t i : of) {
     const TermList& list = !instead.empty() && instead[i] ? *instead[i] : pieces[i].list;
     forms.insert(form_hash(shapes, list) * 64 + pieces[i].channel);
   }
   return forms.size();
 }
 
+// The first pieces of each channel with such terms; perhaps some more.
+std::vector<std::size_t> different_terms(const std::vector<Piece>& pieces) {
+  std::vector<std::size_t> different;
+  std::array<std::array<std::size_t, kRecentTerms>, kChannels> recent{};
+  std::array<std::size_t, kChannels> met{};
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::uint32_t channel = pieces[i].channel;
+    const auto begin = recent[channel].begin();
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(met[channel], kRecentTerms));
+    const bool again = std::any_of(begin, end, [&](std::size_t before) {
+      return pieces[before].list.terms == pieces[i].list.terms;
+    });
+    if (again) continue;
+    recent[channel][met[channel]++ % kRecentTerms] = i;
+    different.push_back(i);
+  }
+  return different;
+}
+
 }  // namespace
+
+void join_cut_loop(Shapes& shapes, TermList& list) {
+  if (list.terms.size() < 2) return;
+  Kinds kinds;
+  add_kinds(shapes, list, kinds);
+  std::optional<TermList> aligned = Aligner(shapes, list, kinds).one_loop(true);
+  if (aligned && aligned->leaves.size() <= list.leaves.size()) list = std::move(*aligned);
+}
 
 void align_lists(Shapes& shapes, std::vector<Piece>& pieces) {
   if (shapes.size() == 1) return;
-  Kinds kinds;
   for (Piece& piece : pieces) {
-    kinds.clear();
-    add_kinds(shapes, piece.list, kinds);
-    std::optional<TermList> aligned = Aligner(shapes, piece.list, kinds).one_loop(true);
-    if (aligned && aligned->leaves.size() <= piece.list.leaves.size())
-      piece.list = std::move(*aligned);
+    if (!piece.joined) join_cut_loop(shapes, piece.list);
   }
-  const std::size_t forms = forms_of(shapes, pieces, {});
-  if (forms == 1 || pieces.size() == 1) return;
-  kinds.clear();
-  for (const Piece& piece : pieces) add_kinds(shapes, piece.list, kinds);
+  if (pieces.size() < 2) return;
+  // Ranks that are alike have equal terms: one of each tells whether it is worth while.
+  const std::vector<std::size_t> different = different_terms(pieces);
+  Kinds kinds;
+  for (const std::size_t i : different) add_kinds(shapes, pieces[i].list, kinds);
   std::vector<std::optional<TermList>> written_out(pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
+  const auto write_out = [&](std::size_t i) {
     written_out[i] = Aligner(shapes, pieces[i].list, kinds).one_loop(false);
-  }
-  if (2 * forms_of(shapes, pieces, written_out) > forms) return;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
+  };
+  for (const std::size_t i : different) write_out(i);
+  const std::size_t forms = forms_of(shapes, pieces, different, {});
+  if (forms == 1 || 2 * forms_of(shapes, pieces, different, written_out) > forms) return;
+  std::vector<std::size_t> all(pieces.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const std::size_t i : all) write_out(i);
+  if (2 * forms_of(shapes, pieces, all, written_out) > forms) return;
+  for (const std::size_t i : all) {
     if (written_out[i]) pieces[i].list = std::move(*written_out[i]);
   }
 }

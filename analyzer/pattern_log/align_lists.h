@@ -9,12 +9,12 @@
 
 namespace iotune::analyzer::pattern_log {
 
-// Changes lists to others of the same accesses:
-// - terms before and behind a loop that are iterations of it, cut somewhere else, join it, where
-// that
-//   makes the list shorter;
-// - short loops in a body are written out beside others of their kind, where lists thereby get
-//   fewer forms.
+// Terms before and behind a loop that are iterations of it, cut somewhere else, join it, where that
+// makes the list shorter.
+void join_cut_loop(Shapes& shapes, TermList& list);
+
+// That, in each list; and short loops in a body are written out beside others of their kind, where
+// lists thereby get fewer forms.
 void align_lists(Shapes& shapes, std::vector<Piece>& pieces);
 
 }  // namespace iotune::analyzer::pattern_log

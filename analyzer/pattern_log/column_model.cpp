@@ -92,14 +92,14 @@ void KnownColumns::add(std::span<const std::uint64_t> values) {
   columns_.push_back(std::move(column));
 }
 
-TermList ColumnModel::terms_of(std::span<const Extent> accesses) {
+TermList ColumnModel::terms_of(std::span<const Extent> accesses, Shapes& shapes) {
   Shapes found_shapes;
   TermList found;
   TermFinder finder;
   finder.add(accesses, found_shapes, found);
   finder.finish(found_shapes, found);
   std::vector<std::uint32_t> numbers;
-  return renumbered(found_shapes, found, shapes_, numbers);
+  return renumbered(found_shapes, found, shapes, numbers);
 }
 
 }  // namespace iotune::analyzer::pattern_log

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -50,7 +51,7 @@ class ColumnModel {
   void code(Coder& coder, Role role, std::span<std::uint64_t> values, const StepGuess& steps,
             KnownColumns& known, RecentNumbers& recent, Budget& budget) {
     const Spans& spans = steps.spans;
-    PerRole& model = roles_[static_cast<unsigned>(role)];
+    PerRole& model = model_of(role);
     Form form = Form::kSame;
     GridColumn grid;
     KnownColumns::Multiple multiple{};
@@ -197,16 +198,18 @@ class ColumnModel {
   template <class Coder>
   void code_sequence(Coder& coder, std::span<std::uint64_t> values, Budget& budget) {
     TermList list;
-    sequences_.know(shapes_);
+    if (!sequences_) sequences_ = std::make_unique_for_overwrite<Sequences>();
+    Shapes& shapes = sequences_->shapes;
+    sequences_->terms.know(shapes);
     if constexpr (Coder::kWrites) {
       std::vector<Extent> accesses;
       accesses.reserve(values.size());
       for (const std::uint64_t value : values.subspan(1)) accesses.push_back({signed_of(value), 0});
-      list = terms_of(accesses);
+      list = terms_of(accesses, shapes);
     }
-    sequences_.code(coder, shapes_, list, budget);
+    sequences_->terms.code(coder, shapes, list, budget);
     if constexpr (!Coder::kWrites) {
-      ListCursor cursor(shapes_, list);
+      ListCursor cursor(shapes, list);
       Extent at{};
       values[0] = 0;
       for (std::uint64_t& value : values.subspan(1)) {
@@ -216,8 +219,8 @@ class ColumnModel {
       if (cursor.next(at)) coder.fail();
     }
   }
-  // In shapes_, numbered as a reader will number them.
-  TermList terms_of(std::span<const Extent> accesses);
+  // Numbered as a reader will number them.
+  static TermList terms_of(std::span<const Extent> accesses, Shapes& shapes);
 
   struct PerRole {
     // `number`: of ranks and streams, which mostly count on.
@@ -232,19 +235,31 @@ class ColumnModel {
     RelatedValue strides;
     std::uint64_t last_stride;
   };
-  std::array<PerRole, kRoles> roles_{
-      PerRole{true, Bit::frequent(6)}, PerRole{true, Bit::rare(2)},
-      PerRole{false, Bit::rare(8)},    PerRole{false, Bit::rare(12)},
-      PerRole{false, Bit::rare(12)},   PerRole{false, Bit::frequent(4)},
-      PerRole{false, Bit::rare(6)},    PerRole{true, Bit::frequent(6)}};
+  PerRole& model_of(Role role) {
+    const auto index = static_cast<unsigned>(role);
+    if (!roles_[index]) roles_[index].emplace(kOfNumbers[index], kVaries[index]);
+    return *roles_[index];
+  }
+
+  // Made when they are needed: each is three thousand bytes, and a short log has few.
+  static constexpr std::array<bool, kRoles> kOfNumbers = {true,  true,  false, false,
+                                                          false, false, false, true};
+  static constexpr std::array<Bit, kRoles> kVaries = {
+      Bit::frequent(6), Bit::rare(2),     Bit::rare(8), Bit::rare(12),
+      Bit::rare(12),    Bit::frequent(4), Bit::rare(6), Bit::frequent(6)};
+  std::array<std::optional<PerRole>, kRoles> roles_;
   Value counts_{expected::kCount}, factor_;
   std::uint64_t grid_count_ = 0, last_factor_ = 1;
   Tree<3> grid_size_{{8, 4, 2, 1, 1, 1, 1, 1}};
   std::uint64_t streams_ = 1;
   Number which_;
   TableModel tables_;
-  TermModel sequences_;
-  Shapes shapes_;
+  // Most logs need none, and it is larger than all the rest.
+  struct Sequences {
+    TermModel terms;
+    Shapes shapes;
+  };
+  std::unique_ptr<Sequences> sequences_;
 };
 
 }  // namespace iotune::analyzer::pattern_log

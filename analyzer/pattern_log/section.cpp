@@ -31,13 +31,12 @@ bool regular_column(const std::vector<std::vector<std::uint64_t>>& rows, std::si
 bool is_table(const Shapes& shapes, const Group& group) {
   // A few rows tell.
   constexpr std::size_t kSample = 6;
-  std::vector<std::vector<std::uint64_t>> rows;
-  for (const Piece* piece : group) {
-    if (rows.size() == kSample) break;
-    append_numbers(shapes, piece->list, rows.emplace_back());
+  std::vector<std::vector<std::uint64_t>> rows(std::min(group.size(), kSample));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    append_numbers(shapes, group[i]->list, rows[i]);
+    if (rows[i].size() <= kShortList) return true;
   }
   const std::size_t columns = rows[0].size();
-  if (columns <= kShortList) return true;
   std::size_t irregular = 0;
   for (std::size_t c = 0; c < columns; ++c) irregular += regular_column(rows, c) ? 0 : 1;
   return irregular * kIrregularShare <= columns;
@@ -168,12 +167,7 @@ class SectionCodec {
     if (!budget_.take(coder_, (rows - 1) * width)) return;
     std::vector<std::uint64_t> table(rows * width);
     if constexpr (Coder::kWrites) {
-      std::vector<std::uint64_t> row;
-      for (std::size_t i = 0; i < rows; ++i) {
-        row.clear();
-        append_numbers(section_.shapes, group[i]->list, row);
-        for (std::size_t c = 0; c < width; ++c) table[c * rows + i] = row[c] - numbers[c];
-      }
+      fill_table(group, numbers, roles, table);
     }
     // A rank's place often moves by what it accesses.
     StepGuesses guesses(shapes_, first, rows);
@@ -199,8 +193,36 @@ class SectionCodec {
       }
     } else {
       for (std::size_t i = 1; i < rows; ++i) {
+        if (group[i]->list.terms == group[0]->list.terms) continue;
         renumbered(section_.shapes, group[i]->list, shapes_, numbers_of_shapes_);
       }
+    }
+  }
+
+  // Column by column what each row adds to the numbers of the first one.
+  void fill_table(const Group& group, std::span<const std::uint64_t> numbers,
+                  std::span<const Role> roles, std::vector<std::uint64_t>& table) const {
+    const std::size_t rows = group.size();
+    const TermList& first = group[0]->list;
+    std::vector<std::size_t> offsets;  // columns, of each leaf
+    for (std::size_t c = 0; c < roles.size(); ++c) {
+      if (roles[c] == Role::kOffset) offsets.push_back(c);
+    }
+    std::vector<std::uint64_t> row;
+    for (std::size_t i = 1; i < rows; ++i) {
+      const TermList& list = group[i]->list;
+      if (list.terms == first.terms) {
+        // Only leaves can differ.
+        for (std::size_t l = 0; l < offsets.size(); ++l) {
+          std::uint64_t* const to = table.data() + offsets[l] * rows + i;
+          to[0] = unsigned_of(list.leaves[l].offset) - unsigned_of(first.leaves[l].offset);
+          to[rows] = unsigned_of(list.leaves[l].length) - unsigned_of(first.leaves[l].length);
+        }
+        continue;
+      }
+      row.clear();
+      append_numbers(section_.shapes, list, row);
+      for (std::size_t c = 0; c < row.size(); ++c) table[c * rows + i] = row[c] - numbers[c];
     }
   }
 
@@ -219,9 +241,9 @@ class SectionCodec {
   RecentNumbers recent_rows_;
   std::uint64_t streams_ = 0, last_first_ = UINT64_MAX, last_rows_ = UINT64_MAX;
   std::vector<std::uint64_t> column_;
-  std::unique_ptr<TermModel> terms_ = std::make_unique<TermModel>();
-  std::unique_ptr<ColumnModel> columns_ = std::make_unique<ColumnModel>();
-  std::unique_ptr<NameModel> names_ = std::make_unique<NameModel>();
+  std::unique_ptr<TermModel> terms_ = std::make_unique_for_overwrite<TermModel>();
+  std::unique_ptr<ColumnModel> columns_ = std::make_unique_for_overwrite<ColumnModel>();
+  std::unique_ptr<NameModel> names_ = std::make_unique_for_overwrite<NameModel>();
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Piece {
   std::uint32_t stream = 0;
   std::uint32_t channel = 0;
   TermList list;
+  bool joined = false;  // join_cut_loop() was called
 };
 
 struct Section {
