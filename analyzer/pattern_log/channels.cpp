@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace iotune::analyzer::pattern_log {
@@ -15,6 +16,11 @@ constexpr std::uint64_t kTrusted = 12;
 constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
 constexpr std::size_t kTurnsBring = 2;
+// Turns that bring so much are not compared with others, nor with a sieve.
+constexpr std::size_t kTurnsSuffice = 4;
+// Of the first accesses, so many steps over a round of turns come again at least; and so many of
+// what the likeliest turns have.
+constexpr std::size_t kRepeatedShare = 16, kLikely = 2;
 // Streams of so many terms are tried without what may be noise.
 constexpr std::size_t kFewNoisy = 24;
 constexpr std::uint32_t kMostWays = 4, kMostTurn = 4;
@@ -23,11 +29,11 @@ constexpr std::uint64_t kSilentRounds = 24;
 // Turns that bring nothing in so many accesses are not tried on all.
 constexpr std::size_t kFirstTry = 256;
 
-// Do steps over so many accesses come again? In random accesses they do not, and no lane of loops
-// is without.
+// How often do steps over so many accesses come again? In random accesses they do not, and no lane
+// of loops is without.
 class RepeatedSteps {
  public:
-  bool operator()(std::span<const Extent> accesses, std::size_t period) {
+  std::size_t operator()(std::span<const Extent> accesses, std::size_t period) {
     met_.fill(0);
     std::size_t again = 0;
     for (std::size_t i = period; i < accesses.size(); ++i) {
@@ -38,13 +44,41 @@ class RepeatedSteps {
       again += slot == mark ? 1 : 0;
       slot = mark;
     }
-    return again * kShare >= accesses.size();
+    return again;
   }
 
  private:
-  static constexpr std::size_t kShare = 16;
   std::array<std::uint64_t, 512> met_;
 };
+
+// Turns in which these accesses may come, the likeliest first.
+std::vector<Turns> likely_turns(std::span<const Extent> accesses) {
+  const auto begin = accesses.first(std::min(accesses.size(), kFirstTry));
+  RepeatedSteps repeated;
+  std::array<std::size_t, kMostWays * kMostTurn + 1> again{};
+  std::size_t most = 0;
+  std::vector<Turns> likely;
+  for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
+    for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
+      std::size_t& known = again[ways * turn];
+      if (known == 0) known = repeated(begin, std::size_t{ways} * turn);
+      most = std::max(most, known);
+      likely.push_back({ways, turn, false});
+    }
+  }
+  const auto often = [&](const Turns& turns) { return again[turns.ways * turns.turn]; };
+  std::erase_if(likely, [&](const Turns& turns) {
+    return often(turns) * kRepeatedShare < begin.size() || often(turns) * kLikely < most;
+  });
+  // Short rounds first, if they are as good: what comes again after one does so after two.
+  const auto order = [&](const Turns& turns) {
+    const std::size_t round = std::size_t{turns.ways} * turns.turn;
+    return often(turns) * 4 >= most * 3 ? round : SIZE_MAX - often(turns);
+  };
+  std::stable_sort(likely.begin(), likely.end(),
+                   [&](const Turns& a, const Turns& b) { return order(a) < order(b); });
+  return likely;
+}
 
 }  // namespace
 
@@ -78,58 +112,63 @@ void Channels::choose_turns(Shapes& shapes) {
   for (const FoundTurns::Sample& like : found_->samples) {
     if (like.accesses != sample.size() || like.as_one != as_one) continue;
     if (like.turns.ways == 1 && !like.turns.sifted) return;
-    if (numbers_in(like.turns, sample).all > like.in_turns) break;
-    return set_turns(like.turns, sample, shapes);
+    Tried tried(like.turns, sample);
+    if (tried.numbers.all > like.in_turns) break;
+    return set_turns(std::move(tried), sample, shapes);
   }
-  std::size_t least = as_one;
-  Turns best;
-  const auto keep = [&](Turns turns, const Numbers& held) {
-    if (held.all >= least) return;
-    least = held.all;
-    best = turns;
+  std::size_t least = may_have_turns ? as_one / kTurnsBring : as_one;
+  std::optional<Tried> best;
+  const auto keep = [&](Tried&& tried) {
+    if (tried.numbers.all >= least) return;
+    least = tried.numbers.all;
+    best = std::move(tried);
   };
-  const Numbers sifted = numbers_in({1, 1, true}, sample);
-  // Noise costs the same wherever it is kept; without it loops can be found that are longer than
-  // the sample.
-  if (sifted.in_loops <= in_loops / 3 * 2) keep({1, 1, true}, sifted);
   if (may_have_turns) {
-    least = std::min(least, as_one / kTurnsBring);
-    const auto begin = std::span(sample).first(std::min(sample.size(), kFirstTry));
-    RepeatedSteps steps_repeat;
-    for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
-      for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
-        if (!steps_repeat(begin, std::size_t{ways} * turn)) continue;
-        keep({ways, turn, false}, numbers_in({ways, turn, false}, sample));
-      }
+    std::uint32_t round = 0;
+    for (const Turns turns : likely_turns(sample)) {
+      // Of one round all are tried: they look the same.
+      if (least <= as_one / kTurnsSuffice && turns.ways * turns.turn != round) break;
+      round = turns.ways * turns.turn;
+      keep(Tried(turns, sample));
     }
   }
-  found_->samples[found_->next++ % found_->samples.size()] = {sample.size(), as_one, least, best};
-  if (best.ways == 1 && !best.sifted) return;
-  set_turns(best, sample, shapes);
+  // Noise costs the same wherever it is kept; without it loops can be found that are longer than
+  // the sample.
+  if (least > as_one / kTurnsSuffice) {
+    Tried sifted({1, 1, true}, sample);
+    if (!best) least = as_one;
+    if (sifted.numbers.in_loops <= in_loops / 3 * 2) keep(std::move(sifted));
+  }
+  found_->samples[found_->next++ % found_->samples.size()] = {
+      sample.size(), as_one, least, best ? best->channels.turns_ : Turns{}};
+  if (best) set_turns(std::move(*best), sample, shapes);
 }
 
-// Of these accesses taken apart so; SIZE_MAX if the first ones show that it is too much.
-Channels::Numbers Channels::numbers_in(Turns turns, std::span<const Extent> accesses) {
-  Channels tried(turns);
-  Shapes shapes;
+Channels::Tried::Tried(Turns turns, std::span<const Extent> accesses) : channels(turns) {
   const auto first = accesses.first(std::min(accesses.size(), kFirstTry));
-  tried.add_sifted(first, shapes);
-  if (tried.numbers_held() * kTurnsBring > first.size()) return {SIZE_MAX, SIZE_MAX};
-  tried.add_sifted(accesses.subspan(first.size()), shapes);
-  return {tried.numbers_held(), tried.numbers_in_loops()};
+  channels.add_sifted(first, shapes);
+  // Too much already?
+  if (channels.numbers_held() * kTurnsBring > first.size()) return;
+  channels.add_sifted(accesses.subspan(first.size()), shapes);
+  numbers = {channels.numbers_held(), channels.numbers_in_loops()};
 }
 
 // Begins anew.
-void Channels::set_turns(Turns turns, std::span<const Extent> sample, Shapes& shapes) {
+void Channels::set_turns(Tried&& tried, std::span<const Extent> sample, Shapes& shapes) {
   // What has no accesses stays: physical offsets.
   FoundTurns* const found = found_;
+  const Turns turns = tried.channels.turns_;
+  const bool again = tried.shapes.size() > 1;  // it has listed loops, of shapes of its own
   auto physical = std::move(finders_[kPhysicalChannel]);
   TermList physical_list = std::move(lists_[kPhysicalChannel]);
-  *this = Channels(turns);
+  *this = again ? Channels(turns) : std::move(tried.channels);
   found_ = found;
   finders_[kPhysicalChannel] = std::move(physical);
   lists_[kPhysicalChannel] = std::move(physical_list);
-  add_sifted(sample, shapes);
+  if (again) return add_sifted(sample, shapes);
+  for (const auto& finder : finders_) {
+    if (finder) finder->forget_shapes();
+  }
 }
 
 TermFinder& Channels::finder(std::uint32_t channel) {

@@ -71,8 +71,9 @@ class Channels {
   struct Numbers {
     std::size_t all, in_loops;
   };
-  static Numbers numbers_in(Turns turns, std::span<const Extent> accesses);
-  void set_turns(Turns turns, std::span<const Extent> sample, Shapes& shapes);
+  // Accesses taken apart so.
+  struct Tried;
+  void set_turns(Tried&& tried, std::span<const Extent> sample, Shapes& shapes);
   std::size_t numbers_held() const noexcept;
   std::size_t numbers_in_loops() const noexcept;
   void add_to(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes);
@@ -112,6 +113,14 @@ class Channels {
   bool one_channel_ = true;
   std::uint64_t since_noise_ = 0, last_gap_ = 0;
   std::int64_t last_noise_length_ = -1;
+};
+
+struct Channels::Tried {
+  Tried(Turns turns, std::span<const Extent> accesses);
+
+  Channels channels;
+  Shapes shapes;
+  Numbers numbers = {SIZE_MAX, SIZE_MAX};  // if the first ones show that it is too much
 };
 
 }  // namespace iotune::analyzer::pattern_log
