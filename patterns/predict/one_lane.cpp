@@ -36,45 +36,82 @@ bool OneLane::observe(const Extent& access, StepTable& steps, Next& next) noexce
   }
   if (next.step != kNoStep && access == next.access) {
     take(access, steps, next);
-  } else if (next.step != kNoStep && streak_ >= kSure && steps.find(last_, access, 0) == kNoStep) {
-    next.waiting = true;
-    streak_ = static_cast<std::uint8_t>(streak_ - kSure);
-    held_ = access;
-    const std::uint8_t first = loops_.first_of_open();
-    if (noise_ < 0 && first != kNoStep) next.access = steps.after(access, first);
+  } else if (next.step != kNoStep && (streak_ >= kSure || !usual(access, next.access)) &&
+             steps.find(last_, access, 0) == kNoStep) {
+    hold(access, steps, next);
   } else {
     learn(access, steps, next);
   }
   return lanes_ == 1;
 }
 
-// True if `access` shows that the one held back was noise, between two or instead of one.
+// Whether it is as long as what was wanted, or as others that something new began with.
+bool OneLane::usual(const Extent& access, const Extent& wanted) const noexcept {
+  if (access.length == last_.length || access.length == wanted.length) return true;
+  for (unsigned i = 0; i < surprises_; ++i) {
+    if (surprise_length_[i] == static_cast<std::uint64_t>(access.length)) return true;
+  }
+  return false;
+}
+
+void OneLane::hold(const Extent& access, const StepTable& steps, Next& next) noexcept {
+  next.waiting = true;
+  streak_ = static_cast<std::uint8_t>(streak_ > kSure ? streak_ - kSure : 0);
+  held_[0] = access;
+  held_count_ = 1;
+  const std::uint8_t first = loops_.first_of_open();
+  if (noise_[usual(access, next.access) ? 1 : 0] < 0 && first != kNoStep) {
+    next.access = steps.after(access, first);
+  }
+}
+
+// True if `access` is dealt with: it shows that what was held back was noise, between two or
+// instead of one; or it is held back as well. False if it is yet to be observed.
 bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcept {
   constexpr int kMost = 3;
   const Extent wanted = steps.after(last_, next.step);
+  const bool is_usual = usual(held_[0], wanted);
+  std::int8_t& noise = noise_[is_usual ? 1 : 0];
   typename decltype(loops_)::Walk walk(loops_);
   walk.next();
   const std::uint8_t then = walk.next();
   // Two equal steps are a stride that begins: a sequence of two places of which one falls silent.
-  const bool strides = minus(access.offset, held_.offset) == minus(held_.offset, last_.offset) &&
-                       access.length == held_.length;
+  const bool strides =
+      held_count_ == 1 && access.length == held_[0].length &&
+      minus(access.offset, held_[0].offset) == minus(held_[0].offset, last_.offset);
+  // Where the same place comes again and again, what was expected is also what comes after it.
   const bool between = access == wanted;
   const bool instead =
       !between && then != kNoStep && !strides && access == steps.after(wanted, then);
   if (between || instead) {
-    if (noise_ < kMost) ++noise_;
+    if (noise < kMost) ++noise;
     if (instead) take(wanted, steps, next);
     take(access, steps, next);
     // What comes between again and again, and moves on, is a sequence of its own.
-    const unsigned period = surprised(held_, 1);
-    if (period != 0) {
+    for (unsigned i = 0; i < held_count_; ++i) {
+      const unsigned period = surprised(held_[i], 1);
+      if (period == 0) continue;
       lanes_ = static_cast<std::uint8_t>(period + 1);
       held_between_ = true;
     }
     return true;
   }
-  if (noise_ > -kMost) --noise_;
-  learn(held_, steps, next);
+  if (!strides && !is_usual && steps.find(held_[held_count_ - 1], access, 0) == kNoStep) {
+    next.access = wanted;
+    // Noise before the end of a row that was not foreseen.
+    if (steps.find(last_, access, 0) != kNoStep) {
+      if (noise < kMost) ++noise;
+      return false;
+    }
+    // Two of one length begin something.
+    if (held_count_ == 1 && access.length != held_[0].length) {
+      held_[held_count_++] = access;
+      next.waiting = true;
+      return true;
+    }
+  }
+  if (noise > -kMost) --noise;
+  for (unsigned i = 0; i < held_count_; ++i) learn(held_[i], steps, next);
   return false;
 }
 

@@ -16,7 +16,7 @@ namespace iotune::patterns {
 struct Next {
   Extent access = {};
   std::uint8_t step = kNoStep;
-  bool waiting = false;  // an access is held back until the next one tells what it was
+  bool waiting = false;  // what is held back waits for the next access to tell what it was
 };
 
 class OneLane {
@@ -55,26 +55,31 @@ class OneLane {
   }
   void guess(Next& next) const noexcept;
   void learn(const Extent& access, StepTable& steps, Next& next) noexcept;
+  bool usual(const Extent& access, const Extent& wanted) const noexcept;
+  void hold(const Extent& access, const StepTable& steps, Next& next) noexcept;
   bool settle(const Extent& access, StepTable& steps, Next& next) noexcept;
   std::uint8_t new_step(const Extent& access, StepTable& steps) noexcept;
   unsigned surprised(const Extent& access, unsigned least) noexcept;
   Extent surprise(unsigned back) const noexcept;
 
   StepLoops<kOneLaneBytes, kOneLaneTerms> loops_;
+  std::uint8_t seen_ = 0;    // at most 2
+  std::uint8_t streak_ = 0;  // predictions right in succession, less what was held back
   Extent last_ = {};
-  Extent held_ = {};  // if next.waiting
+  Extent held_[2] = {};  // so many as held_count_, if next.waiting
   std::int64_t stride_ = 0;
   // Accesses that came by a step that was new.
   std::int64_t surprise_offset_[kSurprises] = {};
   std::uint32_t surprise_length_[kSurprises] = {};
   std::uint8_t surprises_ = 0;    // at most kSurprises
   std::uint8_t surprise_at_ = 0;  // where the next one is put
-  std::uint8_t seen_ = 0;         // at most 2
-  std::uint8_t streak_ = 0;       // predictions right in succession
   std::uint8_t lanes_ = 1;        // that turns() begins with
   bool held_between_ = false;     // then: beside this one, they are what was held back
-  std::int8_t noise_ = -1;        // >= 0: what was held back was noise more often than not
-  std::int8_t sequential_ = 0;    // > 0: a better guess than a constant stride
+  std::uint8_t held_count_ = 0;
+  // >= 0: what was held back was noise more often than not; of an unusual length, and of a usual
+  // one. Until it is known, what is unusual is taken for noise.
+  std::int8_t noise_[2] = {0, -1};
+  std::int8_t sequential_ = 0;  // > 0: a better guess than a constant stride
 };
 
 }  // namespace iotune::patterns

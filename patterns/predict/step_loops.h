@@ -14,9 +14,9 @@
 namespace iotune::patterns {
 
 // Of a stream that is one sequence; of one of several that take turns; of the turns themselves.
-inline constexpr unsigned kOneLaneBytes = 172, kOneLaneTerms = 44;
+inline constexpr unsigned kOneLaneBytes = 162, kOneLaneTerms = 44;
 inline constexpr unsigned kLaneBytes = 43, kLaneTerms = 15;
-inline constexpr unsigned kOrderBytes = 32, kOrderTerms = 24;
+inline constexpr unsigned kOrderBytes = 32, kOrderTerms = 16;
 
 template <unsigned kBytes, unsigned kTerms>
 class StepLoops {

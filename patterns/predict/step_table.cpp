@@ -34,9 +34,9 @@ std::uint8_t StepTable::find(const Step& step) const noexcept {
 }
 
 std::uint8_t StepTable::add(const Step& step) noexcept {
-  const auto id = static_cast<unsigned>(std::countr_one(taken_));
-  if (id >= kSteps) return kNoStep;
-  taken_ |= 1u << id;
+  unsigned id = 0;
+  while (id < kSteps && tags_[id] != 0) ++id;
+  if (id == kSteps) return kNoStep;
   offsets_[id] = step.offset;
   lengths_[id] = step.length;
   tags_[id] = tag_of(step);
@@ -44,10 +44,9 @@ std::uint8_t StepTable::add(const Step& step) noexcept {
 }
 
 void StepTable::keep(std::uint32_t used) noexcept {
-  for (std::uint32_t gone = taken_ & ~used; gone != 0; gone &= gone - 1) {
-    tags_[std::countr_zero(gone)] = 0;
+  for (unsigned id = 0; id < kSteps; ++id) {
+    if ((used >> id & 1u) == 0) tags_[id] = 0;
   }
-  taken_ &= used;
 }
 
 }  // namespace iotune::patterns

@@ -21,6 +21,7 @@ struct Step {
 class StepTable {
  public:
   static constexpr unsigned kSteps = 24;
+  static_assert(kSteps % 8 == 0 && kSteps <= 32);
 
   // The step from one access to another, as a number; kNoStep if it is not there.
   std::uint8_t find(const Extent& from, const Extent& to, std::uint8_t lane) const noexcept {
@@ -56,7 +57,6 @@ class StepTable {
   std::int64_t offsets_[kSteps] = {};
   std::int32_t lengths_[kSteps] = {};
   std::uint8_t tags_[kSteps] = {};
-  std::uint32_t taken_ = 0;  // a bit each
 };
 
 }  // namespace iotune::patterns

@@ -134,6 +134,32 @@ TEST(NestPredictor, NoiseInThePlaceOfAnAccess) {
   EXPECT_GE(right_of(stream, 200), stream.size() - 200 - 2 * 17 - 4);
 }
 
+// The loops of a nest, of which none is known whole yet, are learned as if there were no noise.
+TEST(NestPredictor, NoiseWhileANestIsLearned) {
+  const Accesses clean = nest({{8, 100000}, {9, 3000}, {12, 40}}, {{0, 4}});
+  Accesses noisy;
+  std::size_t noise = 0;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    // Also twice in succession, and before the ends of rows and planes.
+    for (std::size_t more = i % 18 == 17 || i % 12 == 8 ? 1 + i % 2 : 0; more > 0; --more) {
+      const auto place = static_cast<std::int64_t>(7919 * (i + more) * i % 1000003);
+      noisy.push_back({place, 100 + static_cast<std::int64_t>(noise++)});
+    }
+    noisy.push_back(clean[i]);
+  }
+  ASSERT_GT(noise, 100U);
+  const std::size_t missed = noisy.size() - right_of(noisy);
+  EXPECT_LE(missed, noise + (clean.size() - right_of(clean)) + 2);
+}
+
+// Another length alone does not make noise: as soon as a constant stride can be seen, it is.
+TEST(NestPredictor, ARegionOfOtherLengths) {
+  Accesses stream;
+  for (std::int64_t i = 0; i < 50; ++i) stream.push_back({i * 4000, 1000});
+  for (std::int64_t i = 0; i < 50; ++i) stream.push_back({1000000 + i * 12000, 3000});
+  EXPECT_EQ(right_of(stream, 52), stream.size() - 52);
+}
+
 // Where the expected place is also the one after it, an access there is one, not two.
 TEST(NestPredictor, NoiseWhereTheSamePlaceIsReadAgainAndAgain) {
   const Accesses clean = nest({{60, 10000}, {23, 0}}, {{0, 512}});
