@@ -56,6 +56,7 @@ bool OneLane::usual(const Extent& access, const Extent& wanted) const noexcept {
 
 void OneLane::hold(const Extent& access, const StepTable& steps, Next& next) noexcept {
   next.waiting = true;
+  slipped_ = 0;
   streak_ = static_cast<std::uint8_t>(streak_ > kSure ? streak_ - kSure : 0);
   held_[0] = access;
   held_count_ = 1;
@@ -111,8 +112,36 @@ bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcep
     }
   }
   if (noise > -kMost) --noise;
-  for (unsigned i = 0; i < held_count_; ++i) learn(held_[i], steps, next);
+  const Extent held[2] = {held_[0], held_[1]};
+  for (unsigned i = 0; i < held_count_; ++i) learn(held[i], steps, next);
   return false;
+}
+
+// One step came instead of another. Where a border of the past lies an access earlier or later this
+// time, the accesses behind it are again where the past would have them.
+void OneLane::slip(const Extent& access, const Extent& wanted) noexcept {
+  if (access.length != wanted.length) return;
+  loops_.mark();
+  held_[0].offset = minus(wanted.offset, access.offset);
+  slipped_ = kLongestSlip;
+}
+
+bool OneLane::is_back(const Extent& access, const StepTable& steps) noexcept {
+  const std::uint8_t step = loops_.marked_step();
+  --slipped_;
+  if (step == kNoStep) {
+    slipped_ = 0;
+    return false;
+  }
+  const Extent wanted = steps.after(last_, step);
+  held_[0].offset = minus(plus(wanted.offset, held_[0].offset), access.offset);
+  const bool back = held_[0].offset == 0 && wanted.length == access.length;
+  if (back) {
+    slipped_ = 0;
+  } else {
+    loops_.move_mark();
+  }
+  return back;
 }
 
 void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept {
@@ -122,9 +151,12 @@ void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept
     if (sequential && !strided && sequential_ < 2) ++sequential_;
     if (strided && !sequential && sequential_ > -2) --sequential_;
   }
+  const bool was_sure = streak_ >= kSure;
   streak_ = 0;
   std::uint8_t step = steps.find(last_, access, 0);
   const bool is_new = step == kNoStep;
+  const bool back = slipped_ != 0 && is_back(access, steps);
+  if (was_sure && !is_new && next.step != kNoStep) slip(access, steps.after(last_, next.step));
   if (is_new) {
     step = new_step(access, steps);
     const unsigned period = surprised(access, 2);
@@ -138,6 +170,7 @@ void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept
     loops_.clear();
   } else {
     loops_.feed(step, is_new);
+    if (back) loops_.follow_mark();
   }
   expect(steps, next);
 }

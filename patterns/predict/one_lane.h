@@ -24,8 +24,10 @@ class OneLane {
   // `access` is what was predicted by next.step.
   void take(const Extent& access, const StepTable& steps, Next& next) noexcept {
     if (streak_ < kMostSure) ++streak_;
+    const bool back = slipped_ != 0 && is_back(access, steps);
     move_to(access);
     loops_.feed(next.step, false);
+    if (back) loops_.follow_mark();
     expect(steps, next);
   }
   // Any other. False if it seems that several sequences take turns in the stream.
@@ -42,6 +44,7 @@ class OneLane {
   static constexpr unsigned kSurprises = 12;
   // After so many right in succession a surprise may be noise; and so often at the most.
   static constexpr std::uint8_t kSure = 4, kMostSure = 16;
+  static constexpr std::uint8_t kLongestSlip = 4;  // accesses
 
   void move_to(const Extent& access) noexcept {
     stride_ = minus(access.offset, last_.offset);
@@ -57,16 +60,21 @@ class OneLane {
   void learn(const Extent& access, StepTable& steps, Next& next) noexcept;
   bool usual(const Extent& access, const Extent& wanted) const noexcept;
   void hold(const Extent& access, const StepTable& steps, Next& next) noexcept;
+  void slip(const Extent& access, const Extent& wanted) noexcept;
+  bool is_back(const Extent& access, const StepTable& steps) noexcept;
   bool settle(const Extent& access, StepTable& steps, Next& next) noexcept;
   std::uint8_t new_step(const Extent& access, StepTable& steps) noexcept;
   unsigned surprised(const Extent& access, unsigned least) noexcept;
   Extent surprise(unsigned back) const noexcept;
 
   StepLoops<kOneLaneBytes, kOneLaneTerms> loops_;
-  std::uint8_t seen_ = 0;    // at most 2
-  std::uint8_t streak_ = 0;  // predictions right in succession, less what was held back
+  std::uint8_t seen_ = 0;     // at most 2
+  std::uint8_t streak_ = 0;   // predictions right in succession, less what was held back
+  std::uint8_t slipped_ = 0;  // accesses for which the mark of loops_ is still looked at
   Extent last_ = {};
-  Extent held_[2] = {};  // so many as held_count_, if next.waiting
+  // So many as held_count_, if next.waiting; else, if slipped_, the first one's offset is how far
+  // what is read lies before where the past would have it.
+  Extent held_[2] = {};
   std::int64_t stride_ = 0;
   // Accesses that came by a step that was new.
   std::int64_t surprise_offset_[kSurprises] = {};

@@ -34,6 +34,7 @@ void StepLoops<kBytes, kTerms>::clear() noexcept {
   used_ = terms_ = 0;
   open_ = false;
   broken_ = kNowhere;
+  if constexpr (kMarks) mark_.at = kNowhere;
   follow_ = Follow::nothing;
 }
 
@@ -127,6 +128,9 @@ void StepLoops<kBytes, kTerms>::drop_oldest() noexcept {
     } else {
       move(earlier_at_);
     }
+  }
+  if constexpr (kMarks) {
+    if (mark_.at != kNowhere) mark_.at = mark_.at < bytes ? kNowhere : u8(mark_.at - bytes);
   }
   if (broken_ != kNowhere) broken_ = broken_ < bytes ? kNowhere : u8(broken_ - bytes);
   if (changed_ != kNowhere) changed_ = changed_ < bytes ? 0 : u8(changed_ - bytes);
@@ -235,6 +239,9 @@ void StepLoops<kBytes, kTerms>::feed_other(std::uint8_t step, bool is_new) noexc
   }
   if (earlier && !repeated) follow_ = Follow::nothing;
   build(step, is_new);
+  if constexpr (kMarks) {
+    if (mark_.at >= changed_) mark_.at = kNowhere;
+  }
   if (follow_ == Follow::earlier) {
     if (earlier_at_.at >= changed_) {
       follow_ = Follow::nothing;
@@ -331,6 +338,57 @@ typename StepLoops<kBytes, kTerms>::Place StepLoops<kBytes, kTerms>::place_of(
     place.done[place.depth++] = 0;
     next += kHead;
   }
+  return place;
+}
+
+template <unsigned kBytes, unsigned kTerms>
+void StepLoops<kBytes, kTerms>::mark() noexcept requires kMarks {
+  mark_.at = kNowhere;
+  if (expected() == kNoStep) return;
+  const bool open = follow_ == Follow::open || (open_ && trust_ < 0);
+  Place place = open ? open_at_ : earlier_at_;
+  advance(place, open);
+  if (place.depth > 1) return;
+  keep_mark(place);
+}
+
+template <unsigned kBytes, unsigned kTerms>
+std::uint8_t StepLoops<kBytes, kTerms>::marked_step() const noexcept requires kMarks {
+  return mark_.at == kNowhere ? kNoStep : bytes_[mark_.at];
+}
+
+template <unsigned kBytes, unsigned kTerms>
+void StepLoops<kBytes, kTerms>::move_mark() noexcept requires kMarks {
+  Place place = marked_place();
+  advance(place, false);
+  keep_mark(place);
+}
+
+template <unsigned kBytes, unsigned kTerms>
+void StepLoops<kBytes, kTerms>::follow_mark() noexcept requires kMarks {
+  if (mark_.at == kNowhere) return;
+  Place place = marked_place();
+  mark_.at = kNowhere;
+  advance(place, false);
+  if (place.at >= (open_ ? open_at_.loop[0] : used_)) return;
+  earlier_at_ = place;
+  follow_ = Follow::earlier;
+  trust_ = 0;
+}
+
+template <unsigned kBytes, unsigned kTerms>
+void StepLoops<kBytes, kTerms>::keep_mark(const Place& place) noexcept requires kMarks {
+  mark_.at = place.at < used_ ? place.at : kNowhere;
+  mark_.done = place.depth == 0 ? std::uint16_t{0} : place.done[place.depth - 1];
+}
+
+template <unsigned kBytes, unsigned kTerms>
+typename StepLoops<kBytes, kTerms>::Place StepLoops<kBytes, kTerms>::marked_place()
+    const noexcept requires kMarks {
+  unsigned term = terms_ - 1u;
+  while (start_[term] > mark_.at) --term;
+  Place place = place_of(start_[term], mark_.at);
+  if (place.depth > 0) place.done[place.depth - 1] = mark_.done;
   return place;
 }
 

@@ -8,13 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "patterns/predict/step_table.h"
 
 namespace iotune::patterns {
 
 // Of a stream that is one sequence; of one of several that take turns; of the turns themselves.
-inline constexpr unsigned kOneLaneBytes = 162, kOneLaneTerms = 44;
+inline constexpr unsigned kOneLaneBytes = 155, kOneLaneTerms = 44;
 inline constexpr unsigned kLaneBytes = 43, kLaneTerms = 15;
 inline constexpr unsigned kOrderBytes = 32, kOrderTerms = 16;
 
@@ -39,6 +40,17 @@ class StepLoops {
   // The step that an open loop begins with, or kNoStep.
   std::uint8_t first_of_open() const noexcept;
 
+  // Where the past would go on behind the step that is expected: kept for who sees that it did not
+  // come, but that what follows lies where it would have lain all the same. feed() may lose it.
+  static constexpr bool kMarks = kTerms > 40;
+  void mark() noexcept requires kMarks;
+  std::uint8_t marked_step() const noexcept  // or kNoStep
+      requires kMarks;
+  void move_mark() noexcept  // behind that step
+      requires kMarks;
+  void follow_mark() noexcept  // what comes behind that step is expected now
+      requires kMarks;
+
   void clear() noexcept;
 
   // Which steps the buffer names, a bit each.
@@ -57,6 +69,13 @@ class StepLoops {
     std::uint8_t loop[kDepth];  // where each begins, outermost first
     std::uint16_t done[kDepth];
   };
+
+  // The same in three bytes: of the outer loops' iterations it is the first.
+  struct Mark {
+    std::uint8_t at = kNowhere;
+    std::uint16_t done = 0;  // of the innermost loop
+  };
+  struct NoMark {};
 
  public:
   // Goes through the steps to come without changing anything.
@@ -117,6 +136,8 @@ class StepLoops {
   }
   Place start_of(unsigned at) const noexcept;
   Place place_of(unsigned term, unsigned at) const noexcept;
+  Place marked_place() const noexcept requires kMarks;
+  void keep_mark(const Place& place) noexcept requires kMarks;
 
   void feed_other(std::uint8_t step, bool is_new) noexcept;
   void build(std::uint8_t step, bool is_new) noexcept;
@@ -137,6 +158,7 @@ class StepLoops {
   std::uint8_t bytes_[kBytes + 1] = {};
   std::uint8_t start_[kTerms] = {};  // of each outermost term
   std::uint8_t used_ = 0, terms_ = 0;
+  [[no_unique_address]] std::conditional_t<kMarks, Mark, NoMark> mark_;
   std::uint8_t broken_ = kNowhere;   // the loop that was closed last
   std::uint8_t changed_ = kNowhere;  // from here on the last build() wrote anew
   bool open_ = false;                // the last term is a loop that may go on
