@@ -263,7 +263,7 @@ unsigned OneLane::predict(const StepTable& steps, const Next& next, Confidence c
                           std::span<Prediction> out) const noexcept {
   if (seen_ == 0) return 0;
   unsigned made = 0;
-  if (next.step == kNoStep) {
+  if (loops_.expected() == kNoStep) {
     Extent access = next.access;
     const std::int64_t stride = minus(access.offset, last_.offset);
     for (; made < out.size(); ++made) {

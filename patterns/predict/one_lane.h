@@ -53,6 +53,7 @@ class OneLane {
   }
   void expect(const StepTable& steps, Next& next) const noexcept {
     next.step = loops_.expected();
+    if (next.step == kNoStep) next.step = loops_.usual();
     if (next.step == kNoStep) return guess(next);
     next.access = steps.after(last_, next.step);
   }

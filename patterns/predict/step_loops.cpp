@@ -210,6 +210,21 @@ std::uint32_t StepLoops<kBytes, kTerms>::steps_used() const noexcept {
   return used;
 }
 
+template <unsigned kBytes, unsigned kTerms>
+std::uint8_t StepLoops<kBytes, kTerms>::usual() const noexcept {
+  std::uint8_t times[StepTable::kSteps] = {};
+  std::uint8_t best = kNoStep;
+  for (unsigned at = 0; at < used_;) {
+    if (bytes_[at] == kLoop) {
+      at += kHead;
+    } else {
+      const std::uint8_t step = bytes_[at++];
+      if (++times[step] >= 2 && (best == kNoStep || times[step] >= times[best])) best = step;
+    }
+  }
+  return best;
+}
+
 // What comes next: the open loop's next step, or what came after the like of this in the past.
 
 template <unsigned kBytes, unsigned kTerms>

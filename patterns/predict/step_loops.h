@@ -37,6 +37,9 @@ class StepLoops {
     return follow_ == Follow::earlier ? bytes_[earlier_at_.at] : kNoStep;
   }
 
+  // The step that was made most often, twice at least, or kNoStep.
+  std::uint8_t usual() const noexcept;
+
   // The step that an open loop begins with, or kNoStep.
   std::uint8_t first_of_open() const noexcept;
 

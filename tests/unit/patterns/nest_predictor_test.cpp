@@ -64,6 +64,12 @@ TEST(NestPredictor, BehindARowsEndComesTheWholeNextRow) {
   EXPECT_EQ(next_of(predictor, 7), at({200, 208, 216, 224, 232, 300, 308}));
 }
 
+TEST(NestPredictor, BehindANewStepTheUsualOneIsExpected) {
+  NestPredictor predictor;
+  count_right(predictor, at({0, 100, 200, 350}));
+  EXPECT_EQ(next_of(predictor, 2), at({450, 550}));
+}
+
 TEST(NestPredictor, WithinTheFirstRowTheStepGoesOn) {
   NestPredictor predictor;
   count_right(predictor, at({0, 8, 16}));
