@@ -61,7 +61,9 @@ void OneLane::hold(const Extent& access, const StepTable& steps, Next& next) noe
   held_[0] = access;
   held_count_ = 1;
   const std::uint8_t first = loops_.first_of_open();
-  if (noise_[usual(access, next.access) ? 1 : 0] < 0 && first != kNoStep) {
+  // At the end of a file the last one is cut: it will not come again.
+  const bool cut = access.offset == next.access.offset;
+  if ((cut || noise_[usual(access, next.access) ? 1 : 0] < 0) && first != kNoStep) {
     next.access = steps.after(access, first);
   }
 }
