@@ -82,7 +82,7 @@ SMALL = {
     "gcrm-io": ("--size", "1x1x655360", "--datasets", "3"),
     "flash-io": ("--size", "20x8x8x8"),
     "column-io": ("--size", "8192x64"),
-    "cyclic-io": ("--size", "200000"),
+    "cyclic-io": ("--size", "600000"),
 }
 
 # Where a file has a layout that lasts: who reads it gets what its writer chose.
