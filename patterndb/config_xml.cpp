@@ -190,7 +190,7 @@ class ConfigReader {
     if (parameter == nullptr) fail(leaf, "<" + name + "> is no parameter that iotune knows");
     std::string value = value_of(leaf);
     if (const char* fault = fault_of(*parameter, value.c_str())) {
-      fail(leaf, name + " = '" + value + "': the value " + fault);
+      fail(leaf, name + " = '" + shown(value) + "': the value " + fault);
     }
     if (!here) return;
     if (variable) {

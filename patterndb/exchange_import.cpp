@@ -88,7 +88,7 @@ class Importer {
     rows::use(db_,
               {known(workloads_, node.at("workload"), "workload"), pattern(node.at("pattern")),
                node.at("dataset").text(), node.at("datasets").count(), node.at("repeats").count(),
-               node.at("speaker").truth(), node.at("last_seen").real(),
+               node.at("speaker").truth(), node.at("last_seen").moment(),
                !node.has("settled") || node.at("settled").truth()});
   }
 
@@ -134,15 +134,15 @@ class Importer {
               platform(node.at("platform")), has_pattern ? pattern(node.at("pattern")) : 0,
               rows::settings(db_, read_settings(node.at("settings")).text()),
               node.at("decision_source").text(), row, node.at("bytes_written").count(),
-              node.at("bytes_read").count(), node.at("seconds").real(),
-              node.at("elapsed_seconds").real(), node.at("observed_at").real()});
+              node.at("bytes_read").count(), node.at("seconds").seconds(),
+              node.at("elapsed_seconds").seconds(), node.at("observed_at").moment()});
   }
 
   void add_drift(const Node& node) {
     node.only({"workload", "before", "after", "run", "observed_at"});
-    rows::drift(db_,
-                {known(workloads_, node.at("workload"), "workload"), pattern(node.at("before")),
-                 pattern(node.at("after")), node.at("run").text(), node.at("observed_at").real()});
+    rows::drift(
+        db_, {known(workloads_, node.at("workload"), "workload"), pattern(node.at("before")),
+              pattern(node.at("after")), node.at("run").text(), node.at("observed_at").moment()});
   }
 
   // What this database's own runs have taken back is not tried again on another's word.
@@ -165,7 +165,7 @@ class Importer {
     std::int64_t platform_id =
         node.at("platform").value().is_null() ? 0 : platform(node.at("platform"));
     models_added_ += rows::model(db_, {node.at("name").text(), kind, platform_id,
-                                       node.at("payload").text(), node.at("made_at").real()});
+                                       node.at("payload").text(), node.at("made_at").moment()});
   }
 
   Connection& db_;

@@ -22,6 +22,8 @@ Json parse_json(const std::string& text, const std::string& source) {
     for (std::size_t i = 0; i < fault.byte && i < text.size(); ++i) line += text[i] == '\n';
     throw Fault{source + ":" + std::to_string(line) + ": not JSON (byte " +
                 std::to_string(fault.byte) + ")"};
+  } catch (const Json::out_of_range&) {
+    throw Fault{source + ": a number that no computer holds"};
   }
 }
 
@@ -73,6 +75,19 @@ double Node::real() const {
   auto real = value_.get<double>();
   if (!std::isfinite(real)) fail("a finite number expected");
   return real;
+}
+
+double Node::seconds() const {
+  double seconds = real();
+  if (seconds < 0) fail("0 seconds or more expected");
+  return seconds;
+}
+
+double Node::moment() const {
+  constexpr double kYear10000 = 253402300800;
+  double moment = real();
+  if (moment < 0 || moment >= kYear10000) fail("not seconds since 1970");
+  return moment;
 }
 
 bool Node::truth() const {

@@ -54,9 +54,9 @@ ObservedFile read_file(const Node& node) {
   file.decision_row = row.value().get<std::int64_t>();
   file.bytes_written = node.at("bytes_written").count();
   file.bytes_read = node.at("bytes_read").count();
-  file.seconds = node.at("seconds").real();
-  file.elapsed_seconds = node.at("elapsed_seconds").real();
-  file.observed_at = node.at("observed_at").real();
+  file.seconds = node.at("seconds").seconds();
+  file.elapsed_seconds = node.at("elapsed_seconds").seconds();
+  file.observed_at = node.at("observed_at").moment();
   return file;
 }
 

@@ -132,7 +132,11 @@ void read_evidence(const Node& node, Tuning& tuning) {
   tuning.low = node.real_or_none("low");
   tuning.high = node.real_or_none("high");
   tuning.rounds = node.count_or("rounds", 0);
-  tuning.made_at = node.real_or_none("made_at").value_or(0);
+  for (const auto& [key, value] : {std::pair("gain", tuning.gain), std::pair("low", tuning.low),
+                                   std::pair("high", tuning.high)}) {
+    if (value && *value < 0) node.at(key).fail("a ratio, so 0 or more, expected");
+  }
+  if (node.real_or_none("made_at")) tuning.made_at = node.at("made_at").moment();
   tuning.source = node.text_or("source", "import");
   tuning.evidence = node.text_or("evidence", "");
   tuning.default_share = node.real_or_none("default_share").value_or(kDefaultShare);

@@ -31,6 +31,8 @@ class Node {
   std::string text() const;
   std::uint64_t count() const;
   double real() const;
+  double seconds() const;  // how long something took
+  double moment() const;   // seconds since 1970, within four digits of years
   bool truth() const;
   std::vector<std::uint64_t> counts() const;
   // Faults on keys that are not listed: a misspelt one must not be lost in silence.

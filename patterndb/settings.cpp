@@ -4,10 +4,24 @@
 
 namespace iotune::patterndb {
 
+std::string shown(const std::string& text) {
+  constexpr std::size_t kLongest = 64;
+  std::string start = text.substr(0, text.size() > kLongest ? kLongest - 3 : kLongest);
+  for (char& c : start) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text.size() > kLongest ? start + "..." : start;
+}
+
 void Settings::add(const std::string& name, const std::string& value) {
-  if (const char* fault = validate(name.c_str(), value.c_str())) {
-    if (find_parameter(name.c_str()) == nullptr) throw Fault{"'" + name + "' " + fault};
-    throw Fault{name + "=" + value + ": the value " + fault};
+  const char* fault = validate(name.c_str(), value.c_str());
+  // Of either only what lies before a zero byte was looked at, and would be applied.
+  if (fault == nullptr && (name + value).find('\0') != std::string::npos) {
+    fault = "holds a zero byte";
+  }
+  if (fault != nullptr) {
+    if (find_parameter(name.c_str()) == nullptr) throw Fault{"'" + shown(name) + "' " + fault};
+    throw Fault{shown(name) + "=" + shown(value) + ": the value " + fault};
   }
   if (!values_.emplace(name, value).second) throw Fault{name + " is given twice"};
 }

@@ -9,6 +9,9 @@
 
 namespace iotune::patterndb {
 
+// A text from outside as a message shows it: on one line, and no longer than one.
+std::string shown(const std::string& text);
+
 class Settings {
  public:
   // Reads "name=value;name=value" in any order. The empty text is the default: no settings.

@@ -115,6 +115,8 @@ def default_database() -> Path:
 
 def fault_of_setting(name: str, value: str) -> str | None:
     """What is wrong with a setting, as the end of a sentence; None where it is valid."""
+    if "\0" in value:  # the native part reads up to it
+        return "holds a zero byte"
     native = native_part()
     return cast("str | None", native.validate_setting(name, value))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iotune import core
-from iotune.errors import Error
+from iotune.errors import Error, shown
 
 # What ROMIO takes as MPI_Info; "file system" ones are hints there too.
 _LAYERS = ("mpi-io hint", "file system")
@@ -41,7 +41,7 @@ def read_hints(text: str, source: str) -> tuple[dict[str, str], list[str]]:
             continue
         fault = core.fault_of_setting(name, value)
         if fault:
-            raise Error(f"{source}:{number}: {name} {value}: the value {fault}")
+            raise Error(f"{source}:{number}: {name} {shown(value)}: the value {fault}")
         if name in settings:
             raise Error(f"{source}:{number}: {name} is given twice")
         settings[name] = value

@@ -132,6 +132,8 @@ def newest(home: Home) -> Any:
         ("x.xml", '<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><Parameters/>',
          "DOCTYPE"),
         ("h", "nothing_known 1\n", "no setting in it"),
+        ("h", "cb_nodes 2\0 5\n", "h:1: cb_nodes 2? 5: the value holds a zero byte"),
+        ("h", f"cb_nodes {'9' * 9999}\n", f"h:1: cb_nodes {'9' * 61}...: the value"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_file_is_said_and_nothing_stored(

@@ -99,6 +99,14 @@ TEST_F(Exchange, FaultsNameThePlace) {
             "site.json: /tunings/0: tuned without settings");
   EXPECT_EQ(fault(changed(kByHand, "{\"filesystem\"", "7, \"x\": {\"filesystem\"")),
             "site.json: /tunings/0/x: unknown name");
+  EXPECT_EQ(fault(changed(kByHand, "\"gain\": 1.2", "\"gain\": -1.2")),
+            "site.json: /tunings/0/gain: a ratio, so 0 or more, expected");
+  EXPECT_EQ(fault(changed(kByHand, "\"gain\": 1.2", "\"made_at\": 1e300")),
+            "site.json: /tunings/0/made_at: not seconds since 1970");
+  EXPECT_EQ(fault(changed(kByHand, "\"gain\": 1.2", "\"made_at\": 1e999")),
+            "site.json: a number that no computer holds");
+  EXPECT_EQ(fault(changed(kByHand, "\"cb_nodes\": 2", "\"cb_nodes\": \"2\\u0000 5\"")),
+            "site.json: /tunings/0/settings: cb_nodes=2? 5: the value holds a zero byte");
   EXPECT_NE(fault(std::string(100, '[') + std::string(100, ']')).find("nested"), std::string::npos);
 }
 
