@@ -67,7 +67,9 @@ Json sightings(Connection& db, const std::string& key) {
 
 Json drifts(Connection& db, const std::string& key) {
   Statement rows(db, std::string("SELECT ") + kWorkloadColumns +
-                         ", d.observed_at, d.run, b.descriptor, a.descriptor FROM drifts d "
+                         ", d.observed_at, d.run, b.descriptor, a.descriptor, "
+                         "b.mode || ', ' || b.ranks || ' ranks, ' || b.element_bytes, "
+                         "a.mode || ', ' || a.ranks || ' ranks, ' || a.element_bytes FROM drifts d "
                          "JOIN workloads w ON w.id = d.workload JOIN patterns b ON b.id = d.before "
                          "JOIN patterns a ON a.id = d.after "
                          "WHERE d.before IN (SELECT id FROM patterns WHERE byte_key = ?1) "
@@ -79,6 +81,10 @@ Json drifts(Connection& db, const std::string& key) {
     entry["run"] = rows.text(5);
     entry["before"] = rows.text(6);
     entry["after"] = rows.text(7);
+    if (rows.text(6) == rows.text(7)) {  // then something else tells them apart
+      entry["before"] = rows.text(6) + " " + rows.text(8) + "-byte elements";
+      entry["after"] = rows.text(7) + " " + rows.text(9) + "-byte elements";
+    }
   });
 }
 

@@ -48,7 +48,8 @@ def _move(move: Mapping[str, Any]) -> list[str]:
         what = move["state"] + (f": {move['settings_text']}" if move["settings_text"] else "")
         if move["replaces"] is not None:
             what += f" (was row {move['replaces']})"
-        why = [move["evidence"] or f"by {move['source']}"]
+        source = move["source"]
+        why = [move["evidence"] or (source if source.startswith("by ") else f"by {source}")]
         if move["gain"] is not None:
             why.append(f"gain {gain_text(move)}")
         if move["rounds"]:

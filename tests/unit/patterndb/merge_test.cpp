@@ -149,5 +149,18 @@ TEST_F(Merge, HistoryHasEveryMove) {
   EXPECT_FALSE(here_.history(99));
 }
 
+TEST_F(Merge, ADriftToTheSameWordsTellsWhatIsDifferent) {
+  must(here_.add_observation(vpic_run(10), "one"));
+  Observation other = vpic_run(30);
+  other.files[0].uses[0].pattern.mode = "collective";
+  must(here_.add_observation(other, "two"));
+  Json moves = Json::parse(must(here_.history(1)))["moves"];
+  ASSERT_EQ(moves.size(), 2u) << moves.dump(1);
+  EXPECT_EQ(moves[1]["before"].get<std::string>(),
+            "<1D,(BLOCK),(8388608)> independent, 4 ranks, 4-byte elements");
+  EXPECT_EQ(moves[1]["after"].get<std::string>(),
+            "<1D,(BLOCK),(8388608)> collective, 4 ranks, 4-byte elements");
+}
+
 }  // namespace
 }  // namespace iotune::patterndb::testing
