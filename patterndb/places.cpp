@@ -8,6 +8,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "patterndb/filesystems.h"
 
 namespace iotune::patterndb {
@@ -24,6 +26,21 @@ std::string data_folder() {
   if (!xdg.empty() && xdg[0] == '/') return xdg + "/iotune";  // relative ones are invalid there
   std::string home = variable("HOME");
   return home.empty() ? std::string() : home + "/.local/share/iotune";
+}
+
+// The folder above the file, next to it first, in which everybody may put another one, or another
+// folder, in its place; of a sticky one only its owner may. Empty where there is none.
+std::string folder_open_to_all(const std::string& path) {
+  struct stat status;
+  for (std::size_t slash = path.rfind('/');;) {
+    std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (stat(folder.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0 &&
+        (status.st_mode & S_ISVTX) == 0) {
+      return folder;
+    }
+    if (slash == std::string::npos || slash == 0) return {};
+    slash = path.rfind('/', slash - 1);
+  }
 }
 
 }  // namespace
@@ -54,16 +71,13 @@ std::string reason_to_refuse(const std::string& path) {
     return path + ": refused, others than its owner (uid " + std::to_string(status.st_uid) +
            ") may write it (chmod go-w it, or set IOTUNE_DB_SHARED=1)";
   }
-  // Who may write the folder may put another file there; of a sticky one only its owner may.
-  std::size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (stat(folder.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0 &&
-      (status.st_mode & S_ISVTX) == 0) {
-    return path +
-           ": refused, everybody may write its folder (chmod o-w it, or set "
-           "IOTUNE_DB_SHARED=1)";
-  }
-  return {};
+  std::string open_folder = folder_open_to_all(path);
+  // Behind a link too: the file is what its folders say.
+  std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  if (open_folder.empty() && real) open_folder = folder_open_to_all(real.get());
+  if (open_folder.empty()) return {};
+  return path + ": refused, everybody may write its folder " + open_folder +
+         " (chmod o-w it, or set IOTUNE_DB_SHARED=1)";
 }
 
 void make_private_folder(const std::string& path) {

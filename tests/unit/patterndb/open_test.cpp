@@ -183,5 +183,21 @@ TEST(Places, FollowTheEnvironment) {
   EXPECT_EQ(default_db_path(), "");
 }
 
+// Who may replace a folder above it, or the folder that a link leads to, may replace the database.
+TEST_F(Open, FoldersThatEverybodyMayWriteAreRefusedBehindLinksAndAboveToo) {
+  ASSERT_EQ(mkdir(at("all").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir(at("all/own").c_str(), 0700), 0);
+  const std::string path = at("all/own/patterns.db");
+  create(path);
+  ASSERT_EQ(symlink(path.c_str(), at("link.db").c_str()), 0);
+  EXPECT_EQ(reason_to_refuse(path), "");
+  EXPECT_EQ(reason_to_refuse(at("link.db")), "");
+  ASSERT_EQ(chmod(at("all").c_str(), 0777), 0);
+  EXPECT_NE(reason_to_refuse(path).find(at("all") + "/"), std::string::npos);
+  EXPECT_NE(reason_to_refuse(at("link.db")).find(at("all") + "/"), std::string::npos);
+  ASSERT_EQ(chmod(at("all").c_str(), 01777), 0);  // sticky, as /tmp is
+  EXPECT_EQ(reason_to_refuse(path), "");
+}
+
 }  // namespace
 }  // namespace iotune::patterndb::testing
