@@ -32,12 +32,17 @@ bool is_write(const Call& call) {
   return call.name().find("write") != std::string::npos;
 }
 
+bool closes_file(const std::string& name) {
+  return name == "H5Fclose" || name == "H5Fclose_async" || name == "MPI_File_close" ||
+         name == "close" || name == "fclose";
+}
+
 class Walk {
  public:
   // `alike`: what the process does, others do elsewhere.
   Walk(FileTable& table, bool alike) : table_(table), alike_(alike), bytes_(alike) {}
 
-  void run(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns) {
+  void run(AlikeRanks& ranks, const std::vector<Member>& members) {
     const recorder::ProcessCalls& process = ranks.first();
     const CallOwners owners = owners_of(process);
     datasets_ = &owners.datasets;
@@ -45,15 +50,15 @@ class Walk {
     for (std::size_t i = 0; i < process.calls.size(); ++i) {
       follow(i, process.calls[i], owners.file_of_call[i]);
     }
-    finish_member(wall_ns[0]);
+    finish_member(members[0]);
     for (std::size_t k = 1; k < ranks.size(); ++k) {
       move_as_member(ranks, k);
       bytes_.move_as_member(ranks, k);
-      finish_member(wall_ns[k]);
+      finish_member(members[k]);
     }
   }
 
-  WalkedCalls run(recorder::ProcessWalk& calls, std::uint64_t wall_ns) {
+  WalkedCalls run(recorder::ProcessWalk& calls, const Member& member) {
     WalkedCalls walked;
     OwnerFollower owners;
     datasets_ = &owners.datasets();
@@ -81,7 +86,7 @@ class Walk {
       }
       walked.calls += group.calls.size();
     }
-    finish_member(wall_ns);
+    finish_member(member);
     return walked;
   }
 
@@ -90,6 +95,7 @@ class Walk {
     std::uint64_t nanoseconds = 0;                     // in outermost calls
     std::uint64_t first_ns = UINT64_MAX, last_ns = 0;  // after the process's start
     std::uint64_t written[4] = {}, read[4] = {};       // by layer
+    bool open = false;                                 // not closed by its last call
   };
   struct Share {
     explicit Share(std::size_t dimensions) : region(dimensions) {}
@@ -154,7 +160,8 @@ class Walk {
   }
 
   // What a process moved of each dataset is complete.
-  void finish_member(std::uint64_t wall_ns) {
+  void finish_member(const Member& member) {
+    const std::uint64_t wall_ns = member.wall_ns;
     for (auto& [record, share] : shares_) {
       share.region.finish();
       record->decomposition.add(share.region);
@@ -172,6 +179,7 @@ class Walk {
     }
     for (const auto& [file, use] : uses_) {
       file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, use.nanoseconds);
+      file->cut_short = file->cut_short || (member.died && use.open);
       if (use.first_ns != UINT64_MAX) {
         file->first_open_ns = std::min(file->first_open_ns, wall_ns + use.first_ns);
         file->last_end_ns = std::max(file->last_end_ns, wall_ns + use.last_ns);
@@ -262,6 +270,7 @@ class Walk {
     use.first_ns = std::min(use.first_ns, call.start_ns);
     use.last_ns = std::max(use.last_ns, call.end_ns());
     use.nanoseconds += call.duration_ns;
+    use.open = !closes_file(call.name());
   }
 
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
@@ -340,15 +349,14 @@ class Walk {
 
 }  // namespace
 
-void walk_processes(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns,
-                    FileTable& files) {
-  Walk(files, ranks.size() > 1).run(ranks, wall_ns);
+void walk_processes(AlikeRanks& ranks, const std::vector<Member>& members, FileTable& files) {
+  Walk(files, ranks.size() > 1).run(ranks, members);
 }
 
 WalkedCalls walk_long_process(const recorder::TraceIndex& index, std::size_t process,
-                              std::uint64_t wall_ns, FileTable& files) {
+                              const Member& member, FileTable& files) {
   recorder::ProcessWalk calls(index, process, UINT64_MAX);
-  WalkedCalls walked = Walk(files, false).run(calls, wall_ns);
+  WalkedCalls walked = Walk(files, false).run(calls, member);
   walked.unreadable_batches = calls.unreadable_batches();
   return walked;
 }

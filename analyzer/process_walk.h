@@ -9,9 +9,13 @@
 
 namespace iotune::analyzer {
 
+struct Member {
+  std::uint64_t wall_ns;  // when it started, Unix time
+  bool died;              // it ended without a word
+};
+
 // Processes that are alike are gone through once; of the others only where they moved what.
-// `wall_ns`: when each of them started, Unix time.
-void walk_processes(AlikeRanks& ranks, const std::vector<std::uint64_t>& wall_ns, FileTable& files);
+void walk_processes(AlikeRanks& ranks, const std::vector<Member>& members, FileTable& files);
 
 struct WalkedCalls {
   std::uint64_t calls = 0, unreadable_batches = 0;
@@ -21,6 +25,6 @@ struct WalkedCalls {
 // One process with more calls than memory is wanted for: a batch of each of its threads is held.
 // What a thread notes down of a dataset only after another one's calls on it were read is missed.
 WalkedCalls walk_long_process(const recorder::TraceIndex& index, std::size_t process,
-                              std::uint64_t wall_ns, FileTable& files);
+                              const Member& member, FileTable& files);
 
 }  // namespace iotune::analyzer

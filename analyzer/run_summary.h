@@ -76,6 +76,9 @@ struct FilePattern {
   double io_seconds;
   double elapsed_seconds;                // first open to last close
   double opened_at_seconds;              // after the run's first call
+  // A process that ended without a word (a signal, _exit) left it open: what it would have moved
+  // is not known.
+  bool cut_short;
   std::vector<DatasetPattern> datasets;  // in order of first transfer
   // Index of a dataset that speaks for the file: of the largest ones, the first
   // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.

@@ -123,6 +123,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [start, dataset] : datasets) file.datasets.push_back(std::move(dataset));
   choose_speaker(file);
+  file.cut_short = record.cut_short;
   file.decision_source = record.decision_source;
   file.decision_pattern = record.decision_pattern;
   file.decision_message = record.decision_message;
@@ -155,6 +156,11 @@ class Summarizer {
   }
 
  private:
+  static Member member_of(const recorder::ProcessSection& section) {
+    return {recorder::unsigned_of(section.attributes, "wall_ns"),
+            section.end.empty() && !section.alive};
+  }
+
   // Returns how many processes were taken together.
   std::size_t add(std::size_t index) {
     const recorder::ProcessSection& first_section = reader_.index().processes[index];
@@ -177,13 +183,13 @@ class Summarizer {
       first = std::min(first, call.start_ns);
       last = std::max(last, call.end_ns());
     }
-    std::vector<std::uint64_t> wall_ns;
+    std::vector<Member> members;
     for (std::size_t k = 0; k < ranks.size(); ++k) {
       const recorder::ProcessSection& section = reader_.index().processes[index + k];
-      wall_ns.push_back(recorder::unsigned_of(section.attributes, "wall_ns"));
-      count(section, process.calls.size(), wall_ns.back(), first, last);
+      members.push_back(member_of(section));
+      count(section, process.calls.size(), members.back().wall_ns, first, last);
     }
-    walk_processes(ranks, wall_ns, files_);
+    walk_processes(ranks, members, files_);
     return ranks.size();
   }
 
@@ -203,13 +209,13 @@ class Summarizer {
   }
 
   void add_long(std::size_t index, const recorder::ProcessSection& section) {
-    const std::uint64_t wall_ns = recorder::unsigned_of(section.attributes, "wall_ns");
-    const WalkedCalls walked = walk_long_process(reader_.index(), index, wall_ns, files_);
+    const Member member = member_of(section);
+    const WalkedCalls walked = walk_long_process(reader_.index(), index, member, files_);
     if (walked.unreadable_batches > 0) {
       summary_.warnings.push_back(recorder::process_name(section.attributes) + ": " +
                                   recorder::unreadable_text(walked.unreadable_batches));
     }
-    count(section, walked.calls, wall_ns, walked.first_ns, walked.last_ns);
+    count(section, walked.calls, member.wall_ns, walked.first_ns, walked.last_ns);
   }
 
   // The program is that of the lowest rank; without MPI of the process with the most calls.

@@ -113,6 +113,8 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
   std::string program = base_name(summary.program.empty() ? summary.program_name : summary.program);
   std::string machine = host_class();
   for (const analyzer::FilePattern& file : summary.files) {
+    // Half a checkpoint is neither another pattern of the workload nor a measurement.
+    if (file.cut_short) continue;
     if (std::none_of(file.datasets.begin(), file.datasets.end(), is_declared) &&
         file.decision_source.empty()) {
       continue;

@@ -9,7 +9,8 @@
 namespace iotune::patterndb {
 
 // The files of the run that HDF5 moved data of, or that a decision was made for. A file's
-// settings are those that took effect or may have (unverifiable).
+// settings are those that took effect or may have (unverifiable). Nothing is said of a file that a
+// process left open when it died.
 Observation observation_of(const analyzer::RunSummary& summary, const std::string& trace_path);
 
 // Analyses the trace and leaves its observation in the spool. Returns the spool file's path,

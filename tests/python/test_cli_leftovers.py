@@ -126,6 +126,19 @@ def test_a_run_joined_late_is_not_the_last_run(joined: list[Any]) -> None:
     assert len(locations.kept_traces()) == 2
 
 
+@pytest.mark.parametrize(("ranks", "learnt"), [((0, 1), True), ((0,), False)])
+def test_a_run_of_which_ranks_are_missing_teaches_nothing(
+    joined: list[Any], monkeypatch: pytest.MonkeyPatch, ranks: tuple[int, ...], learnt: bool
+) -> None:
+    observed: list[Path] = []
+    monkeypatch.setattr(core, "observe", observed.append)
+    rows = [{"program": "/bin/vpic-io", "rank": rank, "size": 2, "calls": 0} for rank in ranks]
+    monkeypatch.setattr(core, "processes", lambda path: rows)
+    buffer("run1", dead_pid())
+    traces = leftovers.collect_all()
+    assert observed == (traces if learnt else []), observed
+
+
 def test_another_run_s_trace_is_not_replaced(joined: list[Any], tmp_path: Path) -> None:
     # given a trace that an mpirun within the command has written under its own name
     path = buffer("run1", dead_pid())

@@ -16,7 +16,8 @@ constexpr std::uint8_t kInHdf5 = 1, kInMpi = 2;
 
 // What a rank of ph5Example does: opens, writes its six rows with MPI-IO and POSIX underneath,
 // closes. Times in ns; each call is as long as the sum of those inside it and 10 more.
-made::RingBytes ph5_rank(std::int64_t rank, const std::string& path, int steps = 1) {
+made::RingBytes ph5_rank(std::int64_t rank, const std::string& path, int steps = 1,
+                         bool closes = true) {
   made::RingBytes ring;
   const auto control = [&](CallNumber number, std::uint64_t start, std::uint64_t duration,
                            std::vector<std::int64_t> numbers, const std::string& text = {}) {
@@ -47,11 +48,14 @@ made::RingBytes ph5_rank(std::int64_t rank, const std::string& path, int steps =
               2,        2,        6 * rank, 0,        1, 1, 6,       24, 1, 1});
   }
   control(CallNumber::kH5Dclose, 5000, 3, {kDataset, 0});
-  control(CallNumber::kH5Fclose, 5010, 10 + static_cast<std::uint64_t>(rank), {kFile, 0});
+  if (closes) {
+    control(CallNumber::kH5Fclose, 5010, 10 + static_cast<std::uint64_t>(rank), {kFile, 0});
+  }
   return ring;
 }
 
-std::string trace_of(const made::Folder& folder, const std::vector<made::RingBytes>& ranks) {
+std::string trace_of(const made::Folder& folder, const std::vector<made::RingBytes>& ranks,
+                     bool last_died = false) {
   auto trace = made::trace_head();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     made::add_block(
@@ -59,6 +63,7 @@ std::string trace_of(const made::Folder& folder, const std::vector<made::RingByt
         made::bytes_of(made::process_text(static_cast<int>(100 + r), static_cast<int>(r)) +
                        "argv=/opt/a%20b%00-n%004\n"));
     made::add_block(trace, BlockType::kEvents, made::encoded(ranks[r].bytes()));
+    if (last_died && r + 1 == ranks.size()) break;
     made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
   }
   return folder.file("t.iotrace", trace);
@@ -116,6 +121,20 @@ TEST(Summarize, StepsAreRepeats) {
   EXPECT_EQ(dataset.repeats, 5U);
   EXPECT_EQ(dataset.calls, 10U);
   EXPECT_EQ(dataset.bytes, 5 * 2 * 6 * 24 * 4U);
+}
+
+// Killed in the midst of a file: whatever else the rank would have written of it is missing.
+TEST(Summarize, AFileIsCutShortWhereADeadProcessLeftItOpen) {
+  for (const bool died : {false, true}) {
+    for (const bool closes : {false, true}) {
+      const made::Folder folder;
+      const auto summary = summarize(
+          trace_of(folder, {ph5_rank(0, "/a.h5"), ph5_rank(1, "/a.h5", 1, closes)}, died));
+      ASSERT_TRUE(summary) << summary.error().text();
+      ASSERT_EQ(summary->files.size(), 1U);
+      EXPECT_EQ(summary->files[0].cut_short, died && !closes) << died << closes;
+    }
+  }
 }
 
 TEST(Summarize, FilesOfLowerLayersHaveInferredDatasetsOfBytes) {

@@ -82,6 +82,13 @@ TEST_F(Observe, OnlySettingsThatMayHaveTakenEffect) {
   EXPECT_EQ(observation.files[0].settings.text(), "cb_nodes=2;romio_cb_write=disable");
 }
 
+TEST_F(Observe, NothingIsLearntOfAFileThatADeathCutShort) {
+  analyzer::RunSummary run = flash_run(folder());
+  ASSERT_EQ(observation_of(run, at("t.iotrace")).files.size(), 1U);
+  run.files[0].cut_short = true;
+  EXPECT_TRUE(observation_of(run, at("t.iotrace")).files.empty());
+}
+
 TEST_F(Observe, JsonComesBack) {
   Observation observation = observation_of(flash_run(folder()), "/traces/x");
   std::string text = dump(to_json(observation));
