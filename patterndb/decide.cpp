@@ -178,6 +178,11 @@ Decision from_database(const Question& question, const Places& places) {
   } else if (decision.source == "untrained") {
     default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
+  if (question.creating && !decision.settings.empty()) {
+    Result<KnownFile> known = db.file_of(workload, (*pattern)->last_seen);
+    if (!known) throw Fault{known.error().text()};
+    decision.known = *known;
+  }
   if (!question.frozen) {
     explore(default_share,
             places.draw ? *places.draw : draw(seed_of_this_run(), workload, (*pattern)->byte_key),

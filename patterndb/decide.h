@@ -36,6 +36,7 @@ struct Decision {
   std::string pattern, message;
   Settings settings;
   std::vector<VariableSetting> of_variables;
+  KnownFile known;  // of a new file that gets settings from the database
 };
 
 // Reads only. An error means that there is no decision to be had.

@@ -1,4 +1,8 @@
-// The two look-ups of a decision.
+// The look-ups of a decision.
+#include <stdlib.h>
+
+#include <algorithm>
+
 #include "patterndb/pattern_db.h"
 #include "patterndb/sqlite.h"
 
@@ -9,6 +13,17 @@ namespace {
 std::optional<double> real_or_none(const sqlite::Statement& statement, int column) {
   if (statement.null(column)) return std::nullopt;
   return statement.real(column);
+}
+
+// Of a list as the tables have it, "64x1000"; 0 for the empty one. Approximate where it is large.
+double product(const std::string& list) {
+  double product = list.empty() ? 0 : 1;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find('x', at), list.size());
+    product *= strtod(list.substr(at, end - at).c_str(), nullptr);
+    at = end + 1;
+  }
+  return product;
 }
 
 }  // namespace
@@ -29,6 +44,32 @@ Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& worklo
     if (!statement.step()) return std::nullopt;
     return KnownPattern{statement.text(0), statement.text(1), statement.real(2),
                         statement.integer(3) != 0};
+  });
+}
+
+Result<KnownFile> PatternDb::file_of(const Workload& workload, double last_seen) noexcept {
+  return guarded<KnownFile>([&] {
+    sqlite::Statement rows(
+        *connection_,
+        "SELECT p.dataset_dims, p.element_bytes, p.filters, p.mode, wp.datasets FROM workloads w "
+        "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
+        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND p.op='write' "
+        "AND wp.last_seen=?");
+    rows.bind(1, workload.program).bind(2, workload.file);
+    rows.bind(3, workload.ranks).bind(4, workload.nodes).bind(5, last_seen);
+    KnownFile file{0, 0, true, true};
+    bool measurable = true;
+    while (rows.step()) {
+      const double elements = product(rows.text(0));
+      measurable = measurable && elements > 0 && rows.integer(2) == 0;  // filters change sizes
+      file.bytes += elements * static_cast<double>(rows.integer(1) * rows.integer(4));
+      file.datasets += static_cast<std::uint64_t>(rows.integer(4));
+      file.only_collective = file.only_collective && rows.text(3) == "collective";
+      file.only_independent = file.only_independent && rows.text(3) == "independent";
+    }
+    if (file.datasets == 0) return KnownFile();
+    if (!measurable) file.bytes = 0;
+    return file;
   });
 }
 

@@ -96,6 +96,8 @@ class PatternDb {
   // What speaks for the workload's file: writes where `creating` or no reads are known, else
   // reads. Nothing where the workload was never observed.
   Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;
+  // What was written of it at that time, of a pattern that pattern_of() gave.
+  Result<KnownFile> file_of(const Workload& workload, double last_seen) noexcept;
   // The newest answer for that pattern, whichever program it was trained for.
   Result<std::optional<TuningRow>> newest_tuning(const std::string& byte_key,
                                                  const Platform& platform) noexcept;

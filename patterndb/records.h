@@ -42,6 +42,13 @@ struct ObservedFile {
   double observed_at = 0;  // Unix time of its open
 };
 
+// The file of a workload as it was when it was last written.
+struct KnownFile {
+  double bytes = 0;  // of its datasets; 0: not known
+  std::uint64_t datasets = 0;
+  bool only_collective = false, only_independent = false;
+};
+
 struct Observation {
   std::string run, trace, program;
   std::vector<ObservedFile> files;

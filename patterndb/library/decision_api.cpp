@@ -8,6 +8,7 @@
 
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
+#include "patterndb/drift_in_run.h"
 #include "patterndb/observe.h"
 #include "patterndb/places.h"
 #include "patterndb/series.h"
@@ -81,10 +82,29 @@ SeriesTable& series_of_this_run() {
   return *table;
 }
 
+DriftTable& drift_of_this_run() {
+  static DriftTable* const table = new DriftTable;
+  return *table;
+}
+
+// An answer of the database is applied for as long as the run's files are those that it is for.
+void distrust_after_drift(const Question& question, Decision& decision) {
+  if (decision.source != "exact" && decision.source != "similar") return;
+  const std::string why = drift_of_this_run().reason(question);
+  if (why.empty()) {
+    drift_of_this_run().follow(question, decision);
+    return;
+  }
+  decision.source = "drift";
+  decision.settings = {};
+  decision.message = "the workload changed in this run: " + why + "; " + decision.message;
+}
+
 // A run's own evidence, where the database has none.
 Result<Decision> decide_in_run(const Question& question) {
   const Places places = places_from_environment();
   Result<Decision> decision = from_what_is_stored(question, places);
+  if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
   if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0)) {
@@ -151,6 +171,7 @@ extern "C" __attribute__((visibility("default"))) void iotune_series_closed(cons
   if (file == nullptr) return;
   static_cast<void>(guarded<int>([&] {
     series_of_this_run().closed(file, seconds, bytes, collective != 0);
+    drift_of_this_run().closed(file, bytes, collective != 0);
     return 0;
   }));
 }

@@ -140,5 +140,24 @@ def drift(place: Place) -> None:
     assert len(site.rows("SELECT 1 FROM drifts")) == 2
 
 
+def drift_within_run(place: Place) -> None:
+    """Other sizes are noticed at a run's first file: its other files are left alone."""
+    site = Site(place)
+
+    def sources(size: int) -> list[str]:
+        place.trace.unlink(missing_ok=True)
+        done = place.mpi(2, place.bin / "cyclic-io", "--collective", "--size", size, "--steps", 3,
+                         "--output", "a.h5", shim=True, IOTUNE_EXPLORE="off")  # fmt: skip
+        place.right(done, "cyclic-io")
+        calls = sorted(place.calls(), key=lambda call: call["start_ns"])
+        return [call["texts"][1] for call in calls if call["name"] == "iotune_decision"]
+
+    sources(20000)
+    assert answer(site.db, "cb_nodes=2") == 1
+    assert sources(20000) == ["exact"] * 3
+    assert sources(100000) == ["exact", "drift", "drift"]
+
+
 if __name__ == "__main__":
-    main({"reverted": reverted, "not-explored": not_explored, "drift": drift})
+    main({"reverted": reverted, "not-explored": not_explored, "drift": drift,
+          "drift-within-run": drift_within_run})  # fmt: skip

@@ -175,6 +175,22 @@ TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
   EXPECT_EQ(ask().settings.text(), "cb_nodes=4");
 }
 
+// For drift_in_run.h: what the workload's file was.
+TEST_F(Decide, AnAnswerForANewFileTellsWhatTheFileWas) {
+  observe_once(50);
+  tell(tuned(vpic(), "cb_nodes=2"));
+  const Decision decision = ask();
+  ASSERT_FALSE(decision.settings.empty());
+  const PatternUse use = vpic_run().files[0].uses[0];
+  double bytes = static_cast<double>(use.pattern.element_bytes * use.datasets);
+  for (std::uint64_t dimension : use.pattern.dataset_dims) bytes *= static_cast<double>(dimension);
+  EXPECT_GT(bytes, 0);
+  EXPECT_EQ(decision.known.bytes, bytes);
+  EXPECT_EQ(decision.known.datasets, use.datasets);
+  EXPECT_TRUE(decision.known.only_independent);
+  EXPECT_FALSE(decision.known.only_collective);
+}
+
 TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
   observe_once(50);
   EXPECT_EQ(ask().source, "untrained");  // folds the spool

@@ -1,0 +1,64 @@
+#include "patterndb/drift_in_run.h"
+
+#include <cstdio>
+
+#include "patterndb/places.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+constexpr std::size_t kMostWorkloads = 64;
+constexpr std::uint64_t kHeadersAlone = 4096;
+// Datasets that nobody wrote, attributes, alignment (a quarter at most): no reason for distrust.
+constexpr double kMuchLarger = 1.5, kSlackBytes = 65536, kSlackBytesOfDataset = 4096;
+constexpr double kSmaller = 0.9;
+
+std::string key_of(const Question& question) {
+  return masked_name(question.file) + '\n' + std::to_string(question.ranks);
+}
+
+std::string mebibytes(double bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g MiB", bytes / (1 << 20));
+  return text;
+}
+
+}  // namespace
+
+std::string misfit(const KnownFile& known, std::uint64_t bytes, bool collective) {
+  if (bytes <= kHeadersAlone) return {};
+  if (known.only_collective && !collective) return "written independently, not collectively";
+  if (known.only_independent && collective) return "written collectively, not independently";
+  if (known.bytes <= 0) return {};
+  const double most = known.bytes * kMuchLarger + kSlackBytes +
+                      kSlackBytesOfDataset * static_cast<double>(known.datasets);
+  const auto found = static_cast<double>(bytes);
+  if (found >= known.bytes * kSmaller && found <= most) return {};
+  return mebibytes(found) + " large, with datasets of " + mebibytes(known.bytes) + " before";
+}
+
+void DriftTable::follow(const Question& question, const Decision& decision) {
+  if (!question.creating || decision.settings.empty()) return;
+  const auto found = by_workload_.find(key_of(question));
+  if (found == by_workload_.end() && by_workload_.size() >= kMostWorkloads) return;
+  Followed& followed = by_workload_[key_of(question)];
+  followed.file = question.file;
+  followed.known = decision.known;
+}
+
+void DriftTable::closed(const std::string& file, std::uint64_t bytes, bool collective) {
+  for (auto& [key, followed] : by_workload_) {
+    if (followed.file != file) continue;
+    followed.file.clear();
+    const std::string why = misfit(followed.known, bytes, collective);
+    if (!why.empty()) followed.reason = base_name(file) + " was " + why;
+  }
+}
+
+std::string DriftTable::reason(const Question& question) const {
+  const auto found = by_workload_.find(key_of(question));
+  return found == by_workload_.end() ? std::string() : found->second.reason;
+}
+
+}  // namespace iotune::patterndb
