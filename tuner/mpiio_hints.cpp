@@ -40,7 +40,7 @@ void add(Decision& to, const char* name, const char* value) noexcept {
 
 const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
   if (program_set(mpi, info, name)) return "the program set it itself";
-  if (user_hints_name(name)) return "the user's hints (ROMIO_HINTS, MPICH_MPIIO_HINTS) set it";
+  if (user_hints_name(name)) return "the user's hints (ROMIO_HINTS, MPICH_MPIIO_HINTS, MCA) set it";
   return nullptr;
 }
 
@@ -138,20 +138,21 @@ void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) no
 
 void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
                 const HintPlan& plan) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    if (plan.refused[i] == nullptr) continue;
-    note_setting(path, decision.settings[i].name, decision.settings[i].value, "", Verdict::kRefused,
-                 plan.refused[i]);
-  }
   Word info = 0;
   const OpenMpiIo open_mpi = mpi.abi == recorder::MpiAbi::kOpenMpi && plan.wanted.count > 0
                                  ? openmpi_io(mpi, path)
                                  : OpenMpiIo::kUnknown;
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
+  char got[kMaxInfoValue + 1] = "";
+  for (int i = 0; i < decision.count; ++i) {
+    const Setting& setting = decision.settings[i];
+    if (plan.refused[i] == nullptr) continue;
+    if (readable && !recorder::read_info(mpi, info, setting.name, got, sizeof got)) got[0] = '\0';
+    note_setting(path, setting.name, setting.value, got, Verdict::kRefused, plan.refused[i]);
+  }
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
     if (is_placement(setting.name)) continue;
-    char got[kMaxInfoValue + 1] = "";
     const bool found = readable && recorder::read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,

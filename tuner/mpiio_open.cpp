@@ -44,6 +44,11 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
   plan_hints(*mpi, path, info, open->decision, recorder::run_nodes(), open->hints);
+  for (int i = 0; i < open->decision.count; ++i) {
+    if (!is_hint(open->decision.settings[i].name)) {
+      open->hints.refused[i] = "the file is not opened through HDF5";
+    }
+  }
   if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
   open->places = arm_placement(path, creating, open->hints.wanted, open->placement);
   const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;

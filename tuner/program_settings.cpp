@@ -238,6 +238,9 @@ bool user_hints_name(const char* hint) noexcept {
     g_hints_read = true;
     if (const char* const path = std::getenv("ROMIO_HINTS")) read_hints_file(path);
     if (const char* const text = std::getenv("MPICH_MPIIO_HINTS")) read_hints_variable(text);
+    // MCA parameters of Open MPI's OMPIO, over which a hint would win.
+    if (std::getenv("OMPI_MCA_io_ompio_num_aggregators")) add_hint("cb_nodes", 8);
+    if (std::getenv("OMPI_MCA_io_ompio_bytes_per_agg")) add_hint("cb_buffer_size", 14);
   }
   char wanted[64];
   const std::size_t bytes = std::strlen(hint);

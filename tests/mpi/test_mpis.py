@@ -235,6 +235,13 @@ def hdf5(place: Place) -> None:
     assert said["cb_nodes"][0] == "unverifiable", said
     assert said["romio_cb_write"][::2] == ("without effect", "Open MPI's OMPIO ignores it"), said
     assert done.said() == []
+    # A hint would win over its user's MCA parameter.
+    place.clear()
+    done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",
+                                 OMPI_MCA_io_ompio_num_aggregators=1))  # fmt: skip
+    said = outcomes(check_merged(place, mpi, 2))
+    assert said["cb_nodes"][0] == "refused" and "MCA" in said["cb_nodes"][2], said
+    assert said["alignment"][0] == "applied", said
     # Its ROMIO reads all of them, and tells of none.
     place.clear()
     done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",

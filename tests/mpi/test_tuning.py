@@ -103,6 +103,9 @@ class Seen:
     def verdict(self, parameter: str) -> str:
         return next(v for p, v, _, _ in self.outcomes if p == parameter)
 
+    def got(self, parameter: str) -> str:
+        return next(g for p, _, g, _ in self.outcomes if p == parameter)
+
     def check_verdicts(self) -> None:
         """What is called applied is what the program saw; nothing else is called so."""
         for parameter, verdict, got, _ in self.outcomes:
@@ -193,6 +196,8 @@ def user_wins(place: Place) -> None:
         assert tuned.values["romio_ds_write"] == "enable", tuned.values
         assert tuned.values["cb_nodes"] == "2", tuned.values
         assert tuned.verdict("cb_buffer_size") == "refused", tuned.outcomes
+        # What the file has instead is told too.
+        assert tuned.got("cb_buffer_size") == "2097152", tuned.outcomes
         assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
         tuned.check_verdicts()
 
@@ -206,6 +211,9 @@ def mpiio(place: Place) -> None:
         assert tuned.verdict(name) == "applied", tuned.outcomes
     assert bare.values != tuned.values
     tuned.check_verdicts()
+    # Nothing that was wanted is passed over in silence.
+    for name in ("alignment", "meta_block_size"):
+        assert (name, "refused") in {(p, v) for p, v, _, _ in tuned.outcomes}, tuned.outcomes
     assert (place.scratch / "a.bin").read_bytes() == contents
     own = Seen(place, "a.bin", "--mpiio", "--set-hint", "cb_nodes=1", IOTUNE_CONFIG=config(place))
     assert own.values["cb_nodes"] == "1" and own.verdict("cb_nodes") == "refused", own.outcomes
