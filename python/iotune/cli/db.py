@@ -21,7 +21,7 @@ from iotune.cli.output import (
     say,
     table,
 )
-from iotune.errors import Error
+from iotune.errors import Error, shown
 from iotune.models.candidates import parse_candidate
 from iotune.tunings import PATTERN_FIELDS, pattern_json, tuning_json
 
@@ -233,6 +233,11 @@ def add(
     wanted = _settings(settings)
     database = opened(db)
     if pattern.isdigit():
+        if any((element_bytes, dims, grid, filesystem, mpi, hdf5)):
+            raise typer.BadParameter(
+                "a pattern of the list has its sizes and platforms: only a descriptor takes "
+                "--element-bytes, --dims, --grid, --filesystem, --mpi and --hdf5"
+            )
         known = database.show(int(pattern))
         subject = {name: known[name] for name in PATTERN_FIELDS}
         platforms = platforms_of(known)
@@ -262,7 +267,7 @@ def _settings(text: str) -> dict[str, str]:
     for name, value in wanted.items():
         fault = core.fault_of_setting(name, value)
         if fault:
-            raise typer.BadParameter(f"{name}={value} {fault}")
+            raise typer.BadParameter(f"{name}={shown(value)} {fault}")
     return wanted
 
 
