@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from iotune import core
 from iotune.cli import app
-from iotune.cli.output import seconds_text, size_text
+from iotune.cli.output import Column, data, say, seconds_text, size_text, table
 from iotune.cli.show import is_file
 from iotune.cli.show_calls import call_line
 from iotune.errors import Error
@@ -241,6 +241,22 @@ def test_every_command_has_help_with_its_own_docstring() -> None:
         assert "Usage" in result.stdout
     for command in ("list", "show", "query", "add", "import", "export", "ingest"):
         assert typed("db", command, "--help").exit_code == 0
+
+
+def test_a_name_gives_the_terminal_no_orders(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = "a\x1b[2J\x9b31m\nb"
+    table([Column("program")], [[hostile]])
+    say(hostile)
+    said = capsys.readouterr()
+    assert "\\x1b[2J\\x9b31m\\x0ab" in said.out, said.out
+    assert not {"\x1b", "\x9b"} & {*said.out, *said.err}, said
+    data(hostile)  # into a file or a pipe a document goes as it is
+    assert capsys.readouterr().out == hostile + "\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    data(hostile)
+    assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,19 @@ from iotune.errors import Error
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# Names of programs and files, and words of a database, are anybody's: a terminal obeys some.
+_ORDERS = {number: f"\\x{number:02x}" for number in (*range(32), *range(127, 160))}
+_ORDERS_BUT_LINES = {number: text for number, text in _ORDERS.items() if chr(number) not in "\t\n"}
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """Control characters as text; with `lines` all but tabs and ends of lines."""
+    return text.translate(_ORDERS_BUT_LINES if lines else _ORDERS)
+
+
 def say(text: str) -> None:
     """Talk: one line on stderr."""
-    print(f"iotune: {text}", file=sys.stderr, flush=True)
+    print(f"iotune: {printable(text, lines=True)}", file=sys.stderr, flush=True)
 
 
 def next_command(*words: str, why: str = "") -> None:
@@ -33,8 +43,8 @@ def next_command(*words: str, why: str = "") -> None:
 
 
 def data(text: str = "") -> None:
-    """A line of the command's result, on stdout."""
-    print(text)
+    """A line of the command's result, on stdout; a document is what it is, but for a terminal."""
+    print(printable(text, lines=True) if sys.stdout.isatty() else text)
 
 
 def print_json(value: Any) -> None:
@@ -70,7 +80,7 @@ class Column:
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> None:
     """Print a table: drawn on a terminal, plain aligned text (never cut) elsewhere."""
-    cells = [list(row) for row in rows]
+    cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in columns:

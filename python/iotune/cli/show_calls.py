@@ -11,7 +11,7 @@ from iotune import core
 from iotune.call_filter import CallFilter
 from iotune.calls import CallBatch, CallReader
 from iotune.cli.call_options import say_nothing_matches
-from iotune.cli.output import say
+from iotune.cli.output import printable, say
 from iotune.trace import Trace
 
 _BATCH_ROWS = 4096
@@ -36,7 +36,8 @@ def show_calls(run: Trace, wanted: CallFilter, limit: int | None, as_json: bool)
             if as_json
             else _text_lines(batch, processes, wanted, reader.run_start_unix_ns)
         )
-        sys.stdout.write("".join(line + "\n" for line in lines))
+        text = "".join(line + "\n" for line in lines)
+        sys.stdout.write(printable(text, lines=True) if sys.stdout.isatty() else text)
     sys.stdout.flush()
     for loss in reader.losses:
         say(loss)
