@@ -74,8 +74,8 @@ struct FilePattern {
   std::uint64_t bytes_written, bytes_read;
   // Slowest rank: sum over its outermost calls on this file, open and close included.
   double io_seconds;
-  double elapsed_seconds;                // first open to last close
-  double opened_at_seconds;              // after the run's first call
+  double elapsed_seconds;    // first open to last close
+  double opened_at_seconds;  // after the run's first call
   // A process that ended without a word (a signal, _exit) left it open: what it would have moved
   // is not known.
   bool cut_short;
