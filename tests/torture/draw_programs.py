@@ -45,6 +45,9 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "ind_wr_buffer_size": ("4096", "1048576"),
     "striping_factor": ("2", "16"),
     "striping_unit": ("65536", "4194304"),
+    # Behind the others: what they draw stays what it was.
+    "fill_time": ("never", "ifset"),
+    "libver_low": ("v18", "v110"),
 }
 
 
