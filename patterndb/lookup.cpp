@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "patterndb/pattern_db.h"
 #include "patterndb/sqlite.h"
@@ -15,15 +17,29 @@ std::optional<double> real_or_none(const sqlite::Statement& statement, int colum
   return statement.real(column);
 }
 
-// Of a list as the tables have it, "64x1000"; 0 for the empty one. Approximate where it is large.
-double product(const std::string& list) {
-  double product = list.empty() ? 0 : 1;
+// Of a list as the tables have it: "64x1000".
+std::vector<double> numbers_of(const std::string& list) {
+  std::vector<double> numbers;
   for (std::size_t at = 0; at < list.size();) {
     const std::size_t end = std::min(list.find('x', at), list.size());
-    product *= strtod(list.substr(at, end - at).c_str(), nullptr);
+    numbers.push_back(strtod(list.substr(at, end - at).c_str(), nullptr));
     at = end + 1;
   }
-  return product;
+  return numbers;
+}
+
+// Of a dataset, 0: not known. Nor is it where many elements of its chunks lie outside of it, which
+// take room in the file as well.
+double elements_of(const std::string& dims, const std::string& chunk) {
+  constexpr double kMuchMore = 1.2;
+  const std::vector<double> extents = numbers_of(dims), sizes = numbers_of(chunk);
+  double elements = extents.empty() ? 0 : 1, stored = elements;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    elements *= extents[i];
+    const bool chunked = i < sizes.size() && sizes[i] > 0;
+    stored *= chunked ? std::ceil(extents[i] / sizes[i]) * sizes[i] : extents[i];
+  }
+  return stored > elements * kMuchMore ? 0 : elements;
 }
 
 }  // namespace
@@ -51,21 +67,22 @@ Result<KnownFile> PatternDb::file_of(const Workload& workload, double last_seen)
   return guarded<KnownFile>([&] {
     sqlite::Statement rows(
         *connection_,
-        "SELECT p.dataset_dims, p.element_bytes, p.filters, p.mode, wp.datasets FROM workloads w "
+        "SELECT p.dataset_dims, p.element_bytes, p.filters, p.mode, wp.datasets, "
+        "p.chunk, p.op = 'write' FROM workloads w "
         "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
-        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND p.op='write' "
-        "AND wp.last_seen=?");
+        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND wp.last_seen=?");
     rows.bind(1, workload.program).bind(2, workload.file);
     rows.bind(3, workload.ranks).bind(4, workload.nodes).bind(5, last_seen);
     KnownFile file{0, 0, true, true};
     bool measurable = true;
     while (rows.step()) {
-      const double elements = product(rows.text(0));
+      file.only_independent = file.only_independent && rows.text(3) == "independent";
+      if (rows.integer(6) == 0) continue;
+      const double elements = elements_of(rows.text(0), rows.text(5));
       measurable = measurable && elements > 0 && rows.integer(2) == 0;  // filters change sizes
       file.bytes += elements * static_cast<double>(rows.integer(1) * rows.integer(4));
       file.datasets += static_cast<std::uint64_t>(rows.integer(4));
       file.only_collective = file.only_collective && rows.text(3) == "collective";
-      file.only_independent = file.only_independent && rows.text(3) == "independent";
     }
     if (file.datasets == 0) return KnownFile();
     if (!measurable) file.bytes = 0;

@@ -191,6 +191,31 @@ TEST_F(Decide, AnAnswerForANewFileTellsWhatTheFileWas) {
   EXPECT_FALSE(decision.known.only_collective);
 }
 
+// What may look larger or be transferred otherwise although nothing changed is not known.
+TEST_F(Decide, AChunkedFileThatIsReadCollectivelyTellsNeitherSizeNorMode) {
+  Observation run = vpic_run(50);
+  PatternUse& written = run.files[0].uses[0];
+  written.pattern.chunk = {written.pattern.dataset_dims[0] / 2 + 1};
+  Tuning answer = tuned(written.pattern, "cb_nodes=2");
+  PatternUse read = written;
+  must(leave_in_spool(run, at("spool")));
+  tell(answer);
+  EXPECT_GT(ask().known.bytes, 0);
+  EXPECT_TRUE(ask().known.only_independent);
+  run = vpic_run(60, "second");
+  run.files[0].uses[0].pattern.chunk = {written.pattern.dataset_dims[0] - 1};
+  answer.pattern = run.files[0].uses[0].pattern;
+  read.pattern.write = false;
+  read.pattern.mode = "collective";
+  run.files[0].uses.push_back(read);
+  must(leave_in_spool(run, at("spool")));
+  answer.made_at = 200;
+  tell(answer);
+  ASSERT_EQ(ask().source, "exact") << ask().message;
+  EXPECT_EQ(ask().known.bytes, 0);
+  EXPECT_FALSE(ask().known.only_independent);
+}
+
 TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
   observe_once(50);
   EXPECT_EQ(ask().source, "untrained");  // folds the spool
