@@ -41,13 +41,39 @@ std::pair<IndexSet, IndexSet> divided(const IndexSet& set, std::uint64_t cut) {
   return {joined(before), joined(behind)};
 }
 
+// `set` without its first `bytes`, and these. Its first progression must be one longer run.
+std::pair<IndexSet, IndexSet> beheaded(const IndexSet& set, std::uint64_t bytes) {
+  const Progression& first = set.progressions().front();
+  std::vector<IndexSet> pieces{IndexSet::interval(first.start + bytes, first.block - bytes)};
+  for (std::size_t i = 1; i < set.progressions().size(); ++i) {
+    const Progression& p = set.progressions()[i];
+    pieces.push_back(*IndexSet::of(p.start, p.stride, p.count, p.block));
+  }
+  std::vector<const IndexSet*> pointers;
+  for (const IndexSet& piece : pieces) pointers.push_back(&piece);
+  return {IndexSet::interval(first.start, bytes),
+          IndexSet::united(std::move(pointers)).value_or(IndexSet())};
+}
+
 struct WithHeader {
   IndexSet header;
   IndexSets sets;
   InferredShape shape;
 };
 
-// A rank that moved some runs before all other ranks' may have moved a header there.
+WithHeader with_header(const IndexSets& all, std::size_t writer, std::pair<IndexSet, IndexSet> mine,
+                       const ShapeHint& hint) {
+  WithHeader parts{std::move(mine.first), {}, {}};
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (r != writer) parts.sets.add(all.at(r));
+  }
+  if (!mine.second.empty()) parts.sets.add(mine.second);
+  parts.shape = infer_shape(parts.sets, hint);
+  return parts;
+}
+
+// A rank that moved some runs before all other ranks' may have moved a header there. Where its part
+// of the array begins right behind that, its first run is longer than the runs are.
 std::optional<WithHeader> without_header(const IndexSets& all, const ShapeHint& hint) {
   if (all.size() < 2) return std::nullopt;
   std::size_t writer = 0;
@@ -59,21 +85,46 @@ std::optional<WithHeader> without_header(const IndexSets& all, const ShapeHint& 
     if (r != writer) others = std::min(others, all.first(r));
   }
   const IndexSet mine = all.at(writer);
+  const Progression& first = mine.progressions().front();
+  std::uint64_t before = 0;
+  for (const Progression& run : {mine.progressions().size() > 1 ? mine.progressions()[1] : first,
+                                 all.at(writer == 0 ? 1 : 0).progressions().front()}) {
+    if (first.count > 1 || run.block >= first.block || run.block == before) continue;
+    before = run.block;
+    WithHeader parts = with_header(all, writer, beheaded(mine, first.block - run.block), hint);
+    if (!is_irregular(parts.shape)) return parts;
+  }
   std::uint64_t cut = mine.first() + 1;
   for (std::size_t runs = 0; runs < kMaxHeaderRuns; ++runs) {
     auto [header, rest] = divided(mine, cut);
     if (header.empty() || header.end() > others) return std::nullopt;
-    WithHeader parts{std::move(header), {}, {}};
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      if (r != writer) parts.sets.add(all.at(r));
-    }
-    if (!rest.empty()) parts.sets.add(rest);
-    parts.shape = infer_shape(parts.sets, hint);
+    const bool last = rest.empty();
+    if (!last) cut = rest.first() + 1;
+    WithHeader parts = with_header(all, writer, {std::move(header), std::move(rest)}, hint);
     if (!is_irregular(parts.shape)) return parts;
-    if (rest.empty()) return std::nullopt;
-    cut = rest.first() + 1;
+    if (last) return std::nullopt;
   }
   return std::nullopt;
+}
+
+// One block for each rank, of which the first is longer by what is no unit of the others: those are
+// equal and have not a whole number of it. A first rank with one row more has.
+bool has_long_first(const IndexSets& all) {
+  if (all.size() < 3) return false;
+  std::vector<Progression> blocks;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const IndexSet one = all.at(r);
+    if (!one.is_interval()) return false;
+    blocks.push_back(one.progressions().front());
+  }
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Progression& a, const Progression& b) { return a.start < b.start; });
+  const std::uint64_t usual = blocks[1].block;
+  for (std::size_t i = 2; i + 1 < blocks.size(); ++i) {
+    if (blocks[i].block != usual) return false;
+  }
+  return blocks.back().block <= usual && blocks[0].block > usual &&
+         usual % (blocks[0].block - usual) != 0;
 }
 
 std::string name_of(std::uint64_t first_byte) {
@@ -144,7 +195,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     to.element_bytes = from.element_bytes;
     to.ambiguity = std::move(from.ambiguity);
   };
-  if (is_irregular(shape)) {
+  if (is_irregular(shape) || has_long_first(record.sets)) {
     if (std::optional<WithHeader> parts = without_header(record.sets, record.hint)) {
       // How often a header was moved again is not told from the rest.
       DatasetPattern header = pattern;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "analyzer/bytes/byte_record.h"
 #include "analyzer/bytes/byte_runs.h"
 #include "tests/unit/analyzer/plain_naming.h"
 
@@ -255,6 +256,43 @@ TEST(InferShape, NoWrongNames) {
     }
   }
   EXPECT_GT(irregular, 100 / kSlower);
+}
+
+std::string names_of(
+    const std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>>& ranks) {
+  ByteRecord record;
+  for (const auto& extents : ranks) {
+    ByteRuns runs;
+    for (const auto& [offset, bytes] : extents) runs.add(offset, bytes);
+    record.take(runs, 1);
+  }
+  std::string text;
+  for (const DatasetPattern& one : patterns_of(record, true)) {
+    text += one.dataset + " " + one.descriptor.text() + "; ";
+  }
+  return text;
+}
+
+// What one rank writes ahead of an array, right before its own part of it.
+TEST(InferShape, AHeaderThatTouchesTheArray) {
+  for (const std::uint64_t header : {1, 100, 512}) {
+    const std::string from = "; (bytes from " + std::to_string(header) + ") ";
+    const std::string head = "(bytes) <1D,(*),(" + std::to_string(header) + ")>";
+    std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> boxes(4), cyclic(4), block(4);
+    boxes[0] = cyclic[0] = block[0] = {{0, header}};
+    for (std::uint64_t r = 0; r < 4; ++r) {
+      for (std::uint64_t row = 0; row < 6; ++row) {
+        boxes[r].emplace_back(header + ((r / 2 * 6 + row) * 2 + r % 2) * 40, 40);
+        cyclic[r].emplace_back(header + (row * 4 + r) * 8, 8);
+      }
+      block[r].emplace_back(header + r * 801, 801);
+    }
+    EXPECT_EQ(names_of(boxes), head + from + "<2D,(BLOCK,BLOCK),(6,40)>; ");
+    EXPECT_EQ(names_of(cyclic), head + from + "<1D,(CYCLIC(8)),(48)>; ");
+    // Nobody knows a header of a byte from a longer block of bytes.
+    const std::string one = "(bytes) <1D,(BLOCK),(802)>; ";
+    EXPECT_EQ(names_of(block), header == 1 ? one : head + from + "<1D,(BLOCK),(801)>; ");
+  }
 }
 
 TEST(InferShape, TheLastBytesThatAFileMayHave) {
