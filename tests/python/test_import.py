@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -138,6 +139,25 @@ def test_places_up_to_the_last_that_a_file_can_have(tmp_path: Path) -> None:
     log.write_text(_HEAD + f"0,/f,read,{last - 5},5,1,2\n0,/f,read,5,{last - 5},3,4\n")
     trace, _ = imported(log, tmp_path)
     assert [row[3:5] for row in rows(trace, "pread")] == [(last - 5, 5), (5, last - 5)]
+
+
+def test_numbers_as_tables_of_floats_have_them(tmp_path: Path) -> None:
+    log = tmp_path / "floats.csv"
+    log.write_text(
+        _HEAD + "0,/f,read,4096.0,10.0,5.00679016e-06,1.5e-05\n0,/f,read,8192,10,1E+1,10.5\n"
+    )
+    trace, _ = imported(log, tmp_path)
+    assert [row[3:] for row in rows(trace, "pread")] == [
+        (4096, 10, 0, 15_000 - 5_006),
+        (8192, 10, 10_000_000_000 - 5_006, 500_000_000),
+    ]
+
+
+def test_what_was_passed_over_is_said_where_nothing_is_left(tmp_path: Path) -> None:
+    log = tmp_path / "0.txt"
+    log.write_text("0.3 0.4 100 write ( 9 0x1 100 )\n")
+    with pytest.raises(iotune.Error, match=r"no writes in it; 1 record\(s\) left out: write"):
+        import_log(log, tmp_path / "made.iotrace")
 
 
 def test_a_table_without_times_has_the_order_of_its_lines(tmp_path: Path) -> None:
@@ -360,7 +380,8 @@ def test_damaged_darshan_logs_are_an_error_or_a_trace(tmp_path: Path) -> None:
             import_log(log, target)
         except iotune.Error as problem:
             refused += 1
-            assert str(problem).startswith(str(log)) and "\n" not in str(problem)
+            assert re.match(rf"{re.escape(str(log))}: (record \d+|its head): .", str(problem))
+            assert "\n" not in str(problem)
             assert [path.name for path in tmp_path.iterdir()] == ["cut.darshan"]
         else:
             assert iotune.open_trace(target).metadata["calls"] > 0

@@ -62,7 +62,7 @@ def import_log(
     except OSError as problem:
         raise Error(f"{problem.filename or source}: {problem.strerror or problem}") from None
     if sink.accesses == 0:
-        raise Error(f"{source}: no reads and no writes in it")
+        raise Error("; ".join([f"{source}: no reads and no writes in it", *sink.said_left_out()]))
     sink.end()
     with as_error():
         done = writer.finish()

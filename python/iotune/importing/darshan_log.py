@@ -62,7 +62,8 @@ class _Reader:
                     self._take(words)
                 self._flush()
             except (Malformed, ValueError, IndexError, OverflowError) as problem:
-                raise Error(f"{self._log}: record {self._record}: {problem}") from None
+                where = f"record {self._record}" if self._record else "its head"
+                raise Error(f"{self._log}: {where}: {problem}") from None
         if not ended:
             raise Error(f"{self._log}: record {self._record}: ends before its end")
 
@@ -139,7 +140,7 @@ class _Reader:
 
 
 def _worker_lines(log: Path) -> Generator[list[str], None, None]:
-    """What the worker says. Raises Error where it was ended by a signal."""
+    """What the worker says. Raises Malformed where it failed, or was ended by a signal."""
     worker = Path(__file__).with_name("darshan_worker.py")
     with tempfile.TemporaryFile() as talk:
         process = subprocess.Popen(
@@ -161,10 +162,10 @@ def _worker_lines(log: Path) -> Generator[list[str], None, None]:
             process.wait()
             process.stdout.close()
     if status < 0:
-        raise Error(f"{log}: PyDarshan crashed on it (signal {-status}): the log is damaged")
+        raise Malformed(f"PyDarshan crashed on it (signal {-status}): the log is damaged")
     if status > 0:
-        raise Error(f"{log}: PyDarshan cannot read it: {said[-1][:200] if said else status}")
+        raise Malformed(f"PyDarshan cannot read it: {said[-1][:200] if said else status}")
     # libdarshan-util says so and goes on as if the log ended there.
     errors = [line for line in said if line.startswith("Error")]
     if errors:
-        raise Error(f"{log}: {errors[0][:200]}")
+        raise Malformed(errors[0].removeprefix("Error: ")[:200])

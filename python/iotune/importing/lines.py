@@ -11,7 +11,8 @@ from iotune.errors import Error
 MOST_LINE_BYTES = 64 << 10  # a path has 4 KiB at most
 LARGEST_OFFSET = (1 << 63) - 1  # and where an access ends: off_t
 LARGEST_TIME_NS = 1 << 62
-_SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d*))?")
+_SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?")
+_WHOLE_FLOAT = re.compile(rb"(\d{1,19})\.0*")
 
 
 class Malformed(ValueError):
@@ -38,7 +39,10 @@ def quoted(word: bytes) -> str:
 
 
 def whole(word: bytes, name: str, least: int = 0, most: int = LARGEST_OFFSET) -> int:
-    """An integer within its bounds. Raises Malformed."""
+    """An integer within its bounds, also as a table of floats has it (4096.0). Raises Malformed."""
+    written_as_float = _WHOLE_FLOAT.fullmatch(word)
+    if written_as_float:
+        word = written_as_float[1]
     digits = word[1:] if word[:1] == b"-" else word
     if not digits.isdigit() or len(digits) > 20:
         raise Malformed(f"{name} is {quoted(word)}, no number")
@@ -53,8 +57,12 @@ def seconds_ns(word: bytes, name: str) -> int:
     match = _SECONDS.fullmatch(word)
     if match is None:
         raise Malformed(f"{name} is {quoted(word)}, no time in seconds")
-    fraction = (match[2] or b"")[:9]
-    value = int(match[1]) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
+    fraction, exponent = match[2] or b"", int(match[3] or 0)
+    # Of all digits those are kept that stand before the nanosecond's end.
+    places = 9 + exponent - len(fraction)
+    digits = int(match[1] + fraction)
+    scale: int = 10 ** abs(places)
+    value = digits * scale if places >= 0 else digits // scale
     if value > LARGEST_TIME_NS:
         raise Malformed(f"{name} is {quoted(word)}: too late")
     return value

@@ -122,12 +122,17 @@ class AccessSink:
         """The log has no views: where MPI-IO's accesses of this file lie is not known."""
         self._writer.hide_mpi_positions(process, path)
 
+    def said_left_out(self) -> list[str]:
+        """What was passed over, and how often, in one line or none."""
+        if not self.left_out:
+            return []
+        what = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common(5))
+        more = ", …" if len(self.left_out) > 5 else ""
+        return [f"{self.left_out.total()} record(s) left out: {what}{more}"]
+
     def end(self) -> None:
         """Tell all processes of the run, once it is known."""
-        if self.left_out:
-            what = ", ".join(f"{name} ({count})" for name, count in self.left_out.most_common(5))
-            more = ", …" if len(self.left_out) > 5 else ""
-            self.notes.append(f"{self.left_out.total()} record(s) left out: {what}{more}")
+        self.notes += self.said_left_out()
         size = max(self.ranks, max(self._ranks, default=0) + 1)
         argv = "\0".join(self.arguments or [self.program])
         shared = {
