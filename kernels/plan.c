@@ -324,6 +324,17 @@ static bool read_selection(struct reader* reader, enum plan_selection selection)
   return end_of_line(reader);
 }
 
+static bool read_pause(struct reader* reader) {
+  struct plan_file* file = current_file(reader);
+  long long rank, pause_ns;
+  if (file->transfers == 0) return fail(reader, "a pause belongs to a transfer");
+  if (!number(reader, "RANK", 0, reader->plan->ranks - 1, &rank) ||
+      !number(reader, "a pause", 0, 1LL << 62, &pause_ns))
+    return false;
+  if (rank == reader->rank) file->transfer[file->transfers - 1].pause_ns = pause_ns;
+  return end_of_line(reader);
+}
+
 static bool read_statement(struct reader* reader, const char* word) {
   if (!reader->versioned) {
     long long version;
@@ -345,6 +356,7 @@ static bool read_statement(struct reader* reader, const char* word) {
   if (strcmp(word, "dataset") == 0) return read_dataset(reader);
   if (strcmp(word, "transfer") == 0) return read_transfer(reader);
   if (strcmp(word, "multi") == 0) return read_multi(reader);
+  if (strcmp(word, "pause") == 0) return read_pause(reader);
   if (strcmp(word, "slab") == 0) return read_selection(reader, PLAN_SLABS);
   if (strcmp(word, "points") == 0) return read_selection(reader, PLAN_POINTS);
   if (strcmp(word, "all") == 0) return read_selection(reader, PLAN_ALL);

@@ -31,6 +31,7 @@ struct plan_transfer {
   bool of_chunks;           /* as they lie in the file; then: */
   uint32_t filters;         /* that were left out, a bit each */
   size_t stored_bytes;      /* of a chunk; 0: as many as its elements have */
+  long long pause_ns;       /* before each call */
   size_t multi;             /* so many from this one on are one call; 0: none of several */
   size_t dataset;           /* index in the file */
   hsize_t repeat;

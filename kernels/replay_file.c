@@ -50,6 +50,7 @@ static void replay_transfer(hid_t id, const struct plan_file* file,
   if (transfer->selection == PLAN_UNLISTED && !collective) return;
   hid_t mode = replay_mode(file->path, collective);
   for (hsize_t i = 0; i < transfer->repeat; i++) {
+    replay_pause(transfer, buffer);
     hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
     hid_t memory = replay_select(space, file, transfer, i);
     replay_move(id, file, dataset, write, asynchronous, memory, space, mode, buffer);

@@ -1,6 +1,16 @@
 #include "replay_forms.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+
+void replay_pause(const struct plan_transfer* transfer, const struct replay_buffer* buffer) {
+  struct timespec left = {(time_t)(transfer->pause_ns / 1000000000LL),
+                          (long)(transfer->pause_ns % 1000000000LL)};
+  if (transfer->pause_ns == 0 || buffer->verify) return;
+  while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+  }
+}
 
 #if H5_VERSION_GE(1, 14, 0)
 
@@ -101,6 +111,7 @@ void replay_chunks(hid_t id, const struct plan_file* file, const struct plan_tra
   hsize_t offset[H5S_MAX_RANK];
   uint32_t filters = transfer->filters;
   for (hsize_t i = 0; i < transfer->repeat; i++) {
+    replay_pause(transfer, buffer);
     for (size_t k = 0; k < transfer->count; k++) {
       for (size_t d = 0; d < n; d++)
         offset[d] = transfer->place[k * 4 * n + d] + (i > 0 ? i * (hsize_t)transfer->shift[d] : 0);
@@ -142,6 +153,7 @@ void replay_multi(const hid_t* id, const struct plan_file* file, const struct pl
     n++;
   }
   hid_t mode = replay_mode(file->path, first->collective);
+  replay_pause(first, buffer);
   if (n > 0) call_multi(file, first, n, ids, types, memories, spaces, mode, bytes);
   if (first->collective) H5Pclose(mode);
   for (size_t i = 0; i < n; i++) {

@@ -12,6 +12,9 @@
 /* Whether this HDF5 (from 1.14 on) has asynchronous forms, and those of several datasets. */
 bool replay_has_newer_forms(void);
 
+/* What the program did between its calls, in time alone; nothing where bytes are compared. */
+void replay_pause(const struct plan_transfer* transfer, const struct replay_buffer* buffer);
+
 /* Begins H5Dwrite or H5Dread of the selection in `space`. */
 void replay_begin(hid_t id, const struct plan_file* file, const struct plan_dataset* dataset,
                   bool write, hid_t type, hid_t memory, hid_t space, hid_t mode, char* bytes);

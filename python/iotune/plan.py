@@ -56,6 +56,7 @@ class Transfer:
     form: Form = PLAIN
     multi: int = 0  # so many from this one on are one call; 0: none of several
     member: bool = False  # of a call of several
+    pauses_ns: dict[int, int] = field(default_factory=dict)  # by rank, before each call
 
     def last(self) -> dict[int, Selection]:
         """The selections of the last repetition."""
@@ -123,7 +124,10 @@ def _on_ranks(transfer: Transfer, ranks: int) -> Transfer:
     for rank in sorted(transfer.selections):
         one, other = transfer.selections[rank], selections.get(rank % ranks)
         selections[rank % ranks] = one if other is None else _united(other, one)
-    return replace(transfer, selections=selections)
+    pauses: dict[int, int] = {}
+    for rank, pause in transfer.pauses_ns.items():
+        pauses[rank % ranks] = max(pause, pauses.get(rank % ranks, 0))
+    return replace(transfer, selections=selections, pauses_ns=pauses)
 
 
 def _form_words(form: Form) -> str:
@@ -199,6 +203,8 @@ def plan_text(plan: Plan) -> str:
             if transfer.repeat > 1:
                 line += f" repeat {transfer.repeat} {_words(transfer.shift)}"
             lines.append(line)
+            pauses = sorted(transfer.pauses_ns.items())
+            lines += [f"pause {rank} {pause}" for rank, pause in pauses if pause > 0]
             for rank in sorted(transfer.selections):
                 lines += _selection_lines(rank, transfer.selections[rank])
         lines.append("close")
@@ -232,7 +238,7 @@ def _step(before: Transfer, after: Transfer) -> Numbers | None:
         after.form,
     ) or before.selections.keys() != after.selections.keys():
         return None
-    if before.member or after.member:
+    if before.member or after.member or before.pauses_ns != after.pauses_ns:
         return None
     step: Numbers | None = None
     for rank, old in before.last().items():

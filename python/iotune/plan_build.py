@@ -36,6 +36,7 @@ class DatasetCall:
     selection: Selection
     type_class: int = -1
     form: Form = PLAIN
+    pause_ns: int = 0  # before it
     together: int = 0  # how many datasets the call moved, at the first of them; 0: one
 
 
@@ -90,6 +91,8 @@ class _Part:
         elif call.form.waits and not transfer.form.waits:
             transfer.form = replace(transfer.form, waits=True)
         transfer.selections[call.rank] = call.selection
+        if call.pause_ns > 0:
+            transfer.pauses_ns[call.rank] = call.pause_ns
         calls = self.together.setdefault(call.rank, [])
         if call.together > 1:
             calls.append([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,17 @@ class _Defined:
     type_class: int
 
 
-def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, list[str]]:
+def plan_of_trace(
+    trace: Trace, only_file: str | None = None, pause: Callable[[int], int] | None = None
+) -> tuple[Plan, list[str]]:
     """The plan of a trace and what in it had to be approximated or left out.
 
+    `pause`: what becomes of the nanoseconds that a rank spent outside of HDF5 since its transfer
+    before; without it there are no pauses.
     Raises Error where it holds no transfer that can be replayed.
     """
     defined: dict[tuple[int, int], _Defined] = {}  # by process and object
-    gathered = _Gathered()
+    gathered = _Gathered(pause)
     opens: list[FileOpen] = []
     calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
@@ -43,6 +48,7 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
         elif call.name.removesuffix("_async") in ("H5Fcreate", "H5Fopen") and call.texts:
             opens.append(_open(call))
     for call in calls:
+        gathered.pass_over(call)
         if call.name == "H5ESwait":
             gathered.wait(call)
         elif call.name.startswith(("H5Dread", "H5Dwrite")) and (call.result or 0) >= 0:
@@ -63,11 +69,23 @@ def plan_of_trace(trace: Trace, only_file: str | None = None) -> tuple[Plan, lis
 class _Gathered:
     """The transfers of a trace's calls, and what is wanting in them."""
 
+    pause: Callable[[int], int] | None
     transfers: list[DatasetCall] = field(default_factory=list)
+    _outside: dict[int, float] = field(default_factory=dict)  # s since a transfer, by process
+    _last_end: dict[int, float] = field(default_factory=dict)  # of a process's call before
     _left_out: int = 0
     _approximated: int = 0
     # By process and event set: the last transfer that was begun and is not waited for.
     _begun: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def pass_over(self, call: Call) -> None:
+        """Count the time outside of HDF5 before a call."""
+        if self.pause is None or call.layer != "hdf5" or call.depth > 0:
+            return
+        who, last = call.process, self._last_end.get(call.process)
+        if last is not None:
+            self._outside[who] = self._outside.get(who, 0.0) + max(0.0, call.start - last)
+        self._last_end[who] = max(last or 0.0, call.start + call.seconds)
 
     def add(self, call: Call, defined: dict[tuple[int, int], _Defined]) -> None:
         """One call, of as many datasets as it has."""
@@ -84,6 +102,9 @@ class _Gathered:
         if "_multi" in call.name and len(found) > 1 and one_file:
             found[0] = replace(found[0], together=len(found))
             found[1:] = [replace(one, together=-1) for one in found[1:]]
+        if self.pause is not None and found and call.depth == 0:
+            before = round(self._outside.pop(call.process, 0.0) * 1e9)
+            found[0] = replace(found[0], pause_ns=self.pause(before))
         self.transfers += found
         if form.asynchronous and found:
             self._begun[(call.process, _events(call))] = len(self.transfers) - 1

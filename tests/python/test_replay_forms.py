@@ -131,6 +131,33 @@ def test_a_replay_makes_the_same_calls(site: Site) -> None:
         site.home.type("replay", str(trace), "-n", ranks, "--verify")
 
 
+def pauses(plan: str) -> list[int]:
+    """Of rank 0, nanoseconds."""
+    return [int(found) for found in re.findall(r"^pause 0 (\d+)$", plan, re.MULTILINE)]
+
+
+def test_pauses_between_transfers_are_kept_scaled_or_fixed(tmp_path: Path) -> None:
+    # given three steps, each of two datasets, 150 ms apart
+    home = Home(tmp_path)
+    options = ["--particles", "64", "--datasets", "2", "--steps", "3", "--pause-ms", "150"]
+    home.type("run", "--mode", "record", "--timing", "exact", "--", *home.mpi("vpic-io", *options))
+    trace = str(home.traces()[0])
+
+    def plan(*words: str) -> str:
+        return home.type("replay", trace, "--plan-only", *words).stdout
+
+    # then
+    kept = pauses(plan("--pause", "keep"))
+    assert sum(pause >= 150_000_000 for pause in kept) == 2
+    assert pauses(plan("--pause", "x2")) == [2 * pause for pause in kept]
+    assert set(pauses(plan("--pause", "5ms"))) == {5_000_000}
+    assert pauses(plan()) == [] == pauses(plan("--pause", "none"))
+    assert len(pauses(plan("--pause", "5ms", "-n", "1"))) == len(pauses(plan("--pause", "5ms")))
+    # and they are made
+    for ranks in ("1", "2"):
+        assert home.asked("replay", trace, "--pause", "keep", "-n", ranks)["seconds"] >= 0.3
+
+
 def test_a_kernel_makes_the_same_calls(site: Site) -> None:
     # given
     trace = site.program_run(2)

@@ -104,7 +104,7 @@ def command(
         typer.Option(
             "--pause",
             metavar="keep|none|TIME|xFACTOR",
-            help="Between a rank's calls, of MPI-IO and POSIX: as recorded, none, fixed, scaled.",
+            help="Between a rank's calls: as recorded, none, fixed, scaled.",
         ),
     ] = "none",
     repeat: Annotated[int, typer.Option(min=1, help="So many rounds.")] = 1,
@@ -217,9 +217,7 @@ def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
         for note in calls.notes:
             say(note)
         return _Planned(source, calls.ranks, calls.needed_bytes, False, True)
-    if wanted.pause != "none":
-        raise Error("--pause is for calls of MPI-IO and POSIX: add --layer mpi or --layer posix")
-    plan, notes = plan_of_trace(trace, wanted.file)
+    plan, notes = plan_of_trace(trace, wanted.file, None if wanted.pause == "none" else pause)
     if wanted.ranks is not None:
         plan = plan.on_ranks(wanted.ranks)
     for note in notes:
