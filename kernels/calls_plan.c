@@ -1,6 +1,7 @@
 #include "calls_plan.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static bool index_of(struct parser* parser, size_t count, size_t* value) {
   return true;
 }
 
-static const long long largest = 1LL << 62;
+static const long long largest = LLONG_MAX;
 
 static bool read_file(struct parser* parser) {
   struct call_plan* plan = parser->plan;

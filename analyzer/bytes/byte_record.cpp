@@ -12,6 +12,8 @@ namespace {
 
 // Runs of a header that are tried.
 constexpr std::size_t kMaxHeaderRuns = 4;
+// An array has so many times the bytes of what several ranks moved before it.
+constexpr std::uint64_t kLeastOfTables = 8;
 
 bool is_irregular(const InferredShape& shape) {
   return shape.described.process_grid.empty();
@@ -50,25 +52,59 @@ std::pair<IndexSet, IndexSet> beheaded(const IndexSet& set, std::uint64_t bytes)
     pieces.push_back(*IndexSet::of(p.start, p.stride, p.count, p.block));
   }
   std::vector<const IndexSet*> pointers;
+  pointers.reserve(pieces.size());
   for (const IndexSet& piece : pieces) pointers.push_back(&piece);
   return {IndexSet::interval(first.start, bytes),
           IndexSet::united(std::move(pointers)).value_or(IndexSet())};
 }
 
 struct WithHeader {
-  IndexSet header;
+  IndexSets header;
+  std::uint64_t header_bytes = 0;
   IndexSets sets;
   InferredShape shape;
+
+  void add(const IndexSet& of_header, const IndexSet& of_array) {
+    if (!of_header.empty()) header.add(of_header);
+    if (!of_array.empty()) sets.add(of_array);
+    header_bytes += of_header.size();
+  }
 };
 
-WithHeader with_header(const IndexSets& all, std::size_t writer, std::pair<IndexSet, IndexSet> mine,
-                       const ShapeHint& hint) {
-  WithHeader parts{std::move(mine.first), {}, {}};
+WithHeader with_header(const IndexSets& all, std::size_t writer,
+                       const std::pair<IndexSet, IndexSet>& mine, const ShapeHint& hint) {
+  WithHeader parts;
   for (std::size_t r = 0; r < all.size(); ++r) {
-    if (r != writer) parts.sets.add(all.at(r));
+    if (r != writer) parts.add({}, all.at(r));
   }
-  if (!mine.second.empty()) parts.sets.add(mine.second);
+  parts.add(mine.first, mine.second);
   parts.shape = infer_shape(parts.sets, hint);
+  return parts;
+}
+
+// What any ranks moved before the array, little against it: a library's own tables. The array
+// begins at the first of the ranks' largest runs.
+std::optional<WithHeader> without_tables(const IndexSets& all, const ShapeHint& hint) {
+  std::uint64_t cut = UINT64_MAX;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const IndexSet one = all.at(r);
+    const auto longest = std::max_element(
+        one.progressions().begin(), one.progressions().end(),
+        [](const Progression& a, const Progression& b) { return a.block < b.block; });
+    cut = std::min(cut, longest->start);
+  }
+  WithHeader parts;
+  std::uint64_t bytes = 0;
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const IndexSet one = all.at(r);
+    const auto [before, behind] = divided(one, cut);
+    if (!before.empty() && before.end() > cut) return std::nullopt;
+    parts.add(before, behind);
+    bytes += behind.size();
+  }
+  if (parts.header.empty() || parts.header_bytes > bytes / kLeastOfTables) return std::nullopt;
+  parts.shape = infer_shape(parts.sets, hint);
+  if (is_irregular(parts.shape)) return std::nullopt;
   return parts;
 }
 
@@ -196,14 +232,14 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     to.ambiguity = std::move(from.ambiguity);
   };
   if (is_irregular(shape) || has_long_first(record.sets)) {
-    if (std::optional<WithHeader> parts = without_header(record.sets, record.hint)) {
+    std::optional<WithHeader> parts = without_header(record.sets, record.hint);
+    if (!parts) parts = without_tables(record.sets, record.hint);
+    if (parts) {
       // How often a header was moved again is not told from the rest.
       DatasetPattern header = pattern;
-      IndexSets one;
-      one.add(parts->header);
-      InferredShape header_shape = infer_shape(one, {});
+      InferredShape header_shape = infer_shape(parts->header, {});
       fill(header, header_shape);
-      header.bytes = std::min(record.bytes, parts->header.size());
+      header.bytes = std::min(record.bytes, parts->header_bytes);
       header.repeats = 1;
       header.seconds = 0;
       header.calls = 0;

@@ -295,6 +295,20 @@ TEST(InferShape, AHeaderThatTouchesTheArray) {
   }
 }
 
+// As HDF5 lets ranks write their share of a file's tables.
+TEST(InferShape, TablesOfSeveralRanksBeforeTheArray) {
+  std::vector<std::vector<std::pair<std::uint64_t, std::uint64_t>>> ranks(4);
+  ranks[0] = {{0, 136}};
+  ranks[1] = {{136, 544}, {680, 120}};
+  ranks[3] = {{1072, 328}};
+  for (std::uint64_t r = 0; r < 4; ++r) ranks[r].emplace_back(2048 + r * 20000, 20000);
+  const std::string found = names_of(ranks);
+  EXPECT_NE(found.find("; (bytes from 2048) <1D,(BLOCK),(20000)>; "), std::string::npos) << found;
+  // Tables that are no small thing beside the array are not set apart.
+  ranks[3] = {{1072, 328}, {2000, 30}, {82048, 200}};
+  EXPECT_NE(names_of(ranks).find("IRREGULAR"), std::string::npos);
+}
+
 TEST(InferShape, TheLastBytesThatAFileMayHave) {
   constexpr std::uint64_t kRanks = 4, kTurns = 20, kBytes = 40;
   for (const std::uint64_t begin : {std::uint64_t{0}, INT64_MAX - kRanks * kTurns * kBytes}) {
