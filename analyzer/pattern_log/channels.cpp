@@ -16,7 +16,7 @@ constexpr std::uint64_t kTrusted = 12;
 constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
 constexpr std::size_t kTurnsBring = 2;
-// Turns that bring so much are not compared with others, nor with a sieve.
+// What brings so much is not compared with what a sieve would.
 constexpr std::size_t kTurnsSuffice = 4;
 // Of the first accesses, so many steps over a round of turns come again at least; and so many of
 // what the likeliest turns have.
@@ -50,6 +50,11 @@ class RepeatedSteps {
  private:
   std::array<std::uint64_t, 512> met_;
 };
+
+// Each loop is a few numbers: turns that leave no more are not compared with others.
+bool is_enough(std::size_t numbers, const Turns& turns) noexcept {
+  return numbers <= 3 * std::size_t{turns.ways} + 2;
+}
 
 // Turns in which these accesses may come, the likeliest first.
 std::vector<Turns> likely_turns(std::span<const Extent> accesses) {
@@ -127,7 +132,8 @@ void Channels::choose_turns(Shapes& shapes) {
     std::uint32_t round = 0;
     for (const Turns turns : likely_turns(sample)) {
       // Of one round all are tried: they look the same.
-      if (least <= as_one / kTurnsSuffice && turns.ways * turns.turn != round) break;
+      if (best && turns.ways * turns.turn != round && is_enough(least, best->channels.turns_))
+        break;
       round = turns.ways * turns.turn;
       keep(Tried(turns, sample));
     }
@@ -193,6 +199,7 @@ void Channels::took(std::uint32_t channel, std::uint64_t count, Shapes& shapes) 
 }
 
 void Channels::take(std::uint32_t channel, std::span<const Extent> accesses, Shapes& shapes) {
+  if (turns_.ways > 1) familiar(channel).took(accesses);
   add_to(channel, accesses, shapes);
   took(channel, accesses.size(), shapes);
   in_turn_ = channel == channel_ ? in_turn_ + 1 : 1;
@@ -257,7 +264,7 @@ void Channels::decide(const Extent& access, Shapes& shapes) {
   const std::uint32_t turn = due();
   ++since_noise_;
   if (pending_count_ > 0) {
-    const bool goes_on = expects(turn, access);
+    const bool goes_on = expects(turn, access) || is_familiar(turn, access);
     place_pending(goes_on && !repeats_structure(pending_[0]) ? turns_.ways : turn, shapes);
     if (goes_on) return take(turn, {&access, 1}, shapes);
     return decide(access, shapes);
@@ -268,7 +275,12 @@ void Channels::decide(const Extent& access, Shapes& shapes) {
       return take(channel, {&access, 1}, shapes);
     }
   }
-  if (finder(turn).foretold() >= kTrusted) {
+  // Where an access too many or too few was counted, turns are found again by the steps.
+  for (std::uint32_t k = 0; k < turns_.ways; ++k) {
+    const std::uint32_t channel = (turn + k) % turns_.ways;
+    if (is_familiar(channel, access)) return take(channel, {&access, 1}, shapes);
+  }
+  if (turns_.ways > 1 || finder(turn).foretold() >= kTrusted) {
     pending_[pending_count_++] = access;
     return;
   }

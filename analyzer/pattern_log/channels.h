@@ -42,6 +42,33 @@ struct FoundTurns {
   std::size_t next = 0;
 };
 
+// The steps that a channel made, the latest ones: a random access makes one of them hardly ever.
+class FamiliarSteps {
+ public:
+  bool contains(const Extent& access) const noexcept {
+    const std::uint64_t mark = mark_of(access);
+    return marks_[mark >> kShift] == mark;
+  }
+  void took(std::span<const Extent> accesses) noexcept {
+    for (const Extent& access : accesses) {
+      const std::uint64_t mark = mark_of(access);
+      marks_[mark >> kShift] = mark;
+      last_ = unsigned_of(access.offset);
+    }
+  }
+
+ private:
+  static constexpr unsigned kShift = 57;
+  std::uint64_t mark_of(const Extent& access) const noexcept {
+    // Zero is no mark.
+    return ((unsigned_of(access.offset) - last_) * 0x9e3779b97f4a7c15U +
+            unsigned_of(access.length) * 0xd1342543de82ef95U) |
+           1U;
+  }
+  std::uint64_t last_ = 0;
+  std::array<std::uint64_t, std::size_t{1} << (64 - kShift)> marks_{};
+};
+
 class Channels {
  public:
   // `found`, shared by the streams of a log, outlives them all.
@@ -87,6 +114,13 @@ class Channels {
   bool expects(std::uint32_t channel, const Extent& access) const noexcept {
     return finders_[channel] && finders_[channel]->expects(access);
   }
+  FamiliarSteps& familiar(std::uint32_t channel) {
+    if (!familiar_[channel]) familiar_[channel] = std::make_unique<FamiliarSteps>();
+    return *familiar_[channel];
+  }
+  bool is_familiar(std::uint32_t channel, const Extent& access) const noexcept {
+    return familiar_[channel] && familiar_[channel]->contains(access);
+  }
   std::uint32_t due() const noexcept;
 
   Turns turns_;
@@ -94,6 +128,8 @@ class Channels {
   std::unique_ptr<NoiseSieve> sieve_;  // if turns_.sifted
   std::array<std::unique_ptr<TermFinder>, kChannels> finders_;
   std::array<TermList, kChannels> lists_;
+
+  std::array<std::unique_ptr<FamiliarSteps>, kAccessChannels> familiar_;  // if they take turns
 
   // The first accesses, until it is decided in which turns they come.
   bool sampling_ = true;

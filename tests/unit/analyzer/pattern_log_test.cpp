@@ -244,6 +244,28 @@ TEST(PatternLog, noise_does_not_break_a_nest) {
   EXPECT_LT(log.size(), noise * 9 + 300);
 }
 
+// An access that belongs to none of the loops in turn shifts no turn.
+TEST(PatternLog, noise_does_not_break_nests_in_turns) {
+  // Deep: most of the time the innermost loop has hardly begun.
+  const generators::DrawnNest nest{
+      .ranks = 1,
+      .nests = {{{{9, 700000}, {7, 5000000}, {5, 990000}, {20, 0}},
+                 {{0, 512}, {512, 9000}, {9600, 64}},
+                 0,
+                 0},
+                {{{12, 77000000}, {7, 24000000}, {50, 480000}}, {{0, 700}, {800, 24}}, 1 << 28, 0},
+                {{{5, 7777777}, {12, 147000}, {4, 0}, {26, 5600}}, {{0, 4000}}, 1 << 29, 0}},
+      .noise_percent = 1,
+      .turn = 4};
+  const Workload workload = generators::expand(nest, 11);
+  const std::vector<std::byte> log = encode_log(workload);
+  expect_lossless(workload, log);
+  const std::size_t noise = workload.accesses() - 18900 - 8400 - 6240;
+  ASSERT_GT(noise, 150U);
+  // Two random numbers, and where it is: in lists of turns.
+  EXPECT_LT(log.size(), noise * 12 + 300);
+}
+
 // A section may end while it is not decided yet in which turns the loops of a stream come.
 TEST(PatternLog, sections_may_end_before_turns_are_known) {
   PatternLogWriter writer({.leaves_held = 6200});
