@@ -237,8 +237,9 @@ class ColumnModel {
   };
   PerRole& model_of(Role role) {
     const auto index = static_cast<unsigned>(role);
-    if (!roles_[index]) roles_[index].emplace(kOfNumbers[index], kVaries[index]);
-    return *roles_[index];
+    std::unique_ptr<PerRole>& model = roles_[index];
+    if (!model) model = std::make_unique<PerRole>(kOfNumbers[index], kVaries[index]);
+    return *model;
   }
 
   // Made when they are needed: each is three thousand bytes, and a short log has few.
@@ -247,7 +248,7 @@ class ColumnModel {
   static constexpr std::array<Bit, kRoles> kVaries = {
       Bit::frequent(6), Bit::rare(2),     Bit::rare(8), Bit::rare(12),
       Bit::rare(12),    Bit::frequent(4), Bit::rare(6), Bit::frequent(6)};
-  std::array<std::optional<PerRole>, kRoles> roles_;
+  std::array<std::unique_ptr<PerRole>, kRoles> roles_;
   Value counts_{expected::kCount}, factor_;
   std::uint64_t grid_count_ = 0, last_factor_ = 1;
   Tree<3> grid_size_{{8, 4, 2, 1, 1, 1, 1, 1}};

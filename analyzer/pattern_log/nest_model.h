@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -205,7 +206,7 @@ class NestModel {
   template <class Coder>
   void code_count(Coder& coder, std::uint64_t& count, RecentNumbers& recent) {
     const std::uint64_t like = like_or(last_count_);
-    count = last_count_ = met(counts_[has_like_].code(coder, count, {like, last_count_}, recent));
+    count = last_count_ = met(models().counts.code(coder, count, {like, last_count_}, recent));
     if (count == 0) coder.fail();
   }
 
@@ -222,13 +223,13 @@ class NestModel {
     const std::uint64_t from = unsigned_of(at.offset);
     const std::uint64_t end = unsigned_of(list.leaves[first].offset) + covered.end - from;
     const std::uint64_t step =
-        met(steps_[has_like_].code(coder, unsigned_of(made.offset) - from,
-                                   {end, like_or(end), last_step_, 0}, spans, streams_, recent));
+        met(models().steps.code(coder, unsigned_of(made.offset) - from,
+                                {end, like_or(end), last_step_, 0}, spans, streams_, recent));
     last_step_ = step;
     made.offset = signed_of(from + step);
     const std::uint64_t length = unsigned_of(at.length);
-    made.length = signed_of(met(lengths_[has_like_].code(coder, unsigned_of(made.length),
-                                                         {like_or(length), length}, recent)));
+    made.length = signed_of(met(
+        models().lengths.code(coder, unsigned_of(made.length), {like_or(length), length}, recent)));
   }
 
   template <class Coder>
@@ -241,8 +242,8 @@ class NestModel {
       const std::uint64_t same = unsigned_of(before.offset);
       const std::uint64_t even = unsigned_of(before.length);
       strides[l].offset = signed_of(
-          met(l == 0 ? strides_[has_like_].code(coder, offset, {like_or(guess), guess, other, 0},
-                                                spans, streams_, recent)
+          met(l == 0 ? models().strides.code(coder, offset, {like_or(guess), guess, other, 0},
+                                             spans, streams_, recent)
                      : further_strides_.code(coder, offset, {same, like_or(same)}, recent)));
       strides[l].length =
           signed_of(met(length_strides_.code(coder, length, {even, like_or(even)}, recent)));
@@ -278,9 +279,18 @@ class NestModel {
   std::array<Bit, 6> inner_{Bit(),        Bit::rare(3), Bit::rare(4),
                             Bit::rare(4), Bit::rare(6), Bit::rare(8)};
   std::array<Bit, 2> inner_known_{Bit::rare(8), Bit::rare(2)};
-  std::array<Value, 2> counts_{Value(expected::kCount), Value(expected::kCount)};
-  std::array<Value, 2> lengths_;
-  std::array<RelatedValue, 2> steps_, strides_;
+  // Of nests of a form that was met, or was not. Made when they are needed: seven thousand bytes.
+  struct Models {
+    Value counts{expected::kCount};
+    Value lengths;
+    RelatedValue steps, strides;
+  };
+  Models& models() {
+    std::unique_ptr<Models>& made = models_[has_like_ ? 1 : 0];
+    if (!made) made = std::make_unique<Models>();
+    return *made;
+  }
+  std::array<std::unique_ptr<Models>, 2> models_;
   Value further_strides_{expected::kBytes, Bit::frequent(4)};
   Value length_strides_{expected::kBytes, Bit::frequent(12)};
 };

@@ -191,7 +191,7 @@ PatternLogWriter::~PatternLogWriter() = default;
 
 std::uint32_t PatternLogWriter::add_stream(std::int64_t rank, std::string_view name) {
   const auto fresh = static_cast<std::uint32_t>(state_->names.size());
-  const auto [known, added] = state_->names.emplace(name, fresh);
+  const auto [known, added] = state_->names.try_emplace(std::string(name), fresh);
   if (added) state_->section.names.emplace_back(name);
   state_->section.streams.push_back({rank, known->second});
   if (!state_->spare) state_->spare = std::make_unique<State::Stream>(state_->found_turns);

@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t kAccessesOfLeaf = 2;
 // Periods up to here are looked at for what may be found elsewhere.
 constexpr std::size_t kNearPeriods = 4;
+// So few accesses are quicker compared one by one.
+constexpr std::uint64_t kShortRun = 4;
 constexpr std::uint32_t kUnmet = UINT32_MAX;
 
 Extent step_of(Extent from, Extent to) noexcept {
@@ -97,7 +99,7 @@ class StreamCourse::Maker {
       return;
     }
     const Shape& shape = shapes_[part.shape];
-    if (shape.depth == 1 && shape.leaves == 1) {
+    if (shape.depth == 1 && shape.leaves == 1 && part.count > kShortRun) {
       const auto count = static_cast<std::uint32_t>(part.count);
       runs.push_back({leaf, count, displacement(leaf), shape.strides[0]});
       return;
@@ -334,9 +336,16 @@ bool CourseFollower::complete() const noexcept {
 std::size_t CourseFollower::append_pieces(std::uint32_t stream, std::vector<Piece>& pieces) const {
   std::size_t leaves = 0;
   for (const StreamCourse::List& like : course_->lists_) {
-    Piece& piece = pieces.emplace_back(Piece{stream, like.channel, like.list, true});
-    for (std::size_t l = 0; l < like.leaves.size(); ++l) {
-      piece.list.leaves[l] = leaves_[like.leaves[l]];
+    Piece& piece = pieces.emplace_back();
+    piece.stream = stream;
+    piece.channel = like.channel;
+    piece.joined = true;
+    piece.list.terms = like.list.terms;
+    if (like.leaves.empty()) {
+      piece.list.leaves = like.list.leaves;
+    } else {
+      piece.list.leaves.reserve(like.leaves.size());
+      for (const std::uint32_t leaf : like.leaves) piece.list.leaves.push_back(leaves_[leaf]);
     }
     leaves += piece.list.leaves.size();
   }
