@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "analyzer/pattern_log/bit_coder.h"
 #include "patterns/bytes.h"
@@ -122,10 +124,18 @@ inline constexpr Tree<4> kMetPlace{{40, 24, 16, 12, 10, 8, 7, 6, 5, 5, 4, 4, 3, 
 // of what is asked of files is a small number times a power of two.
 class Number {
  public:
-  explicit Number(const Tree<7>& length = expected::kFew) noexcept : length_(length) {}
+  // `length` outlives it: it is copied when a number is first coded, as a short log codes none of
+  // most sorts.
+  explicit Number(const Tree<7>& length = expected::kFew) noexcept : expected_(&length) {}
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
 
   template <class Coder>
   std::uint64_t code(Coder& coder, std::uint64_t value) {
+    if (expected_ != nullptr) {
+      std::construct_at(&length_, *std::exchange(expected_, nullptr));
+      std::construct_at(&zeros_, expected::kZeros);
+    }
     const unsigned length = length_.code(coder, static_cast<unsigned>(std::bit_width(value)));
     if (length > 64) {
       coder.fail();
@@ -146,9 +156,15 @@ class Number {
   }
 
  private:
-  Tree<7> length_;
+  const Tree<7>* expected_;  // nullptr: was copied
   Bit power_ = Bit::rare(4);
-  Tree<6> zeros_ = expected::kZeros;
+  // Not initialized before.
+  union {
+    Tree<7> length_;
+  };
+  union {
+    Tree<6> zeros_;
+  };
 };
 
 class SignedNumber {
