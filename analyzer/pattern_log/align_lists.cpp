@@ -68,7 +68,7 @@ class Aligner {
     for (std::size_t t = 0; t < size; ++t) {
       if (t != main) beside += written_out(list_.terms[t]);
     }
-    if (period > kMostElements || beside % period != 0) return std::nullopt;
+    if (period == 0 || period > kMostElements || beside % period != 0) return std::nullopt;
     if (beside == 0 && period == shapes_[loop.shape].parts.size()) return std::nullopt;
     collect(main);
     write_out(before_);

@@ -65,13 +65,15 @@ std::vector<Turns> likely_turns(std::span<const Extent> accesses) {
   std::vector<Turns> likely;
   for (std::uint32_t ways = 2; ways <= kMostWays; ++ways) {
     for (std::uint32_t turn = 1; turn <= kMostTurn; ++turn) {
-      std::size_t& known = again[ways * turn];
+      std::size_t& known = again[std::size_t{ways} * turn];
       if (known == 0) known = repeated(begin, std::size_t{ways} * turn);
       most = std::max(most, known);
       likely.push_back({ways, turn, false});
     }
   }
-  const auto often = [&](const Turns& turns) { return again[turns.ways * turns.turn]; };
+  const auto often = [&](const Turns& turns) {
+    return again[std::size_t{turns.ways} * turns.turn];
+  };
   std::erase_if(likely, [&](const Turns& turns) {
     return often(turns) * kRepeatedShare < begin.size() || often(turns) * kLikely < most;
   });
