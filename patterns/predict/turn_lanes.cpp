@@ -22,12 +22,8 @@ bool TurnLanes::observe(const Extent& access, StepTable& steps, Next& next) noex
   if (in_vain_ >= kMuch || turn_length_ >= kLongTurn) return false;
   ++in_vain_;
   std::uint8_t step = kNoStep;
-  if (known(access, steps, step)) {
-    streak_ = 0;
-    move(steps.lane(step), access, step, false);
-    expect(steps, next);
-  } else if (streak_ >= kSure && next.step != kNoStep &&
-             lanes_[likely_lane(access)].step != kNoStep) {
+  if (next.step != kNoStep && patience_ >= kNoiseCosts && (streak_ >= kSure || !usual(access)) &&
+      lanes_[lane_of(access)].step != kNoStep && !known(access, steps, step)) {
     hold(access, steps, next);
   } else {
     learn(access, steps, next);
@@ -52,15 +48,34 @@ bool TurnLanes::known(const Extent& access, const StepTable& steps,
   return false;
 }
 
+// Whether it is a step that the lane whose turn it is has made before.
+bool TurnLanes::known_of_turn(const Extent& access, const StepTable& steps) const noexcept {
+  std::uint8_t step = kNoStep;
+  return known(access, steps, step) && steps.lane(step) == turn_;
+}
+
+bool TurnLanes::usual(const Extent& access) const noexcept {
+  for (unsigned lane = 0; lane < count_; ++lane) {
+    if (access.length == lanes_[lane].last.length) return true;
+  }
+  return false;
+}
+
+// Whose turn it is after the next access, or kNoStep.
+std::uint8_t TurnLanes::turn_after() const noexcept {
+  typename decltype(order_)::Walk order(order_);
+  order.next();
+  return order.next();
+}
+
 // Noise, or something new in the lane whose turn it is.
 void TurnLanes::hold(const Extent& access, const StepTable& steps, Next& next) noexcept {
   next.waiting = true;
-  streak_ = static_cast<std::uint8_t>(streak_ - kSure);
-  held_ = access;
-  if (noise_ >= 0) return;
-  typename decltype(order_)::Walk order(order_);
-  order.next();
-  const std::uint8_t then = order.next();
+  streak_ = streak_ > kSure ? static_cast<std::uint8_t>(streak_ - kSure) : 0;
+  held_[0] = access;
+  held_count_ = 1;
+  if (noise_[usual(access) ? 1 : 0] >= 0) return;
+  const std::uint8_t then = turn_after();
   if (then == kNoStep) return;
   const Lane& lane = lanes_[then];
   if (then != turn_) {
@@ -71,22 +86,73 @@ void TurnLanes::hold(const Extent& access, const StepTable& steps, Next& next) n
   }
 }
 
-// True if `access` shows that the one held back was noise.
+// True if `access` is dealt with: it shows that what was held back was noise, or is held back as
+// well. False if it is yet to be observed.
 bool TurnLanes::settle(const Extent& access, StepTable& steps, Next& next) noexcept {
   constexpr int kMost = 3;
-  if (access == steps.after(lanes_[turn_].last, next.step)) {
-    if (noise_ < kMost) ++noise_;
+  const bool is_usual = usual(held_[0]);
+  std::int8_t& noise = noise_[is_usual ? 1 : 0];
+  const Extent wanted = steps.after(lanes_[turn_].last, next.step);
+  if (access == wanted) {
+    if (noise < kMost) ++noise;
+    patience_ = static_cast<std::uint8_t>(patience_ - kNoiseCosts);
     take(access, steps, next);
     return true;
   }
-  if (noise_ > -kMost) --noise_;
-  learn(held_, steps, next);
+  const std::uint8_t then = turn_after();
+  const std::uint8_t after = then == kNoStep || then == turn_ ? kNoStep : lanes_[then].expected();
+  const bool next_turn = after != kNoStep && access == steps.after(lanes_[then].last, after);
+  const std::uint8_t lane = lane_of(held_[0]);
+  if (next_turn) {
+    // One was the turn's; the other, if there are two, noise.
+    if (held_count_ == 2 && !is_usual) held_[0] = held_[1];
+    held_count_ = 1;
+  } else if (steps.find(held_[held_count_ - 1], access, lane) == kNoStep) {
+    next.access = wanted;
+    // Noise before the end of a row that was not foreseen.
+    if (known_of_turn(access, steps)) {
+      if (noise < kMost) ++noise;
+      return false;
+    }
+    // Two of one length begin something.
+    std::uint8_t step = kNoStep;
+    if (held_count_ == 1 && !is_usual && access.length != held_[0].length &&
+        !known(access, steps, step)) {
+      held_[held_count_++] = access;
+      next.waiting = true;
+      return true;
+    }
+  }
+  if (noise > -kMost) --noise;
+  learn_new(lane, held_[0], steps, next);
+  if (held_count_ == 2) learn(held_[1], steps, next);
   return false;
 }
 
+// What nobody expected: a step that some lane has made before, or a new one.
 void TurnLanes::learn(const Extent& access, StepTable& steps, Next& next) noexcept {
+  std::uint8_t step = kNoStep;
+  if (!known(access, steps, step)) return learn_new(lane_of(access), access, steps, next);
+  streak_ = streak_ / 2;
+  if (steps.lane(step) != turn_) doubt_order();
+  move(steps.lane(step), access, step, false);
+  expect(steps, next);
+}
+
+void TurnLanes::learn_new(std::uint8_t lane, const Extent& access, StepTable& steps,
+                          Next& next) noexcept {
   streak_ = 0;
-  const std::uint8_t lane = likely_lane(access);
+  doubt_order();
+  const std::uint8_t unused = unused_lane(lane);
+  if (unused != kNoStep) {
+    lanes_[unused] = {};
+    lanes_[unused].last = access;
+    order_.clear();
+    order_.feed(unused, false);
+    order_right_ = 0;
+    current_ = unused;
+    return expect(steps, next);
+  }
   const std::uint8_t step = new_step(lane, access, steps);
   if (step == kNoStep) {
     lanes_[lane].loops.clear();
@@ -99,9 +165,27 @@ void TurnLanes::learn(const Extent& access, StepTable& steps, Next& next) noexce
   expect(steps, next);
 }
 
-// Whose access it is, if it is no step that any lane has made: near to where a lane was, as long as
-// what the lane had, and when it is its turn.
-std::uint8_t TurnLanes::likely_lane(const Extent& access) const noexcept {
+// Another than `lane`, if new steps do not end: then two sequences are in one lane. One that has
+// not moved for long, or another one; kNoStep if there is none, or no need.
+std::uint8_t TurnLanes::unused_lane(std::uint8_t lane) noexcept {
+  std::uint8_t unused = kNoStep;
+  for (std::uint8_t other = 0; other < count_; ++other) {
+    if (other == lane) continue;
+    if (lanes_[other].idle < kIdle) {
+      ++lanes_[other].idle;
+    } else {
+      unused = other;
+    }
+  }
+  strange_ = static_cast<std::uint8_t>(strange_ + kStrange);
+  if (strange_ < kTooStrange) return kNoStep;
+  strange_ = 0;
+  return unused == kNoStep && count_ < kLanes ? count_++ : unused;
+}
+
+// Whose access it is, if it is no step that any lane has made and the order is in doubt: near to
+// where a lane was, as long as what the lane had, and when it is its turn.
+std::uint8_t TurnLanes::nearest_lane(const Extent& access) const noexcept {
   constexpr int kOtherLength = 5, kTurn = 4;  // in powers of two of the distance
   std::uint8_t best = turn_;
   int best_cost = 0;

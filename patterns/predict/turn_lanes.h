@@ -23,6 +23,9 @@ class TurnLanes {
   // `access` is what was predicted by next.step.
   void take(const Extent& access, const StepTable& steps, Next& next) noexcept {
     if (streak_ < kMostSure) ++streak_;
+    if (patience_ < kPatience) ++patience_;
+    if (order_right_ < kMostOrderRight) ++order_right_;
+    if (strange_ > 0) --strange_;
     in_vain_ = in_vain_ < kRight ? std::uint8_t{0} : static_cast<std::uint8_t>(in_vain_ - kRight);
     move(steps.lane(next.step), access, next.step, false);
     expect(steps, next);
@@ -46,10 +49,18 @@ class TurnLanes {
   static constexpr std::uint8_t kSure = 4, kMostSure = 16;
   static constexpr std::uint8_t kRight = 4, kMuch = 48;  // see in_vain_
   static constexpr std::uint8_t kLongTurn = 64;          // accesses
+  // Of patience_: what noise costs, and what there is when there was none for long.
+  static constexpr std::uint8_t kNoiseCosts = 8, kPatience = 32;
+  // Of order_right_: from when on whose turn it is says whose access it is; what is taken off where
+  // the order was wrong.
+  static constexpr std::uint8_t kOrderSure = 8, kMostOrderRight = 16, kOrderWrong = 4;
+  static constexpr std::uint8_t kStrange = 4, kTooStrange = 40;  // see strange_
+  static constexpr std::uint8_t kIdle = 8;                       // see Lane::idle
 
   struct Lane {
     StepLoops<kLaneBytes, kLaneTerms> loops;
     std::uint8_t step = kNoStep;  // the last one
+    std::uint8_t idle = 0;        // new steps of others since it moved, kIdle at the most
     Extent last = {};
 
     std::uint8_t expected() const noexcept {
@@ -62,6 +73,7 @@ class TurnLanes {
     Lane& moved = lanes_[lane];
     moved.last = access;
     moved.step = step;
+    moved.idle = 0;
     moved.loops.feed(step, is_new);
     order_.feed(lane, false);
     if (lane != current_) {
@@ -73,22 +85,42 @@ class TurnLanes {
   }
   bool settle(const Extent& access, StepTable& steps, Next& next) noexcept;
   bool known(const Extent& access, const StepTable& steps, std::uint8_t& step) const noexcept;
+  bool known_of_turn(const Extent& access, const StepTable& steps) const noexcept;
+  bool usual(const Extent& access) const noexcept;
+  std::uint8_t turn_after() const noexcept;
   void hold(const Extent& access, const StepTable& steps, Next& next) noexcept;
   void learn(const Extent& access, StepTable& steps, Next& next) noexcept;
-  std::uint8_t likely_lane(const Extent& access) const noexcept;
+  void learn_new(std::uint8_t lane, const Extent& access, StepTable& steps, Next& next) noexcept;
+  std::uint8_t unused_lane(std::uint8_t lane) noexcept;
+  void doubt_order() noexcept {
+    order_right_ =
+        order_right_ > kOrderWrong ? static_cast<std::uint8_t>(order_right_ - kOrderWrong) : 0;
+  }
+  std::uint8_t lane_of(const Extent& access) const noexcept {
+    return order_right_ >= kOrderSure ? turn_ : nearest_lane(access);
+  }
+  std::uint8_t nearest_lane(const Extent& access) const noexcept;
   std::uint8_t new_step(std::uint8_t lane, const Extent& access, StepTable& steps) noexcept;
   void keep_used(StepTable& steps) const noexcept;
 
   Lane lanes_[kLanes];
+  Extent held_[2] = {};                        // so many as held_count_, if next.waiting
   StepLoops<kOrderBytes, kOrderTerms> order_;  // its steps are lanes
-  Extent held_ = {};                           // if next.waiting
+  std::uint8_t held_count_ = 0;
   std::uint8_t count_;
   std::uint8_t current_ = 0;  // whose turn it was last
   std::uint8_t turn_ = 0;     // whose turn is expected
   std::uint8_t turn_length_ = 0;
   std::uint8_t streak_ = 0;
-  std::uint8_t in_vain_ = 0;  // up by a wrong prediction, down by kRight for a right one
-  std::int8_t noise_ = -1;    // >= 0: what was held back was noise more often than not
+  std::uint8_t in_vain_ = 0;      // up by a wrong prediction, down by kRight for a right one
+  std::uint8_t order_right_ = 0;  // up by a right prediction, down by kOrderWrong
+  std::uint8_t strange_ = 0;      // up by kStrange for a new step, down by a right prediction
+  // Down by kNoiseCosts for what was noise, up by a right prediction: what is so frequent as to
+  // use it up is learned.
+  std::uint8_t patience_ = kPatience;
+  // >= 0: what was held back was noise more often than not; of an unusual length, and of a usual
+  // one. Until it is known, what is unusual is taken for noise.
+  std::int8_t noise_[2] = {0, -1};
 };
 
 }  // namespace iotune::patterns

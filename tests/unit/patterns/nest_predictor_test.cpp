@@ -212,6 +212,40 @@ TEST(NestPredictor, TwoStreamsInTurn) {
   EXPECT_EQ(next_of(predictor, 60), Accesses(stream.begin() + 300, stream.begin() + 360));
 }
 
+// Noise between turns changes neither whose turn it is nor where the others are; also twice in
+// succession, and before the ends of rows.
+TEST(NestPredictor, NoiseBetweenTurns) {
+  const Accesses parts[] = {nest({{12, 70000}, {10, 4096}, {9, 0}}, {{0, 512}}),
+                            nest({{90, 9000}, {12, 70}}, {{0, 32}}, std::int64_t{1} << 34),
+                            nest({{1080, -640}}, {{0, 64}}, std::int64_t{1} << 33)};
+  Accesses clean;
+  Accesses noisy;
+  std::size_t noise = 0;
+  for (std::size_t i = 0; i < parts[0].size(); ++i) {
+    for (const Accesses& part : parts) {
+      for (std::size_t more = clean.size() % 50 == 3 ? 1 + i % 2 : 0; more > 0; --more) {
+        const auto place = static_cast<std::int64_t>(7919 * (i + more) * i % 1000003) << 14;
+        noisy.push_back({place, 100 + static_cast<std::int64_t>(noise++)});
+      }
+      clean.push_back(part[i]);
+      noisy.push_back(part[i]);
+    }
+  }
+  ASSERT_GT(noise, 90U);
+  EXPECT_LE(noisy.size() - right_of(noisy), noise + (clean.size() - right_of(clean)) + 10);
+}
+
+// What comes between again and again is no noise, whatever its length.
+TEST(NestPredictor, APartOfABodyInTurnsIsNoNoise) {
+  const Accesses a = nest({{900, 943740}}, {{0, 186504}});
+  const Accesses b = nest({{300, 1228183}}, {{0, 65536}, {65536, 8192}, {82471, 16384}}, 845574);
+  Accesses stream;
+  for (std::size_t i = 0; i < a.size(); i += 2) {
+    stream.insert(stream.end(), {a[i], a[i + 1], b[i], b[i + 1]});
+  }
+  EXPECT_EQ(right_of(stream, 400), stream.size() - 400);
+}
+
 TEST(NestPredictor, ThreeStreamsInTurnsOfTwo) {
   const Accesses parts[] = {nest({{400, 4096}}, {{0, 512}}),
                             nest({{400, -640}}, {{0, 64}}, std::int64_t{1} << 32),
