@@ -1,5 +1,6 @@
 #include "patterns/predict/turn_lanes.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace iotune::patterns {
@@ -10,7 +11,23 @@ TurnLanes::TurnLanes(std::span<const Extent> at) noexcept
   order_.feed(0, false);
 }
 
+// What right predictions change is asked for at a surprise alone.
+void TurnLanes::count_right() noexcept {
+  const auto up = [this](std::uint8_t& value, unsigned most) noexcept {
+    value = static_cast<std::uint8_t>(std::min(value + unsigned{right_}, most));
+  };
+  const auto down = [this](std::uint8_t& value, unsigned each) noexcept {
+    value = static_cast<std::uint8_t>(value - std::min(unsigned{value}, each * right_));
+  };
+  up(patience_, kPatience);
+  up(order_right_, kMostOrderRight);
+  down(strange_, 1);
+  down(in_vain_, kRight);
+  right_ = 0;
+}
+
 bool TurnLanes::observe(const Extent& access, StepTable& steps, Next& next) noexcept {
+  count_right();
   if (next.waiting) {
     next.waiting = false;
     if (settle(access, steps, next)) return true;
@@ -22,8 +39,9 @@ bool TurnLanes::observe(const Extent& access, StepTable& steps, Next& next) noex
   if (in_vain_ >= kMuch || turn_length_ >= kLongTurn) return false;
   ++in_vain_;
   std::uint8_t step = kNoStep;
-  if (next.step != kNoStep && patience_ >= kNoiseCosts && (streak_ >= kSure || !usual(access)) &&
-      lanes_[lane_of(access)].step != kNoStep && !known(access, steps, step)) {
+  if (next.step != kNoStep && patience_ >= kNoiseCosts &&
+      (order_right_ >= kSure || !usual(access)) && lanes_[lane_of(access)].step != kNoStep &&
+      !known(access, steps, step)) {
     hold(access, steps, next);
   } else {
     learn(access, steps, next);
@@ -71,7 +89,6 @@ std::uint8_t TurnLanes::turn_after() const noexcept {
 // Noise, or something new in the lane whose turn it is.
 void TurnLanes::hold(const Extent& access, const StepTable& steps, Next& next) noexcept {
   next.waiting = true;
-  streak_ = streak_ > kSure ? static_cast<std::uint8_t>(streak_ - kSure) : 0;
   held_[0] = access;
   held_count_ = 1;
   if (noise_[usual(access) ? 1 : 0] >= 0) return;
@@ -133,7 +150,6 @@ bool TurnLanes::settle(const Extent& access, StepTable& steps, Next& next) noexc
 void TurnLanes::learn(const Extent& access, StepTable& steps, Next& next) noexcept {
   std::uint8_t step = kNoStep;
   if (!known(access, steps, step)) return learn_new(lane_of(access), access, steps, next);
-  streak_ = streak_ / 2;
   if (steps.lane(step) != turn_) doubt_order();
   move(steps.lane(step), access, step, false);
   expect(steps, next);
@@ -141,7 +157,6 @@ void TurnLanes::learn(const Extent& access, StepTable& steps, Next& next) noexce
 
 void TurnLanes::learn_new(std::uint8_t lane, const Extent& access, StepTable& steps,
                           Next& next) noexcept {
-  streak_ = 0;
   doubt_order();
   const std::uint8_t unused = unused_lane(lane);
   if (unused != kNoStep) {

@@ -22,11 +22,7 @@ class TurnLanes {
 
   // `access` is what was predicted by next.step.
   void take(const Extent& access, const StepTable& steps, Next& next) noexcept {
-    if (streak_ < kMostSure) ++streak_;
-    if (patience_ < kPatience) ++patience_;
-    if (order_right_ < kMostOrderRight) ++order_right_;
-    if (strange_ > 0) --strange_;
-    in_vain_ = in_vain_ < kRight ? std::uint8_t{0} : static_cast<std::uint8_t>(in_vain_ - kRight);
+    if (right_ < 0xff) ++right_;
     move(steps.lane(next.step), access, next.step, false);
     expect(steps, next);
   }
@@ -45,15 +41,13 @@ class TurnLanes {
                    std::span<Prediction> out) const noexcept;
 
  private:
-  // After so many right in succession a surprise may be noise; and so often at the most.
-  static constexpr std::uint8_t kSure = 4, kMostSure = 16;
   static constexpr std::uint8_t kRight = 4, kMuch = 48;  // see in_vain_
   static constexpr std::uint8_t kLongTurn = 64;          // accesses
   // Of patience_: what noise costs, and what there is when there was none for long.
   static constexpr std::uint8_t kNoiseCosts = 8, kPatience = 32;
-  // Of order_right_: from when on whose turn it is says whose access it is; what is taken off where
-  // the order was wrong.
-  static constexpr std::uint8_t kOrderSure = 8, kMostOrderRight = 16, kOrderWrong = 4;
+  // Of order_right_: from when on a surprise of a usual length may be noise, and whose turn it is
+  // says whose access it is; what is taken off where the order was wrong.
+  static constexpr std::uint8_t kSure = 4, kOrderSure = 8, kMostOrderRight = 16, kOrderWrong = 4;
   static constexpr std::uint8_t kStrange = 4, kTooStrange = 40;  // see strange_
   static constexpr std::uint8_t kIdle = 8;                       // see Lane::idle
 
@@ -92,6 +86,7 @@ class TurnLanes {
   void learn(const Extent& access, StepTable& steps, Next& next) noexcept;
   void learn_new(std::uint8_t lane, const Extent& access, StepTable& steps, Next& next) noexcept;
   std::uint8_t unused_lane(std::uint8_t lane) noexcept;
+  void count_right() noexcept;
   void doubt_order() noexcept {
     order_right_ =
         order_right_ > kOrderWrong ? static_cast<std::uint8_t>(order_right_ - kOrderWrong) : 0;
@@ -111,7 +106,7 @@ class TurnLanes {
   std::uint8_t current_ = 0;  // whose turn it was last
   std::uint8_t turn_ = 0;     // whose turn is expected
   std::uint8_t turn_length_ = 0;
-  std::uint8_t streak_ = 0;
+  std::uint8_t right_ = 0;        // predictions since the last surprise
   std::uint8_t in_vain_ = 0;      // up by a wrong prediction, down by kRight for a right one
   std::uint8_t order_right_ = 0;  // up by a right prediction, down by kOrderWrong
   std::uint8_t strange_ = 0;      // up by kStrange for a new step, down by a right prediction
