@@ -192,7 +192,7 @@ std::uint8_t TurnLanes::unused_lane(std::uint8_t lane) noexcept {
       unused = other;
     }
   }
-  strange_ = static_cast<std::uint8_t>(strange_ + kStrange);
+  strange_ = static_cast<std::uint8_t>(strange_ + (unused == kNoStep ? kStrange : kStrangeUnused));
   if (strange_ < kTooStrange) return kNoStep;
   strange_ = 0;
   return unused == kNoStep && count_ < kLanes ? count_++ : unused;

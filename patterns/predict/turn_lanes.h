@@ -48,8 +48,9 @@ class TurnLanes {
   // Of order_right_: from when on a surprise of a usual length may be noise, and whose turn it is
   // says whose access it is; what is taken off where the order was wrong.
   static constexpr std::uint8_t kSure = 4, kOrderSure = 8, kMostOrderRight = 16, kOrderWrong = 4;
-  static constexpr std::uint8_t kStrange = 4, kTooStrange = 40;  // see strange_
-  static constexpr std::uint8_t kIdle = 8;                       // see Lane::idle
+  static constexpr std::uint8_t kStrange = 4, kStrangeUnused = 16,
+                                kTooStrange = 40;  // see strange_
+  static constexpr std::uint8_t kIdle = 8;         // see Lane::idle
 
   struct Lane {
     StepLoops<kLaneBytes, kLaneTerms> loops;
@@ -109,7 +110,7 @@ class TurnLanes {
   std::uint8_t right_ = 0;        // predictions since the last surprise
   std::uint8_t in_vain_ = 0;      // up by a wrong prediction, down by kRight for a right one
   std::uint8_t order_right_ = 0;  // up by a right prediction, down by kOrderWrong
-  std::uint8_t strange_ = 0;      // up by kStrange for a new step, down by a right prediction
+  std::uint8_t strange_ = 0;      // up by a new step, down by a right prediction
   // Down by kNoiseCosts for what was noise, up by a right prediction: what is so frequent as to
   // use it up is learned.
   std::uint8_t patience_ = kPatience;
