@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from harness import Place, main, not_verified
-from prefetch_place import CACHE, data_file, fuse_works, mounted, notes, script
+from prefetch_place import CACHE, begin, data_file, fuse_works, mounted, notes, script
 
 
 def helper(place: Place) -> None:
@@ -200,6 +200,66 @@ assert not wrong, wrong
             )  # fmt: skip
 
 
+def taken_over(place: Place) -> None:
+    """A block that a helper holds at the gate is read by the program, which waits for nobody.
+
+    A thread of the program is in a read all the while, so that no prefetch may begin: who waited
+    for the helper would wait for ever. Then the gate opens, the helper goes on, and no block is
+    read twice.
+    """
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    (place.scratch / "expected").write_bytes((place.scratch / "root" / "data").read_bytes())
+    trace = place.scratch / "fuse.iotrace"
+    for schedule, how, options in (("ppis", {}, []), ("ppis", CACHE, ["--direct"]),
+                                   ("ours", CACHE, ["--direct"])):  # fmt: skip
+        with mounted(place, trace, 2, *options) as mount:
+            done = script(
+                place, mount,
+                """
+import threading
+good = open(os.path.dirname(sys.argv[1]) + '/../expected', 'rb').read()
+fifo = os.path.dirname(sys.argv[1]) + '/../fifo'
+os.mkfifo(fifo)
+def wait_long():
+    with open(fifo, 'rb', buffering=0) as pipe:
+        pipe.read(1)
+waiting = threading.Thread(target=wait_long)
+waiting.start()
+end = open(fifo, 'wb', buffering=0)
+def is_reading():
+    with open(f'/proc/self/task/{waiting.native_id}/syscall') as call:
+        return call.read().split()[0] == {'x86_64': '0', 'aarch64': '63'}[os.uname().machine]
+while not is_reading():
+    time.sleep(0.001)
+fd = os.open(sys.argv[1], os.O_RDONLY)
+def read_slowly(first, count):
+    for i in range(first, first + count):
+        assert os.pread(fd, 65536, i * 600_000) == good[i * 600_000:i * 600_000 + 65536]
+        time.sleep(0.006)
+read_slowly(0, 20)
+print(time.time(), os.getpid())
+end.write(b'x')
+waiting.join()
+os.unlink(fifo)
+read_slowly(20, 40)
+""",
+                IOTUNE_PREFETCH_SCHEDULE=schedule, **how,
+            )  # fmt: skip
+        opened, program = float(done.out.split()[0]), int(done.out.split()[1])
+        told = (schedule, how, notes(place))
+        reads = [c for c in place.calls(trace) if c["name"] == "pread"]
+        helped = [c for c in reads if c["pid"] != program]
+        assert helped, f"{told}: the helper never went on"
+        assert min(map(begin, helped)) >= opened, f"{told}: the gate was open"
+        # It was asked for a block while the gate was closed, and the program has that.
+        behind = min(c["arguments"]["offset"] for c in helped)
+        assert behind >= 20 * 600_000 // 4096 * 4096, f"{told}: {behind} was read twice"
+        blocks = {c["arguments"]["offset"] // 600_000 for c in helped}
+        assert told[2]["requested"] > len(blocks), f"{told}: nothing was to be taken over"
+
+
 if __name__ == "__main__":
     main(
         {
@@ -209,5 +269,6 @@ if __name__ == "__main__":
             "closing": closing,
             "locks": locks,
             "threads": threads,
+            "taken-over": taken_over,
         }
     )

@@ -109,6 +109,23 @@ void drop_all(Held& held) noexcept {
   while (held.first != 0) drop(held.first - 1);
 }
 
+std::int64_t end_of(const Piece& piece) noexcept {
+  return piece.offset + piece.wanted;
+}
+
+// Nobody needs to begin what the program reads itself.
+void drop_wanted(Held& held, const Extent& extent) noexcept {
+  const std::int64_t end = extent.offset + extent.length;
+  for (std::uint32_t next = held.first; next != 0;) {
+    const unsigned number = next - 1;
+    const Piece& piece = g_pieces[number];
+    next = piece.next;
+    if (piece.state == State::kWanted && piece.offset < end && end_of(piece) > extent.offset) {
+      drop(number);
+    }
+  }
+}
+
 // The next free units after those that were given last.
 unsigned free_run(unsigned units) noexcept {
   const unsigned last = g_unit_count - units;
@@ -140,10 +157,6 @@ bool make_room(std::uint64_t now_ns) noexcept {
   if (oldest == kNoPiece) return false;
   drop(oldest);
   return true;
-}
-
-std::int64_t end_of(const Piece& piece) noexcept {
-  return piece.offset + piece.wanted;
 }
 
 bool is_of(const Held& held, const CachedStream& stream) noexcept {
@@ -304,16 +317,14 @@ Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint6
     at = to;
   }
   if (at >= end) return under_way ? Found::kUnderWay : Found::kWhole;
-  // Nobody needs to begin what the program reads now.
-  for (std::uint32_t next = held.first; next != 0;) {
-    const unsigned number = next - 1;
-    const Piece& piece = g_pieces[number];
-    next = piece.next;
-    if (piece.state == State::kWanted && piece.offset < end && end_of(piece) > extent.offset) {
-      drop(number);
-    }
-  }
+  drop_wanted(held, extent);
   return Found::kNothing;
+}
+
+void take_over(const CachedStream& stream, const Extent& extent) noexcept {
+  const SpinGuard guard(g_cache->lock);
+  Held& held = g_cache->held[stream.slot];
+  if (is_of(held, stream)) drop_wanted(held, extent);
 }
 
 bool used_pieces(const FoundPart* parts, unsigned count) noexcept {

@@ -68,6 +68,8 @@ bool slot_of_piece(PieceName piece, unsigned& slot) noexcept;
 Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
                   const patterns::Extent& extent, FoundPart* parts, unsigned room,
                   unsigned& count) noexcept;
+// The program has read the extent itself: pieces of it that nobody has begun to fill are dropped.
+void take_over(const CachedStream& stream, const patterns::Extent& extent) noexcept;
 // Whether what was found is still what it was, after it was copied. What was read whole makes room.
 bool used_pieces(const FoundPart* parts, unsigned count) noexcept;
 

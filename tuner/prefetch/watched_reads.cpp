@@ -96,6 +96,10 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
     // A plan is written down whole.
     slot->idle.store(!recorded && slot->stream().is_idle(), std::memory_order_relaxed);
   }
+  // It may have been asked for while it was under way: no helper needs to begin it any more.
+  if (!read.served && is_any_cached(slot->number)) {
+    take_over({slot->number, read.fd, read.file}, {read.offset, read.bytes});
+  }
   if (wants) ask_helper(*slot);
 }
 
