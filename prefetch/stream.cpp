@@ -14,6 +14,7 @@ using patterns::Prediction;
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint8_t kMostWorth = 64, kWorthOfAWait = 8;
+constexpr unsigned kFairAtFirst = 12, kHitsForOneInVain = 20;
 constexpr std::uint8_t kTimelyRun = 64;
 // So many hits in a row that waited as long as if nothing had been requested: the storage keeps
 // nothing for us (no page cache), and the stream is left alone for kLongRest reads.
@@ -56,7 +57,15 @@ unsigned Stream::depth() const noexcept {
   // One right prediction may be chance: where chance has misled before, it takes two.
   const std::uint32_t vain = counts_.requested - counts_.hits - requested_.held();
   if (trust_ == 1 && vain > counts_.requested / 8) return 0;
-  return std::min({due() + more_, unsigned{trust_}, limits_->most_ahead, kMostAhead});
+  return std::min({due() + more_, unsigned{trust_}, limits_->most_ahead, kMostAhead, fair(vain)});
+}
+
+// Where reads follow at once upon each other no depth is enough, and who does not know when the
+// stream ends has asked for all of the depth in vain: as much as a share of what was right.
+unsigned Stream::fair(std::uint32_t vain) const noexcept {
+  if (!is_nest_) return kMostAhead;
+  const std::uint32_t share = counts_.hits / kHitsForOneInVain;
+  return std::max(kFairAtFirst, share > vain ? share - vain : 0u);
 }
 
 // What becomes due while one read is served; one more, because a hit takes time as well, and one to

@@ -75,6 +75,7 @@ class Stream {
   void saw_other(std::uint64_t duration) noexcept;
   void saw_gap(std::uint64_t gap) noexcept;
   unsigned due() const noexcept;
+  unsigned fair(std::uint32_t vain) const noexcept;
 
   const patterns::PredictorKind* kind_;
   std::byte* predictor_;

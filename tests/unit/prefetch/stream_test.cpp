@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <random>
 #include <set>
@@ -87,10 +88,38 @@ TEST(Stream, DepthFollowsLatencyAgainstTheTimeBetweenReads) {
                                            {kLatency / 8, 8u, 12u},
                                            {std::uint64_t{0}, 32u, 32u}}) {
     Storage storage;
-    for (std::int64_t i = 0; i < 200; ++i) storage.read({i * 1'000'000, kBlock}, pause);
+    for (std::int64_t i = 0; i < 800; ++i) storage.read({i * 1'000'000, kBlock}, pause);
     EXPECT_GE(storage.stream().depth(), least) << pause;
     EXPECT_LE(storage.stream().depth(), most) << pause;
   }
+}
+
+// A program that reads without a pause, and ends: what was asked for beyond that is in vain.
+TEST(Stream, WhatMayBeInVainIsAShareOfWhatWasRight) {
+  for (const std::int64_t reads : {50, 250, 500}) {
+    Storage storage;
+    for (std::int64_t i = 0; i < reads; ++i) storage.read({i * 1'000'000, kBlock}, 0);
+    storage.stream().end();
+    const Counts& counts = storage.stream().counts();
+    EXPECT_GE(counts.hits, static_cast<unsigned>(reads) - 4);
+    EXPECT_LE(counts.requested - counts.hits, std::max<std::int64_t>(12, reads / 20)) << reads;
+  }
+}
+
+// A plan of an earlier run knows where it ends.
+TEST(Stream, WhoKnowsTheEndGoesAsDeepAsItTakes) {
+  Driven driven("markov", true);
+  Stream& stream = *driven.stream;
+  Extent out[kMostAhead];
+  std::uint64_t now = 1;
+  // The second round is known from the first.
+  for (std::int64_t i = 0; i < 100; ++i) {
+    if (stream.saw_read({i % 60 * 1'000'000, kBlock}, now, kLatency)) {
+      stream.plan(out, std::uint64_t{1} << 40);
+    }
+    now += kLatency;
+  }
+  EXPECT_GT(stream.counts().greatest_depth, 12);
 }
 
 // A step of a program reads six pieces and computes then: during that all six of the next step are
