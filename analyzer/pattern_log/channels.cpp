@@ -15,7 +15,7 @@ constexpr std::uint64_t kTrusted = 12;
 // are tried in turns, which must bring so much.
 constexpr std::size_t kFirstSample = 256, kFewTerms = 4;
 constexpr std::size_t kSample = 2048, kLeastSample = 128, kFewInSample = 16;
-constexpr std::size_t kTurnsBring = 2;
+constexpr std::size_t kTurnsBring = 2, kNoisyTurnsBring = 8;
 // What brings so much is not compared with what a sieve would.
 constexpr std::size_t kTurnsSuffice = 4;
 // Of the first accesses, so many steps over a round of turns come again at least; and so many of
@@ -123,7 +123,7 @@ void Channels::choose_turns(Shapes& shapes) {
     if (tried.numbers.all > like.in_turns) break;
     return set_turns(std::move(tried), sample, shapes);
   }
-  std::size_t least = may_have_turns ? as_one / kTurnsBring : as_one;
+  std::size_t least = as_one;
   std::optional<Tried> best;
   const auto keep = [&](Tried&& tried) {
     if (tried.numbers.all >= least) return;
@@ -137,14 +137,19 @@ void Channels::choose_turns(Shapes& shapes) {
       if (best && turns.ways * turns.turn != round && is_enough(least, best->channels.turns_))
         break;
       round = turns.ways * turns.turn;
-      keep(Tried(turns, sample));
+      Tried tried(turns, sample);
+      // Noise costs more beside turns, but what is left of the loops may be all that there is.
+      const Numbers& left = tried.numbers;
+      if (left.all < as_one / kTurnsBring ||
+          (left.all < as_one / 4 * 3 && left.in_loops < in_loops / kNoisyTurnsBring)) {
+        keep(std::move(tried));
+      }
     }
   }
   // Noise costs the same wherever it is kept; without it loops can be found that are longer than
   // the sample.
   if (least > as_one / kTurnsSuffice) {
     Tried sifted({1, 1, true}, sample);
-    if (!best) least = as_one;
     if (sifted.numbers.in_loops <= in_loops / 3 * 2) keep(std::move(sifted));
   }
   found_->samples[found_->next++ % found_->samples.size()] = {
