@@ -34,7 +34,7 @@ void StepLoops<kBytes, kTerms>::clear() noexcept {
   used_ = terms_ = 0;
   open_ = false;
   broken_ = kNowhere;
-  if constexpr (kMarks) mark_.at = kNowhere;
+  forget_mark();
   follow_ = Follow::nothing;
 }
 
@@ -357,8 +357,8 @@ typename StepLoops<kBytes, kTerms>::Place StepLoops<kBytes, kTerms>::place_of(
 }
 
 template <unsigned kBytes, unsigned kTerms>
-void StepLoops<kBytes, kTerms>::mark() noexcept requires kMarks {
-  mark_.at = kNowhere;
+void StepLoops<kBytes, kTerms>::mark() noexcept {
+  forget_mark();
   if (expected() == kNoStep) return;
   const bool open = follow_ == Follow::open || (open_ && trust_ < 0);
   Place place = open ? open_at_ : earlier_at_;
@@ -368,22 +368,22 @@ void StepLoops<kBytes, kTerms>::mark() noexcept requires kMarks {
 }
 
 template <unsigned kBytes, unsigned kTerms>
-std::uint8_t StepLoops<kBytes, kTerms>::marked_step() const noexcept requires kMarks {
-  return mark_.at == kNowhere ? kNoStep : bytes_[mark_.at];
+std::uint8_t StepLoops<kBytes, kTerms>::marked_step() const noexcept {
+  return marked_at() == kNowhere ? kNoStep : bytes_[marked_at()];
 }
 
 template <unsigned kBytes, unsigned kTerms>
-void StepLoops<kBytes, kTerms>::move_mark() noexcept requires kMarks {
+void StepLoops<kBytes, kTerms>::move_mark() noexcept {
   Place place = marked_place();
   advance(place, false);
   keep_mark(place);
 }
 
 template <unsigned kBytes, unsigned kTerms>
-void StepLoops<kBytes, kTerms>::follow_mark() noexcept requires kMarks {
-  if (mark_.at == kNowhere) return;
+void StepLoops<kBytes, kTerms>::follow_mark() noexcept {
+  if (marked_at() == kNowhere) return;
   Place place = marked_place();
-  mark_.at = kNowhere;
+  forget_mark();
   advance(place, false);
   if (place.at >= (open_ ? open_at_.loop[0] : used_)) return;
   earlier_at_ = place;
@@ -392,18 +392,21 @@ void StepLoops<kBytes, kTerms>::follow_mark() noexcept requires kMarks {
 }
 
 template <unsigned kBytes, unsigned kTerms>
-void StepLoops<kBytes, kTerms>::keep_mark(const Place& place) noexcept requires kMarks {
-  mark_.at = place.at < used_ ? place.at : kNowhere;
-  mark_.done = place.depth == 0 ? std::uint16_t{0} : place.done[place.depth - 1];
+void StepLoops<kBytes, kTerms>::keep_mark(const Place& place) noexcept {
+  if constexpr (kMarks) {
+    mark_.at = place.at < used_ ? place.at : kNowhere;
+    mark_.done = place.depth == 0 ? std::uint16_t{0} : place.done[place.depth - 1];
+  }
 }
 
 template <unsigned kBytes, unsigned kTerms>
-typename StepLoops<kBytes, kTerms>::Place StepLoops<kBytes, kTerms>::marked_place()
-    const noexcept requires kMarks {
+typename StepLoops<kBytes, kTerms>::Place StepLoops<kBytes, kTerms>::marked_place() const noexcept {
   unsigned term = terms_ - 1u;
-  while (start_[term] > mark_.at) --term;
-  Place place = place_of(start_[term], mark_.at);
-  if (place.depth > 0) place.done[place.depth - 1] = mark_.done;
+  while (start_[term] > marked_at()) --term;
+  Place place = place_of(start_[term], marked_at());
+  if constexpr (kMarks) {
+    if (place.depth > 0) place.done[place.depth - 1] = mark_.done;
+  }
   return place;
 }
 

@@ -46,13 +46,10 @@ class StepLoops {
   // Where the past would go on behind the step that is expected: kept for who sees that it did not
   // come, but that what follows lies where it would have lain all the same. feed() may lose it.
   static constexpr bool kMarks = kTerms > 40;
-  void mark() noexcept requires kMarks;
-  std::uint8_t marked_step() const noexcept  // or kNoStep
-      requires kMarks;
-  void move_mark() noexcept  // behind that step
-      requires kMarks;
-  void follow_mark() noexcept  // what comes behind that step is expected now
-      requires kMarks;
+  void mark() noexcept;
+  std::uint8_t marked_step() const noexcept;  // or kNoStep
+  void move_mark() noexcept;                  // behind that step
+  void follow_mark() noexcept;                // what comes behind that step is expected now
 
   void clear() noexcept;
 
@@ -139,8 +136,15 @@ class StepLoops {
   }
   Place start_of(unsigned at) const noexcept;
   Place place_of(unsigned term, unsigned at) const noexcept;
-  Place marked_place() const noexcept requires kMarks;
-  void keep_mark(const Place& place) noexcept requires kMarks;
+  std::uint8_t marked_at() const noexcept {
+    if constexpr (kMarks) return mark_.at;
+    return kNowhere;
+  }
+  void forget_mark() noexcept {
+    if constexpr (kMarks) mark_.at = kNowhere;
+  }
+  Place marked_place() const noexcept;
+  void keep_mark(const Place& place) noexcept;
 
   void feed_other(std::uint8_t step, bool is_new) noexcept;
   void build(std::uint8_t step, bool is_new) noexcept;
