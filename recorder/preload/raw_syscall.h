@@ -96,6 +96,7 @@ inline long getcwd(char* to, std::size_t bytes) noexcept {
 inline void* mmap(std::size_t bytes, int protection, int flags, int fd,
                   std::int64_t offset) noexcept {
   const long result = call(SYS_mmap, 0, word(bytes), protection, flags, fd, offset);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel answers with a number
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
 }
 

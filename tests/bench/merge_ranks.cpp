@@ -232,6 +232,7 @@ bool write_trace(const Bytes& message, const char* path) {
 }  // namespace
 }  // namespace iotune::recorder
 
+// NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends it
 int main(int argc, char** argv) {
   using namespace iotune::recorder;
   const long ranks = argc > 1 ? std::atol(argv[1]) : 0;

@@ -13,7 +13,7 @@ Workload named(Workload of, const char* name) {
   return of;
 }
 
-void add(std::vector<Row>& rows, std::string name, Kind kind, double paper_rate,
+void add(std::vector<Row>& rows, const std::string& name, Kind kind, double paper_rate,
          const std::function<Workload()>& make) {
   rows.push_back({name, kind, paper_rate, [make, name] { return named(make(), name.c_str()); }});
 }
