@@ -167,6 +167,8 @@ void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept
       held_between_ = false;
     }
   }
+  const Extent before = last_;
+  const bool returned = seen_ > 1 && stride_ != 0 && access.offset == minus(last_.offset, stride_);
   move_to(access);
   if (step == kNoStep) {
     loops_.clear();
@@ -175,6 +177,8 @@ void OneLane::learn(const Extent& access, StepTable& steps, Next& next) noexcept
     if (back) loops_.follow_mark();
   }
   expect(steps, next);
+  // Two places in turn: from the first it went to the second.
+  if (next.step == kNoStep && returned) next.access = before;
 }
 
 std::uint8_t OneLane::new_step(const Extent& access, StepTable& steps) noexcept {

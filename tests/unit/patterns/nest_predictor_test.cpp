@@ -70,6 +70,13 @@ TEST(NestPredictor, BehindANewStepTheUsualOneIsExpected) {
   EXPECT_EQ(next_of(predictor, 2), at({450, 550}));
 }
 
+TEST(NestPredictor, BackAtTheFirstPlaceTheSecondIsExpected) {
+  NestPredictor predictor;
+  count_right(predictor, at({1000, 5000, 1000}));
+  EXPECT_EQ(next_of(predictor, 1), at({5000}));
+  EXPECT_EQ(count_right(predictor, at({5000, 1000, 5000, 1000})), 4U);
+}
+
 TEST(NestPredictor, WithinTheFirstRowTheStepGoesOn) {
   NestPredictor predictor;
   count_right(predictor, at({0, 8, 16}));
