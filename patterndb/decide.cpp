@@ -179,7 +179,7 @@ Decision from_database(const Question& question, const Places& places) {
     default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
   if (question.creating && !decision.settings.empty()) {
-    Result<KnownFile> known = db.file_of(workload, (*pattern)->last_seen);
+    Result<std::vector<KnownFile>> known = db.files_of(workload);
     if (!known) throw Fault{known.error().text()};
     decision.known = *known;
   }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "patterndb/config_xml.h"
 #include "patterndb/decision.h"
@@ -36,7 +37,7 @@ struct Decision {
   std::string pattern, message;
   Settings settings;
   std::vector<VariableSetting> of_variables;
-  KnownFile known;  // of a new file that gets settings from the database
+  std::vector<KnownFile> known;  // of a new file that gets settings from the database
 };
 
 // Reads only. An error means that there is no decision to be had.

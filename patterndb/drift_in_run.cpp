@@ -1,6 +1,7 @@
 #include "patterndb/drift_in_run.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "patterndb/places.h"
 
@@ -24,8 +25,6 @@ std::string mebibytes(double bytes) {
   return text;
 }
 
-}  // namespace
-
 std::string misfit(const KnownFile& known, std::uint64_t bytes, bool collective) {
   if (bytes <= kHeadersAlone) return {};
   if (known.only_collective && !collective) return "written independently, not collectively";
@@ -36,6 +35,18 @@ std::string misfit(const KnownFile& known, std::uint64_t bytes, bool collective)
   const auto found = static_cast<double>(bytes);
   if (found >= known.bytes * kSmaller && found <= most) return {};
   return mebibytes(found) + " large, with datasets of " + mebibytes(known.bytes) + " before";
+}
+
+}  // namespace
+
+std::string misfit(const std::vector<KnownFile>& known, std::uint64_t bytes, bool collective) {
+  std::string of_newest;
+  for (const KnownFile& file : known) {
+    std::string why = misfit(file, bytes, collective);
+    if (why.empty()) return {};
+    if (of_newest.empty()) of_newest = std::move(why);
+  }
+  return of_newest;
 }
 
 void DriftTable::follow(const Question& question, const Decision& decision) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "patterndb/decide.h"
 
@@ -25,15 +26,15 @@ class DriftTable {
  private:
   struct Followed {
     std::string file;  // empty: none of this workload is open
-    KnownFile known;
+    std::vector<KnownFile> known;
     std::string reason;
   };
   std::map<std::string, Followed> by_workload_;
 };
 
-// What does not fit, in words; empty where all may be as it was. Sizes are compared with room for
-// what HDF5 and alignment add; of a file of headers alone nothing is said, its datasets may follow
-// when it is opened again.
-std::string misfit(const KnownFile& known, std::uint64_t bytes, bool collective);
+// What does not fit the newest, in words; empty where all may be as it was with one of them. Sizes
+// are compared with room for what HDF5 and alignment add; of a file of headers alone nothing is
+// said, its datasets may follow when it is opened again.
+std::string misfit(const std::vector<KnownFile>& known, std::uint64_t bytes, bool collective);
 
 }  // namespace iotune::patterndb

@@ -63,19 +63,31 @@ Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& worklo
   });
 }
 
-Result<KnownFile> PatternDb::file_of(const Workload& workload, double last_seen) noexcept {
-  return guarded<KnownFile>([&] {
+Result<std::vector<KnownFile>> PatternDb::files_of(const Workload& workload) noexcept {
+  constexpr std::size_t kMostFiles = 16;
+  return guarded<std::vector<KnownFile>>([&] {
     sqlite::Statement rows(
         *connection_,
         "SELECT p.dataset_dims, p.element_bytes, p.filters, p.mode, wp.datasets, "
-        "p.chunk, p.op = 'write' FROM workloads w "
+        "p.chunk, p.op = 'write', wp.last_seen FROM workloads w "
         "JOIN workload_patterns wp ON wp.workload = w.id JOIN patterns p ON p.id = wp.pattern "
-        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? AND wp.last_seen=?");
+        "WHERE w.program=? AND w.file=? AND w.ranks=? AND w.nodes=? ORDER BY wp.last_seen DESC");
     rows.bind(1, workload.program).bind(2, workload.file);
-    rows.bind(3, workload.ranks).bind(4, workload.nodes).bind(5, last_seen);
-    KnownFile file{0, 0, true, true};
+    rows.bind(3, workload.ranks).bind(4, workload.nodes);
+    std::vector<KnownFile> files;
+    const KnownFile nothing{0, 0, true, true};
+    KnownFile file = nothing;
     bool measurable = true;
-    while (rows.step()) {
+    double seen = 0;
+    const auto end_file = [&] {
+      if (!measurable) file.bytes = 0;
+      if (file.datasets != 0) files.push_back(file);
+      file = nothing;
+      measurable = true;
+    };
+    while (files.size() < kMostFiles && rows.step()) {
+      if (rows.real(7) != seen) end_file();
+      seen = rows.real(7);
       file.only_independent = file.only_independent && rows.text(3) == "independent";
       if (rows.integer(6) == 0) continue;
       const double elements = elements_of(rows.text(0), rows.text(5));
@@ -84,9 +96,8 @@ Result<KnownFile> PatternDb::file_of(const Workload& workload, double last_seen)
       file.datasets += static_cast<std::uint64_t>(rows.integer(4));
       file.only_collective = file.only_collective && rows.text(3) == "collective";
     }
-    if (file.datasets == 0) return KnownFile();
-    if (!measurable) file.bytes = 0;
-    return file;
+    end_file();
+    return files;
   });
 }
 

@@ -96,8 +96,9 @@ class PatternDb {
   // What speaks for the workload's file: writes where `creating` or no reads are known, else
   // reads. Nothing where the workload was never observed.
   Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;
-  // What was written of it at that time, of a pattern that pattern_of() gave.
-  Result<KnownFile> file_of(const Workload& workload, double last_seen) noexcept;
+  // Its files as they were when each of its patterns was seen last, the newest first: in a series
+  // they need not be alike.
+  Result<std::vector<KnownFile>> files_of(const Workload& workload) noexcept;
   // The newest answer for that pattern, whichever program it was trained for.
   Result<std::optional<TuningRow>> newest_tuning(const std::string& byte_key,
                                                  const Platform& platform) noexcept;

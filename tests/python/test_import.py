@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -413,7 +414,7 @@ def test_commands_for_traces_name_the_import_for_a_log(
 ) -> None:
     said = typed(tmp_path, command, str(LOGS / name), status=1).stderr
     assert f"is not a trace of iotune but a log ({_TOOLS[FORMS[name]]})" in said
-    assert f"`iotune import {LOGS / name}`" in said
+    assert f"`iotune import {shlex.quote(str(LOGS / name))}`" in said
 
 
 def test_transfers_that_moved_nothing_are_counted(tmp_path: Path) -> None:

@@ -185,25 +185,26 @@ TEST_F(Decide, AnAnswerForANewFileTellsWhatTheFileWas) {
   double bytes = static_cast<double>(use.pattern.element_bytes * use.datasets);
   for (std::uint64_t dimension : use.pattern.dataset_dims) bytes *= static_cast<double>(dimension);
   EXPECT_GT(bytes, 0);
-  EXPECT_EQ(decision.known.bytes, bytes);
-  EXPECT_EQ(decision.known.datasets, use.datasets);
-  EXPECT_TRUE(decision.known.only_independent);
-  EXPECT_FALSE(decision.known.only_collective);
+  ASSERT_EQ(decision.known.size(), 1U);
+  EXPECT_EQ(decision.known[0].bytes, bytes);
+  EXPECT_EQ(decision.known[0].datasets, use.datasets);
+  EXPECT_TRUE(decision.known[0].only_independent);
+  EXPECT_FALSE(decision.known[0].only_collective);
 }
 
 // What may look larger or be transferred otherwise although nothing changed is not known.
 TEST_F(Decide, AChunkedFileThatIsReadCollectivelyTellsNeitherSizeNorMode) {
   Observation run = vpic_run(50);
-  PatternUse& written = run.files[0].uses[0];
-  written.pattern.chunk = {written.pattern.dataset_dims[0] / 2 + 1};
-  Tuning answer = tuned(written.pattern, "cb_nodes=2");
-  PatternUse read = written;
+  const std::uint64_t dimension = run.files[0].uses[0].pattern.dataset_dims[0];
+  run.files[0].uses[0].pattern.chunk = {dimension / 2 + 1};
+  Tuning answer = tuned(run.files[0].uses[0].pattern, "cb_nodes=2");
+  PatternUse read = run.files[0].uses[0];
   must(leave_in_spool(run, at("spool")));
   tell(answer);
-  EXPECT_GT(ask().known.bytes, 0);
-  EXPECT_TRUE(ask().known.only_independent);
+  EXPECT_GT(ask().known.at(0).bytes, 0);
+  EXPECT_TRUE(ask().known.at(0).only_independent);
   run = vpic_run(60, "second");
-  run.files[0].uses[0].pattern.chunk = {written.pattern.dataset_dims[0] - 1};
+  run.files[0].uses[0].pattern.chunk = {dimension - 1};
   answer.pattern = run.files[0].uses[0].pattern;
   read.pattern.write = false;
   read.pattern.mode = "collective";
@@ -212,8 +213,8 @@ TEST_F(Decide, AChunkedFileThatIsReadCollectivelyTellsNeitherSizeNorMode) {
   answer.made_at = 200;
   tell(answer);
   ASSERT_EQ(ask().source, "exact") << ask().message;
-  EXPECT_EQ(ask().known.bytes, 0);
-  EXPECT_FALSE(ask().known.only_independent);
+  EXPECT_EQ(ask().known.at(0).bytes, 0);
+  EXPECT_FALSE(ask().known.at(0).only_independent);
 }
 
 TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {

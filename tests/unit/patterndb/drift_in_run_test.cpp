@@ -1,5 +1,7 @@
 #include "patterndb/drift_in_run.h"
 
+#include <tuple>
+
 #include "fixtures.h"
 
 namespace iotune::patterndb::testing {
@@ -17,7 +19,7 @@ Decision answer(double bytes) {
   Decision decision;
   decision.source = "exact";
   decision.settings = must(Settings::parse("cb_nodes=2"));
-  decision.known = {bytes, 2, true, false};
+  decision.known = {{bytes, 2, true, false}};
   return decision;
 }
 
@@ -44,6 +46,19 @@ TEST(DriftInRun, OtherSizesAreNoticedAtTheFirstFile) {
 TEST(DriftInRun, AnotherModeIsNoticed) {
   EXPECT_EQ(after_closing(100 * kMiB, 101 << 20, false),
             "dump0.h5 was written independently, not collectively");
+}
+
+// Snapshots and checkpoints of one name, a file written independently and one collectively.
+TEST(DriftInRun, FilesOfASeriesNeedNotBeAlike) {
+  for (const auto& [bytes, collective, fits] :
+       {std::tuple(100, true, true), {7, false, true}, {50, true, false}, {100, false, false}}) {
+    Decision decision = answer(100 * kMiB);
+    decision.known.push_back({7 * kMiB, 1, false, true});
+    DriftTable table;
+    table.follow(question_of("/a/dump0.h5"), decision);
+    table.closed("/a/dump0.h5", static_cast<std::uint64_t>(bytes) << 20, collective);
+    EXPECT_EQ(table.reason(question_of("/a/dump1.h5")).empty(), fits) << bytes << collective;
+  }
 }
 
 // Datasets come when it is opened again.
