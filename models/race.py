@@ -96,7 +96,8 @@ class Race:
 
         first = left = run(names)
         for count in _heats(len(names)):
-            left = run(left[:count])
+            if len(left) > _FINALISTS:
+                left = run(left[:count])
         left = left[:_FINALISTS]
         if not left:
             return []

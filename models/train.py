@@ -136,7 +136,6 @@ class _Bench:
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
-        self.limit_seconds = _TIMEOUT_SECONDS  # of a replay under settings
         self.preload = preload_path()
         if case.ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -151,8 +150,13 @@ class _Bench:
     def trace_of(self, name: str) -> Path:
         return self.scratch / f"{name}.iotrace"
 
-    def run(self, name: str, settings: Mapping[str, str]) -> float:
-        """Seconds of one replay; its trace replaces the arm's last one."""
+    def run(
+        self, name: str, settings: Mapping[str, str], limit_seconds: float = _TIMEOUT_SECONDS
+    ) -> float:
+        """Seconds of one replay; its trace replaces the arm's last one.
+
+        Raises Error where it fails or takes longer than `limit_seconds`, its start included.
+        """
         if self.options:
             forget_files(self.files)
         run_id = new_run_id()
@@ -189,7 +193,7 @@ class _Bench:
             self.files,
             self.options,
             environment,
-            self.limit_seconds if settings else _TIMEOUT_SECONDS,
+            limit_seconds,
         )
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
@@ -250,7 +254,7 @@ def _measure(
     began = time.monotonic()
     bench.run(DEFAULT, {})
     passed = time.monotonic() - began
-    bench.limit_seconds = min(_TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
+    hopeless_seconds = min(_TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
     progress("", 0)
     measured = {f"c{number}": Measured(one, "") for number, one in enumerate(tried)}
 
@@ -261,7 +265,9 @@ def _measure(
         else:
             one = measured[name]
             try:
-                seconds = bench.run(name, one.candidate.settings)
+                # Who was not hopeless once may meet a tail.
+                limit_seconds = _TIMEOUT_SECONDS if one.effect else hopeless_seconds
+                seconds = bench.run(name, one.candidate.settings, limit_seconds)
                 # The first of its runs tells: all of them carry the same settings.
                 one.effect = one.effect or bench.effect(name, one.candidate)
             except Error as problem:

@@ -19,6 +19,13 @@ bool is_irregular(const InferredShape& shape) {
   return shape.described.process_grid.empty();
 }
 
+IndexSet joined(const std::vector<IndexSet>& pieces) {
+  std::vector<const IndexSet*> pointers;
+  pointers.reserve(pieces.size());
+  for (const IndexSet& piece : pieces) pointers.push_back(&piece);
+  return IndexSet::united(std::move(pointers)).value_or(IndexSet());
+}
+
 // The runs of `set` that begin before `cut`, and the others.
 std::pair<IndexSet, IndexSet> divided(const IndexSet& set, std::uint64_t cut) {
   std::vector<IndexSet> before, behind;
@@ -34,12 +41,6 @@ std::pair<IndexSet, IndexSet> divided(const IndexSet& set, std::uint64_t cut) {
     add(before, 0, runs);
     add(behind, runs, p.count - runs);
   }
-  const auto joined = [](const std::vector<IndexSet>& pieces) {
-    std::vector<const IndexSet*> pointers;
-    pointers.reserve(pieces.size());
-    for (const IndexSet& piece : pieces) pointers.push_back(&piece);
-    return IndexSet::united(std::move(pointers)).value_or(IndexSet());
-  };
   return {joined(before), joined(behind)};
 }
 
@@ -51,11 +52,7 @@ std::pair<IndexSet, IndexSet> beheaded(const IndexSet& set, std::uint64_t bytes)
     const Progression& p = set.progressions()[i];
     pieces.push_back(*IndexSet::of(p.start, p.stride, p.count, p.block));
   }
-  std::vector<const IndexSet*> pointers;
-  pointers.reserve(pieces.size());
-  for (const IndexSet& piece : pieces) pointers.push_back(&piece);
-  return {IndexSet::interval(first.start, bytes),
-          IndexSet::united(std::move(pointers)).value_or(IndexSet())};
+  return {IndexSet::interval(first.start, bytes), joined(pieces)};
 }
 
 struct WithHeader {
