@@ -46,6 +46,9 @@ class ColumnModel {
  public:
   void set_streams(std::uint64_t streams) noexcept { streams_ = streams; }
 
+  // A column that is the same in all rows, as its writer knows.
+  void write_same(BitWriter& writer, Role role) { code_varies(writer, model_of(role), false); }
+
   // Values are differences to the first row, values[0] = 0.
   template <class Coder>
   void code(Coder& coder, Role role, std::span<std::uint64_t> values, const StepGuess& steps,
@@ -57,13 +60,10 @@ class ColumnModel {
     KnownColumns::Multiple multiple{};
     DigitTables tables;
     if constexpr (Coder::kWrites) form = form_of(values, grid, known, multiple, tables);
-    const unsigned context = model.forms & 3U;
-    model.forms = (model.forms << 1U) & 3U;
-    if (!coder.bit(model.varies[context], form != Form::kSame)) {
+    if (!code_varies(coder, model, form != Form::kSame)) {
       for (std::uint64_t& value : values) value = 0;
       return;
     }
-    model.forms |= 1U;
     form = static_cast<Form>(model.form.code(coder, static_cast<unsigned>(form)));
     const auto stride = [&](std::uint64_t value, std::uint64_t guess) {
       return model.last_stride = model.strides.code(coder, value, {guess}, spans, streams_, recent);
@@ -235,6 +235,13 @@ class ColumnModel {
     RelatedValue strides;
     std::uint64_t last_stride;
   };
+  template <class Coder>
+  static bool code_varies(Coder& coder, PerRole& model, bool varies) {
+    const unsigned context = model.forms & 3U;
+    varies = coder.bit(model.varies[context], varies);
+    model.forms = (model.forms << 1U | (varies ? 1U : 0U)) & 3U;
+    return varies;
+  }
   PerRole& model_of(Role role) {
     const auto index = static_cast<unsigned>(role);
     std::unique_ptr<PerRole>& model = roles_[index];

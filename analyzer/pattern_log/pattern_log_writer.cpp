@@ -108,7 +108,7 @@ struct PatternLogWriter::State {
     const std::size_t first_piece = section.pieces.size();
     const bool follows = stream->follower.follows() && stream->follower.complete();
     if (follows) {
-      held += stream->follower.append_pieces(number, section.pieces);
+      held += stream->follower.append_pieces(number, section.pieces, memory);
       courses_in_vain = 0;
       took(stream->course);
     } else {
@@ -149,6 +149,7 @@ struct PatternLogWriter::State {
     }
     pattern_log::append_section(pattern_log::encode_section(section), sections == 0 && last, bytes);
     section = {};
+    memory.release();
     courses = {};
     last_course = 0;
     ended_accesses = 0;
@@ -157,6 +158,7 @@ struct PatternLogWriter::State {
   }
 
   PatternLogOptions options;
+  std::pmr::monotonic_buffer_resource memory;  // of lists in `section`
   Section section;
   pattern_log::FoundTurns found_turns;
   std::vector<std::unique_ptr<Stream>> streams;

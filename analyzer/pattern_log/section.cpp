@@ -1,5 +1,6 @@
 #include "analyzer/pattern_log/section.h"
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -165,12 +166,13 @@ class SectionCodec {
     append_roles(shapes_, first, roles);
     const std::size_t width = numbers.size();
     if (!budget_.take(coder_, (rows - 1) * width)) return;
-    std::vector<std::uint64_t> table(rows * width);
-    if constexpr (Coder::kWrites) {
-      fill_table(group, numbers, roles, table);
-    }
     // A rank's place often moves by what it accesses.
     StepGuesses guesses(shapes_, first, rows);
+    if constexpr (Coder::kWrites) {
+      if (have_same_terms(group)) return write_leaves(group, roles, guesses, known);
+    }
+    std::vector<std::uint64_t> table(rows * width);
+    if constexpr (Coder::kWrites) fill_table(group, numbers, table);
     for (std::size_t c = 0; c < width && !coder_.failed(); ++c) {
       columns_->code(coder_, roles[c], std::span(table).subspan(c * rows, rows),
                      guesses.next(roles[c]), known, terms_->recent(), budget_);
@@ -199,29 +201,44 @@ class SectionCodec {
     }
   }
 
+  static bool have_same_terms(const Group& group) {
+    return std::all_of(group.begin(), group.end(), [&](const Piece* piece) {
+      return piece->list.terms == group[0]->list.terms;
+    });
+  }
+
+  // Only leaves can differ.
+  void write_leaves(const Group& group, std::span<const Role> roles, StepGuesses& guesses,
+                    KnownColumns& known) requires Coder::kWrites {
+    const auto write = [&](Role role, std::size_t leaf, std::int64_t Extent::*number) {
+      const std::uint64_t first = unsigned_of(group[0]->list.leaves[leaf].*number);
+      column_.clear();
+      for (const Piece* piece : group) {
+        column_.push_back(unsigned_of(piece->list.leaves[leaf].*number) - first);
+      }
+      columns_->code(coder_, role, column_, guesses.next(role), known, terms_->recent(), budget_);
+    };
+    std::size_t leaf = 0;
+    for (const Role role : roles) {
+      if (role == Role::kOffset) {
+        write(role, leaf, &Extent::offset);
+      } else if (role == Role::kLength) {
+        write(role, leaf++, &Extent::length);
+      } else {
+        guesses.next(role);
+        columns_->write_same(coder_, role);
+      }
+    }
+  }
+
   // Column by column what each row adds to the numbers of the first one.
   void fill_table(const Group& group, std::span<const std::uint64_t> numbers,
-                  std::span<const Role> roles, std::vector<std::uint64_t>& table) const {
+                  std::vector<std::uint64_t>& table) const {
     const std::size_t rows = group.size();
-    const TermList& first = group[0]->list;
-    std::vector<std::size_t> offsets;  // columns, of each leaf
-    for (std::size_t c = 0; c < roles.size(); ++c) {
-      if (roles[c] == Role::kOffset) offsets.push_back(c);
-    }
     std::vector<std::uint64_t> row;
     for (std::size_t i = 1; i < rows; ++i) {
-      const TermList& list = group[i]->list;
-      if (list.terms == first.terms) {
-        // Only leaves can differ.
-        for (std::size_t l = 0; l < offsets.size(); ++l) {
-          std::uint64_t* const to = table.data() + offsets[l] * rows + i;
-          to[0] = unsigned_of(list.leaves[l].offset) - unsigned_of(first.leaves[l].offset);
-          to[rows] = unsigned_of(list.leaves[l].length) - unsigned_of(first.leaves[l].length);
-        }
-        continue;
-      }
       row.clear();
-      append_numbers(section_.shapes, list, row);
+      append_numbers(section_.shapes, group[i]->list, row);
       for (std::size_t c = 0; c < row.size(); ++c) table[c * rows + i] = row[c] - numbers[c];
     }
   }

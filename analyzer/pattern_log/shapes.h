@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <unordered_map>
 #include <vector>
 
@@ -53,9 +54,11 @@ struct ShapeTerm {
   friend bool operator==(const ShapeTerm&, const ShapeTerm&) = default;
 };
 
+// Most are short and there may be one a rank: who makes many gives them memory that is freed at
+// once.
 struct TermList {
-  std::vector<ShapeTerm> terms;
-  std::vector<Extent> leaves;
+  std::pmr::vector<ShapeTerm> terms;
+  std::pmr::vector<Extent> leaves;
 };
 
 // What a number of a list is.

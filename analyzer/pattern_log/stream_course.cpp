@@ -333,21 +333,19 @@ bool CourseFollower::complete() const noexcept {
       [&](const StreamCourse::JoinedLeaves& two) { return step(two.a, two.b) == two.step; });
 }
 
-std::size_t CourseFollower::append_pieces(std::uint32_t stream, std::vector<Piece>& pieces) const {
+std::size_t CourseFollower::append_pieces(std::uint32_t stream, std::vector<Piece>& pieces,
+                                          std::pmr::memory_resource& memory) const {
   std::size_t leaves = 0;
   for (const StreamCourse::List& like : course_->lists_) {
-    Piece& piece = pieces.emplace_back();
-    piece.stream = stream;
-    piece.channel = like.channel;
-    piece.joined = true;
-    piece.list.terms = like.list.terms;
+    TermList list{{like.list.terms, &memory}, std::pmr::vector<Extent>(&memory)};
+    list.leaves.reserve(like.list.leaves.size());
     if (like.leaves.empty()) {
-      piece.list.leaves = like.list.leaves;
+      list.leaves = like.list.leaves;
     } else {
-      piece.list.leaves.reserve(like.leaves.size());
-      for (const std::uint32_t leaf : like.leaves) piece.list.leaves.push_back(leaves_[leaf]);
+      for (const std::uint32_t leaf : like.leaves) list.leaves.push_back(leaves_[leaf]);
     }
-    leaves += piece.list.leaves.size();
+    leaves += list.leaves.size();
+    pieces.push_back({stream, like.channel, std::move(list), true});
   }
   return leaves;
 }

@@ -70,8 +70,10 @@ class CourseFollower {
   void append_taken(std::vector<Extent>& accesses) const;
   // Was the whole course taken, and are its terms what would be found here?
   bool complete() const noexcept;
-  // If complete: appends the stream's pieces. Returns how many leaves they have.
-  std::size_t append_pieces(std::uint32_t stream, std::vector<Piece>& pieces) const;
+  // If complete: appends the stream's pieces, whose lists lie in `memory`. Returns how many leaves
+  // they have.
+  std::size_t append_pieces(std::uint32_t stream, std::vector<Piece>& pieces,
+                            std::pmr::memory_resource& memory) const;
 
  private:
   std::shared_ptr<const StreamCourse> course_;

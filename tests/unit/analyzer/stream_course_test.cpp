@@ -64,7 +64,7 @@ TEST(StreamCourse, what_is_like_it_has_its_terms_at_other_places) {
   follower.append_taken(taken);
   EXPECT_EQ(taken, other);
   std::vector<Piece> made;
-  follower.append_pieces(3, made);
+  follower.append_pieces(3, made, *std::pmr::new_delete_resource());
   const std::vector<Piece> alone = pieces_of(other, shapes);
   ASSERT_EQ(made.size(), alone.size());
   for (std::size_t p = 0; p < made.size(); ++p) {
