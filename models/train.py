@@ -17,6 +17,7 @@ from pathlib import Path
 
 from iotune.models.candidates import Candidate, candidates
 from iotune.models.cases import Case, plan_of_case, shape_of
+from iotune.models.file_layout import striping_of
 from iotune.models.paired import Gain, compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
@@ -147,6 +148,21 @@ class _Bench:
                     "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
                 )
 
+    def settle(self) -> None:
+        """The first replay, which also writes what the others read.
+
+        That gets the layout of the file that the program read, where there is one. Raises Error
+        as run() does.
+        """
+        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
+        self.run(DEFAULT, wanted)
+        (self.scratch / f"{DEFAULT}.xml").unlink(missing_ok=True)
+        if wanted and any(striping_of(file) != wanted for file in self.files.glob("*")):
+            self.notes.append(
+                f"{self.case.file} has {wanted['striping_factor']} stripes of"
+                f" {wanted['striping_unit']} bytes, which the replay's file could not get"
+            )
+
     def trace_of(self, name: str) -> Path:
         return self.scratch / f"{name}.iotrace"
 
@@ -252,7 +268,7 @@ def _measure(
     """Race the candidates, then confirm the best. Chosen ones are all run in every round."""
     progress("settling in", 1)
     began = time.monotonic()
-    bench.run(DEFAULT, {})
+    bench.settle()
     passed = time.monotonic() - began
     hopeless_seconds = min(_TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
     progress("", 0)

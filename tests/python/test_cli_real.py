@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from user_home import KERNELS, Home
 
-from iotune import preload
+from iotune import core, preload
 from iotune.mpi import find_mpi
 
 pytestmark = pytest.mark.skipif(
@@ -225,6 +225,34 @@ def test_training_gives_up_on_settings_that_take_for_ever(home: Home) -> None:
     assert outcome["state"] != "tuned" and outcome["settings"] == {}
     (pid,) = pids.read_text().split()
     assert not Path("/proc", pid, "exe").exists()
+
+
+@pytest.mark.parametrize("storage", ["ceph", "lustre"])
+def test_a_read_is_trained_on_a_file_of_the_same_layout(home: Home, storage: str) -> None:
+    # given a file of eight stripes that a program reads
+    store = home.root / "store"
+    store.mkdir()
+    home.environment |= {
+        "LD_PRELOAD": str(KERNELS.parent / "lib" / "libfake_storage.so"),
+        "FAKE_STORAGE": storage,
+        "FAKE_ROOT": str(home.work),
+        "FAKE_STORE": str(store),
+    }
+    config = home.root / "config.xml"
+    config.write_text(core.config_xml({"striping_factor": "8", "striping_unit": "131072"}))
+    program = home.mpi("vpic-io", "--size", "1000")
+    home.type("run", "--config", str(config), "--", *program)
+    home.type("run", "--", *program, "--read")
+    log = store / "log"
+    written = log.read_text()
+    # when it is trained
+    home.asked("train", "--rounds", "3", "--candidates", "romio_ds_read=enable")
+    # then the replay's file was made so, once
+    wide = [
+        line for line in written.splitlines() if line.startswith(("setstripe", "ceph.file.layout"))
+    ]
+    assert len(wide) == 1
+    assert log.read_text().removeprefix(written).count(wide[0]) == 1
 
 
 def test_settings_by_hand_are_applied_and_read_back(home: Home) -> None:
