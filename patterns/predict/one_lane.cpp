@@ -82,8 +82,11 @@ bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcep
   const bool strides =
       held_count_ == 1 && access.length == held_[0].length &&
       minus(access.offset, held_[0].offset) == minus(held_[0].offset, last_.offset);
-  // Where the same place comes again and again, what was expected is also what comes after it.
-  const bool between = access == wanted;
+  // Where the same place comes again and again, what was expected is also what comes after it. A
+  // row that begins a known step earlier has it next: noise hardly ever lies so.
+  const bool earlier = held_count_ == 1 && held_[0].length == access.length &&
+                       !(held_[0] == wanted) && steps.find(held_[0], access, 0) != kNoStep;
+  const bool between = access == wanted && !earlier;
   const bool instead =
       !between && then != kNoStep && !strides && access == steps.after(wanted, then);
   if (between || instead) {
