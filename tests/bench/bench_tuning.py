@@ -134,7 +134,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
             settings = of_text[text].settings
             runners[f"best{place}"] = lambda settings=settings: arms.settings(settings)  # type: ignore[misc]
     rounds = own.setdefault("final" if searched else "goals", [])
-    final_rounds(runners, rounds, enough_of(session), save, clock)
+    final_rounds(runners, rounds, enough_of(session), save, clock, arms.renew)
 
 
 def best_text(own: dict[str, Any], arm: str) -> str:

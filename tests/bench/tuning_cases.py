@@ -298,6 +298,15 @@ class Arms:
         if self.placing:
             self.kernel(self._configured(self.placing), True, self.placed)
 
+    def renew(self) -> None:
+        """New files to read, where that draws their pieces' places on the storage anew.
+
+        Else the search would find what is best for the luck of one file, which is no setting's
+        merit and which nobody can learn from another file.
+        """
+        if not self.case.write and self.case.storage.name in STRIPED:
+            self.prepare()
+
     def lengthen(self, steps: int, settings: Mapping[str, str]) -> None:
         """Runs of so many files from now on: iotune has seen one, for their names are others.
 

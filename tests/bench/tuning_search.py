@@ -169,8 +169,12 @@ def final_rounds(
     enough: Enough,
     save: Save,
     clock: Clock,
+    renew: Callable[[], None] = lambda: None,
 ) -> None:
-    """Interleaved rounds in drawn orders, kept one by one, until there are enough."""
+    """Interleaved rounds in drawn orders, kept one by one, until there are enough.
+
+    `renew` comes before each round: what all its arms have in common is made anew.
+    """
     dropped = max(0, sum(name.startswith("best") for name in runners) - CONTENDERS)
     left, choosing = enough.fewest - len(rounds), CHOOSING - len(rounds)
     runs = max(0, left) * (len(runners) - dropped) + max(0, choosing) * dropped
@@ -179,6 +183,7 @@ def final_rounds(
         chosen = contenders(rounds) if len(rounds) >= CHOOSING else list(runners)
         order = [name for name in runners if not name.startswith("best") or name in chosen]
         random.SystemRandom().shuffle(order)
+        renew()
         now = {}
         for name in order:
             now[name] = runners[name]()
