@@ -1,10 +1,12 @@
 /* What every program that `iotune replay --emit-c` writes begins with: the calls of parallel HDF5
  * that a run made, without the run's tables, which follow it. */
+#include <errno.h>
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum kind { NOTHING, ALL, SLABS, POINTS };
@@ -26,6 +28,7 @@ static const char* directory = ".";
 static char path_buffer[4096];
 static char* data;
 static unsigned long long moved; /* bytes of this rank */
+static long long pause_ns;       /* of this rank, before each call of the next transfer */
 static int rank;
 
 static inline _Noreturn void fail(const char* name, const char* what) {
@@ -44,6 +47,12 @@ static inline const char* in_directory(const char* name) {
   int length = snprintf(path_buffer, sizeof path_buffer, "%s/%s", directory, name);
   if (length < 0 || (size_t)length >= sizeof path_buffer) fail(name, "the path is too long");
   return path_buffer;
+}
+
+static inline void wait_pause(void) {
+  struct timespec left = {(time_t)(pause_ns / 1000000000), (long)(pause_ns % 1000000000)};
+  while (pause_ns > 0 && clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {
+  }
 }
 
 /* Bytes that do not compress to nothing; touched before the clock starts. */
@@ -215,6 +224,7 @@ static inline void transfer(hid_t dataset, const char* name, int write, int how,
   hid_t mode = transfer_list(how, name);
   hid_t type = need(H5Dget_type(dataset), name, "no element type");
   for (hsize_t i = 0; i < repeat; i++) {
+    wait_pause();
     hid_t space = need(H5Dget_space(dataset), name, "no dataspace");
     hid_t memory = select_in(space, own, shift, i, name);
     moved += (unsigned long long)H5Sget_select_npoints(space) * H5Tget_size(type);
@@ -248,7 +258,8 @@ static inline void transfer_chunks(hid_t dataset, const char* name, int write, u
   moved += repeat * elements * H5Tget_size(type);
   H5Tclose(type);
   H5Sclose(space);
-  for (hsize_t i = 0; i < repeat; i++)
+  for (hsize_t i = 0; i < repeat; i++) {
+    wait_pause();
     for (size_t k = 0; own->kind == SLABS && k < own->pieces; k++) {
       for (int d = 0; d < n; d++)
         at[d] =
@@ -261,6 +272,7 @@ static inline void transfer_chunks(hid_t dataset, const char* name, int write, u
 #endif
       need(status, name, write ? "has a chunk not to be written" : "has a chunk not to be read");
     }
+  }
 }
 
 /* A dataset among those that one call moves. */
@@ -290,6 +302,7 @@ static inline void transfer_multi(int write, int how, size_t parts, const struct
   }
   moved += at;
   hid_t mode = transfer_list(how, name);
+  wait_pause();
 #if H5_VERSION_GE(1, 14, 0)
   herr_t status = 0;
   if (n > 0 && (how & ASYNC))

@@ -21,7 +21,8 @@ def c_source(plan: Plan, origin: str, notes: Sequence[str] = ()) -> str:
     if not start.is_file():
         raise Error(f"{start.name} is missing from {start.parent}; reinstall iotune")
     names = _file_names(plan)
-    tables = _Tables(plan.ranks)
+    waits = any(one.pauses_ns for file in plan.files for one in file.transfers)
+    tables = _Tables(plan.ranks, waits)
     files = [
         line
         for number, file in enumerate(plan.files)
@@ -80,11 +81,13 @@ def _numbers(values: Iterable[int]) -> str:
 
 @dataclass
 class _Tables:
-    """Selections of all ranks, each kept once however many datasets have it."""
+    """Selections and pauses of all ranks, each kept once however many datasets have it."""
 
     ranks: int
+    waits: bool  # whether there are pauses at all
     lines: list[str] = field(default_factory=list)
     _named: dict[tuple[Selection | None, ...], str] = field(default_factory=dict)
+    _pauses: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def name_of(self, transfer: Transfer) -> str:
         key = tuple(transfer.selections.get(rank) for rank in range(self.ranks))
@@ -93,6 +96,24 @@ class _Tables:
             name = self._named[key] = f"selection_{len(self._named)}"
             self._add(name, key)
         return name
+
+    def pause_before(self, transfer: Transfer) -> str:
+        """The statement that sets the pause of a transfer's calls; nothing where none has one."""
+        if not self.waits:
+            return ""
+        key = tuple(transfer.pauses_ns.get(rank, 0) for rank in range(self.ranks))
+        # A rank that makes no call has none, and does not keep the others from being alike.
+        calling = {key[rank] for rank in transfer.selections if rank < self.ranks}
+        if len(calling) == 1:
+            return f"pause_ns = {calling.pop()};"
+        name = self._pauses.get(key)
+        if name is None:
+            name = self._pauses[key] = f"pauses_{len(self._pauses)}"
+            self.lines += [
+                f"static const long long {name}[RANKS] = {{{', '.join(map(str, key))}}};",
+                "",
+            ]
+        return f"pause_ns = {name}[rank];"
 
     def _add(self, name: str, selections: Sequence[Selection | None]) -> None:
         rows = []
@@ -119,7 +140,8 @@ class _Group:
     """All of a dataset's transfers, where they follow each other."""
 
     dataset: int
-    transfers: tuple[tuple[str, str], ...]  # functions, and their arguments behind the name
+    # Pauses, functions, and their arguments behind the name.
+    transfers: tuple[tuple[str, str, str], ...]
     shape: str  # arguments of create_dataset() behind the name
 
 
@@ -164,6 +186,11 @@ def _call(transfer: Transfer, variable: str, name: str, arguments: str) -> str:
     return f"{function}({variable}, {name}, {arguments});"
 
 
+def _pause(transfer: Transfer, tables: _Tables) -> list[str]:
+    statement = tables.pause_before(transfer)
+    return [f"  {statement}"] if statement else []
+
+
 def _groups(file: PlanFile, tables: _Tables) -> list[_Group] | None:
     """None where transfers of several datasets alternate, or are one call."""
     if any(one.member for one in file.transfers):
@@ -172,7 +199,11 @@ def _groups(file: PlanFile, tables: _Tables) -> list[_Group] | None:
     seen: set[int] = set()
     for transfer in file.transfers:
         function = "transfer_chunks" if transfer.form.chunks else "transfer"
-        arguments = (function, _arguments(transfer, file.datasets[transfer.dataset], tables))
+        arguments = (
+            tables.pause_before(transfer),
+            function,
+            _arguments(transfer, file.datasets[transfer.dataset], tables),
+        )
         if found and found[-1].dataset == transfer.dataset:
             last = found[-1]
             found[-1] = _Group(last.dataset, (*last.transfers, arguments), last.shape)
@@ -217,7 +248,12 @@ def _in_loops(file: PlanFile, groups: Sequence[_Group]) -> list[str]:
             "  };",
             f"  for (int i = 0; i < {len(names)}; i++) {{",
             f"    hid_t dataset = {_opening(file, f'of_{at}[i]', one.shape)};",
-            *(f"    {call}(dataset, of_{at}[i], {text});" for call, text in one.transfers),
+            *(
+                line
+                for pause, call, text in one.transfers
+                for line in (f"    {pause}", f"    {call}(dataset, of_{at}[i], {text});")
+                if line.strip()
+            ),
             f"    close_dataset(dataset, of_{at}[i]);",
             "  }",
         ]
@@ -245,6 +281,7 @@ def _alternating(file: PlanFile, tables: _Tables) -> list[str]:
             lines.append(f"  hid_t d{one.dataset} = {_opening(file, name, shape)};")
         if not one.member:
             text = _arguments(one, file.datasets[one.dataset], tables)
+            lines += _pause(one, tables)
             lines.append("  " + _call(one, f"d{one.dataset}", name, text))
             ended = [one.dataset] if last[one.dataset] == at else []
         else:
@@ -266,6 +303,7 @@ def _multi(file: PlanFile, group: Sequence[Transfer], tables: _Tables) -> list[s
     waits = any(one.form.waits for one in group)
     first = replace(group[0], form=replace(group[0].form, waits=waits))
     return [
+        *_pause(first, tables),
         f"  transfer_multi({'WRITE' if first.write else 'READ'}, {_how(first)}, {len(group)},",
         "                 (struct part[]){",
         *(

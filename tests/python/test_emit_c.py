@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -157,6 +159,65 @@ def test_what_a_plan_can_say_becomes_c(home: Home) -> None:
     elements = (8 + 2 + 2 + 12) * 8 + 3 + 9 * 12
     assert f'"bytes": {elements + 3 * 12},' in done.stdout
     assert (home.work / "x.h5").exists() and (home.work / "1-x.h5").exists()
+
+
+def test_pauses_are_kept_scaled_or_fixed(home: Home) -> None:
+    # given three steps, each of two datasets, 150 ms apart
+    options = ["--particles", "64", "--datasets", "2", "--steps", "3", "--pause-ms", "150"]
+    home.type("run", "--mode", "record", "--timing", "exact", "--", *home.mpi("vpic-io", *options))
+    trace = home.traces()[0]
+
+    def kernel(name: str, *words: str) -> str:
+        source = home.root / f"{name}.c"
+        home.type("replay", str(trace), "--emit-c", str(source), *words)
+        return source.read_text().split("enum { RANKS")[1]
+
+    # when
+    plain, fixed = kernel("plain"), kernel("fixed", "--pause", "5ms")
+    kernel("kept", "--pause", "keep")
+    kernel("one", "--pause", "x2", "-n", "1")
+    # then a kernel without pauses says nothing of them, and a fixed one is no table
+    assert "pause" not in plain
+    assert "pause_ns = 5000000;" in fixed and "pauses_" not in fixed
+    # and they are made
+    for name, ranks, least_ns in (("kept", 2, 0.3e9), ("one", 1, 0.6e9)):
+        program, again = built(home, home.root / f"{name}.c"), home.root / f"{name}.iotrace"
+        into = home.root / f"by {name}"
+        into.mkdir()
+        home.type(
+            *("run", "--mode", "record", "--timing", "exact", "-o", str(again), "--"),
+            *find_mpi().command(ranks), str(program), str(into),
+        )  # fmt: skip
+        for rank in range(ranks):
+            writes = home.calls("--rank", str(rank), "--call", "H5Dwrite", str(again))
+            starts = [one["start"] for one in writes]
+            assert len(starts) == 6
+            gaps = [b - a for a, b in zip(starts, starts[1:])]
+            # Between two steps, none within a step.
+            assert sum(gap * 1e9 >= least_ns / 2 for gap in gaps) == 2
+    assert home.type("replay", str(trace), "--emit-c", "-", "--pause", "often", status=2)
+
+
+def test_each_rank_waits_for_itself(home: Home) -> None:
+    """Repetitions, datasets in turns and ranks without a call, each with a pause of its own."""
+    shapes = [Dataset("/a", 8, (8,)), Dataset("/b", 8, (8,))]
+    rows = {rank: Selection("slab", ((rank, 1, 1, 1),)) for rank in range(2)}
+    step = {0: 40_000_000, 1: 3_000_000}
+    transfers = [
+        Transfer(True, 0, False, rows, repeat=4, shift=(2,), pauses_ns=step),
+        Transfer(True, 1, True, rows, pauses_ns={0: 7}),
+        Transfer(True, 0, False, {1: rows[1]}, pauses_ns={1: 9}),
+        Transfer(True, 1, True, rows),
+    ]
+    source = home.root / "kernel.c"
+    source.write_text(c_source(Plan(2, [PlanFile("/a.h5", True, shapes, transfers)]), "pauses"))
+    text = source.read_text()
+    assert "pauses_0[RANKS] = {40000000, 3000000};" in text
+    assert "pauses_1[RANKS] = {7, 0};" in text
+    assert re.findall(r"pause_ns = (.*);", text) == ["pauses_0[rank]", "pauses_1[rank]", "9", "0"]
+    command = [*find_mpi().command(2), str(built(home, source)), str(home.work)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["seconds"] >= 4 * 0.04
 
 
 def test_other_layers_are_refused(home: Home) -> None:

@@ -14,7 +14,7 @@ afterwards.
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -36,13 +36,13 @@ from iotune.cli.output import (
 from iotune.emit_c import c_source
 from iotune.errors import Error
 from iotune.mpi import Mpi, find_mpi
-from iotune.plan import plan_text
+from iotune.plan import Plan, plan_text
 from iotune.plan_build import plan_bytes
 from iotune.plan_calls import VERSION_LINE as CALLS_LINE
 from iotune.plan_calls import has_hdf5_transfers, pause_rule, write_call_plan
 from iotune.plan_trace import plan_of_trace
 from iotune.replayer import find_call_replayer, find_replayer, run_plan, scratch_directory
-from iotune.trace import open_trace
+from iotune.trace import Trace, open_trace
 
 _VERSION_LINE = "iotune-plan 1"
 
@@ -153,11 +153,9 @@ def command(
 
 
 def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
-    if wanted.layer not in (None, "hdf5") or wanted.pause != "none":
-        raise Error("--emit-c is for HDF5's transfers: without --layer and --pause")
-    plan, notes = plan_of_trace(open_trace(source), wanted.file)
-    if wanted.ranks is not None:
-        plan = plan.on_ranks(wanted.ranks)
+    if wanted.layer not in (None, "hdf5"):
+        raise Error("--emit-c is for HDF5's transfers: without --layer")
+    plan, notes = _hdf5_plan(open_trace(source), wanted)
     text = c_source(plan, source.name, notes)
     for note in notes:
         say(note)
@@ -204,10 +202,7 @@ def _given_plan(source: Path, of_calls: bool, ranks: Optional[int]) -> _Planned:
 
 
 def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
-    try:
-        pause = pause_rule(wanted.pause)
-    except ValueError as problem:
-        raise typer.BadParameter(str(problem), param_hint="--pause") from None
+    pause = _pause_rule(wanted)
     trace = open_trace(source)
     hdf5 = wanted.layer == "hdf5" or (
         wanted.layer is None and has_hdf5_transfers(trace, wanted.file)
@@ -217,13 +212,25 @@ def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
         for note in calls.notes:
             say(note)
         return _Planned(source, calls.ranks, calls.needed_bytes, False, True)
-    plan, notes = plan_of_trace(trace, wanted.file, None if wanted.pause == "none" else pause)
-    if wanted.ranks is not None:
-        plan = plan.on_ranks(wanted.ranks)
+    plan, notes = _hdf5_plan(trace, wanted)
     for note in notes:
         say(note)
     written.write(plan_text(plan))
     return _Planned(source, plan.ranks, plan_bytes(plan), plan.prepares, False)
+
+
+def _pause_rule(wanted: _Wanted) -> Callable[[int], int]:
+    try:
+        return pause_rule(wanted.pause)
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--pause") from None
+
+
+def _hdf5_plan(trace: Trace, wanted: _Wanted) -> tuple[Plan, list[str]]:
+    """The plan of a trace's HDF5 transfers on the wanted ranks, and what to say about it."""
+    pause = None if wanted.pause == "none" else _pause_rule(wanted)
+    plan, notes = plan_of_trace(trace, wanted.file, pause)
+    return (plan if wanted.ranks is None else plan.on_ranks(wanted.ranks)), notes
 
 
 def _ranks_of(source: Path, text: IO[str]) -> int:
