@@ -182,6 +182,37 @@ def test_a_table_without_times_has_the_order_of_its_lines(tmp_path: Path) -> Non
     ]
 
 
+_ROWS = ("rank file op offset length start", "0 /a,b;c write 0 4096 0.5", "1 /f read 7 8 1.5")
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_columns_are_divided_by_what_the_head_line_has(tmp_path: Path, separator: str) -> None:
+    log = tmp_path / "table.txt"
+    rows_of_words = [
+        [f'"{word}"' if separator in word else word for word in row.split()] for row in _ROWS
+    ]
+    lines = [separator.join(words) for words in rows_of_words]
+    expected = [(0, "/a,b;c", 0, 4096, 0), (1, "/f", 7, 8, 1_000_000_000)]
+
+    def read(name: str, text: str) -> list[tuple]:
+        log.write_text(text)
+        (tmp_path / name).mkdir()
+        trace, done = imported(log, tmp_path / name)
+        assert done.format == "csv"
+        found = rows(trace, "pread", "pwrite")
+        return [(rank, file, offset, length, at) for rank, _, file, offset, length, at, _ in found]
+
+    assert read("plain", "\n".join(lines)) == expected
+    # a blank behind each, Windows' marks, and empty columns at the end
+    spaced = [f"{separator} ".join(words) + separator for words in rows_of_words[1:]]
+    assert read("spaced", "\r\n".join(["\ufeff" + lines[0], *spaced])) == expected
+    # as numpy writes a head, below other comments
+    assert read("numpy", "# of a tool, v1\n# " + "\n".join(lines)) == expected
+    assert read("said", "# of a tool, v1\n\n" + "\n".join(lines)) == expected
+    if separator != ",":
+        assert read("decimal", "\n".join(lines).replace(".5", ",5")) == expected
+
+
 # What is wrong is named, with file and line, and nothing is left behind
 
 _HEAD = "rank,file,op,offset,length,start,end\n"
@@ -197,6 +228,15 @@ HOSTILE = {
     "missing column": ("rank,file,op,offset,start,end\n0,/f,read,0,1,2\n", "1: no column 'length'"),
     "no start in a row": (_HEAD + "0,/f,read,0,5,,2\n", "2: no start"),
     "a column twice": ("file,path,op,offset,length,start,end\n", "1: two columns say the file"),
+    "columns by blanks": (
+        "rank file op offset length\n0 /f read 0 5\n",
+        "1: no column 'file': a head line names file, op, offset and length, with commas, tabs or",
+    ),
+    "columns by bars": ("rank|file|op|offset|length\n0|/f|read|0|5\n", "with commas, tabs or"),
+    "another separator below": (_HEAD + "0;/f;read;0;5;1;2\n", "2: 1 columns"),
+    "a comma in a path": (_HEAD + "0,/a,b,read,0,5,1,2\n", "2: 8 columns, and the head line has 7"),
+    "tabs: a cut row": ("rank\tfile\top\toffset\tlength\n0\t/f\tread\t0\n", "2: 4 columns"),
+    "comments, no head": ("# of a tool\n\nrank,file,op,offset\n0,/f,read,0\n", "3: no column"),
     "short row": (_HEAD + "0,/f,read,0\n", "2: 4 columns"),
     "no operation": (_HEAD + "0,/f,teleport,0,1,1,2\n", "2: the operation is 'teleport'"),
     "no path": (_HEAD + "0,,read,0,1,1,2\n", "2: a path of 0 bytes"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 
 from iotune.errors import Error
-from iotune.importing import fuse_lines, recorder_text, table
-from iotune.importing.lines import MOST_LINE_BYTES, Malformed, seconds_ns
+from iotune.importing import fuse_lines, recorder_text
+from iotune.importing.lines import MOST_LINE_BYTES, UTF8_MARK, Malformed, seconds_ns
+from iotune.importing.table_head import is_head, is_meant_as_head
 
 # A version ("3.21"), NULs up to 8 bytes, then 6567223 as a 64-bit number of either byte order.
 _DARSHAN = re.compile(rb"\d+\.\d+\0{2,6}(?:75d\0{5}|\0{5}d57)", re.DOTALL)
@@ -25,9 +25,12 @@ def format_of(log: Path) -> str:
         raise Error(f"{log}: {problem.strerror}") from None
     if _DARSHAN.match(begin):
         return "darshan"
-    for line in begin.splitlines():
-        if line.strip() and not line.startswith(b"#"):
-            found = _format_of_line(line)
+    commented_head = False
+    for line in begin.removeprefix(UTF8_MARK).splitlines():
+        if line.startswith(b"#"):
+            commented_head |= is_head(line.lstrip(b"#"))
+        elif line.strip():
+            found = _format_of_line(line) or ("csv" if commented_head else None)
             if found:
                 return found
             break
@@ -43,9 +46,5 @@ def _format_of_line(line: bytes) -> str | None:
         return "fuse"
     except Malformed:
         pass
-    try:
-        table.columns_of(next(csv.reader([line.decode("utf-8", "surrogateescape")])))
-    except (Malformed, csv.Error, StopIteration):
-        # A CSV's own fault is told better by its reader.
-        return "csv" if b"," in line and b"offset" in line.lower() else None
-    return "csv"
+    # A table's own fault is told better by its reader.
+    return "csv" if is_head(line) or is_meant_as_head(line) else None

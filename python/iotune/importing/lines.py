@@ -9,6 +9,7 @@ from pathlib import Path
 from iotune.errors import Error
 
 MOST_LINE_BYTES = 64 << 10  # a path has 4 KiB at most
+UTF8_MARK = b"\xef\xbb\xbf"  # before the first line of some tools' text
 LARGEST_OFFSET = (1 << 63) - 1  # and where an access ends: off_t
 LARGEST_TIME_NS = 1 << 62
 _SECONDS = re.compile(rb"(\d{1,10})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?")

@@ -1,4 +1,4 @@
-"""A plain CSV with a head line; columns in docs/import.md. Also what `iotune export` writes."""
+"""A table with a head line; columns in docs/import.md. Also what `iotune export` writes."""
 
 from __future__ import annotations
 
@@ -8,54 +8,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from iotune.errors import Error
-from iotune.importing.lines import Malformed, lines_of, quoted, seconds_ns, whole
+from iotune.importing.lines import UTF8_MARK, Malformed, lines_of, quoted, seconds_ns, whole
 from iotune.importing.sink import READ, WRITE, AccessSink, kind_of
+from iotune.importing.table_head import Head, head_of, is_head, rows_of
 
 _MOST_RANK = (1 << 31) - 1
-_ALIASES = {
-    **dict.fromkeys(("file", "path", "filename"), "file"),
-    **dict.fromkeys(("op", "operation", "call"), "op"),
-    **dict.fromkeys(("offset", "offset_bytes"), "offset"),
-    **dict.fromkeys(("length", "length_bytes", "size", "bytes"), "length"),
-    **dict.fromkeys(("host", "hostname"), "host"),
-    **{name: name for name in ("rank", "pid", "start", "end", "duration", "layer")},
-    **{name: name for name in ("start_ns", "end_ns", "duration_ns", "process")},
-}
-
-
-def columns_of(head: list[str]) -> dict[str, int]:
-    """Where the columns stand that are known. Raises Malformed for what is missing or twice."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(head):
-        known = _ALIASES.get(name.strip().lower())
-        if known is None:
-            continue
-        if known in places:
-            raise Malformed(f"two columns say the {known}")
-        places[known] = place
-    for name in ("file", "op", "offset", "length"):
-        if name not in places:
-            raise Malformed(f"no column {name!r}")
-    return places
 
 
 def read(log: Path, sink: AccessSink) -> None:
     """Put all rows of `log` into the sink."""
     rows = _Rows(log)
     try:
-        head = next(rows.reader, None)
-        if head is None:
-            raise Malformed("empty")
-        places = columns_of(head)
-        any_call = "call" in (name.strip().lower() for name in head)
-        times = _Times(places)
+        head = rows.head()
+        times = _Times(head.places)
         if not times.starts:
             sink.notes.append(
                 "no column 'start': calls have the order of their lines, and no times"
             )
-        for row in rows.reader:
-            if row:
-                _add(_Row(row, places), sink, any_call, times)
+        for row in rows.below(head):
+            _add(row, sink, head.any_call, times)
     except (Malformed, csv.Error) as problem:
         raise Error(f"{log}:{max(rows.line, 1)}: {problem}") from None
 
@@ -65,20 +36,54 @@ class _Rows:
 
     def __init__(self, log: Path):
         self.line = 0
-        self.reader = csv.reader(self._texts(log), strict=True)
+        self._lines = self._numbered(log)
+        self._first: bytes | None = None  # of the rows, where it was read to find the head
 
-    def _texts(self, log: Path) -> Iterator[str]:
+    def head(self) -> Head:
+        """The head line, in a comment or not. Raises Malformed."""
+        commented: Head | None = None
+        for line in self._lines:
+            if not line.strip():
+                continue
+            if line.startswith(b"#"):
+                bare = line.lstrip(b"#")
+                commented = head_of(bare) if is_head(bare) else commented
+                continue
+            if commented is None or is_head(line):
+                return head_of(line)
+            self._first = line
+            return commented
+        if commented is None:
+            raise Malformed("empty")
+        return commented
+
+    def below(self, head: Head) -> Iterator[_Row]:
+        """All rows. Raises Malformed, csv.Error."""
+        for words in rows_of(self._texts(), head.separator):
+            if not words:
+                continue
+            if len(words) > head.width and any(word.strip() for word in words[head.width :]):
+                raise Malformed(f"{len(words)} columns, and the head line has {head.width}")
+            yield _Row(words, head)
+
+    def _texts(self) -> Iterator[str]:
+        if self._first is not None:
+            yield self._first.decode("utf-8", "surrogateescape") + "\n"
+        for line in self._lines:
+            yield line.decode("utf-8", "surrogateescape") + "\n"
+
+    def _numbered(self, log: Path) -> Iterator[bytes]:
         for number, line in lines_of(log):
             self.line = number
-            if number == 1:
-                line = line[3:] if line.startswith(b"\xef\xbb\xbf") else line
-            yield line.decode("utf-8", "surrogateescape") + "\n"
+            yield line.removeprefix(UTF8_MARK) if number == 1 else line
 
 
 class _Row:
-    def __init__(self, words: list[str], places: dict[str, int]):
+    def __init__(self, words: list[str], head: Head):
         self._words = words
-        self._places = places
+        self._places = head.places
+        # Who has commas elsewhere may have them within numbers.
+        self._decimal = b"." if head.separator == "," else b","
 
     def word(self, name: str) -> bytes:
         place = self._places.get(name)
@@ -96,7 +101,7 @@ class _Row:
         ]
         for column, reader in readers:
             if column in self._places and (word := self.word(column)):
-                return reader(word, f"the {name}")
+                return reader(word.replace(self._decimal, b"."), f"the {name}")
         return None
 
 
