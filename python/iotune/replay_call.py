@@ -31,6 +31,49 @@ class View:
             return self.displacement + data_end
         return self.displacement + -(-data_end // self.data_bytes) * self.tile_bytes
 
+    def place_of(self, data: int) -> int:
+        """Where a byte of the data, counted from 0, lies in the file."""
+        if self.kind == 0 or self.data_bytes <= 0:
+            return self.displacement + data
+        tile, rest = divmod(data, self.data_bytes)
+        inside = self._in_subarray(rest) if self.kind == 1 else self._in_runs(rest)
+        return self.displacement + tile * self.tile_bytes + inside
+
+    def data_at(self, place: int) -> int | None:
+        """Which byte of the data lies at a place of the file: a view's data go forwards only."""
+        low, high = 0, max(place - self.displacement, 0) + 1
+        if self.kind != 0 and self.data_bytes > 0:
+            high = (high // max(self.tile_bytes, 1) + 1) * self.data_bytes
+        while low < high:
+            middle = (low + high) // 2
+            if self.place_of(middle) < place:
+                low = middle + 1
+            else:
+                high = middle
+        return low if self.place_of(low) == place else None
+
+    def _in_subarray(self, data: int) -> int:
+        n = (len(self.layout) - 1) // 3
+        element, sizes, parts, starts = (
+            self.layout[0],
+            *(self.layout[1 + i * n : 1 + (i + 1) * n] for i in range(3)),
+        )
+        at, rest = divmod(data, element)
+        place, step = rest, element
+        for size, part, start in zip(reversed(sizes), reversed(parts), reversed(starts)):
+            at, coordinate = divmod(at, part)
+            place += (start + coordinate) * step
+            step *= size
+        return place
+
+    def _in_runs(self, data: int) -> int:
+        for i in range(0, len(self.layout), 4):
+            offset, size, stride, count = self.layout[i : i + 4]
+            if data < size * count:
+                return offset + data // size * stride + data % size
+            data -= size * count
+        return data
+
 
 @dataclass
 class Event:

@@ -16,14 +16,16 @@ from iotune.calls import CallReader
 from iotune.errors import Error
 from iotune.replay_call import Event, Row, View
 from iotune.replay_requests import Requests
+from iotune.replay_shared import SharedPointers
 
 _COLUMNS = (
     *("process", "thread", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),
     *("start_ns", "duration_ns", "result", "words"),
 )
-_MPI_TRANSFER = re.compile(r"MPI_File_(i)?(read|write)(_at)?(_all)?(_begin)?(?:_c)?")
-_SPLIT_END = re.compile(r"MPI_File_(read|write)(?:_at)?_all_end")
-_SHARED = re.compile(r"MPI_File_i?(?:read|write)_(?:shared|ordered)")
+_MPI_TRANSFER = re.compile(
+    r"MPI_File_(i)?(read|write)(_at|_shared)?(_all|_ordered)?(_begin)?(?:_c)?"
+)
+_SPLIT_END = re.compile(r"MPI_File_(read|write)_(?:(?:at_)?all|ordered)_end")
 _OPENS = ("open", "openat", "creat", "fopen", "freopen")
 _CLOSES = ("close", "fclose")
 _SYNCS = ("fsync", "fdatasync", "aio_fsync")
@@ -60,8 +62,11 @@ class EventReader:
         self._rank_of, self.ranks = _ranks(core.processes(path))
         # Files of MPI-IO whose views are not known: what POSIX did below them is replayed.
         self._below: set[str] = set()
+        self.moved_below: set[str] = set()  # where something moved inside of other calls
+        self.lost_places: set[str] = set()  # where shared pointers went is not known
         for _ in self.events(only_mpi=True):
             pass
+        self._below |= self.lost_places & self.moved_below
 
     def events(self, only_mpi: bool = False) -> Iterator[Event]:
         """What is left out is counted anew each time."""
@@ -132,12 +137,21 @@ class _Walk:
         self._posix: dict[tuple[int, int], _PosixFile] = {}
         self._opening: dict[tuple[int, int], Row] = {}
         self._requests = Requests()
+        self._shared = SharedPointers(self._lose)
 
     def end(self) -> Iterator[Event]:
         """What was never waited for."""
+        yield from self._shared.end()
         yield from self._requests.all()
 
     def events_of(self, row: Row) -> Iterator[Event]:
+        if row.level > 0 and row.length is not None and row.file is not None:
+            self._reader.moved_below.add(row.file)
+        yield from self._shared.look(row)
+        for event in self._events_of(row):
+            yield from self._shared.passed(event)
+
+    def _events_of(self, row: Row) -> Iterator[Event]:
         if row.layer == "iotune":
             if row.call == "iotune_file":
                 yield from self._opened(row)
@@ -286,8 +300,6 @@ class _Walk:
         elif row.call == "MPI_File_sync":
             if self._reader.wants(row, "mpi"):
                 yield self._event(row, "mpi-sync", file.path, handle)
-        elif _SHARED.match(row.call) and not row.call.endswith("_end"):
-            self._reader.left_out["through a shared file pointer"] += 1
         else:
             yield from self._mpi_transfer(row, said, file, handle)
 
@@ -314,9 +326,13 @@ class _Walk:
         if not file.known:
             self._reader.replay_below(file.path)
         element = max(file.view.element_bytes, 1)
-        position = said.get("offset") if match[3] else file.position
-        if not match[3] and file.position is not None:
-            file.position += length // element
+        shared = match[3] == "_shared" or match[4] == "_ordered"
+        position: int | None = 0  # of a shared pointer, until it is known
+        if match[3] == "_at":
+            position = said.get("offset")
+        elif not shared:
+            position = file.position
+            file.position = None if position is None else position + length // element
         if not self._reader.wants(row, "mpi"):
             return
         if position is None or not file.known:
@@ -328,7 +344,18 @@ class _Walk:
         event = self._event(row, kind, file.path, handle)
         event.offset, event.length = position, length
         event.file_end = file.view.end_of(position * element + length)
+        if shared:
+            self._shared.begin(event, file.view, row.level)
         if match[1]:
             yield from self._requests.too_many(row.process, row.start_ns)
             self._requests.begin(event)
         yield event
+
+    def _lose(self, event: Event) -> None:
+        """Where a shared pointer's transfer went is not known: it is not made."""
+        self._reader.left_out["through a shared file pointer"] += 1
+        self._reader.lost_places.add(event.path)
+        self._requests.forget(event)
+        file = self._mpi.get((event.process, event.handle))
+        if file is not None:
+            file.split = False

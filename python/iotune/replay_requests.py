@@ -32,6 +32,10 @@ class Requests:
         if event.kind.startswith("mpi"):
             self._below[(event.process, event.thread)] = (event, self._count)
 
+    def forget(self, event: Event) -> None:
+        """It is not begun after all."""
+        self._pending.pop(event.request or 0, None)
+
     def has_aio(self, process: int, place: Sequence[int], request: int) -> None:
         """An aio of this process on (file, bytes, offset) is the request's."""
         self._aio.setdefault((process, *place), []).append(request)
