@@ -142,7 +142,10 @@ def _united(one: Selection, other: Selection) -> Selection:
         return other if one.kind == "none" else one
     if one.kind != other.kind:
         one, other = _as_slabs(one), _as_slabs(other)
-    return Selection(one.kind, one.items + other.items)
+    items = one.items + other.items
+    # HDF5 1.10 loses elements of slabs that are united against their order (it takes them for a
+    # regular selection); which elements a union has does not depend on it.
+    return Selection(one.kind, tuple(sorted(items)) if one.kind == "slab" else items)
 
 
 def _as_slabs(selection: Selection) -> Selection:

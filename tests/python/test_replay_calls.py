@@ -296,6 +296,15 @@ def test_selections_on_fewer_ranks_are_united() -> None:
         1: points,
     }
     assert plan.on_ranks(4) is plan
+    # A slab that a later rank has before those of earlier ones comes first.
+    columns = {
+        rank: Selection("slab", ((0, 42 - 18 * rank, 1, 1, 1, 1, 5, 2 - rank // 2),))
+        for rank in range(3)
+    }
+    dataset = Dataset("/d", 8, (5, 54), (3, 7))
+    turned = Plan(3, [PlanFile("f.h5", True, [dataset], [Transfer(True, 0, False, columns)])])
+    [united] = turned.on_ranks(1).files[0].transfers
+    assert [slab[1] for slab in united.selections[0].items] == [6, 24, 42]
     assert plan.on_ranks(8).files[0].transfers[0].selections == transfer.selections
 
 
