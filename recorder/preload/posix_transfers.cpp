@@ -84,9 +84,7 @@ inline bool position_before(int fd, ssize_t moved, std::int64_t& offset) noexcep
   return true;
 }
 
-constexpr std::int64_t kAtPosition = INT64_MIN;
-
-// A call as the wrapper got it. The second number of one at the position is kAtPosition.
+// A call as the wrapper got it. The second number of one at the position says nothing.
 struct PlainTransfer {
   CallNumber number;
   int fd;
@@ -107,6 +105,11 @@ bool is_read(CallNumber number) noexcept {
          number == CallNumber::kreadv || number == CallNumber::kpreadv;
 }
 
+bool is_at_position(CallNumber number) noexcept {
+  return number == CallNumber::kread || number == CallNumber::kwrite ||
+         number == CallNumber::kreadv || number == CallNumber::kwritev;
+}
+
 bool is_write(CallNumber number) noexcept {
   return !is_seek(number) && !is_read(number);
 }
@@ -120,7 +123,7 @@ __attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
 __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) noexcept {
   const OwnCode own;
   const auto [first, second] = asked.numbers;
-  const bool at_position = second == kAtPosition;
+  const bool at_position = is_at_position(asked.number);
   if (!is_seek(asked.number) && !at_position && second < 0) return fail_with(EINVAL);
   const std::int64_t result =
       is_seek(asked.number)
@@ -144,11 +147,12 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   ThreadState& thread = t_thread;
   if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
   const bool tells = g_recording == kWatched && !is_seek(asked.number);
+  const bool at_position = is_at_position(asked.number);
   Transfer transfer{asked.fd,
                     asked.file,
                     is_read(asked.number),
                     false,
-                    asked.numbers[1] == kAtPosition ? -1 : asked.numbers[1],
+                    at_position ? -1 : asked.numbers[1],
                     is_vector(asked.number) ? -1 : asked.numbers[0],
                     0,
                     0};
@@ -159,13 +163,15 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
   const std::uint8_t layers = thread.layers;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   const std::uint64_t start = ticks_now();
-  ssize_t result = tells && transfer.reads ? serve(asked, transfer) : kMakeTheCall;
+  // An offset of the program's below 0 is the kernel's to refuse.
+  const bool may_be_served = tells && transfer.reads && (at_position || transfer.offset >= 0);
+  ssize_t result = may_be_served ? serve(asked, transfer) : kMakeTheCall;
   if (result == kMakeTheCall) result = make(call);
   const std::uint64_t duration = ticks_now() - start;
   thread.layers = layers;
   std::int64_t second = asked.numbers[1], third = result;
   bool has_place = true;
-  if (second == kAtPosition) {
+  if (at_position) {
     second = result;
     if (transfer.served) {
       third = transfer.offset;
@@ -238,7 +244,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
     const Call copied = call;  // whose address may be taken: `call` stays in registers
-    return other_call({number, fd, file, {size, kAtPosition}, memory}, copied);
+    return other_call({number, fd, file, {size, 0}, memory}, copied);
   }
   std::int64_t offset = 0;
   if (!position_before(fd, result, offset)) return result;

@@ -73,6 +73,12 @@ for round in range(2):
                 ctypes.set_errno(0)
                 assert libc.pread(fd, ctypes.c_void_p(to), 20_000, ctypes.c_long(at)) == -1
                 assert ctypes.get_errno() == errno.EFAULT
+            # No offset is the position, though what lies there is there.
+            assert os.lseek(fd, at, 0) == at
+            for wrong in (-1, -(2**63)):
+                ctypes.set_errno(0)
+                assert libc.pread(fd, ctypes.c_void_p(page), 4096, ctypes.c_long(wrong)) == -1
+                assert ctypes.get_errno() == errno.EINVAL and os.lseek(fd, 0, 1) == at
             got = libc.pread(fd, ctypes.c_void_p(page), 20_000, ctypes.c_long(at))
             assert got in (-1, 4096), got  # the mount's own answer is of whole pages
         assert os.pread(fd, 0, at) == b''
