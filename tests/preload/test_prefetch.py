@@ -120,6 +120,33 @@ def kept(place: Place) -> None:
         assert cached["second"] >= 90, f"seed {seed}, {predictor}: {cached}"
 
 
+def many_kept(place: Place) -> None:
+    """Who opens a file again and again leaves a bounded number of models, and no memory."""
+    data_file(place, 16 << 20)
+    text = """
+def held():
+    return int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGE_SIZE')
+for round in range(300):
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    for i in range(8):
+        os.pread(fd, 4096, i * 300_000)
+    os.close(fd)
+    if round == 1:
+        before = held()
+assert held() - before < 4 << 20, held() - before
+"""
+    for predictor in ("markov", "recorded"):
+        folder = place.state / "iotune" / "prefetch"
+        for _ in range(2):
+            script(place, place.scratch / "root", text, IOTUNE_PREFETCH=predictor)
+            models = list(folder.glob(f"*.{predictor}"))
+            assert 1 <= len(models) <= 64, (predictor, len(models))
+            # The second run finds each of them damaged.
+            for model in models:
+                content = bytearray(model.read_bytes()) + bytes(200_000)
+                model.write_bytes(content)
+
+
 @patiently
 def schedules(place: Place) -> None:
     """Under PPIS and ours no prefetch begins while the program waits; under none and PP they do."""
@@ -256,7 +283,7 @@ if __name__ == "__main__":
     main(
         {
             "strided": strided, "large": large, "without": without, "end": end,
-            "scattered": scattered, "kept": kept, "schedules": schedules, "bad-values": bad_values,
+            "scattered": scattered, "kept": kept, "many-kept": many_kept, "schedules": schedules, "bad-values": bad_values,
             "missing-library": missing_library, "loaded": loaded,
         }
     )  # fmt: skip

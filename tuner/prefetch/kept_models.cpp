@@ -26,8 +26,11 @@ struct Seen {
   std::uint32_t streams;
 };
 constexpr unsigned kMostPaths = 256;
+// Each is a file in the user's home: who opens one a thousand times must not fill that.
+constexpr std::uint32_t kMostKeptOfPath = 64, kMostKept = 1024;
 constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
+constinit std::uint32_t g_kept = 0;
 constinit recorder::SpinLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
@@ -60,6 +63,28 @@ void add_name(Path& path, const KeptKey& key, const char* predictor) noexcept {
   path << '-' << (rank < 0 ? 0 : rank) << '-' << key.ordinal << '.' << predictor;
 }
 
+void give_back(std::span<std::byte> memory) noexcept {
+  if (!memory.empty()) recorder::unmap(memory.data(), memory.size());
+}
+
+// A copy: a file that shrinks under its mapping would be a SIGBUS. Empty where it cannot be had.
+std::span<std::byte> content_of(int fd) noexcept {
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  constexpr off_t kMostBytes = off_t{64} << 20;
+  if (raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) != 0 ||
+      !S_ISREG(status.st_mode) || status.st_uid != static_cast<uid_t>(raw::getuid()) ||
+      status.st_size <= 0 || status.st_size > kMostBytes) {
+    return {};
+  }
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  auto* const memory = static_cast<std::byte*>(recorder::private_memory(bytes));
+  if (memory == nullptr) return {};
+  if (raw::read(fd, memory, bytes) == status.st_size) return {memory, bytes};
+  give_back({memory, bytes});
+  return {};
+}
+
 }  // namespace
 
 void set_up_kept(const PrefetchHost& host) noexcept {
@@ -79,8 +104,10 @@ KeptKey kept_key(int fd) noexcept {
   for (unsigned i = 0; i < kMostPaths; ++i) {
     Seen& seen = g_seen[(key.path + i) % kMostPaths];
     if (seen.path != 0 && seen.path != key.path) continue;
+    if (g_kept == kMostKept || (seen.path != 0 && seen.streams == kMostKeptOfPath)) return {};
     seen.path = key.path;
     key.ordinal = seen.streams++;
+    ++g_kept;
     return key;
   }
   return {};
@@ -92,31 +119,21 @@ std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) 
   add_name(path, key, predictor);
   const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
   if (fd < 0) return {};
-  struct stat status {};
-  std::span<const std::byte> kept;
-  const long found =
-      raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), 0x1000 /* AT_EMPTY_PATH */);
-  constexpr off_t kMostBytes = off_t{64} << 20;
-  if (found == 0 && S_ISREG(status.st_mode) && status.st_uid == static_cast<uid_t>(raw::getuid()) &&
-      status.st_size > 0 && status.st_size <= kMostBytes) {
-    // A copy: a file that shrinks under its mapping would be a SIGBUS.
-    const auto bytes = static_cast<std::size_t>(status.st_size);
-    void* const memory = recorder::private_memory(bytes);
-    if (memory != nullptr && raw::read(fd, memory, bytes) == status.st_size) {
-      kept = {static_cast<const std::byte*>(memory), bytes};
-    }
-  }
+  const std::span<std::byte> all = content_of(fd);
   raw::close(fd);
   // The last four bytes are the crc of the others.
-  if (kept.size() < 4) return {};
-  std::uint32_t crc = 0;
-  std::memcpy(&crc, kept.data() + kept.size() - 4, 4);
-  kept = kept.first(kept.size() - 4);
-  return patterns::crc32c(kept.data(), kept.size()) == crc ? kept : std::span<const std::byte>{};
+  if (all.size() >= 4) {
+    const std::span<const std::byte> kept = all.first(all.size() - 4);
+    std::uint32_t crc = 0;
+    std::memcpy(&crc, all.data() + kept.size(), 4);
+    if (!kept.empty() && patterns::crc32c(kept.data(), kept.size()) == crc) return kept;
+  }
+  give_back(all);
+  return {};
 }
 
 void release_kept(std::span<const std::byte> kept) noexcept {
-  if (!kept.empty()) recorder::unmap(const_cast<std::byte*>(kept.data()), kept.size() + 4);
+  if (!kept.empty()) give_back({const_cast<std::byte*>(kept.data()), kept.size() + 4});
 }
 
 void write_kept(const KeptKey& key, const char* predictor,
@@ -136,6 +153,11 @@ void write_kept(const KeptKey& key, const char* predictor,
       raw::write(fd, &crc, 4) == 4;
   raw::close(fd);
   if (!written || raw::rename(draft.c_str(), path.c_str()) != 0) raw::unlink(draft.c_str());
+}
+
+// A thread of the parent may have held it.
+void forget_kept_after_fork() noexcept {
+  g_lock.unlock();
 }
 
 PlanRecorder* PlanRecorder::make() noexcept {

@@ -22,6 +22,7 @@ struct KeptKey {
 // Once: where the user's state is, and how to ask for the rank.
 void set_up_kept(const PrefetchHost& host) noexcept;
 
+// Of so many streams of a path, and of the process, something is kept; of others nothing.
 KeptKey kept_key(int fd) noexcept;
 
 // What an earlier run left, in memory until release_kept; empty where there is nothing.
@@ -31,6 +32,8 @@ void release_kept(std::span<const std::byte> kept) noexcept;
 // Replaces what there was, as a whole; nothing on any failure.
 void write_kept(const KeptKey& key, const char* predictor,
                 std::span<const std::byte> bytes) noexcept;
+
+void forget_kept_after_fork() noexcept;
 
 // The accesses of a stream on their way into a plan. Bounded: what does not fit any more is left
 // out, and the plan ends there.

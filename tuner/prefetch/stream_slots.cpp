@@ -89,7 +89,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
     *state = {};
     state->key = kept_key(fd);
     state->kept = how.earlier = read_kept(state->key, g_options.name);
-    if (g_options.kind->name == "recorded" && state->kept.empty()) {
+    if (g_options.kind->name == "recorded" && state->kept.empty() && state->key.path != 0) {
       state->plan = PlanRecorder::make();
     }
   }
@@ -145,6 +145,7 @@ void free_slot(StreamSlot& slot) noexcept {
 void forget_slots_after_fork() noexcept {
   // A thread of the parent may have held any lock, and have been half-way through anything.
   g_lock.unlock();
+  forget_kept_after_fork();
   g_free_count = 0;
   for (unsigned number = 0; number < slots_made(); ++number) {
     StreamSlot* const slot = slot_number(number);
