@@ -117,8 +117,10 @@ bool OneLane::settle(const Extent& access, StepTable& steps, Next& next) noexcep
     }
   }
   if (noise > -kMost) --noise;
-  const Extent held[2] = {held_[0], held_[1]};
-  for (unsigned i = 0; i < held_count_; ++i) learn(held[i], steps, next);
+  const Extent first = held_[0], second = held_[1];
+  const bool two = held_count_ == 2;
+  learn(first, steps, next);
+  if (two) learn(second, steps, next);
   return false;
 }
 
