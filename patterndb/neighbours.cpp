@@ -209,6 +209,12 @@ Judgement judge(const Neighbourhood& around) {
                  " times the default's speed";
     return result;
   }
+  // An answer that was said by hand is an order for its own pattern, and proves nothing.
+  const bool proven_here = own != around.gains.end();
+  if (!proven_here && !nearest.gains.contains(nearest.answer.settings)) {
+    result.why = "refused the settings of " + far + ": they were said by hand, and never measured";
+    return result;
+  }
   for (const Neighbour& other : around.neighbours) {
     if (other.distance > nearest.distance + kSameDistance) break;
     if (other.answer.state == State::kTuned) continue;
@@ -217,7 +223,6 @@ Judgement judge(const Neighbourhood& around) {
     return result;
   }
   const Loss loss = nearest_loss(around);
-  const bool proven_here = own != around.gains.end();
   if (!proven_here && loss.distance >= 0 && loss.distance <= nearest.distance) {
     result.why = "refused the settings of " + far + ": " + loss.text;
     return result;

@@ -202,6 +202,19 @@ TEST_F(Similar, AnotherModeIsNoNeighbour) {
   EXPECT_NE(decision.message.find("at distance 1"), std::string::npos) << decision.message;
 }
 
+TEST_F(Similar, WhatWasSaidByHandIsMeasuredBeforeItSpreads) {
+  ask_for(flash());
+  Tuning by_hand = tuned(gcrm(), "striping_factor=16", 100);
+  by_hand.gain = by_hand.low = by_hand.high = std::nullopt;
+  tell(by_hand);
+  const Decision decision = answer();
+  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_TRUE(decision.settings.empty());
+  EXPECT_NE(decision.message.find("never measured"), std::string::npos) << decision.message;
+  tried(gcrm(), "1.4 striping_factor=16");
+  EXPECT_EQ(answer().settings.text(), "striping_factor=16");
+}
+
 TEST_F(Similar, RefusedWhereItsOwnTrialLost) {
   ask_for(flash());
   tell(gcrm(), State::kTuned, "romio_cb_write=enable");
