@@ -1,7 +1,10 @@
 #include "analyzer/bytes/infer_shape.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "analyzer/bytes/shape_candidates.h"
 #include "analyzer/distribution.h"
@@ -14,8 +17,8 @@ using Sets = IndexSets;
 constexpr std::size_t kMaxDimensions = 8;
 // Rows that one rank's set is taken apart into, where they differ.
 constexpr std::size_t kMaxRowPieces = 1U << 14U;
-// Lengths of a row that are tried with all ranks.
-constexpr std::size_t kMaxTries = 400;
+// Lengths of a row that are tried with all ranks: different ones, and all.
+constexpr std::size_t kMaxTries = 400, kMaxSteps = 4000;
 constexpr std::size_t kProbes = 8;  // ranks that a length of a row must suit first
 
 // `set` in rows of `width`: which rows, which columns. Nothing where the rows differ.
@@ -90,9 +93,8 @@ class Search {
   explicit Search(const Sets& ranks) : ranks_(ranks) {}
 
   std::optional<Shape> run() {
-    for (std::size_t n = 1; n <= kMaxDimensions && !best_ && tries_ < kMaxTries; ++n) {
-      Shape shape;
-      descend(ranks_, n, shape);
+    for (std::size_t n = 1; n <= kMaxDimensions && !best_ && !exhausted(); ++n) {
+      descend(ranks_, 1, n, Shape{});
     }
     return std::move(best_);
   }
@@ -147,23 +149,42 @@ class Search {
     return !shape.described.process_grid.empty();
   }
 
-  void descend(const Sets& sets, std::size_t dimensions_left, Shape& shape) {
+  bool exhausted() const { return tries_ > kMaxTries || steps_ > kMaxSteps; }
+
+  // `sets` are of rows of `inside` units each. Whether every dimension got a name, which is not
+  // yet a grid. What rows of a length are does not depend on how they were reached: so what led
+  // nowhere once need not be walked again, and chains of eight lengths are few steps.
+  bool descend(const Sets& sets, std::uint64_t inside, std::size_t dimensions_left,
+               const Shape& shape) {
     if (dimensions_left == 1) {
-      if (!has_name(sets)) return;
+      if (!has_name(sets)) return false;
       Shape whole = shape;
       whole.sets.push_back(sets);
       if (describe(whole) && (!best_ || whole.cyclic < best_->cyclic)) best_ = std::move(whole);
-      return;
+      return true;
     }
+    if (dead_ends_.contains({inside, dimensions_left})) return false;
+    bool named = false;
     for (const std::uint64_t width : row_candidates(sets)) {
-      if (!suits_probes(sets, width)) continue;
-      if (++tries_ > kMaxTries) return;
+      const auto [edge, fresh] = suits_.try_emplace({inside, width}, true);
+      if (!edge->second) continue;
+      if (fresh && !suits_probes(sets, width)) {
+        edge->second = false;
+        continue;
+      }
+      tries_ += fresh ? 1 : 0;
+      ++steps_;
+      if (exhausted()) return named;
       Shape longer = shape;
       Sets rows;
       if (split(sets, width, rows, longer) && has_name(longer.sets.back())) {
-        descend(rows, dimensions_left - 1, longer);
+        named = descend(rows, inside * width, dimensions_left - 1, longer) || named;
+      } else {
+        edge->second = false;
       }
     }
+    if (!named && !exhausted()) dead_ends_.insert({inside, dimensions_left});
+    return named;
   }
 
   static bool suits_probes(const Sets& sets, std::uint64_t width) {
@@ -176,7 +197,11 @@ class Search {
 
   const Sets& ranks_;
   std::optional<Shape> best_;
-  std::size_t tries_ = 0;
+  std::size_t tries_ = 0, steps_ = 0;
+  // By the units in a row: the dimensions that it cannot be taken apart into, the lengths of rows
+  // of rows that were tried, and whether they suit all ranks.
+  std::set<std::pair<std::uint64_t, std::size_t>> dead_ends_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, bool> suits_;
 };
 
 std::optional<Sets> in_elements(const Sets& ranks, std::uint64_t origin, std::uint64_t bytes) {

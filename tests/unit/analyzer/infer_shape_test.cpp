@@ -193,6 +193,32 @@ TEST(InferShape, BlocksInAllDimensionsComeBackExactly) {
   }
 }
 
+// Also of the most dimensions that there are: of few lengths of a row there are many chains.
+TEST(InferShape, BlocksInEightDimensionsComeBackExactly) {
+  const std::uint64_t seed = seed_of_test();
+  SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
+  Random random(seed);
+  for (const std::size_t n : {6, 8}) {
+    Array array;
+    for (std::size_t d = 0; d < n; ++d) {
+      const std::uint64_t local = between(random, 2, kSlower > 1 ? 2 : 3);
+      std::vector<std::vector<std::uint64_t>> held(2);
+      for (std::uint64_t i = 0; i < 2 * local; ++i) held[i / local].push_back(i);
+      array.names.emplace_back("BLOCK");
+      array.counts.push_back(local);
+      array.dims.push_back(2 * local);
+      array.parts.push_back(std::move(held));
+    }
+    array.element_bytes = 4;
+    ShapeHint hint;
+    hint.element_bytes = 4;
+    const InferredShape found = inferred(array, random, hint);
+    ASSERT_EQ(found.described.descriptor.text(), array.text());
+    EXPECT_EQ(found.dims, array.dims);
+    EXPECT_EQ(found.described.process_grid, std::vector<std::uint64_t>(n, 2));
+  }
+}
+
 TEST(InferShape, ADeclaredArrayComesBackExactly) {
   const std::uint64_t seed = seed_of_test();
   SCOPED_TRACE("IOTUNE_TEST_SEED=" + std::to_string(seed));
