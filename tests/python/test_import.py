@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import iotune
 from iotune.importing import Imported, import_log
+from iotune.importing.darshan_worker import true_extents
 from iotune.importing.guess import format_of
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
@@ -393,8 +394,39 @@ def test_darshan_logs_hold_what_pydarshan_says(tmp_path: Path, name: str) -> Non
     assert Counter(row[:5] for row in rows(trace, "pread", "pwrite")) == segments(log)
     depths = {call.depth for call in trace.each_call(layer="posix", call=("pread", "pwrite"))}
     assert depths <= {0, 1}
+    # DXT saw no views, but POSIX moved just the bytes that MPI-IO was asked for.
     for call in trace.each_call(layer="mpi", call="MPI_File_*_at"):
-        assert "[at ?" in call.text  # DXT saw no views; POSIX tells
+        assert "[at ?" not in call.text
+    if name.startswith("ior"):
+        found = typed(tmp_path, "show", str(done.trace)).stdout
+        assert found.count("(bytes from 2048)  <1D,(BLOCK),(1048576)>") == 2
+
+
+def dxt(module: str, rank: int, *segments: tuple[int, int, float, float], reads: bool = False):
+    """A record of DXT of one file."""
+    made = [dict(zip(("offset", "length", "start_time", "end_time"), one)) for one in segments]
+    kinds = {"read_segments": made if reads else [], "write_segments": [] if reads else made}
+    return f"DXT_{module}", {"id": 7, "rank": rank, **kinds}
+
+
+def test_extents_of_mpi_io_are_places_where_posix_says_so() -> None:
+    whole = dxt("MPIIO", 0, (100, 50, 1.0, 2.0), (0, 0, 2.0, 3.0))
+    pieces = dxt("POSIX", 0, (120, 30, 1.5, 1.6), (100, 20, 1.7, 2.0), (900, 1, 2.5, 2.6))
+    assert true_extents([pieces, whole]) == {7}
+    # a request without its POSIX, other bytes, a gap, bytes outside of the request's time
+    assert true_extents([whole]) == set()
+    for other in ((100, 40, 1.5, 1.6), (0, 50, 1.5, 1.6), (100, 50, 0.5, 1.6), (100, 50, 1.5, 2.1)):
+        assert true_extents([dxt("POSIX", 0, other), whole]) == set()
+    # two-phase I/O under a view: rank 0 happens to move its extent, rank 1 does not
+    views = [dxt("POSIX", 0, (0, 50, 1.5, 1.6)), dxt("MPIIO", 0, (0, 50, 1.0, 2.0))]
+    assert true_extents(views) == {7}
+    views += [dxt("POSIX", 1, (50, 50, 1.5, 1.6)), dxt("MPIIO", 1, (0, 50, 1.0, 2.0))]
+    assert true_extents(views) == set()
+    # a read that met the file's end, and a write that did not write all
+    for reads in (True, False):
+        short = [dxt("POSIX", 0, (100, 20, 1.5, 1.6), reads=reads)]
+        short.append(dxt("MPIIO", 0, (100, 50, 1.0, 2.0), reads=reads))
+        assert true_extents(short) == ({7} if reads else set())
 
 
 def test_a_darshan_log_without_dxt_says_how_to_get_one(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 PyDarshan is C underneath and trusts a log; so a process of its own reads it (darshan_worker), and
 what that says is checked here. DXT keeps the extents of MPI-IO's requests, not where data lie under
-a view: where POSIX was traced too, the positions of MPI-IO are marked as unknown.
+a view: where POSIX was traced too and moved other bytes, the positions of MPI-IO are marked as
+unknown.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class _Reader:
         self._mpi_io = False
         self._held: list[LoggedCall] = []
         self._posix_files: set[bytes] = set()
+        self._true: set[bytes] = set()  # files of which MPI-IO's extents are positions
 
     def run(self) -> None:
         ended = False
@@ -93,6 +95,8 @@ class _Reader:
             if command:
                 self._sink.program = os.fsdecode(command[0])
                 self._sink.arguments = [os.fsdecode(word) for word in command]
+        elif kind == "true":
+            self._true.add(unquote_to_bytes(words[1]))
         elif kind == "note":
             self._sink.notes.append(" ".join(words[1:]))
         elif kind == "fail":
@@ -129,7 +133,8 @@ class _Reader:
             self._posix_files.clear()
             return
         process = self._sink.process(self._rank, self._rank, host=self._host)
-        for path in {call.path for call in held if call.mpi_io} & self._posix_files:
+        mpi_files = {call.path for call in held if call.mpi_io}
+        for path in (mpi_files & self._posix_files) - self._true:
             self._sink.hide_mpi_positions(process, path)
         self._posix_files.clear()
         held.sort(key=lambda call: (call.start_ns, -call.end_ns, not call.mpi_io))

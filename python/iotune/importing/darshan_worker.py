@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -31,6 +32,53 @@ def _by_rank(
         else:
             yield "DXT_MPIIO", mpi
             mpi = next(right, None)
+
+
+def true_extents(records: Iterable[tuple[str, dict[str, Any]]]) -> set[int]:
+    """Ids of files of which MPI-IO's extents are where the data lie, on all ranks.
+
+    They are not under a view, and the log has no views. But where POSIX moved, within each of its
+    calls, just these bytes, they are. `records` as of _by_rank.
+    """
+    true: set[int] = set()
+    others: set[int] = set()
+    rank = None
+    below: dict[int, dict[str, Any]] = {}
+    for module, record in records:
+        if record["rank"] != rank:
+            rank, below = record["rank"], {}
+        if module == "DXT_POSIX":
+            below[record["id"]] = record
+            continue
+        posix = below.get(record["id"], {"read_segments": (), "write_segments": ()})
+        lies_there = all(
+            _covered(record[kind], posix[kind], kind == "read_segments")
+            for kind in ("read_segments", "write_segments")
+        )
+        (true if lies_there else others).add(record["id"])
+    return true - others
+
+
+def _covered(outer: Sequence[dict[str, Any]], inner: Sequence[dict[str, Any]], reads: bool) -> bool:
+    """Whether the inner calls within each outer one moved its bytes, one behind the other."""
+    inner = sorted(inner, key=lambda one: float(one["start_time"]))
+    starts = [one["start_time"] for one in inner]
+    for call in outer:
+        if call["length"] <= 0:
+            continue
+        first = bisect.bisect_left(starts, call["start_time"])
+        last = bisect.bisect_right(starts, call["end_time"])
+        within = [one for one in inner[first:last] if one["end_time"] <= call["end_time"]]
+        at = call["offset"]
+        for one in sorted(within, key=lambda one: int(one["offset"])):
+            if one["offset"] != at:
+                return False
+            at += one["length"]
+        end = call["offset"] + call["length"]
+        # A read may have met the file's end.
+        if not within or (at > end if reads else at != end):
+            return False
+    return True
 
 
 def _print_segments(record: dict[str, Any]) -> None:
@@ -63,13 +111,24 @@ def main(log: str) -> None:
     for name in traced:
         if modules[name].get("partial_flag"):
             print(f"note {name} was cut by Darshan's memory limit while the program ran")
-    streams = [
-        _records(backend, log, name) if name in modules else iter(())
-        for name in ("DXT_POSIX", "DXT_MPIIO")
-    ]
+
+    def records() -> Iterator[tuple[str, dict[str, Any]]]:
+        posix, mpi = (
+            _records(backend, log, name) if name in modules else iter(())
+            for name in ("DXT_POSIX", "DXT_MPIIO")
+        )
+        return _by_rank(posix, mpi)
+
     names = backend.log_get_name_records(handle)
-    for module, record in _by_rank(streams[0], streams[1]):
-        path = names.get(record["id"]) or f"unnamed-{record['id']}"
+
+    def path_of(record: int) -> str:
+        return str(names.get(record) or f"unnamed-{record}")
+
+    if len(traced) == 2:
+        for one in sorted(true_extents(records())):
+            print("true", quote(path_of(one)))
+    for module, record in records():
+        path = path_of(record["id"])
         print("record", module, record["rank"], quote(record["hostname"]) or "-", quote(path))
         _print_segments(record)
     print("end")
