@@ -114,6 +114,48 @@ def test_recorder_with_paths(tmp_path: Path) -> None:
     assert "[at ?" in write.text  # the log has no types of views
 
 
+def test_positions_that_recorder_does_not_say(tmp_path: Path) -> None:
+    """Append, truncation, and seeks of all kinds, by POSIX, stdio and MPI-IO."""
+    log = tmp_path / "0.txt"
+    calls = [
+        ("open ( /f 66 384 )", 3),
+        ("write ( 3 0x1 100 )", 100),
+        ("open ( /f 1090 384 )", 4),  # O_APPEND: reads begin at 0
+        ("read ( 4 0x1 10 )", 10),
+        ("write ( 4 0x1 5 )", 5),
+        ("lseek ( 3 -20 2 )", 85),  # from the end: its result says where
+        ("write ( 3 0x1 1 )", 1),
+        ("fopen ( /g r+ )", "0x5"),
+        ("fseeko ( 0x5 300 0 )", 0),
+        ("fread ( 0x1 2 4 0x5 )", 4),
+        ("fseek ( 0x5 -8 1 )", 0),
+        ("fwrite ( 0x1 1 3 0x5 )", 3),
+        ("open ( /f 578 384 )", 5),  # O_TRUNC: the next one appends at 0
+        ("open ( /f 1090 384 )", 6),
+        ("write ( 6 0x1 9 )", 9),
+        ("MPI_File_open ( 0x1 /m 9 0x2 0x9 )", 0),
+        ("MPI_File_seek ( 0x9 40 600 )", 0),
+        ("MPI_File_write ( 0x9 0x1 2 MPI_INT [] )", 0),
+        ("MPI_File_seek ( 0x9 -4 602 )", 0),
+        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
+        ("MPI_File_seek ( 0x9 0 604 )", 0),
+        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
+    ]
+    log.write_text("".join(f"{i}.0 {i}.5 {got} {call}\n" for i, (call, got) in enumerate(calls)))
+    trace, _ = imported(log, tmp_path)
+    assert [row[1:5] for row in rows(trace, "pread", "pwrite")] == [
+        ("pwrite", "/f", 0, 100),
+        ("pread", "/f", 0, 10),
+        ("pwrite", "/f", 100, 5),
+        ("pwrite", "/f", 85, 1),
+        ("pread", "/g", 300, 8),
+        ("pwrite", "/g", 300, 3),
+        ("pwrite", "/f", 0, 9),
+    ]
+    places = [call.text for call in trace.each_call(layer="mpi", call="MPI_File_write_at")]
+    assert [re.findall(r"\[at ([^\]:]*)", text)[0] for text in places] == ["40+8", "44+4", "?"]
+
+
 def test_an_export_of_ours_comes_back(tmp_path: Path) -> None:
     trace, _ = imported(LOGS / "fuse-tracer.log", tmp_path)
     table = tmp_path / "export.csv"

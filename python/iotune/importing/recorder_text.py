@@ -23,7 +23,8 @@ _LINE = re.compile(
     rb"(?:(?P<result>\S+) (?P<old>[A-Za-z_]\w*)|(?P<name>[A-Za-z_]\w*) -?\d+ -?\d+)"
     rb" ?\((?P<arguments>.*)\)\s*"
 )
-_O_CREAT, _O_APPEND = 0o100, 0o2000
+_O_CREAT, _O_TRUNC, _O_APPEND = 0o100, 0o1000, 0o2000
+_MPI_SEEK_SET, _MPI_SEEK_CUR = 600, 602  # MPICH's and Open MPI's
 _TYPE_BYTES = {
     **dict.fromkeys((b"MPI_BYTE", b"MPI_CHAR", b"MPI_SIGNED_CHAR", b"MPI_UNSIGNED_CHAR"), 1),
     **dict.fromkeys((b"MPI_SHORT", b"MPI_UNSIGNED_SHORT"), 2),
@@ -39,7 +40,7 @@ _AROUND = {
     **dict.fromkeys(("pread", "pwrite"), (0, 3)),
     **dict.fromkeys(("readv", "writev"), (0, 2)),
     **dict.fromkeys(("fread", "fwrite"), (3, 0)),
-    **dict.fromkeys(("lseek", "fseek"), (0, 2)),
+    **dict.fromkeys(("lseek", "fseek", "fseeko"), (0, 2)),
     **dict.fromkeys(("close", "fclose", "fsync", "fdatasync"), (0, 0)),
     "fopen": (0, 1),
     "creat": (0, 1),
@@ -179,7 +180,7 @@ class _RankFile:
             self.streams.pop(who)
         if kind in (CLOSE, SYNC):
             return self._put(line, int(kind or CLOSE), stream.path, 0, 0)
-        if name in ("lseek", "fseek"):
+        if name in ("lseek", "fseek", "fseeko"):
             return self._seek(line, stream)
         assert kind is not None
         length = self._length(line, name)
@@ -207,12 +208,13 @@ class _RankFile:
 
     def _open(self, line: _Line, name: str) -> None:
         words = list(line.arguments)
-        append = False
+        append = truncates = False
         if name == "fopen":
             append = bool(words) and words[-1].startswith(b"a")
+            truncates = bool(words) and words[-1].startswith(b"w")
             words = words[:-1]
         elif name in ("creat", "creat64"):
-            words = words[:-1]
+            truncates, words = True, words[:-1]
         else:
             flags = -1
             if len(words) > 2 and words[-1].isdigit() and words[-2].isdigit():
@@ -223,13 +225,16 @@ class _RankFile:
                 flags = int(words[-1][:19])
                 words = words[:-1]
             append = flags >= 0 and bool(flags & _O_APPEND)
+            truncates = flags >= 0 and bool(flags & _O_TRUNC)
             if name.startswith("openat") and len(words) > 1:
                 words = words[1:]
         path = b" ".join(words)
         if not path:
             raise Malformed(f"{line.name} without a path")
-        stream = _Stream(path, self.sizes.get(path, 0) if append else 0, append)
-        self.streams[path if line.result is None else line.result] = stream
+        if truncates:
+            self.sizes[path] = 0
+        # One that appends is read from the beginning on.
+        self.streams[path if line.result is None else line.result] = _Stream(path, 0, append)
         self._put(line, OPEN, path, 0, 0)
 
     def _seek(self, line: _Line, stream: _Stream) -> None:
@@ -240,7 +245,10 @@ class _RankFile:
         if base + offset < 0:
             raise Malformed(f"a seek to {base + offset}")
         stream.position = base + offset
-        if whence == 2:
+        result = line.result or b""
+        if line.name.startswith("lseek") and result.isdigit() and 0 < int(result[:19]) <= 1 << 62:
+            stream.position = int(result[:19])  # some versions have 0 whatever it returned
+        elif whence == 2:
             self._leave_out(line, "from an end that the log may not know")
 
     # MPI-IO
@@ -274,11 +282,19 @@ class _RankFile:
             file.viewed, file.position = True, 0
             return None
         if line.name == "MPI_File_seek":
-            if line.number(2, "whence") in (0, 600):
-                file.position = max(line.number(1, "the offset"), 0)
-            return None
+            return self._mpi_seek(line, file)
         assert transfer is not None
         return self._mpi_transfer(line, transfer, file)
+
+    def _mpi_seek(self, line: _Line, file: _MpiFile) -> None:
+        offset, whence = line.number(1, "the offset"), line.number(2, "whence")
+        if whence in (0, _MPI_SEEK_SET):
+            file.position = max(offset, 0)
+        elif whence in (1, _MPI_SEEK_CUR):
+            file.position = max(file.position + offset, 0)
+        else:  # from the end, which other ranks may have moved
+            self._nesting.end()
+            self.sink.hide_mpi_positions(self._process, file.path)
 
     def _mpi_transfer(self, line: _Line, transfer: re.Match[str], file: _MpiFile) -> None:
         at = bool(transfer[2])
