@@ -307,6 +307,13 @@ def test_nests_are_predicted_and_the_papers_example() -> None:
         lambda: patterns.IndexBuilder().build().pieces(-1, 4),
         lambda: patterns.IndexBuilder().build().stream_name(0),
         lambda: patterns.IndexBuilder().set_name(1 << 23, "x"),
+        lambda: patterns.IndexBuilder().set_name(0, "\ud800"),
+        lambda: built_of_two().time_of(0, 2),
+        lambda: built_of_two().time_of(0, -1),
+        lambda: patterns.recognise(np.array([1 << 63], dtype=np.uint64), [1]),
+        lambda: patterns.PatternLogWriter().add_stream(1 << 70, "x"),
+        lambda: patterns.PatternLogWriter().add_stream(0, 5),  # type: ignore[arg-type]
+        lambda: patterns.PatternLogWriter().add(-1, [1], [1]),
         lambda: patterns.Predictor("oracle"),
         lambda: patterns.Predictor("markov", block_bytes=0),
         lambda: patterns.Predictor("markov", earlier=b"nonsense"),
@@ -323,6 +330,24 @@ def test_what_is_refused_is_said_in_one_line(wrong: Callable[[], object]) -> Non
     with pytest.raises(Error) as refused:
         wrong()
     assert "\n" not in str(refused.value)
+
+
+def built_of_two() -> patterns.OffsetIndex:
+    builder = patterns.IndexBuilder()
+    builder.add(0, np.array([0, 8], dtype=np.uint64), [8, 8])
+    return builder.build()
+
+
+def test_names_are_any_bytes() -> None:
+    """As of files: os.fsdecode's surrogates come back."""
+    name = "/data/\udcff\u00e4"
+    writer = patterns.PatternLogWriter()
+    writer.add_stream(0, name)
+    assert patterns.PatternLog(writer.finish()).streams[0].name == name
+    builder = patterns.IndexBuilder()
+    builder.add(0, [0], [8])
+    builder.set_name(0, name)
+    assert patterns.read_index(builder.build().to_bytes()).stream_name(0) == name
 
 
 def test_a_finished_log_and_an_ended_stream_take_nothing_more() -> None:

@@ -10,7 +10,13 @@ from typing import Any
 
 from iotune.core import as_error, native_part
 from iotune.errors import Error
-from iotune.patterns.arrays import Integers, int64_buffer, numpy_array
+from iotune.patterns.arrays import (
+    Integers,
+    int64_buffer,
+    name_bytes,
+    numpy_array,
+    whole_number,
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class OffsetIndex:
     def pieces(self, offset: int, length: int) -> Pieces:
         """What [offset, offset + length) is made of, in order and without gaps. Bytes."""
         with as_error():
-            return _pieces(self._native.pieces(_number(offset), _number(length)))
+            return _pieces(self._native.pieces(whole_number(offset), whole_number(length)))
 
     @property
     def end(self) -> int:
@@ -85,8 +91,11 @@ class OffsetIndex:
 
     def time_of(self, stream: int, position: int) -> int:
         """When an access was made, in the unit of the times given."""
+        made, _ = self.stream_end(stream)
+        if not 0 <= whole_number(position) < made:
+            raise Error(f"stream {stream} made {made} accesses: there is none of number {position}")
         with as_error():
-            return int(self._native.time_of(_stream(stream), _number(position)))
+            return int(self._native.time_of(_stream(stream), whole_number(position)))
 
     @property
     def nests(self) -> int:
@@ -126,7 +135,7 @@ class IndexBuilder:
         """Hold at most so many loops and single accesses, some 150 bytes each."""
         native = native_part()
         with as_error():
-            self._native = native.IndexBuilder(max(0, _number(entries)))
+            self._native = native.IndexBuilder(max(0, whole_number(entries)))
 
     def add(
         self,
@@ -149,7 +158,7 @@ class IndexBuilder:
         if isinstance(times, tuple):
             if len(times) != 2:
                 raise Error("times are those of all accesses, or of the first and the last")
-            when = (_number(times[0]), _number(times[1]))
+            when = (whole_number(times[0]), whole_number(times[1]))
         elif times is not None:
             when = int64_buffer(times, "times")
         with as_error():
@@ -163,12 +172,12 @@ class IndexBuilder:
     def set_name(self, stream: int, name: str) -> None:
         """What a stream is called, such as its log's file."""
         with as_error():
-            self._native.set_name(_stream(stream), name)
+            self._native.set_name(_stream(stream), name_bytes(name))
 
     def begin_at(self, stream: int, position: int, physical: int) -> None:
         """Where the next accesses of a stream lie: after so many, at this byte of its log."""
         with as_error():
-            self._native.begin_at(_stream(stream), _number(position), _number(physical))
+            self._native.begin_at(_stream(stream), whole_number(position), whole_number(physical))
 
     def build(self) -> OffsetIndex:
         """The index of all that was added; O(n log n). The builder may go on."""
@@ -198,20 +207,9 @@ def _pieces(columns: tuple[Any, ...]) -> Pieces:
     return Pieces(*(numpy_array(column) for column in columns))
 
 
-def _number(value: int) -> int:
-    """What fits into int64 as one of Python's. Raises Error."""
-    try:
-        number = value.__index__()
-    except AttributeError:
-        raise Error(f"{value!r} is no whole number") from None
-    if not -(2**63) <= number < 2**63:
-        raise Error(f"{number} does not fit into 64 bits")
-    return number
-
-
 def _stream(value: int) -> int:
     """A stream's number. Raises Error."""
-    number = _number(value)
+    number = whole_number(value)
     if not 0 <= number < 1 << 22:
         raise Error(f"there is no stream {number}: they have numbers from 0 to {(1 << 22) - 1}")
     return number

@@ -10,7 +10,7 @@ from typing import Any
 
 from iotune.core import as_error, native_part
 from iotune.errors import Error
-from iotune.patterns.arrays import Integers, int64_buffer, numpy_array
+from iotune.patterns.arrays import Integers, int64_buffer, name_bytes, numpy_array, whole_number
 
 _BATCH = 1 << 16
 
@@ -36,7 +36,7 @@ class PatternLogWriter:
     def add_stream(self, rank: int, name: str) -> int:
         """A stream's number, from 0. rank: any integer; ranks in their order cost least."""
         with as_error():
-            return int(self._native.add_stream(rank, name))
+            return int(self._native.add_stream(whole_number(rank), name_bytes(name)))
 
     def add(
         self, stream: int, offsets: Integers, lengths: Integers, physical: Integers | None = None
@@ -49,12 +49,12 @@ class PatternLogWriter:
         places = None if physical is None else int64_buffer(physical, "physical")
         columns = (int64_buffer(offsets, "offsets"), int64_buffer(lengths, "lengths"))
         with as_error():
-            self._native.add(stream, *columns, places)
+            self._native.add(_stream(stream), *columns, places)
 
     def end_stream(self, stream: int) -> None:
         """Nothing more is added to it; frees its memory."""
         with as_error():
-            self._native.end_stream(stream)
+            self._native.end_stream(_stream(stream))
 
     def finish(self) -> bytes:
         """The log: analyzer/pattern_log/FORMAT.md. Nothing can be added afterwards."""
@@ -104,7 +104,7 @@ class PatternLog:
         if accesses < 1:
             raise Error("a batch has an access at least")
         with as_error():
-            reader = self._native.accesses(stream)
+            reader = self._native.accesses(_stream(stream))
         while True:
             try:
                 with as_error():
@@ -115,6 +115,13 @@ class PatternLog:
             if len(arrays[0]) == 0:
                 return
             yield arrays[0], arrays[1], arrays[2]
+
+
+def _stream(value: int) -> int:
+    number = whole_number(value)
+    if not 0 <= number < 1 << 32:
+        raise Error(f"no stream {number}")
+    return number
 
 
 def _joined(parts: list[Any]) -> Any:
