@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import os
@@ -312,6 +313,16 @@ def test_hostile_logs_are_refused_by_name(tmp_path: Path, case: str) -> None:
     assert str(caught.value).startswith(str(log)) and "\n" not in str(caught.value)
     assert complaint in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["some.log"]
+
+
+def test_pipes_and_compressed_logs_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    pipe, packed = tmp_path / "pipe", tmp_path / "log.csv.gz"
+    os.mkfifo(pipe)
+    packed.write_bytes(gzip.compress((LOGS / "accesses.csv").read_bytes()))
+    for log, way in ((pipe, "write it into one first"), (packed, "by gzip: unpack it first")):
+        with pytest.raises(iotune.Error, match=way) as caught:
+            import_log(log, tmp_path / "made.iotrace")
+        assert str(caught.value).startswith(str(log))
 
 
 def test_files_that_are_there_stay(tmp_path: Path) -> None:

@@ -47,6 +47,9 @@ def import_log(
     record, for a log that is damaged or contradicts itself, and leaves no file then.
     """
     source, target = Path(log), Path(output)
+    if source.exists() and not source.is_file() and not source.is_dir():
+        # A pipe would be waited for, or read from its middle on.
+        raise Error(f"{source}: no regular file: a log is read twice, so write it into one first")
     chosen = format or guess.format_of(source)
     if chosen not in _READERS:
         raise Error(f"{chosen!r} is no format of logs: {', '.join(FORMATS)}")

@@ -13,6 +13,13 @@ from iotune.importing.table_head import is_head, is_meant_as_head
 # A version ("3.21"), NULs up to 8 bytes, then 6567223 as a 64-bit number of either byte order.
 _DARSHAN = re.compile(rb"\d+\.\d+\0{2,6}(?:75d\0{5}|\0{5}d57)", re.DOTALL)
 
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+}
+
 
 def format_of(log: Path) -> str:
     """darshan, fuse, recorder or csv. Raises Error where it is none of them."""
@@ -25,6 +32,9 @@ def format_of(log: Path) -> str:
         raise Error(f"{log}: {problem.strerror}") from None
     if _DARSHAN.match(begin):
         return "darshan"
+    for magic, tool in _COMPRESSED.items():
+        if begin.startswith(magic):
+            raise Error(f"{log}: compressed by {tool}: unpack it first")
     commented_head = False
     for line in begin.removeprefix(UTF8_MARK).splitlines():
         if line.startswith(b"#"):
