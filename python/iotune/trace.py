@@ -172,6 +172,8 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
     found = Path(path)
     if any(found.glob("[0-9]*.txt")) or (found / "_text").is_dir():  # Recorder's folder
         raise Error(_no_trace(found))
+    if found.exists() and not found.is_file() and not found.is_dir():
+        raise Error(f"{found}: no regular file")  # a pipe would be waited for
     try:
         with found.open("rb") as file:
             start = file.read(12)

@@ -319,6 +319,8 @@ def test_pipes_and_compressed_logs_are_refused_with_a_way_out(tmp_path: Path) ->
     pipe, packed = tmp_path / "pipe", tmp_path / "log.csv.gz"
     os.mkfifo(pipe)
     packed.write_bytes(gzip.compress((LOGS / "accesses.csv").read_bytes()))
+    with pytest.raises(iotune.Error, match="no regular file"):
+        iotune.open_trace(pipe)
     for log, way in ((pipe, "write it into one first"), (packed, "by gzip: unpack it first")):
         with pytest.raises(iotune.Error, match=way) as caught:
             import_log(log, tmp_path / "made.iotrace")

@@ -172,7 +172,7 @@ def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
 
 @contextlib.contextmanager
 def _plan(source: Path, wanted: _Wanted) -> Iterator[_Planned]:
-    if source.is_dir():
+    if not source.is_file() and source.exists():
         open_trace(source)  # says what it is
     try:
         with source.open("rb") as opened:
