@@ -157,6 +157,15 @@ def test_positions_that_recorder_does_not_say(tmp_path: Path) -> None:
     assert [re.findall(r"\[at ([^\]:]*)", text)[0] for text in places] == ["40+8", "44+4", "?"]
 
 
+def test_recorder_s_functions_of_the_program_are_passed_over(tmp_path: Path) -> None:
+    """They are called after symbols, or where there is none after the program's file."""
+    log = tmp_path / "0.txt"
+    log.write_text("0.1 0.5 /opt/app/a.out 0 4 ( )\n0.2 0.4 _ZN3app4dumpEv 1 4 ( )\n" + _CALL)
+    trace, done = imported(log, tmp_path)
+    assert [row[2:5] for row in rows(trace, "pread")] == [("/f", 0, 100)]
+    assert done.notes == ["2 record(s) left out: /opt/app/a.out (1), _ZN3app4dumpEv (1)"]
+
+
 def test_an_export_of_ours_comes_back(tmp_path: Path) -> None:
     trace, _ = imported(LOGS / "fuse-tracer.log", tmp_path)
     table = tmp_path / "export.csv"

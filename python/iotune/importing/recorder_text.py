@@ -20,7 +20,7 @@ from iotune.importing.sink import CLOSE, OPEN, READ, SYNC, WRITE, AccessSink, ki
 
 _LINE = re.compile(
     rb"(?P<start>[\d.]+) (?P<end>[\d.]+) "
-    rb"(?:(?P<result>\S+) (?P<old>[A-Za-z_]\w*)|(?P<name>[A-Za-z_]\w*) -?\d+ -?\d+)"
+    rb"(?:(?P<result>\S+) (?P<old>[A-Za-z_]\w*)|(?P<name>\S+) -?\d+ -?\d+)"
     rb" ?\((?P<arguments>.*)\)\s*"
 )
 _O_CREAT, _O_TRUNC, _O_APPEND = 0o100, 0o1000, 0o2000
