@@ -34,7 +34,8 @@ extern int iotune_preexecute_slice(void (*slice)(void*), void* argument) __attri
  *   write, pwrite  fail with EROFS; the bytes count as the program's to write
  *   lseek          moves an offset of the slice's own, which begins where the program's is
  *   close          does nothing and returns 0
- *   readv and the other vectors, fread, fwrite, ftruncate   fail with ENOTSUP
+ *   readv and the other vectors, fread, fwrite, and what else changes a file (ftruncate, sendfile,
+ *   aio_write, fallocate, ...) or its name (rename, unlink, ...)   fail with ENOTSUP
  * Files that the slice opens itself, for reading alone (else EROFS), it reads as ever: to find in
  * an index what will be read. What `argument` points at must live until the slice has returned, and
  * the slice must not write to what the program uses meanwhile. No MPI, no HDF5, no stdio. */

@@ -14,23 +14,31 @@ using namespace iotune::recorder;
 
 extern "C" {
 
+// `asks`: the call changes nothing, and may be made by a slice of the program that runs ahead;
 // parameters and arguments in parentheses; then the numbers that are recorded
-#define IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path, \
-                     second_directory, second, ...)                                \
-  IOTUNE_EXPORT result name parameters noexcept {                                  \
-    IOTUNE_REAL(result(*) parameters, name);                                       \
-    if (real == nullptr) return no_such_call();                                    \
-    PathCall call(directory, path, second_directory, second);                      \
-    const result done = real arguments;                                            \
-    call.made(CallNumber::k##number __VA_OPT__(, ) __VA_ARGS__, done);             \
-    return done;                                                                   \
+#define IOTUNE_PATHS(asks, result, name, number, parameters, arguments, directory, path, \
+                     second_directory, second, ...)                                      \
+  IOTUNE_EXPORT result name parameters noexcept {                                        \
+    IOTUNE_REAL(result(*) parameters, name);                                             \
+    if (real == nullptr) return no_such_call();                                          \
+    if (!(asks) && t_thread.runs_ahead != 0) return not_in_slice();                      \
+    PathCall call(directory, path, second_directory, second);                            \
+    const result done = real arguments;                                                  \
+    call.made(CallNumber::k##number __VA_OPT__(, ) __VA_ARGS__, done);                   \
+    return done;                                                                         \
   }
-#define IOTUNE_PATH(result, name, number, parameters, arguments, ...)               \
-  IOTUNE_PATHS(result, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \
+#define IOTUNE_PATH(result, name, number, parameters, arguments, ...)                     \
+  IOTUNE_PATHS(true, result, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \
+               nullptr __VA_OPT__(, ) __VA_ARGS__)
+#define IOTUNE_CHANGE(name, number, parameters, arguments, ...)                         \
+  IOTUNE_PATHS(false, int, name, number, parameters, arguments, raw::kAtFdcwd, path, 0, \
                nullptr __VA_OPT__(, ) __VA_ARGS__)
 // The directory is recorded as a number in front.
-#define IOTUNE_PATH_AT(result, name, number, parameters, arguments, ...)                 \
-  IOTUNE_PATHS(result, name, number, parameters, arguments, directory, path, 0, nullptr, \
+#define IOTUNE_PATH_AT(result, name, number, parameters, arguments, ...)                       \
+  IOTUNE_PATHS(true, result, name, number, parameters, arguments, directory, path, 0, nullptr, \
+               directory __VA_OPT__(, ) __VA_ARGS__)
+#define IOTUNE_CHANGE_AT(name, number, parameters, arguments, ...)                           \
+  IOTUNE_PATHS(false, int, name, number, parameters, arguments, directory, path, 0, nullptr, \
                directory __VA_OPT__(, ) __VA_ARGS__)
 
 IOTUNE_PATH(int, stat, stat, (const char* path, void* status), (path, status))
@@ -62,22 +70,23 @@ IOTUNE_PATH(int, access, access, (const char* path, int mode), (path, mode), mod
 IOTUNE_PATH_AT(int, faccessat, faccessat, (int directory, const char* path, int mode, int flags),
                (directory, path, mode, flags), mode, flags)
 
-IOTUNE_PATH(int, unlink, unlink, (const char* path), (path))
-IOTUNE_PATH_AT(int, unlinkat, unlinkat, (int directory, const char* path, int flags),
-               (directory, path, flags), flags)
-IOTUNE_PATH(int, remove, remove, (const char* path), (path))
-IOTUNE_PATH(int, mkdir, mkdir, (const char* path, unsigned mode), (path, mode), mode)
-IOTUNE_PATH_AT(int, mkdirat, mkdirat, (int directory, const char* path, unsigned mode),
-               (directory, path, mode), mode)
-IOTUNE_PATH(int, rmdir, rmdir, (const char* path), (path))
-IOTUNE_PATH(int, mkfifo, mkfifo, (const char* path, unsigned mode), (path, mode), mode)
-IOTUNE_PATH(int, mknod, mknod, (const char* path, unsigned mode, unsigned long device),
-            (path, mode, device), mode, device)
+IOTUNE_CHANGE(unlink, unlink, (const char* path), (path))
+IOTUNE_CHANGE_AT(unlinkat, unlinkat, (int directory, const char* path, int flags),
+                 (directory, path, flags), flags)
+IOTUNE_CHANGE(remove, remove, (const char* path), (path))
+IOTUNE_CHANGE(mkdir, mkdir, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_CHANGE_AT(mkdirat, mkdirat, (int directory, const char* path, unsigned mode),
+                 (directory, path, mode), mode)
+IOTUNE_CHANGE(rmdir, rmdir, (const char* path), (path))
+IOTUNE_CHANGE(mkfifo, mkfifo, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_CHANGE(mknod, mknod, (const char* path, unsigned mode, unsigned long device),
+              (path, mode, device), mode, device)
 IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
 
 #define IOTUNE_TRUNCATE(name)                                             \
   IOTUNE_EXPORT int name(const char* path, std::int64_t bytes) noexcept { \
     IOTUNE_REAL(int (*)(const char*, std::int64_t), name);                \
+    if (t_thread.runs_ahead != 0) return not_in_slice();                  \
     PathCall call(raw::kAtFdcwd, path, 0, nullptr);                       \
     const PathChange change(raw::kAtFdcwd, path);                         \
     const int done = real(path, bytes);                                   \
@@ -86,21 +95,21 @@ IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
   }
 IOTUNE_TRUNCATE(truncate)
 IOTUNE_TRUNCATE(truncate64)
-IOTUNE_PATH(int, chmod, chmod, (const char* path, unsigned mode), (path, mode), mode)
-IOTUNE_PATH_AT(int, fchmodat, fchmodat, (int directory, const char* path, unsigned mode, int flags),
-               (directory, path, mode, flags), mode, flags)
-IOTUNE_PATH(int, chown, chown, (const char* path, unsigned user, unsigned group),
-            (path, user, group), user, group)
-IOTUNE_PATH(int, lchown, lchown, (const char* path, unsigned user, unsigned group),
-            (path, user, group), user, group)
-IOTUNE_PATH_AT(int, fchownat, fchownat,
-               (int directory, const char* path, unsigned user, unsigned group, int flags),
-               (directory, path, user, group, flags), user, group, flags)
-IOTUNE_PATH(int, utime, utime, (const char* path, const void* times), (path, times))
-IOTUNE_PATH(int, utimes, utimes, (const char* path, const void* times), (path, times))
-IOTUNE_PATH_AT(int, utimensat, utimensat,
-               (int directory, const char* path, const void* times, int flags),
-               (directory, path, times, flags), flags)
+IOTUNE_CHANGE(chmod, chmod, (const char* path, unsigned mode), (path, mode), mode)
+IOTUNE_CHANGE_AT(fchmodat, fchmodat, (int directory, const char* path, unsigned mode, int flags),
+                 (directory, path, mode, flags), mode, flags)
+IOTUNE_CHANGE(chown, chown, (const char* path, unsigned user, unsigned group), (path, user, group),
+              user, group)
+IOTUNE_CHANGE(lchown, lchown, (const char* path, unsigned user, unsigned group),
+              (path, user, group), user, group)
+IOTUNE_CHANGE_AT(fchownat, fchownat,
+                 (int directory, const char* path, unsigned user, unsigned group, int flags),
+                 (directory, path, user, group, flags), user, group, flags)
+IOTUNE_CHANGE(utime, utime, (const char* path, const void* times), (path, times))
+IOTUNE_CHANGE(utimes, utimes, (const char* path, const void* times), (path, times))
+IOTUNE_CHANGE_AT(utimensat, utimensat,
+                 (int directory, const char* path, const void* times, int flags),
+                 (directory, path, times, flags), flags)
 
 IOTUNE_PATH(ssize_t, readlink, readlink, (const char* path, char* buffer, std::size_t size),
             (path, buffer, size), size)
@@ -110,6 +119,7 @@ IOTUNE_PATH_AT(ssize_t, readlinkat, readlinkat,
 // The target is text: what is at its end is not asked for.
 IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
   IOTUNE_REAL(int (*)(const char*, const char*), symlink);
+  if (t_thread.runs_ahead != 0) return not_in_slice();
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
   call.text_in_front(target);
   const int done = real(target, path);
@@ -118,6 +128,7 @@ IOTUNE_EXPORT int symlink(const char* target, const char* path) noexcept {
 }
 IOTUNE_EXPORT int symlinkat(const char* target, int directory, const char* path) noexcept {
   IOTUNE_REAL(int (*)(const char*, int, const char*), symlinkat);
+  if (t_thread.runs_ahead != 0) return not_in_slice();
   PathCall call(directory, path, 0, nullptr);
   call.text_in_front(target);
   const int done = real(target, directory, path);
@@ -125,8 +136,8 @@ IOTUNE_EXPORT int symlinkat(const char* target, int directory, const char* path)
   return done;
 }
 
-#define IOTUNE_TWO_PATHS(name, parameters, arguments, directory, second_directory, ...)   \
-  IOTUNE_PATHS(int, name, name, parameters, arguments, directory, path, second_directory, \
+#define IOTUNE_TWO_PATHS(name, parameters, arguments, directory, second_directory, ...)          \
+  IOTUNE_PATHS(false, int, name, name, parameters, arguments, directory, path, second_directory, \
                second __VA_OPT__(, ) __VA_ARGS__)
 IOTUNE_TWO_PATHS(rename, (const char* path, const char* second), (path, second), raw::kAtFdcwd,
                  raw::kAtFdcwd)
@@ -140,35 +151,41 @@ IOTUNE_TWO_PATHS(link, (const char* path, const char* second), (path, second), r
 IOTUNE_TWO_PATHS(linkat, (int from, const char* path, int to, const char* second, int flags),
                  (from, path, to, second, flags), from, to, from, to, flags)
 
-// On a descriptor, the first of `parameters`.
-#define IOTUNE_DESCRIPTOR(result, name, number, parameters, arguments, ...)                      \
+// On a descriptor, the first of `parameters`. `refused`: in a slice that runs ahead it returns
+// `refusal`.
+#define IOTUNE_ON_DESCRIPTOR(refused, refusal, result, name, number, parameters, arguments, ...) \
   IOTUNE_EXPORT result name parameters noexcept {                                                \
     IOTUNE_REAL(result(*) parameters, name);                                                     \
     if (real == nullptr) return no_such_call();                                                  \
+    if ((refused) && t_thread.runs_ahead != 0) return refusal;                                   \
     return traced_call<Layer::kPosix, result>(CallNumber::k##number, fd, file_of_descriptor(fd), \
                                               [=] { return real arguments; } __VA_OPT__(, )      \
                                                   __VA_ARGS__);                                  \
   }
+#define IOTUNE_DESCRIPTOR(...) IOTUNE_ON_DESCRIPTOR(false, -1, __VA_ARGS__)
 IOTUNE_DESCRIPTOR(int, fstat, fstat, (int fd, void* status), (fd, status))
 IOTUNE_DESCRIPTOR(int, fstat64, fstat, (int fd, void* status), (fd, status))
 IOTUNE_DESCRIPTOR(int, __fxstat, fstat, (int version, int fd, void* status), (version, fd, status))
 IOTUNE_DESCRIPTOR(int, __fxstat64, fstat, (int version, int fd, void* status),
                   (version, fd, status))
-IOTUNE_DESCRIPTOR(int, fchmod, fchmod, (int fd, unsigned mode), (fd, mode), mode)
-IOTUNE_DESCRIPTOR(int, fchown, fchown, (int fd, unsigned user, unsigned group), (fd, user, group),
-                  user, group)
-IOTUNE_DESCRIPTOR(int, futimens, futimens, (int fd, const void* times), (fd, times))
+IOTUNE_ON_DESCRIPTOR(true, not_in_slice(), int, fchmod, fchmod, (int fd, unsigned mode), (fd, mode),
+                     mode)
+IOTUNE_ON_DESCRIPTOR(true, not_in_slice(), int, fchown, fchown,
+                     (int fd, unsigned user, unsigned group), (fd, user, group), user, group)
+IOTUNE_ON_DESCRIPTOR(true, not_in_slice(), int, futimens, futimens, (int fd, const void* times),
+                     (fd, times))
 IOTUNE_DESCRIPTOR(int, flock, flock, (int fd, int operation), (fd, operation), operation)
 IOTUNE_DESCRIPTOR(int, syncfs, syncfs, (int fd), (fd))
-#define IOTUNE_FALLOCATE(name)                                                   \
-  IOTUNE_DESCRIPTOR(int, name, fallocate,                                        \
-                    (int fd, int mode, std::int64_t offset, std::int64_t bytes), \
-                    (fd, mode, offset, bytes), mode, offset, bytes)
+#define IOTUNE_FALLOCATE(name)                                                      \
+  IOTUNE_ON_DESCRIPTOR(true, not_in_slice(), int, name, fallocate,                  \
+                       (int fd, int mode, std::int64_t offset, std::int64_t bytes), \
+                       (fd, mode, offset, bytes), mode, offset, bytes)
 IOTUNE_FALLOCATE(fallocate)
 IOTUNE_FALLOCATE(fallocate64)
-#define IOTUNE_POSIX_FALLOCATE(name)                                                               \
-  IOTUNE_DESCRIPTOR(int, name, posix_fallocate, (int fd, std::int64_t offset, std::int64_t bytes), \
-                    (fd, offset, bytes), offset, bytes)
+#define IOTUNE_POSIX_FALLOCATE(name)                                                           \
+  IOTUNE_ON_DESCRIPTOR(true, ENOTSUP, int, name, posix_fallocate,                              \
+                       (int fd, std::int64_t offset, std::int64_t bytes), (fd, offset, bytes), \
+                       offset, bytes)
 IOTUNE_POSIX_FALLOCATE(posix_fallocate)
 IOTUNE_POSIX_FALLOCATE(posix_fallocate64)
 #define IOTUNE_POSIX_FADVISE(name)                                                 \

@@ -50,57 +50,115 @@ void record_side(const CallScope& scope, const Side& side, std::size_t count, un
   record.commit();
 }
 
-// Recorded once for each file that is traced: as read from one, as written to the other.
+// A call without its type: the wrappers are many, what they do is here once.
+using Make = ssize_t (*)(const void* call);
 template <typename Call>
-ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
-              Call call) noexcept {
-  if (from.file == 0 && to.file == 0) return call();
-  return recorded_call<Layer::kPosix, ssize_t>(call, [&](const CallScope& scope, ssize_t result) {
+ssize_t made(const void* call) noexcept {
+  return (*static_cast<const Call*>(call))();
+}
+
+// The call between the two slots of the advice, which waits for none that is under way.
+// `position(result)`: where it was made.
+template <typename Call, typename Position>
+ssize_t told(Transfer transfer, Call call, Position position) noexcept {
+  if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
+  {
+    const OwnCode own;
+    g_advice.before_transfer(transfer);
+  }
+  transfer.start_ticks = ticks_now();
+  const ssize_t result = call(transfer);
+  transfer.duration_ticks = ticks_now() - transfer.start_ticks;
+  const int kept = errno;
+  const OwnCode own;
+  transfer.offset = position(result);
+  transfer.bytes = result;
+  g_advice.after_transfer(transfer);
+  errno = kept;
+  return result;
+}
+
+// Recorded once for each file that is traced: as read from one, as written to the other.
+__attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to, std::size_t count,
+                                               unsigned flags, Make make,
+                                               const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  if (from.file == 0 && to.file == 0) return make(call);
+  const Side& side = to.file != 0 ? to : from;
+  const auto between = [&] {
+    return told(
+        {side.fd, side.file, false, false, -1, -1, 0, 0},
+        [&](Transfer& /*transfer*/) { return make(call); },
+        [&](ssize_t result) { return to.file != 0 ? to.position(result) : -1; });
+  };
+  const auto note = [&](const CallScope& scope, ssize_t result) {
     const OwnCode own;
     start_buffer_if_worth(result);
     record_side(scope, from, count, flags, result);
     record_side(scope, to, count, flags, result);
-  });
+  };
+  return recorded_call<Layer::kPosix, ssize_t>(between, note);
+}
+
+template <typename Call>
+ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
+              Call call) noexcept {
+  return move_between(from, to, count, flags, made<Call>, &call);
+}
+
+struct VectorCall {
+  CallNumber number;
+  int fd;
+  const struct iovec* parts;
+  int count;
+  std::int64_t offset;
+  int flags;
+
+  // -1 asks for the descriptor's own position.
+  std::int64_t position(ssize_t result) const noexcept {
+    return offset == -1 ? position_before(fd, result) : offset;
+  }
+};
+
+__attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make,
+                                              const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  const std::uint32_t file = file_of_descriptor(asked.fd);
+  if (file == 0) return make(call);
+  const bool reads = asked.number == CallNumber::kpreadv2;
+  const auto serve_or_make = [&](Transfer& transfer) {
+    if (transfer.reads && asked.flags == 0 && asked.offset >= 0 && g_recording == kWatched &&
+        t_thread.ours == 0) {
+      const OwnCode own;
+      const std::int64_t served = g_advice.serve_read(transfer, asked.parts, asked.count);
+      if (served != kMakeTheCall) return static_cast<ssize_t>(served);
+    }
+    return make(call);
+  };
+  const auto position = [&](ssize_t result) { return asked.position(result); };
+  const auto vector = [&] {
+    return told({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make, position);
+  };
+  const auto note = [&](const CallScope& scope, ssize_t result) {
+    const std::int64_t at = position(result);
+    const OwnCode own;
+    start_buffer_if_worth(result);
+    RecordWriter record(scope, asked.number, Times::kPosix);
+    record.key(asked.fd);
+    record.key(file);
+    for (const std::int64_t value : {std::int64_t{asked.count}, asked.offset,
+                                     std::int64_t{asked.flags}, std::int64_t{result}, at}) {
+      record.number(value);
+    }
+    record.commit();
+  };
+  return recorded_call<Layer::kPosix, ssize_t>(vector, note);
 }
 
 template <typename Call>
 ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int count,
-                  std::int64_t offset, int flags, Call make) noexcept {
-  const std::uint32_t file = file_of_descriptor(fd);
-  if (t_thread.runs_ahead != 0) return not_in_slice();
-  if (file == 0) return make();
-  const bool reads = number == CallNumber::kpreadv2;
-  const auto call = [=]() __attribute__((noinline))->ssize_t {
-    if (!reads || flags != 0 || offset < 0 || g_recording != kWatched || t_thread.ours != 0) {
-      return make();
-    }
-    std::int64_t served = kMakeTheCall;
-    {
-      const OwnCode own;
-      Transfer transfer{fd, file, true, false, offset, -1, 0, 0};
-      served = g_advice.serve_read(transfer, parts, count);
-    }
-    return served == kMakeTheCall ? make() : served;
-  };
-  return recorded_call<Layer::kPosix, ssize_t>(call, [=](const CallScope& scope, ssize_t result) {
-    // -1 asks for the descriptor's own position.
-    const std::int64_t at = offset == -1 ? position_before(fd, result) : offset;
-    const OwnCode own;
-    start_buffer_if_worth(result);
-    RecordWriter record(scope, number, Times::kPosix);
-    record.key(fd);
-    record.key(file);
-    for (const std::int64_t value :
-         {std::int64_t{count}, offset, std::int64_t{flags}, std::int64_t{result}, at}) {
-      record.number(value);
-    }
-    record.commit();
-    if (g_recording != kWatched) return;
-    Transfer transfer{
-        fd, file, reads, false, at, result, scope.start_ticks(), scope.duration_ticks()};
-    g_advice.before_transfer(transfer);
-    g_advice.after_transfer(transfer);
-  });
+                  std::int64_t offset, int flags, Call call) noexcept {
+  return move_vector({number, fd, parts, count, offset, flags}, made<Call>, &call);
 }
 
 // What is asked for; how much of it is moved aio_return says.
@@ -117,15 +175,22 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.commit();
 }
 
-template <typename Result, typename Call>
-Result on_request(CallNumber number, const void* request, Call call) noexcept {
-  if (request == nullptr) return call();
+__attribute__((noinline)) ssize_t make_request(CallNumber number, const void* request, Make make,
+                                               const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  if (request == nullptr) return make(call);
   const AioRequest asked = read_aio_request(request);
   const std::uint32_t file = file_of_descriptor(asked.fd);
-  if (file == 0) return call();
-  return recorded_call<Layer::kPosix, Result>(call, [=](const CallScope& scope, Result result) {
-    record_request(scope, number, asked, file, static_cast<std::int64_t>(result));
-  });
+  if (file == 0) return make(call);
+  return recorded_call<Layer::kPosix, ssize_t>([=] { return make(call); },
+                                               [=](const CallScope& scope, ssize_t result) {
+                                                 record_request(scope, number, asked, file, result);
+                                               });
+}
+
+template <typename Result, typename Call>
+Result on_request(CallNumber number, const void* request, Call call) noexcept {
+  return static_cast<Result>(make_request(number, request, made<Call>, &call));
 }
 
 }  // namespace
@@ -208,6 +273,7 @@ IOTUNE_AIO_FSYNC(aio_fsync64)
 #define IOTUNE_LIO(name)                                                                         \
   IOTUNE_EXPORT int name(int mode, void* const* list, int count, void* event) {                  \
     IOTUNE_FIND(int, #name, (int, void* const*, int, void*));                                    \
+    if (t_thread.runs_ahead != 0) return not_in_slice();                                         \
     if (list == nullptr || in_vfork_child()) return real(mode, list, count, event);              \
     CallScope scope(Layer::kPosix);                                                              \
     if (!scope.active()) return real(mode, list, count, event);                                  \

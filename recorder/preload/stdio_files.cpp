@@ -17,9 +17,15 @@ using FILE = _IO_FILE;
 namespace iotune::recorder {
 namespace {
 
+FILE* no_stream_in_slice() noexcept {
+  not_in_slice();
+  return nullptr;
+}
+
 // A call that makes a stream of a path.
 template <typename Open>
 FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
+  if (t_thread.runs_ahead != 0) return no_stream_in_slice();
   const auto call = [=]() __attribute__((noinline)) {
     const PathChange change(AT_FDCWD, mode != nullptr && mode[0] == 'w' ? path : nullptr);
     FILE* const stream = open();
@@ -97,6 +103,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
 }
 
 int closed(FILE* stream, int (*real)(FILE*)) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   const Closing closing(fd);
@@ -134,6 +141,7 @@ IOTUNE_FOPEN(fopen64)
 #define IOTUNE_FREOPEN(name)                                                                   \
   IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
     IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
+    if (t_thread.runs_ahead != 0) return no_stream_in_slice();                                 \
     const Closing closing(descriptor_of(stream));                                              \
     if (const int fd = descriptor_of(stream); file_of_descriptor(fd) != 0) {                   \
       leave_descriptor(fd);                                                                    \
