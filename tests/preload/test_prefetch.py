@@ -283,7 +283,7 @@ if __name__ == "__main__":
     main(
         {
             "strided": strided, "large": large, "without": without, "end": end,
-            "scattered": scattered, "kept": kept, "many-kept": many_kept, "schedules": schedules, "bad-values": bad_values,
-            "missing-library": missing_library, "loaded": loaded,
+            "scattered": scattered, "kept": kept, "many-kept": many_kept,
+            "schedules": schedules, "bad-values": bad_values, "missing-library": missing_library, "loaded": loaded,
         }
     )  # fmt: skip

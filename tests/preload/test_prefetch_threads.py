@@ -212,25 +212,39 @@ def taken_over(place: Place) -> None:
     data_file(place, 64 << 20)
     (place.scratch / "expected").write_bytes((place.scratch / "root" / "data").read_bytes())
     trace = place.scratch / "fuse.iotrace"
-    for schedule, how, options in (("ppis", {}, []), ("ppis", CACHE, ["--direct"]),
-                                   ("ours", CACHE, ["--direct"])):  # fmt: skip
+    # Whatever transfer it is that the thread waits in.
+    calls = {
+        "read": ("os.read(pipe, 1)", {"x86_64": "0", "aarch64": "63"}),
+        "preadv2": ("os.preadv(pipe, [bytearray(1)], -1)", {"x86_64": "327", "aarch64": "286"}),
+        "splice": ("os.splice(pipe, sink, 1)", {"x86_64": "275", "aarch64": "76"}),
+    }
+    for schedule, how, options, (call, numbers) in (
+        ("ppis", {}, [], calls["preadv2"]), ("ppis", CACHE, ["--direct"], calls["read"]),
+        ("ours", CACHE, ["--direct"], calls["splice"]), ("ppis", {}, [], calls["splice"]),
+    ):  # fmt: skip
         with mounted(place, trace, 2, *options) as mount:
             done = script(
                 place, mount,
-                """
+                f"""
 import threading
+NUMBERS = {numbers}
+def wait(pipe, sink):
+    {call}
+"""
+                """
 good = open(os.path.dirname(sys.argv[1]) + '/../expected', 'rb').read()
 fifo = os.path.dirname(sys.argv[1]) + '/../fifo'
 os.mkfifo(fifo)
 def wait_long():
-    with open(fifo, 'rb', buffering=0) as pipe:
-        pipe.read(1)
+    pipe, sink = os.open(fifo, os.O_RDONLY), os.open(fifo + '.sink', os.O_WRONLY | os.O_CREAT)
+    wait(pipe, sink)
+    os.close(pipe), os.close(sink)
 waiting = threading.Thread(target=wait_long)
 waiting.start()
 end = open(fifo, 'wb', buffering=0)
 def is_reading():
     with open(f'/proc/self/task/{waiting.native_id}/syscall') as call:
-        return call.read().split()[0] == {'x86_64': '0', 'aarch64': '63'}[os.uname().machine]
+        return call.read().split()[0] == NUMBERS[os.uname().machine]
 while not is_reading():
     time.sleep(0.001)
 fd = os.open(sys.argv[1], os.O_RDONLY)
