@@ -284,6 +284,7 @@ if __name__ == "__main__":
         {
             "strided": strided, "large": large, "without": without, "end": end,
             "scattered": scattered, "kept": kept, "many-kept": many_kept,
-            "schedules": schedules, "bad-values": bad_values, "missing-library": missing_library, "loaded": loaded,
+            "schedules": schedules, "bad-values": bad_values,
+            "missing-library": missing_library, "loaded": loaded,
         }
     )  # fmt: skip

@@ -41,6 +41,32 @@ os.close(fd)
         not_verified("prefetching: a program bound to one core of several: there is one core")
 
 
+def stacks(place: Place) -> None:
+    """Helpers take little of what the program may map: no stacks of its threads' size.
+
+    Where the first one starts the others, libc reserves 64 MiB for what it might allocate.
+    """
+    if not fuse_works(place):
+        return
+    data_file(place, 64 << 20)
+    text = """
+def mapped():
+    return int(open('/proc/self/statm').read().split()[0]) * os.sysconf('SC_PAGE_SIZE')
+fd = os.open(sys.argv[1], os.O_RDONLY)
+os.pread(fd, 65536, 0)
+before = mapped()
+read_some(fd, 0, 60)
+print(len(helpers()), mapped() - before)
+"""
+    for how, arena in (({}, 0), ({**CACHE, "IOTUNE_PREFETCH_MEMORY_MIB": 1}, 64 << 20)):
+        with mounted(place, place.scratch / "fuse.iotrace", 5, "--direct") as mount:
+            done = script(place, mount, text, **how)
+        count, grown = map(int, done.out.split())
+        if count == 0:  # hints bring nothing on such a mount, and the stream is left alone
+            continue
+        assert grown < ((count + 3) << 20) + arena, (how, count, grown)
+
+
 def in_handler(place: Place) -> None:
     """A pattern that is read in a signal handler starts no thread there; the next read does."""
     if not fuse_works(place):
@@ -278,6 +304,7 @@ if __name__ == "__main__":
     main(
         {
             "helper": helper,
+            "stacks": stacks,
             "signal": in_handler,
             "fork": fork,
             "closing": closing,

@@ -1,10 +1,12 @@
 #include "tuner/prefetch/helper_thread.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 
 #include "recorder/preload/private_memory.h"
@@ -200,11 +202,39 @@ void* run_helper(void*) noexcept {
 
 }  // namespace
 
-// Found at run time: older systems have it in libpthread, which is not ours to load.
-bool start_quiet_thread(void* (*run)(void*)) noexcept {
-  using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
-  const auto create = reinterpret_cast<Create>(g_host->symbol("pthread_create"));
-  if (create == nullptr) return false;
+namespace {
+
+// All of these are found at run time: older systems have them in libpthread, which is not ours to
+// load.
+template <typename Function>
+Function* of_libc(const char* name) noexcept {
+  return reinterpret_cast<Function*>(g_host->symbol(name));
+}
+
+// A stack as large as the program's threads have would be taken from what it may use (ulimit -v).
+// With room for the static thread-local memory of many libraries, which lies in it.
+constexpr std::size_t kStackBytes = 1 << 20;
+
+int create(unsigned long& thread, void* (*run)(void*), ThreadStack stack) noexcept {
+  const auto create =
+      of_libc<int(unsigned long*, const void*, void* (*)(void*), void*)>("pthread_create");
+  if (create == nullptr) return ENOSYS;
+  const auto begin = of_libc<int(pthread_attr_t*)>("pthread_attr_init");
+  const auto set = of_libc<int(pthread_attr_t*, std::size_t)>("pthread_attr_setstacksize");
+  const auto end = of_libc<int(pthread_attr_t*)>("pthread_attr_destroy");
+  pthread_attr_t how;
+  if (stack == ThreadStack::kSmall && begin != nullptr && set != nullptr && end != nullptr &&
+      begin(&how) == 0) {
+    const int failed = set(&how, kStackBytes) == 0 ? create(&thread, &how, run, nullptr) : EINVAL;
+    end(&how);
+    if (failed != EINVAL) return failed;  // too small for this program's thread-local memory
+  }
+  return create(&thread, nullptr, run, nullptr);
+}
+
+}  // namespace
+
+bool start_quiet_thread(void* (*run)(void*), ThreadStack stack) noexcept {
   // A thread has the mask of the one that made it. Signals 32 and 33 are libc's: setuid waits for
   // every thread to answer one.
   const std::uint64_t all_but_libc = ~(std::uint64_t{3} << 31);
@@ -212,9 +242,9 @@ bool start_quiet_thread(void* (*run)(void*)) noexcept {
   raw::call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, raw::word(&all_but_libc), raw::word(&before),
             sizeof before);
   unsigned long thread = 0;
-  const int failed = create(&thread, nullptr, run, nullptr);
+  const int failed = create(thread, run, stack);
   raw::call(SYS_rt_sigprocmask, 2, raw::word(&before), 0, sizeof before);
-  const auto detach = reinterpret_cast<int (*)(unsigned long)>(g_host->symbol("pthread_detach"));
+  const auto detach = of_libc<int(unsigned long)>("pthread_detach");
   if (failed == 0 && detach != nullptr) detach(thread);
   return failed == 0;
 }

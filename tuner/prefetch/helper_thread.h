@@ -18,8 +18,10 @@ void wait_for_helper(const StreamSlot& slot) noexcept;
 
 void forget_helper_after_fork() noexcept;
 
+// kSmall: for code of ours; kOfProgram: as large as the program's threads have.
+enum class ThreadStack : std::uint8_t { kSmall, kOfProgram };
 // A thread that blocks all signals but libc's own; nobody joins it. False where there is none.
-bool start_quiet_thread(void* (*run)(void*)) noexcept;
+bool start_quiet_thread(void* (*run)(void*), ThreadStack stack = ThreadStack::kSmall) noexcept;
 // By a thread of ours, at its start: it may go where the program's own may not.
 void leave_single_core() noexcept;
 

@@ -161,7 +161,7 @@ int start_slice(void (*slice)(void*), void* argument) noexcept {
     g_slice->pending.clear();
   }
   g_ahead_bytes.store(0, std::memory_order_relaxed);
-  if (start_quiet_thread(run_slice)) return 0;
+  if (start_quiet_thread(run_slice, ThreadStack::kOfProgram)) return 0;
   g_slice_runs.store(false, std::memory_order_release);
   return EAGAIN;
 }
