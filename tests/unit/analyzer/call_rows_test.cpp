@@ -41,7 +41,7 @@ RingBytes nested(std::uint64_t start, int count, const std::string& path) {
 std::vector<std::byte> trace_bytes() {
   std::vector<std::byte> bytes = recorder::made::trace_head();
   for (int rank = 0; rank < 2; ++rank) {
-    const auto shift = static_cast<std::uint64_t>(30 * rank);
+    const std::uint64_t shift = 30U * static_cast<std::uint64_t>(rank);
     add_block(bytes, BlockType::kProcess, bytes_of(process_text(100 + rank, rank)));
     add_block(bytes, BlockType::kEvents, encoded(nested(1000 + shift, 3, "/a/one.h5").bytes()));
     add_block(bytes, BlockType::kEvents,
