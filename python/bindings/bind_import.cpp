@@ -69,8 +69,8 @@ class ImportWriter {
     throw py::value_error("an access out of range");
   }
 
-  void hide_mpi_positions(std::uint32_t process, const std::string& path) {
-    if (!writer_.hide_mpi_positions(process, path)) check();
+  void hide_mpi_positions(std::uint32_t process, const std::string& path, bool hidden) {
+    if (!writer_.hide_mpi_positions(process, path, hidden)) check();
   }
 
   py::dict finish() {
@@ -107,6 +107,6 @@ void bind_import(py::module_& module) {
            py::arg("end_ns"), py::arg("mpi_io") = false, py::arg("collective") = false,
            py::arg("layers") = 0)
       .def("hide_mpi_positions", &ImportWriter::hide_mpi_positions, py::arg("process"),
-           py::arg("path"))
+           py::arg("path"), py::arg("hidden"))
       .def("finish", &ImportWriter::finish);
 }

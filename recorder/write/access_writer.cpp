@@ -15,7 +15,7 @@ constexpr std::size_t kMostThreads = 4096;
 constexpr std::size_t kMostOpenBytes = 64U << 20U, kEntryBytes = 128;
 constexpr std::int64_t kCreateReadWrite = O_RDWR | O_CREAT;
 constexpr std::int64_t kModeCreate = 1, kModeReadWrite = 8;  // MPI-IO's, as FORMAT.md has them
-constexpr std::int64_t kUnknownView = -1;
+constexpr std::int64_t kUnknownView = -1, kAllOfIt = 0;
 
 std::uint16_t number_of(std::string_view name) {
   return static_cast<std::uint16_t>(find_call(name) - call_table().data());
@@ -48,15 +48,21 @@ std::string AccessWriter::file_key(std::uint32_t thread, const NewAccess& access
   return key.append(access.path);
 }
 
-bool AccessWriter::hide(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
-                        std::uint64_t at_ns, std::uint8_t layers) {
-  return call(number, thread, "iotune_view", layers, {}, {file.handle, 0, 1, 0, 0, kUnknownView, 0},
-              {}, at_ns, at_ns);
+bool AccessWriter::view(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
+                        bool hidden, std::uint64_t at_ns, std::uint8_t layers) {
+  const std::int64_t data = hidden ? 0 : 1;
+  return call(number, thread, "iotune_view", layers, {},
+              {file.handle, 0, 1, data, data, hidden ? kUnknownView : kAllOfIt, 0}, {}, at_ns,
+              at_ns);
 }
 
-bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view path) {
+bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view path, bool hidden) {
   Process& own = process(number);
-  own.hidden[std::string(path)] = true;
+  if (hidden) {
+    own.hidden.emplace(path);
+  } else {
+    own.hidden.erase(std::string(path));
+  }
   NewAccess any;
   any.mpi_io = true;
   any.path = path;
@@ -64,7 +70,7 @@ bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view pat
     const auto found = own.open.find(file_key(thread, any));
     if (found == own.open.end()) continue;
     const std::uint64_t at = std::max(found->second.last_end_ns, own.free_from_ns[thread]);
-    if (!hide(number, thread, found->second, at, 0)) return false;
+    if (!view(number, thread, found->second, hidden, at, 0)) return false;
   }
   return true;
 }
@@ -104,7 +110,7 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
            call(number, thread, "iotune_file", access.layers, {file.number},
                 {handle, static_cast<std::int64_t>(Layer::kMpiIo)}, path, end, end);
     if (good && own.hidden.contains(std::string(path))) {
-      good = hide(number, thread, file, end, access.layers);
+      good = view(number, thread, file, true, end, access.layers);
     }
   } else {
     if (own.free_descriptors.empty()) {

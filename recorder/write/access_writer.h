@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "recorder/read/result.h"
@@ -42,9 +43,9 @@ class AccessWriter {
   // take too much memory, all are closed: logs need not hold any close.
   bool add(std::uint32_t process, std::uint32_t thread, const NewAccess& access);
 
-  // The positions of MPI-IO in this file are not those of the log, which saw no views.
-  // From here on.
-  bool hide_mpi_positions(std::uint32_t process, std::string_view path);
+  // From here on the positions of MPI-IO in this file are not those of the log, which saw no views;
+  // or they are again.
+  bool hide_mpi_positions(std::uint32_t process, std::string_view path, bool hidden);
 
   // Closes what is open.
   Result<WrittenTrace> finish();
@@ -58,14 +59,14 @@ class AccessWriter {
   struct Process {
     std::vector<std::uint64_t> free_from_ns;         // by thread
     std::unordered_map<std::string, OpenFile> open;  // by file_key
-    std::unordered_map<std::string, bool> hidden;    // paths
+    std::unordered_set<std::string> hidden;          // paths
     std::vector<std::int64_t> free_descriptors;
     std::int64_t next_descriptor = 3, next_file = 1, next_handle = 1;
   };
   static std::string file_key(std::uint32_t thread, const NewAccess& access);
   Process& process(std::uint32_t number);
-  bool hide(std::uint32_t number, std::uint32_t thread, const OpenFile& file, std::uint64_t at_ns,
-            std::uint8_t layers);
+  bool view(std::uint32_t number, std::uint32_t thread, const OpenFile& file, bool hidden,
+            std::uint64_t at_ns, std::uint8_t layers);
   bool close_all(std::uint32_t number);
   OpenFile* opened(std::uint32_t number, std::uint32_t thread, const NewAccess& access);
   bool close(std::uint32_t number, std::uint32_t thread, const std::string& key,

@@ -141,6 +141,14 @@ def test_positions_that_recorder_does_not_say(tmp_path: Path) -> None:
         ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
         ("MPI_File_seek ( 0x9 0 604 )", 0),
         ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
+        ("MPI_File_set_view ( 0x9 1000 MPI_INT MPI_INT native 0x7 )", 0),
+        ("MPI_File_write ( 0x9 0x1 3 MPI_INT [] )", 0),
+        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
+        ("MPI_File_write_at ( 0x9 5 0x1 1 MPI_INT [] )", 0),
+        ("MPI_File_set_view ( 0x9 0 MPI_INT vector native 0x7 )", 0),
+        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
+        ("MPI_File_set_view ( 0x9 0 MPI_BYTE MPI_BYTE native 0x7 )", 0),
+        ("MPI_File_write_at ( 0x9 5 0x1 1 MPI_INT [] )", 0),
     ]
     log.write_text("".join(f"{i}.0 {i}.5 {got} {call}\n" for i, (call, got) in enumerate(calls)))
     trace, _ = imported(log, tmp_path)
@@ -154,7 +162,9 @@ def test_positions_that_recorder_does_not_say(tmp_path: Path) -> None:
         ("pwrite", "/f", 0, 9),
     ]
     places = [call.text for call in trace.each_call(layer="mpi", call="MPI_File_write_at")]
-    assert [re.findall(r"\[at ([^\]:]*)", text)[0] for text in places] == ["40+8", "44+4", "?"]
+    assert [re.findall(r"\[at ([^\]:]*)", text)[0] for text in places] == [
+        *("40+8", "44+4", "?", "1000+12", "1012+4", "1020+4", "?", "5+4"),
+    ]
 
 
 def test_recorder_s_functions_of_the_program_are_passed_over(tmp_path: Path) -> None:

@@ -89,8 +89,9 @@ class _Stream:
 @dataclass
 class _MpiFile:
     path: bytes
-    position: int = 0
-    viewed: bool = False
+    position: int | None = 0  # in elements of the view
+    displacement: int = 0
+    element_bytes: int | None = 1  # None: the view is not known
 
 
 @dataclass
@@ -117,6 +118,7 @@ class _RankFile:
     streams: dict[bytes, _Stream] = field(default_factory=dict)
     mpi_files: dict[bytes, _MpiFile] = field(default_factory=dict)
     unclaimed: list[_MpiFile] = field(default_factory=list)
+    hidden: set[bytes] = field(default_factory=set)  # files with places that are not known
     sizes: dict[bytes, int] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -277,10 +279,7 @@ class _RankFile:
             self.mpi_files = {k: one for k, one in self.mpi_files.items() if one is not file}
             return self._put(line, CLOSE, file.path, 0, 0, True)
         if line.name == "MPI_File_set_view":
-            self._nesting.end()
-            self.sink.hide_mpi_positions(self._process, file.path)
-            file.viewed, file.position = True, 0
-            return None
+            return self._mpi_view(words, file)
         if line.name == "MPI_File_seek":
             return self._mpi_seek(line, file)
         assert transfer is not None
@@ -291,10 +290,25 @@ class _RankFile:
         if whence in (0, _MPI_SEEK_SET):
             file.position = max(offset, 0)
         elif whence in (1, _MPI_SEEK_CUR):
-            file.position = max(file.position + offset, 0)
-        else:  # from the end, which other ranks may have moved
+            file.position = None if file.position is None else max(file.position + offset, 0)
+        else:
+            file.position = None  # from the end, which other ranks may have moved
+
+    @staticmethod
+    def _mpi_view(words: list[bytes], file: _MpiFile) -> None:
+        """Types have names only: what is known is a view of nothing but elements of MPI's own."""
+        displacement, element, tile, representation = ([*words, *[b""] * 5])[1:5]
+        known = tile in _TYPE_BYTES and representation in (b"native", b"")
+        file.position = 0
+        file.element_bytes = _TYPE_BYTES.get(element) if known and displacement.isdigit() else None
+        if file.element_bytes is not None:
+            file.displacement = whole(displacement, "the displacement")
+
+    def _hide(self, path: bytes, hidden: bool) -> None:
+        if hidden != (path in self.hidden):
             self._nesting.end()
-            self.sink.hide_mpi_positions(self._process, file.path)
+            self.sink.hide_mpi_positions(self._process, path, hidden)
+            (self.hidden.add if hidden else self.hidden.discard)(path)
 
     def _mpi_transfer(self, line: _Line, transfer: re.Match[str], file: _MpiFile) -> None:
         at = bool(transfer[2])
@@ -303,11 +317,15 @@ class _RankFile:
         kind = line.arguments[place + 1] if len(line.arguments) > place + 1 else b""
         if kind not in _TYPE_BYTES:
             return self._leave_out(line, f"of {kind.decode('utf-8', 'backslashreplace')[:30]}")
-        length = count * _TYPE_BYTES[kind]
-        offset = line.number(1, "the offset") if at else file.position
+        length, element = count * _TYPE_BYTES[kind], file.element_bytes
+        position = line.number(1, "the offset") if at else file.position
+        self._hide(file.path, element is None or position is None)
+        offset = position or 0
+        if element is not None:
+            offset = file.displacement + offset * element
         self._put(line, WRITE if transfer[1] == "write" else READ, file.path, offset, length, True)
-        if not at:
-            file.position += length
+        if not at and file.position is not None:
+            file.position += length // (element or 1)
         return None
 
     def _mpi_file(self, handle: bytes) -> _MpiFile | None:

@@ -118,9 +118,9 @@ class AccessSink:
         if kind <= WRITE:
             self.accesses += 1
 
-    def hide_mpi_positions(self, process: int, path: bytes) -> None:
-        """The log has no views: where MPI-IO's accesses of this file lie is not known."""
-        self._writer.hide_mpi_positions(process, path)
+    def hide_mpi_positions(self, process: int, path: bytes, hidden: bool = True) -> None:
+        """Where MPI-IO's accesses of this file lie is not known from here on; or it is again."""
+        self._writer.hide_mpi_positions(process, path, hidden)
 
     def said_left_out(self) -> list[str]:
         """What was passed over, and how often, in one line or none."""
