@@ -142,10 +142,10 @@ def _united(one: Selection, other: Selection) -> Selection:
         return other if one.kind == "none" else one
     if one.kind != other.kind:
         one, other = _as_slabs(one), _as_slabs(other)
-    items = one.items + other.items
-    # HDF5 1.10 loses elements of slabs that are united against their order (it takes them for a
-    # regular selection); which elements a union has does not depend on it.
-    return Selection(one.kind, tuple(sorted(items)) if one.kind == "slab" else items)
+    # Which elements a union has does not depend on the order, and HDF5 1.10 does: of slabs against
+    # it elements are lost (it takes them for a regular selection). A point twice, which two ranks
+    # have in their halos, is refused by MPI-IO in a collective transfer.
+    return Selection(one.kind, tuple(sorted({*one.items, *other.items})))
 
 
 def _as_slabs(selection: Selection) -> Selection:

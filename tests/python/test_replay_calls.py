@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -296,6 +297,10 @@ def test_selections_on_fewer_ranks_are_united() -> None:
         1: points,
     }
     assert plan.on_ranks(4) is plan
+    halos = {rank: Selection("points", ((2 - rank,), (3 - rank,))) for rank in range(2)}
+    shared = Plan(2, [replace(plan.files[0], transfers=[Transfer(True, 0, True, halos)])])
+    [united] = shared.on_ranks(1).files[0].transfers
+    assert united.selections == {0: Selection("points", ((1,), (2,), (3,)))}
     # A slab that a later rank has before those of earlier ones comes first.
     columns = {
         rank: Selection("slab", ((0, 42 - 18 * rank, 1, 1, 1, 1, 5, 2 - rank // 2),))
