@@ -147,6 +147,7 @@ void install_prefetch() noexcept {
   }
   advice.before_close = g_hooks.before_close;
   advice.before_trace = g_hooks.before_trace;
+  advice.jumped = g_hooks.jumped;
   advice.slice_transfer = g_hooks.slice_transfer;
   advice.slice_seek = g_hooks.slice_seek;
   recorder::g_recording = recorder::kWatched;

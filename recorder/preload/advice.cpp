@@ -20,6 +20,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .synchronised = [](int) {},
     .slice_transfer = [](const Transfer&) { return std::int64_t{-ENOTSUP}; },
     .slice_seek = [](int, std::uint32_t, std::int64_t, int) { return std::int64_t{-ENOTSUP}; },
+    .jumped = [] {},
     .before_trace = [] {},
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},

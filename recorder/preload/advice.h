@@ -80,6 +80,9 @@ struct Advice {
   std::int64_t (*slice_transfer)(const Transfer& transfer);
   std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
 
+  // A signal handler jumps out of a slot that this thread is in the midst of.
+  void (*jumped)();
+
   // The last moment for records of one's own: the trace is written next.
   void (*before_trace)();
 

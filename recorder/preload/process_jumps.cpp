@@ -4,6 +4,7 @@
 // Where a library jumps within its own call the thread counts as outside until that call's wrapper
 // ends, which sets its layers anew: calls below are then taken for the program's. glibc jumps in
 // none of the calls that are wrapped.
+#include "recorder/preload/advice.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_buffer.h"
@@ -40,6 +41,7 @@ void leave_calls(const void* environment) noexcept {
     }
     --t_thread.guard_count;
   }
+  if (t_thread.ours != 0) g_advice.jumped();
   t_thread.layers = t_thread.ours = t_thread.aside = 0;
 }
 

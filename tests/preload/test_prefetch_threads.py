@@ -79,6 +79,22 @@ def in_handler(place: Place) -> None:
         assert done.out.split() == [b"1", b"2"], (how, done.out)
 
 
+def jumps(place: Place) -> None:
+    """Handlers jump out of reads, and of what prefetching does beside them: no lock stays held."""
+    if not fuse_works(place):
+        return
+    data_file(place, 16 << 20)
+    good = (place.scratch / "root" / "data").read_bytes()[:65536]
+    with mounted(place, place.scratch / "fuse.iotrace", 0, "--direct") as mount:
+        for how in ({}, CACHE, {"IOTUNE_PREFETCH": "markov", "IOTUNE_PREFETCH_SCHEDULE": "ppis"}):
+            env = {"IOTUNE_PREFETCH": "pattern", **how}
+            done = place.right(place.run(place.bin / "jumps", "reads", mount / "data", 4000, **env))
+            assert done.out == good + b"4000 jumps\n", (env, done.out[-40:])
+            said = done.said()
+            assert all("jumped out of a change of" in line for line in said), said
+            assert len(said) == len(set(said)), said
+
+
 def fork(place: Place) -> None:
     """A child prefetches by a helper of its own, and its parent's goes on."""
     if not fuse_works(place):
@@ -306,6 +322,7 @@ if __name__ == "__main__":
             "helper": helper,
             "stacks": stacks,
             "signal": in_handler,
+            "jumps": jumps,
             "fork": fork,
             "closing": closing,
             "locks": locks,

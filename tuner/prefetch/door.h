@@ -8,7 +8,7 @@
 
 namespace iotune::tuner {
 
-inline constexpr std::uint32_t kPrefetchDoorVersion = 3;
+inline constexpr std::uint32_t kPrefetchDoorVersion = 4;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -64,6 +64,7 @@ struct PrefetchHooks {
   void (*before_mpi_init)();
   void (*before_trace)();
   void (*after_fork)();
+  void (*jumped)();
   std::int64_t (*slice_transfer)(const recorder::Transfer& transfer);
   std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
   // 0 or an errno value; see include/iotune.h.

@@ -21,7 +21,6 @@ namespace iotune::tuner {
 namespace {
 
 using patterns::Extent;
-using recorder::SpinGuard;
 namespace raw = recorder::raw;
 
 // The kernel takes no more of a hint than it would read ahead: 128 KiB where nobody said otherwise.
@@ -48,7 +47,7 @@ void ask_about(StreamSlot& slot) noexcept {
   const bool found =
       raw::call(SYS_newfstatat, slot.fd, raw::word(""), raw::word(&status), kEmptyPath) == 0;
   const long flags = raw::call(SYS_fcntl, slot.fd, F_GETFL);
-  const SpinGuard guard(slot.lock);
+  const ThreadGuard guard(slot.lock);
   slot.known = true;
   // O_DIRECT reads past the page cache, where hints end.
   slot.unfit = !found || !S_ISREG(status.st_mode) || flags < 0 || (flags & O_DIRECT) != 0 ||
@@ -118,7 +117,7 @@ bool reads_itself() noexcept {
 void serve(StreamSlot& slot) noexcept {
   bool buffered = false;
   {
-    const SpinGuard guard(slot.lock);
+    const ThreadGuard guard(slot.lock);
     if (!slot.live || slot.unfit) return;
     buffered = slot.buffered_pages != 0;
     // From here on the descriptor stays what it is: who closes it waits for us.
@@ -136,7 +135,7 @@ void serve(StreamSlot& slot) noexcept {
     CachedFile file;
     const bool caches = !buffered && may_be_cached(slot.fd, file);
     {
-      const SpinGuard guard(slot.lock);
+      const ThreadGuard guard(slot.lock);
       if (!slot.live || slot.unfit) break;
       count = slot.stream().plan(room, slot.file_bytes);
       slot.is_ahead.store(slot.stream().is_ahead(), std::memory_order_relaxed);

@@ -11,7 +11,6 @@
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/size_limit.h"
-#include "recorder/preload/spin_lock.h"
 
 namespace iotune::tuner {
 namespace {
@@ -31,7 +30,7 @@ constexpr std::uint32_t kMostKeptOfPath = 64, kMostKept = 1024;
 constinit const PrefetchHost* g_host = nullptr;
 constinit Seen g_seen[kMostPaths] = {};
 constinit std::uint32_t g_kept = 0;
-constinit recorder::SpinLock g_lock;
+constinit ThreadLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -100,7 +99,7 @@ KeptKey kept_key(int fd) noexcept {
   if (bytes <= 0 || path[0] != '/') return {};
   path[bytes] = '\0';
   KeptKey key{hash_of(path), 0};
-  const recorder::SpinGuard guard(g_lock);
+  const ThreadGuard guard(g_lock);
   for (unsigned i = 0; i < kMostPaths; ++i) {
     Seen& seen = g_seen[(key.path + i) % kMostPaths];
     if (seen.path != 0 && seen.path != key.path) continue;
@@ -153,6 +152,10 @@ void write_kept(const KeptKey& key, const char* predictor,
       raw::write(fd, &crc, 4) == 4;
   raw::close(fd);
   if (!written || raw::rename(draft.c_str(), path.c_str()) != 0) raw::unlink(draft.c_str());
+}
+
+void leave_kept_by_jump() noexcept {
+  release_by_jump(g_lock);
 }
 
 // A thread of the parent may have held it.

@@ -11,6 +11,7 @@
 #include "patterns/bytes.h"
 #include "patterns/extent.h"
 #include "tuner/prefetch/door.h"
+#include "tuner/prefetch/thread_lock.h"
 
 namespace iotune::tuner {
 
@@ -34,6 +35,7 @@ void write_kept(const KeptKey& key, const char* predictor,
                 std::span<const std::byte> bytes) noexcept;
 
 void forget_kept_after_fork() noexcept;
+void leave_kept_by_jump() noexcept;
 
 // The accesses of a stream on their way into a plan. Bounded: what does not fit any more is left
 // out, and the plan ends there.

@@ -6,6 +6,7 @@
 
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
@@ -19,7 +20,6 @@ constinit std::atomic<bool> g_caches{false};
 namespace {
 
 using patterns::Extent;
-using recorder::SpinGuard;
 namespace raw = recorder::raw;
 
 // Reads of the storage at once; hints have as many under way in the kernel.
@@ -59,7 +59,7 @@ unsigned wait_for_budget(StreamSlot& slot) noexcept {
   if (g_schedule != Schedule::kOurs) return StorageBudget::kNone;
   int fd = -1;
   {
-    const SpinGuard guard(slot.lock);
+    const ThreadGuard guard(slot.lock);
     if (slot.live) fd = slot.fd;
   }
   const unsigned storage = storage_of(fd);
@@ -104,7 +104,7 @@ void fill_in_turn(PieceName name) noexcept {
 }
 
 bool take(PieceName& name) noexcept {
-  const SpinGuard guard(g_lock);
+  const recorder::SpinGuard guard(g_lock);
   if (g_count == 0) return false;
   name = g_queue[g_first];
   g_first = (g_first + 1) % kQueue;
@@ -114,7 +114,7 @@ bool take(PieceName& name) noexcept {
 
 bool put(PieceName name) noexcept {
   {
-    const SpinGuard guard(g_lock);
+    const recorder::SpinGuard guard(g_lock);
     if (g_count == kQueue) return false;
     g_queue[(g_first + g_count++) % kQueue] = name;
   }

@@ -6,7 +6,6 @@
 #include <atomic>
 
 #include "recorder/preload/private_memory.h"
-#include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/stream_slots.h"
 
@@ -14,7 +13,6 @@ namespace iotune::tuner {
 namespace {
 
 using patterns::Extent;
-using recorder::SpinGuard;
 namespace raw = recorder::raw;
 
 // Memory is given in these; a piece has the number of its first one.
@@ -47,7 +45,7 @@ struct Held {
 };
 
 struct Cache {
-  recorder::SpinLock lock;
+  ThreadLock lock;
   std::uint32_t births;
   std::uint32_t next_unit;
   std::atomic<std::uint32_t> filled, waiting;
@@ -59,13 +57,14 @@ constinit Cache* g_cache = nullptr;
 constinit Piece* g_pieces = nullptr;
 constinit std::byte* g_units = nullptr;
 constinit unsigned g_unit_count = 0;
+constinit bool g_left = false;  // half changed: lists may be no lists. Of the lock
 
 std::byte* memory_of(unsigned number) noexcept {
   return g_units + static_cast<std::int64_t>(number) * kUnitBytes;
 }
 
 Piece* named(PieceName name) noexcept {
-  if (name.number >= g_unit_count) return nullptr;
+  if (g_left || name.number >= g_unit_count) return nullptr;
   Piece& piece = g_pieces[name.number];
   return piece.state != State::kFree && piece.birth == name.birth ? &piece : nullptr;
 }
@@ -160,7 +159,7 @@ bool make_room(std::uint64_t now_ns) noexcept {
 }
 
 bool is_of(const Held& held, const CachedStream& stream) noexcept {
-  return held.fd == stream.fd && held.file == stream.file && held.file != 0;
+  return !g_left && held.fd == stream.fd && held.file == stream.file && held.file != 0;
 }
 
 }  // namespace
@@ -196,7 +195,8 @@ bool is_any_cached(unsigned slot) noexcept {
 
 PieceName add_piece(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
                     const Extent& extent, std::uint64_t now_ns) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
+  if (g_left) return {};
   Held& held = g_cache->held[stream.slot];
   if (!is_of(held, stream)) held.reads = held.served = 0;
   if (!is_of(held, stream) || held.stamp != stamp || held.word != word) {
@@ -235,7 +235,7 @@ PieceName add_piece(const CachedStream& stream, const FileStamp& stamp, std::uin
 }
 
 bool slot_of_piece(PieceName name, unsigned& slot) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   const Piece* const piece = named(name);
   if (piece == nullptr || piece->state != State::kWanted) return false;
   slot = piece->slot;
@@ -243,7 +243,7 @@ bool slot_of_piece(PieceName name, unsigned& slot) noexcept {
 }
 
 Filling begin_filling(PieceName name) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   Piece* const piece = named(name);
   if (piece == nullptr || piece->state != State::kWanted) return {};
   piece->state = State::kFilling;
@@ -254,7 +254,7 @@ Filling begin_filling(PieceName name) noexcept {
 
 void end_filling(PieceName name, std::int64_t bytes) noexcept {
   {
-    const SpinGuard guard(g_cache->lock);
+    const ThreadGuard guard(g_cache->lock);
     Piece* const piece = named(name);
     if (piece == nullptr) return;
     if (piece->state == State::kDropped) {
@@ -273,7 +273,7 @@ void end_filling(PieceName name, std::int64_t bytes) noexcept {
 
 Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
                   const Extent& extent, FoundPart* parts, unsigned room, unsigned& count) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   Held& held = g_cache->held[stream.slot];
   if (!is_of(held, stream)) return Found::kNothing;
   if (held.stamp != stamp || held.word != word) {
@@ -322,13 +322,13 @@ Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint6
 }
 
 void take_over(const CachedStream& stream, const Extent& extent) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   Held& held = g_cache->held[stream.slot];
   if (is_of(held, stream)) drop_wanted(held, extent);
 }
 
 bool used_pieces(const FoundPart* parts, unsigned count) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   for (unsigned i = 0; i < count; ++i) {
     const Piece* const piece = named(parts[i].piece);
     if (piece == nullptr || piece->state != State::kReady) return false;
@@ -355,7 +355,7 @@ void wait_for_filled(std::uint32_t seen) noexcept {
 }
 
 void drop_piece(PieceName name) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   const Piece* const piece = named(name);
   if (piece != nullptr && piece->state != State::kDropped) drop(name.number);
 }
@@ -363,7 +363,8 @@ void drop_piece(PieceName name) noexcept {
 void drop_stream(unsigned slot, bool ends) noexcept {
   if (__atomic_load_n(&g_cache, __ATOMIC_ACQUIRE) == nullptr) return;
   {
-    const SpinGuard guard(g_cache->lock);
+    const ThreadGuard guard(g_cache->lock);
+    if (g_left) return;
     Held& held = g_cache->held[slot];
     drop_all(held);
     if (ends) held.file = 0;
@@ -372,14 +373,22 @@ void drop_stream(unsigned slot, bool ends) noexcept {
   if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) wake_all(g_cache->filled);
 }
 
+bool leave_cache_by_jump() noexcept {
+  Cache* const cache = __atomic_load_n(&g_cache, __ATOMIC_ACQUIRE);
+  if (cache == nullptr || !cache->lock.is_held()) return false;
+  g_left = true;
+  cache->lock.unlock();
+  return true;
+}
+
 std::uint64_t served_reads(unsigned slot) noexcept {
   if (__atomic_load_n(&g_cache, __ATOMIC_ACQUIRE) == nullptr) return 0;
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   return g_cache->held[slot].served;
 }
 
 void count_served(unsigned slot) noexcept {
-  const SpinGuard guard(g_cache->lock);
+  const ThreadGuard guard(g_cache->lock);
   ++g_cache->held[slot].served;
 }
 

@@ -80,6 +80,9 @@ void wait_for_filled(std::uint32_t seen) noexcept;
 // `ends`: the slot will be another stream's.
 void drop_stream(unsigned slot, bool ends) noexcept;
 void drop_piece(PieceName piece) noexcept;
+// A signal handler jumps out of what this thread is in the midst of. True where the cache is half
+// changed: nothing is found in it any more.
+bool leave_cache_by_jump() noexcept;
 // Of the stream that the slot has, or had last.
 std::uint64_t served_reads(unsigned slot) noexcept;
 void count_served(unsigned slot) noexcept;

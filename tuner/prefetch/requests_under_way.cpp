@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 
@@ -12,7 +11,6 @@ namespace iotune::tuner {
 namespace {
 
 namespace raw = recorder::raw;
-using recorder::SpinGuard;
 
 struct Request {
   unsigned slot;
@@ -43,7 +41,7 @@ std::uint64_t now_ns() noexcept {
 bool wait_for(const Request& request) noexcept {
   StreamSlot& slot = *slot_number(request.slot);
   {
-    const SpinGuard guard(slot.lock);
+    const ThreadGuard guard(slot.lock);
     if (!slot.live || slot.fd != request.fd || slot.file != request.file) return false;
     // From here on the descriptor stays what it is: who closes it waits for us.
     slot.in_flight.fetch_add(1, std::memory_order_relaxed);

@@ -12,12 +12,12 @@
 
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/pending_writes.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/signal_context.h"
+#include "tuner/prefetch/thread_lock.h"
 
 namespace iotune::tuner {
 
@@ -26,7 +26,6 @@ constinit std::atomic<bool> g_slice_runs{false};
 namespace {
 
 using patterns::Extent;
-using recorder::SpinGuard;
 namespace raw = recorder::raw;
 
 // As the helper's (helper_thread.cpp).
@@ -55,7 +54,7 @@ struct Slice {
 constinit const PrefetchHost* g_host = nullptr;
 constinit Schedule g_schedule = Schedule::kNone;
 constinit Slice* g_slice = nullptr;
-constinit recorder::SpinLock g_lock;  // of g_slice->pending
+constinit ThreadLock g_lock;  // of g_slice->pending
 constinit std::atomic<std::int64_t> g_ahead_bytes{0};
 constinit std::atomic<int> g_in_use{-1};           // descriptor of the call under way
 constinit std::atomic<std::uint32_t> g_closes{0};  // of any descriptor: ends a wait
@@ -97,7 +96,7 @@ void wait_while(Condition condition) noexcept {
 
 void wait_for_pending(const FileIdentity& file, const Extent& extent) noexcept {
   wait_while([&] {
-    const SpinGuard guard(g_lock);
+    const ThreadGuard guard(g_lock);
     return g_slice->pending.overlap(file, extent);
   });
 }
@@ -152,7 +151,7 @@ int start_slice(void (*slice)(void*), void* argument) noexcept {
     return EAGAIN;
   }
   {
-    const SpinGuard guard(g_lock);
+    const ThreadGuard guard(g_lock);
     g_slice = static_cast<Slice*>(memory);
     g_slice->run = slice;
     g_slice->argument = argument;
@@ -176,7 +175,7 @@ std::int64_t make_slice_transfer(const recorder::Transfer& transfer) noexcept {
   }
   const Extent extent{position != nullptr ? position->offset : transfer.offset, transfer.bytes};
   if (!transfer.reads) {
-    const SpinGuard guard(g_lock);
+    const ThreadGuard guard(g_lock);
     g_slice->pending.slice_wrote(identity_of(status), extent);
     // The slice goes on as the program does, for whom the write succeeds.
     if (position != nullptr) position->offset += extent.length;
@@ -211,7 +210,7 @@ void tell_slice(const recorder::Transfer& made) noexcept {
   } else {
     struct stat status {};
     if (made.offset < 0 || !ask_about(made.fd, status)) return;
-    const SpinGuard guard(g_lock);
+    const ThreadGuard guard(g_lock);
     if (g_slice == nullptr) return;
     g_slice->pending.program_wrote(identity_of(status), {made.offset, made.bytes});
   }
@@ -224,6 +223,10 @@ void tell_slice_of_close(int fd) noexcept {
   g_events.fetch_add(1, std::memory_order_acq_rel);
   wake_all(g_events);
   while (g_in_use.load(std::memory_order_seq_cst) == fd) sched_yield();
+}
+
+void leave_slice_by_jump() noexcept {
+  release_by_jump(g_lock);
 }
 
 void forget_slice_after_fork() noexcept {

@@ -26,5 +26,6 @@ void tell_slice(const recorder::Transfer& made) noexcept;
 void tell_slice_of_close(int fd) noexcept;
 
 void forget_slice_after_fork() noexcept;
+void leave_slice_by_jump() noexcept;
 
 }  // namespace iotune::tuner

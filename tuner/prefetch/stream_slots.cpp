@@ -12,8 +12,6 @@ constinit std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptor
 
 namespace {
 
-using recorder::SpinGuard;
-
 static_assert(sizeof(StreamSlot) + sizeof(patterns::NestPredictor) <= 1024);
 
 // Memory is taken for this many at a time; pages that no stream touches cost nothing.
@@ -21,7 +19,7 @@ constexpr unsigned kSlab = 16;
 
 constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
 constinit std::atomic<unsigned> g_made{0};
-constinit recorder::SpinLock g_lock;  // of making and freeing
+constinit ThreadLock g_lock;  // of making and freeing
 constinit std::uint16_t g_free[kMostStreams] = {};
 constinit unsigned g_free_count = 0;
 constinit std::size_t g_slot_bytes = 0, g_predictor_bytes = 0;
@@ -44,7 +42,7 @@ StreamSlot* take_slot() noexcept {
     if (slab == nullptr) return nullptr;
   }
   auto* const slot = new (slab + number % kSlab * g_slot_bytes) StreamSlot{};
-  slot->number = static_cast<std::uint16_t>(number);
+  slot->number = static_cast<std::uint8_t>(number);
   g_made.store(number + 1, std::memory_order_release);
   return slot;
 }
@@ -78,7 +76,7 @@ unsigned slots_made() noexcept {
 }
 
 StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
-  const SpinGuard guard(g_lock);
+  const ThreadGuard guard(g_lock);
   if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
   StreamSlot* const slot = take_slot();
   if (slot == nullptr) return nullptr;
@@ -98,7 +96,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
     g_options.kind->start(memory, how);
   }
   // A thread that found this slot as another descriptor's may be about to lock it.
-  const SpinGuard of_slot(slot->lock);
+  const ThreadGuard of_slot(slot->lock);
   slot->fd = fd;
   slot->file = file;
   slot->live = true;
@@ -117,7 +115,7 @@ StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
 
 void keep_model(StreamSlot& slot) noexcept {
   KeptState* const state = kept_state(slot);
-  if (state == nullptr) return;
+  if (state == nullptr || slot.unfit) return;
   if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
   if (g_options.kind->name != "markov") return;
   // A transition is at most seven varints.
@@ -137,9 +135,23 @@ void free_slot(StreamSlot& slot) noexcept {
     release_kept(state->kept);
     if (state->plan != nullptr) state->plan->release();
   }
-  const SpinGuard guard(g_lock);
+  const ThreadGuard guard(g_lock);
   g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
-  g_free[g_free_count++] = slot.number;
+  g_free[g_free_count] = slot.number;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);  // never counted before it is there
+  ++g_free_count;
+}
+
+void leave_slots_by_jump() noexcept {
+  for (unsigned number = 0; number < slots_made(); ++number) {
+    StreamSlot& slot = *slot_number(number);
+    if (!slot.lock.is_held()) continue;
+    slot.unfit = true;
+    slot.idle.store(true, std::memory_order_relaxed);
+    slot.lock.unlock();
+  }
+  release_by_jump(g_lock);
+  leave_kept_by_jump();
 }
 
 void forget_slots_after_fork() noexcept {

@@ -8,13 +8,13 @@
 
 #include "prefetch/stream.h"
 #include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/spin_lock.h"
 #include "tuner/prefetch/kept_models.h"
 #include "tuner/prefetch/options.h"
+#include "tuner/prefetch/thread_lock.h"
 
 namespace iotune::tuner {
 
-inline constexpr unsigned kMostStreams = 256;
+inline constexpr unsigned kMostStreams = 256;  // a StreamSlot's number has 8 bits
 
 // What a stream keeps over runs, where its predictor does: behind the predictor's memory.
 struct KeptState {
@@ -25,23 +25,23 @@ struct KeptState {
 
 // The predictor's memory lies behind it: all of a stream in 1,024 bytes, where nothing is kept.
 struct StreamSlot {
-  recorder::SpinLock lock;  // of all that is plain below
-  bool live;                // of a descriptor that is open, as far as is known
-  bool known;               // file_bytes is
-  bool unfit;               // no file that hints are for
+  ThreadLock lock;  // of all that is plain below
+  bool live;        // of a descriptor that is open, as far as is known
+  bool known;       // file_bytes is
+  bool unfit;       // no file that hints are for, or half changed
   // For who does not lock. idle: a read that did not wait goes past the lock, because nothing would
   // follow from it. is_ahead: the stream's.
   std::atomic<bool> idle;
   std::atomic<bool> is_ahead;
   std::atomic<bool> closing;  // somebody waits for the helper to be done
   std::uint8_t plans;
-  std::uint16_t number;
+  std::uint8_t number;
+  // Helper's calls on the descriptor: who closes it waits until there are none.
+  std::atomic<std::uint16_t> in_flight;
   // Pages that stdio has in its buffer, from first_page on: fewer than it may be, never more.
   std::uint16_t buffered_pages;
   int fd;
   std::uint32_t file;
-  // Helper's calls on the descriptor: who closes it waits until there are none.
-  std::atomic<std::uint32_t> in_flight;
   std::int64_t first_page;
   std::uint64_t file_bytes;
   alignas(prefetch::Stream) std::byte stream_memory[sizeof(prefetch::Stream)];
@@ -78,6 +78,10 @@ void keep_model(StreamSlot& slot) noexcept;
 
 // Gives the slot to whoever asks next. It is not live, and has nothing in flight.
 void free_slot(StreamSlot& slot) noexcept;
+
+// A signal handler jumps out of what this thread is in the midst of. A stream that is half changed
+// is not used any more.
+void leave_slots_by_jump() noexcept;
 
 // In the child of a fork: the parent's streams are not its own.
 void forget_slots_after_fork() noexcept;

@@ -12,13 +12,13 @@
 #include "tuner/prefetch/slice.h"
 #include "tuner/prefetch/storage_budget.h"
 #include "tuner/prefetch/stream_slots.h"
+#include "tuner/prefetch/thread_lock.h"
 #include "tuner/prefetch/written_files.h"
 
 namespace iotune::tuner {
 namespace {
 
 using patterns::Extent;
-using recorder::SpinGuard;
 using recorder::Transfer;
 
 constexpr std::int64_t kPageBytes = 4096;
@@ -30,12 +30,12 @@ constexpr std::uint8_t kOfProcess = 1, kOfStorage = 2;
 
 constinit const PrefetchHost* g_host = nullptr;
 constinit std::atomic<bool> g_slots_ready{false};
-constinit recorder::SpinLock g_setup_lock;
+constinit ThreadLock g_setup_lock;
 constinit PrefetchOptions g_options;
 
 // At the first read, when enough time has passed to tell the length of a tick.
 void set_up() noexcept {
-  const SpinGuard guard(g_setup_lock);
+  const ThreadGuard guard(g_setup_lock);
   if (g_slots_ready.load(std::memory_order_relaxed)) return;
   prefetch::Limits limits;
   const std::uint64_t mult = g_host->ns_per_tick();
@@ -84,7 +84,7 @@ __attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) no
   if (slot == nullptr) return;
   bool wants = false;
   {
-    const SpinGuard guard(slot->lock);
+    const ThreadGuard guard(slot->lock);
     if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
     Extent access{read.offset, read.bytes};
     if (read.buffered && !read_by_stdio(*slot, access)) return;
@@ -144,7 +144,7 @@ void before_close(int fd, std::uint32_t) noexcept {
   StreamSlot* const slot = slot_of(fd);
   if (slot == nullptr) return;
   {
-    const SpinGuard guard(slot->lock);
+    const ThreadGuard guard(slot->lock);
     if (!slot->live || slot->fd != fd) return;
     slot->live = false;
     slot->closing.store(true, std::memory_order_release);
@@ -165,12 +165,20 @@ void before_trace() noexcept {
   if (!g_slots_ready.load(std::memory_order_acquire)) return;
   for (unsigned number = 0; number < slots_made(); ++number) {
     StreamSlot& slot = *slot_number(number);
-    const SpinGuard guard(slot.lock);
+    const ThreadGuard guard(slot.lock);
     if (!slot.live) continue;
     slot.stream().end();
     note(slot);
     keep_model(slot);
   }
+}
+
+// A signal handler leaves this thread's calls by longjmp.
+void jumped() noexcept {
+  release_by_jump(g_setup_lock);
+  leave_slice_by_jump();
+  if (g_slots_ready.load(std::memory_order_acquire)) leave_slots_by_jump();
+  if (leave_cache_by_jump()) end_caching("a signal handler jumped out of a change of it");
 }
 
 // In the child of a fork, which has no helper and makes streams of its own.
@@ -225,5 +233,6 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   hooks->before_close = before_close;
   hooks->before_trace = before_trace;
   hooks->after_fork = after_fork;
+  hooks->jumped = jumped;
   return true;
 }

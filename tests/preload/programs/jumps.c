@@ -2,6 +2,8 @@
  *   jumps read FIFO FILE     out of a read that waits, three times; then five writes
  *   jumps timer FILE COUNT   out of whatever COUNT short timers hit: opens, writes, closes, in this
  *                            thread, while another writes unhurt; then five writes
+ *   jumps reads FILE COUNT   out of COUNT reads of a pattern, and what goes with them; then the
+ *                            first 64 KiB on stdout
  * Only calls that a handler may interrupt and leave for good. */
 #define _GNU_SOURCE /* close_range */
 #include <fcntl.h>
@@ -64,10 +66,30 @@ static void* unhurt(void* fd) {
   return NULL;
 }
 
+static void read_pattern(const char* path, int count) {
+  static char buffer[65536];
+  volatile int at = 0, fd = open(path, O_RDONLY);
+  while (jumps < count) {
+    if (sigsetjmp(back, 1) == 0) {
+      if (jumps % 50 == 49) {
+        close(fd);
+        fd = open(path, O_RDONLY);
+      }
+      arm(100 + jumps % 64);
+      for (;; ++at) MUST(pread(fd, buffer, 4096, at % 100 * 100000L) == 4096);
+    }
+  }
+  arm(0);
+  MUST(pread(fd, buffer, sizeof buffer, 0) == (ssize_t)sizeof buffer);
+  MUST(write(1, buffer, sizeof buffer) == (ssize_t)sizeof buffer);
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 4);
   signal(SIGALRM, leave);
-  if (strcmp(argv[1], "read") == 0) {
+  if (strcmp(argv[1], "reads") == 0) {
+    read_pattern(argv[2], atoi(argv[3]));
+  } else if (strcmp(argv[1], "read") == 0) {
     const int fd = open(argv[2], O_RDWR);
     MUST(fd >= 0);
     char byte;
