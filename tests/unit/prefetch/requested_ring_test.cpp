@@ -5,8 +5,6 @@
 namespace iotune::prefetch {
 namespace {
 
-using patterns::Extent;
-
 TEST(RequestedRing, WhatIsTakenIsGone) {
   RequestedRing ring;
   EXPECT_FALSE(ring.take({0, 10}));

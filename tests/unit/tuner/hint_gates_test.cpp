@@ -13,8 +13,8 @@ Decision settings(std::initializer_list<std::pair<const char*, const char*>> lis
   Decision decision{};
   for (const auto& [name, value] : list) {
     Setting& setting = decision.settings[decision.count++];
-    strcpy(setting.name, name);
-    strcpy(setting.value, value);
+    snprintf(setting.name, sizeof setting.name, "%s", name);
+    snprintf(setting.value, sizeof setting.value, "%s", value);
   }
   return decision;
 }
