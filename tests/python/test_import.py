@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
-import random
-import re
 import shlex
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,7 +16,6 @@ from hypothesis import strategies as st
 
 import iotune
 from iotune.importing import Imported, import_log
-from iotune.importing.darshan_worker import true_extents
 from iotune.importing.guess import format_of
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
@@ -85,95 +80,6 @@ def test_a_table(tmp_path: Path) -> None:
         (1, "pread", "/scratch/ckpt.bin", 0, 512, 200_000_000, 100_000),
     ]
     assert trace.metadata["ranks"] == 2 and not done.notes
-
-
-def test_recorder_with_descriptors_and_results(tmp_path: Path) -> None:
-    trace, done = imported(LOGS / "recorder-old.txt", tmp_path)
-    assert [row[1:5] for row in rows(trace, "pread", "pwrite")] == [
-        ("pwrite", "/g/user/datafile", 4096, 20000),
-        ("pread", "/g/user/datafile", 24096, 100),  # behind the write; 100 of 4000 were there
-        ("pread", "/g/user/datafile", 256, 40),
-    ]
-    calls = {call.name: call for call in trace.each_call(layer="mpi")}
-    assert "[at 0+20000]" in calls["MPI_File_write_at"].text
-    assert "[at 256+40]" in calls["MPI_File_read_at"].text
-    inner = [call.depth for call in trace.each_call(layer="posix", call="pread")]
-    assert inner == [0, 1]
-    assert "open, failed (1)" in done.notes[0]
-
-
-def test_recorder_with_paths(tmp_path: Path) -> None:
-    trace, _ = imported(LOGS / "recorder-new", tmp_path)
-    assert [row[:5] for row in rows(trace, "pread", "pwrite")] == [
-        (0, "pwrite", "/g/user/out put", 0, 300),
-        (0, "pwrite", "/g/user/out put", 300, 48),  # O_APPEND: the seek means nothing
-        (0, "pwrite", "/g/user/shared", 512, 256),
-        (1, "pwrite", "/g/user/log.txt", 0, 17),
-        (1, "pwrite", "/g/user/log.txt", 17, 8),
-    ]
-    [write] = trace.each_call(layer="mpi", call="MPI_File_write_at_all")
-    assert "[at ?" in write.text  # the log has no types of views
-
-
-def test_positions_that_recorder_does_not_say(tmp_path: Path) -> None:
-    """Append, truncation, and seeks of all kinds, by POSIX, stdio and MPI-IO."""
-    log = tmp_path / "0.txt"
-    calls = [
-        ("open ( /f 66 384 )", 3),
-        ("write ( 3 0x1 100 )", 100),
-        ("open ( /f 1090 384 )", 4),  # O_APPEND: reads begin at 0
-        ("read ( 4 0x1 10 )", 10),
-        ("write ( 4 0x1 5 )", 5),
-        ("lseek ( 3 -20 2 )", 85),  # from the end: its result says where
-        ("write ( 3 0x1 1 )", 1),
-        ("fopen ( /g r+ )", "0x5"),
-        ("fseeko ( 0x5 300 0 )", 0),
-        ("fread ( 0x1 2 4 0x5 )", 4),
-        ("fseek ( 0x5 -8 1 )", 0),
-        ("fwrite ( 0x1 1 3 0x5 )", 3),
-        ("open ( /f 578 384 )", 5),  # O_TRUNC: the next one appends at 0
-        ("open ( /f 1090 384 )", 6),
-        ("write ( 6 0x1 9 )", 9),
-        ("MPI_File_open ( 0x1 /m 9 0x2 0x9 )", 0),
-        ("MPI_File_seek ( 0x9 40 600 )", 0),
-        ("MPI_File_write ( 0x9 0x1 2 MPI_INT [] )", 0),
-        ("MPI_File_seek ( 0x9 -4 602 )", 0),
-        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
-        ("MPI_File_seek ( 0x9 0 604 )", 0),
-        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
-        ("MPI_File_set_view ( 0x9 1000 MPI_INT MPI_INT native 0x7 )", 0),
-        ("MPI_File_write ( 0x9 0x1 3 MPI_INT [] )", 0),
-        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
-        ("MPI_File_write_at ( 0x9 5 0x1 1 MPI_INT [] )", 0),
-        ("MPI_File_set_view ( 0x9 0 MPI_INT vector native 0x7 )", 0),
-        ("MPI_File_write ( 0x9 0x1 1 MPI_INT [] )", 0),
-        ("MPI_File_set_view ( 0x9 0 MPI_BYTE MPI_BYTE native 0x7 )", 0),
-        ("MPI_File_write_at ( 0x9 5 0x1 1 MPI_INT [] )", 0),
-    ]
-    log.write_text("".join(f"{i}.0 {i}.5 {got} {call}\n" for i, (call, got) in enumerate(calls)))
-    trace, _ = imported(log, tmp_path)
-    assert [row[1:5] for row in rows(trace, "pread", "pwrite")] == [
-        ("pwrite", "/f", 0, 100),
-        ("pread", "/f", 0, 10),
-        ("pwrite", "/f", 100, 5),
-        ("pwrite", "/f", 85, 1),
-        ("pread", "/g", 300, 8),
-        ("pwrite", "/g", 300, 3),
-        ("pwrite", "/f", 0, 9),
-    ]
-    places = [call.text for call in trace.each_call(layer="mpi", call="MPI_File_write_at")]
-    assert [re.findall(r"\[at ([^\]:]*)", text)[0] for text in places] == [
-        *("40+8", "44+4", "?", "1000+12", "1012+4", "1020+4", "?", "5+4"),
-    ]
-
-
-def test_recorder_s_functions_of_the_program_are_passed_over(tmp_path: Path) -> None:
-    """They are called after symbols, or where there is none after the program's file."""
-    log = tmp_path / "0.txt"
-    log.write_text("0.1 0.5 /opt/app/a.out 0 4 ( )\n0.2 0.4 _ZN3app4dumpEv 1 4 ( )\n" + _CALL)
-    trace, done = imported(log, tmp_path)
-    assert [row[2:5] for row in rows(trace, "pread")] == [("/f", 0, 100)]
-    assert done.notes == ["2 record(s) left out: /opt/app/a.out (1), _ZN3app4dumpEv (1)"]
 
 
 def test_an_export_of_ours_comes_back(tmp_path: Path) -> None:
@@ -432,109 +338,6 @@ def test_damaged_text_is_an_error_or_a_trace(
     assert not trace.metadata["losses"] or all("ranks" in one for one in trace.metadata["losses"])
 
 
-# Darshan: the logs that PyDarshan's wheel carries
-
-
-def darshan_log(name: str) -> Path:
-    found = importlib.util.find_spec("darshan")
-    if found is None or found.origin is None:
-        pytest.skip("NOT VERIFIED: Darshan's logs: PyDarshan is not installed")
-    [*logs] = Path(found.origin).parent.rglob(name)
-    if not logs:
-        pytest.skip(f"NOT VERIFIED: Darshan's logs: this PyDarshan carries no {name}")
-    return logs[0]
-
-
-def segments(log: Path) -> Counter[tuple]:
-    """What PyDarshan says of DXT_POSIX."""
-    import darshan
-
-    report = darshan.DarshanReport(str(log), read_all=False)
-    report.mod_read_all_dxt_records("DXT_POSIX", dtype="dict")
-    found: Counter[tuple] = Counter()
-    for record in report.records["DXT_POSIX"]:
-        path = report.name_records[record["id"]]
-        for key, name in (("write_segments", "pwrite"), ("read_segments", "pread")):
-            for one in record[key]:
-                found[(record["rank"], name, path, one["offset"], one["length"])] += 1
-    return found
-
-
-@pytest.mark.parametrize("name", ["ior_hdf5_example.darshan", "sample-dxt-simple.darshan"])
-def test_darshan_logs_hold_what_pydarshan_says(tmp_path: Path, name: str) -> None:
-    log = darshan_log(name)
-    trace, done = imported(log, tmp_path)
-    assert done.format == "darshan"
-    assert Counter(row[:5] for row in rows(trace, "pread", "pwrite")) == segments(log)
-    depths = {call.depth for call in trace.each_call(layer="posix", call=("pread", "pwrite"))}
-    assert depths <= {0, 1}
-    # DXT saw no views, but POSIX moved just the bytes that MPI-IO was asked for.
-    for call in trace.each_call(layer="mpi", call="MPI_File_*_at"):
-        assert "[at ?" not in call.text
-    if name.startswith("ior"):
-        found = typed(tmp_path, "show", str(done.trace)).stdout
-        assert found.count("(bytes from 2048)  <1D,(BLOCK),(1048576)>") == 2
-
-
-def dxt(module: str, rank: int, *segments: tuple[int, int, float, float], reads: bool = False):
-    """A record of DXT of one file."""
-    made = [dict(zip(("offset", "length", "start_time", "end_time"), one)) for one in segments]
-    kinds = {"read_segments": made if reads else [], "write_segments": [] if reads else made}
-    return f"DXT_{module}", {"id": 7, "rank": rank, **kinds}
-
-
-def test_extents_of_mpi_io_are_places_where_posix_says_so() -> None:
-    whole = dxt("MPIIO", 0, (100, 50, 1.0, 2.0), (0, 0, 2.0, 3.0))
-    pieces = dxt("POSIX", 0, (120, 30, 1.5, 1.6), (100, 20, 1.7, 2.0), (900, 1, 2.5, 2.6))
-    assert true_extents([pieces, whole]) == {7}
-    # a request without its POSIX, other bytes, a gap, bytes outside of the request's time
-    assert true_extents([whole]) == set()
-    for other in ((100, 40, 1.5, 1.6), (0, 50, 1.5, 1.6), (100, 50, 0.5, 1.6), (100, 50, 1.5, 2.1)):
-        assert true_extents([dxt("POSIX", 0, other), whole]) == set()
-    # two-phase I/O under a view: rank 0 happens to move its extent, rank 1 does not
-    views = [dxt("POSIX", 0, (0, 50, 1.5, 1.6)), dxt("MPIIO", 0, (0, 50, 1.0, 2.0))]
-    assert true_extents(views) == {7}
-    views += [dxt("POSIX", 1, (50, 50, 1.5, 1.6)), dxt("MPIIO", 1, (0, 50, 1.0, 2.0))]
-    assert true_extents(views) == set()
-    # a read that met the file's end, and a write that did not write all
-    for reads in (True, False):
-        short = [dxt("POSIX", 0, (100, 20, 1.5, 1.6), reads=reads)]
-        short.append(dxt("MPIIO", 0, (100, 50, 1.0, 2.0), reads=reads))
-        assert true_extents(short) == ({7} if reads else set())
-
-
-def test_a_darshan_log_without_dxt_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(iotune.Error, match="DXT_ENABLE_IO_TRACE"):
-        import_log(darshan_log("noposix.darshan"), tmp_path / "made.iotrace")
-    assert not list(tmp_path.iterdir())
-
-
-def test_damaged_darshan_logs_are_an_error_or_a_trace(tmp_path: Path) -> None:
-    whole = darshan_log("ior_hdf5_example.darshan").read_bytes()
-    draw = random.Random(20121112)
-    log, target = tmp_path / "cut.darshan", tmp_path / "made.iotrace"
-    refused = 0
-    for round_ in range(10):
-        damaged = bytearray(whole)
-        if round_ % 2:
-            del damaged[draw.randrange(24, len(whole)) :]
-        else:
-            for _ in range(draw.randint(1, 20)):
-                damaged[draw.randrange(24, len(damaged))] = draw.randrange(256)
-        log.write_bytes(damaged)
-        target.unlink(missing_ok=True)
-        try:
-            import_log(log, target)
-        except iotune.Error as problem:
-            refused += 1
-            assert re.match(rf"{re.escape(str(log))}: (record \d+|its head): .", str(problem))
-            assert "\n" not in str(problem)
-            assert [path.name for path in tmp_path.iterdir()] == ["cut.darshan"]
-        else:
-            assert iotune.open_trace(target).metadata["calls"] > 0
-    assert refused > 0
-
-
 # The command
 
 
@@ -597,20 +400,3 @@ def test_the_command_names_its_file_after_the_log(tmp_path: Path) -> None:
     assert "/scratch/ckpt.bin   2.0 MiB written, 512 B read" in shown
     said = typed(tmp_path, "import", str(LOGS / "accesses.csv"), status=1).stderr
     assert said == "iotune: accesses.csv.iotrace is there already; --force replaces it\n"
-
-
-def test_darshan_without_pydarshan_is_one_line(tmp_path: Path) -> None:
-    log = tmp_path / "job.darshan"
-    log.write_bytes(b"3.21\0\0\0\0" + (6567223).to_bytes(8, "little") + bytes(100))
-    program = (
-        "import sys; sys.modules['darshan'] = None\n"
-        "from iotune.cli import main\n"
-        f"sys.argv = ['iotune', 'import', {str(log)!r}]\nmain()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr == (
-        f"iotune: {log}: reading Darshan's logs needs PyDarshan: pip install 'iotune[darshan]'\n"
-    )
