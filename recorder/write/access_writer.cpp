@@ -21,6 +21,12 @@ std::uint16_t number_of(std::string_view name) {
   return static_cast<std::uint16_t>(find_call(name) - call_table().data());
 }
 
+// A note is made inside of the call that it is about, which does not count as around it.
+std::uint8_t noted_in(std::uint8_t layers, Layer own) {
+  if (layers == 0) return 0;
+  return static_cast<std::uint8_t>(layers | 1U << static_cast<unsigned>(own));
+}
+
 }  // namespace
 
 AccessWriter::Process& AccessWriter::process(std::uint32_t number) {
@@ -119,10 +125,11 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
       file.handle = own.free_descriptors.back();
       own.free_descriptors.pop_back();
     }
-    good = call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle}, path,
-                access.start_ns, end) &&
-           call(number, thread, "iotune_file", access.layers, {file.number},
-                {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
+    good =
+        call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle}, path,
+             access.start_ns, end) &&
+        call(number, thread, "iotune_file", noted_in(access.layers, Layer::kPosix), {file.number},
+             {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
   }
   return good ? &file : nullptr;
 }
