@@ -134,6 +134,7 @@ void install_prefetch() noexcept {
   recorder::Advice& advice = recorder::g_advice;
   if (g_hooks.before_transfer != nullptr) advice.before_transfer = g_hooks.before_transfer;
   advice.after_transfer = g_hooks.after_transfer;
+  advice.left_transfer = g_hooks.left_transfer;
   if (g_hooks.serve_read != nullptr) {
     advice.serve_read = g_hooks.serve_read;
     advice.before_change = g_hooks.before_change;

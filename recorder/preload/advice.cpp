@@ -9,6 +9,7 @@ namespace iotune::recorder {
 IOTUNE_START_DATA constinit Advice g_advice = {
     .before_transfer = [](Transfer&) {},
     .after_transfer = [](const Transfer&) {},
+    .left_transfer = [](std::uint8_t) {},
     .serve_read = [](Transfer&, const void*, std::int64_t) { return kMakeTheCall; },
     .before_close = [](int, std::uint32_t) {},
     .before_change = [](int, const char*) { return std::uint32_t{0}; },

@@ -50,6 +50,8 @@ struct Advice {
   // of stdio the bytes moved.
   void (*before_transfer)(Transfer& transfer);
   void (*after_transfer)(const Transfer& transfer);
+  // Instead of after_transfer, of one that was `counted`: a signal handler jumps out of the call.
+  void (*left_transfer)(std::uint8_t counted);
   // Instead of a read: its result, where the bytes are known to be the file's. `memory`: what the
   // program gave, an array of iovec where bytes are -1 (then `parts` of them). A read at the
   // descriptor's position has moved that, and offset says where it was.

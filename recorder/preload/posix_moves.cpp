@@ -8,6 +8,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/told_transfer.h"
 #include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -62,19 +63,13 @@ ssize_t made(const void* call) noexcept {
 template <typename Call, typename Position>
 ssize_t told(Transfer transfer, Call call, Position position) noexcept {
   if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
-  {
-    const OwnCode own;
-    g_advice.before_transfer(transfer);
-  }
+  tell_before(transfer);
   transfer.start_ticks = ticks_now();
   const ssize_t result = call(transfer);
   transfer.duration_ticks = ticks_now() - transfer.start_ticks;
-  const int kept = errno;
-  const OwnCode own;
   transfer.offset = position(result);
   transfer.bytes = result;
-  g_advice.after_transfer(transfer);
-  errno = kept;
+  tell_after(transfer);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/told_transfer.h"
 #include "recorder/preload/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -156,10 +157,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                     is_vector(asked.number) ? -1 : asked.numbers[0],
                     0,
                     0};
-  if (tells) {
-    const OwnCode own;
-    g_advice.before_transfer(transfer);
-  }
+  if (tells) tell_before(transfer);
   const std::uint8_t layers = thread.layers;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   const std::uint64_t start = ticks_now();
@@ -188,10 +186,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
     transfer.bytes = result;
     transfer.start_ticks = start;
     transfer.duration_ticks = duration;
-    const int kept = errno;
-    const OwnCode own;
-    g_advice.after_transfer(transfer);
-    errno = kept;
+    tell_after(transfer);
   }
   return result;
 }

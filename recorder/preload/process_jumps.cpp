@@ -8,6 +8,7 @@
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_buffer.h"
+#include "recorder/preload/told_transfer.h"
 #include "recorder/preload/wrapper_parts.h"
 
 using namespace iotune::recorder;
@@ -29,7 +30,8 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
-  if ((t_thread.layers | t_thread.ours | t_thread.aside) == 0 || in_vfork_child()) return;
+  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.aside) != 0;
+  if ((!in_call && t_thread.told_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
   while (t_thread.guard_count > 0) {
     if (t_thread.guard_count <= kMaxGuards) {
@@ -42,6 +44,7 @@ void leave_calls(const void* environment) noexcept {
     --t_thread.guard_count;
   }
   if (t_thread.ours != 0) g_advice.jumped();
+  leave_transfers(stack);
   t_thread.layers = t_thread.ours = t_thread.aside = 0;
 }
 

@@ -9,6 +9,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/stdio_stream.h"
+#include "recorder/preload/told_transfer.h"
 #include "recorder/preload/traced_call.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -71,10 +72,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   if (!scope.active()) return call();
   Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
   const bool watched = g_recording == kWatched;
-  if (watched) {
-    const OwnCode own;
-    g_advice.before_transfer(transfer);
-  }
+  if (watched) tell_before(transfer);
   scope.start();
   const std::size_t result = call();
   scope.stop();
@@ -97,7 +95,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
     transfer.bytes = bytes;
     transfer.start_ticks = scope.start_ticks();
     transfer.duration_ticks = scope.duration_ticks();
-    g_advice.after_transfer(transfer);
+    tell_after(transfer);
   }
   return result;
 }

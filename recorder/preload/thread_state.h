@@ -22,8 +22,12 @@ struct ThreadState {
   // are, though no layer says so.
   std::uint8_t aside;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
-  std::uint8_t runs_ahead;   // > 0: a slice of the program that is run ahead (include/iotune.h)
+  std::uint8_t told_count, told_as[kMaxGuards];
+  std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   Ring* ring;
+  // Transfers that the advice counts as under way (told_transfer.h), of signal handlers, too, which
+  // may be left: by the address of what stands for them, never looked at.
+  std::uintptr_t told[kMaxGuards];
   JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it

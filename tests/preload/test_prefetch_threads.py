@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 
 from harness import Place, main, not_verified
-from prefetch_place import CACHE, begin, data_file, fuse_works, mounted, notes, script
+from prefetch_place import (
+    CACHE,
+    begin,
+    data_file,
+    fuse_works,
+    mounted,
+    notes,
+    requests,
+    script,
+)
 
 
 def helper(place: Place) -> None:
@@ -93,6 +102,16 @@ def jumps(place: Place) -> None:
             said = done.said()
             assert all("jumped out of a change of" in line for line in said), said
             assert len(said) == len(set(said)), said
+    # A transfer that is left is none that a prefetch waits for.
+    data_file(place, 64 << 20)
+    trace = place.scratch / "fuse.iotrace"
+    os.mkfifo(place.scratch / "fifo")
+    for schedule in ("ppis", "ours"):
+        with mounted(place, trace, 2) as mount:
+            place.right(place.run(place.bin / "jumps", "gate", place.scratch / "fifo",
+                                  mount / "data", IOTUNE_PREFETCH="pattern",
+                                  IOTUNE_PREFETCH_SCHEDULE=schedule))  # fmt: skip
+        assert len({process for process, _, _ in requests(place, trace)}) > 1, schedule
 
 
 def fork(place: Place) -> None:

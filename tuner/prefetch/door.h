@@ -52,6 +52,7 @@ struct PrefetchHost {
 struct PrefetchHooks {
   void (*before_transfer)(recorder::Transfer& transfer);
   void (*after_transfer)(const recorder::Transfer& transfer);
+  void (*left_transfer)(std::uint8_t counted);
   std::int64_t (*serve_read)(recorder::Transfer& transfer, const void* memory, std::int64_t parts);
   void (*before_close)(int fd, std::uint32_t file);
   std::uint32_t (*before_change)(int directory, const char* path);

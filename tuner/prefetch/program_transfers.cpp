@@ -15,8 +15,12 @@ void begin_program_transfer() noexcept {
 }
 
 void end_program_transfer() noexcept {
-  if (g_under_way.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
-      g_waiting.load(std::memory_order_seq_cst) != 0) {
+  // None is under way in the child of a fork by a handler that has interrupted one.
+  std::uint32_t before = g_under_way.load(std::memory_order_relaxed);
+  while (before != 0 &&
+         !g_under_way.compare_exchange_weak(before, before - 1, std::memory_order_seq_cst)) {
+  }
+  if (before == 1 && g_waiting.load(std::memory_order_seq_cst) != 0) {
     wake_all(g_under_way);
   }
 }

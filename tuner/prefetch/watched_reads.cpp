@@ -131,9 +131,13 @@ void before_transfer(Transfer& transfer) noexcept {
   }
 }
 
+void left_transfer(std::uint8_t counted) noexcept {
+  if (counted != 0) end_program_transfer();
+  if (counted >= kOfStorage) g_storage_budget.end_transfer(counted - kOfStorage);
+}
+
 void after_transfer(const Transfer& transfer) noexcept {
-  if (transfer.counted != 0) end_program_transfer();
-  if (transfer.counted >= kOfStorage) g_storage_budget.end_transfer(transfer.counted - kOfStorage);
+  left_transfer(transfer.counted);
   if (g_slice_runs.load(std::memory_order_acquire)) tell_slice(transfer);
   if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
 }
@@ -230,6 +234,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
     hooks->before_transfer = before_transfer;
   }
   hooks->after_transfer = after_transfer;
+  hooks->left_transfer = left_transfer;
   hooks->before_close = before_close;
   hooks->before_trace = before_trace;
   hooks->after_fork = after_fork;

@@ -4,6 +4,8 @@
  *                            thread, while another writes unhurt; then five writes
  *   jumps reads FILE COUNT   out of COUNT reads of a pattern, and what goes with them; then the
  *                            first 64 KiB on stdout
+ *   jumps gate FIFO FILE     out of a read that waits, three times; then sixty reads of a pattern
+ *   jumps gate FIFO FILE     out of a read that waits, three times; then sixty reads of a pattern
  * Only calls that a handler may interrupt and leave for good. */
 #define _GNU_SOURCE /* close_range */
 #include <fcntl.h>
@@ -84,12 +86,22 @@ static void read_pattern(const char* path, int count) {
   MUST(write(1, buffer, sizeof buffer) == (ssize_t)sizeof buffer);
 }
 
+static void sixty_reads(const char* path) {
+  static char buffer[65536];
+  const int fd = open(path, O_RDONLY);
+  for (int i = 0; i < 60; ++i) {
+    MUST(pread(fd, buffer, sizeof buffer, i * 600000L) == (ssize_t)sizeof buffer);
+    usleep(4000);
+  }
+  MUST(close(fd) == 0);
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 4);
   signal(SIGALRM, leave);
   if (strcmp(argv[1], "reads") == 0) {
     read_pattern(argv[2], atoi(argv[3]));
-  } else if (strcmp(argv[1], "read") == 0) {
+  } else if (strcmp(argv[1], "read") == 0 || strcmp(argv[1], "gate") == 0) {
     const int fd = open(argv[2], O_RDWR);
     MUST(fd >= 0);
     char byte;
@@ -99,7 +111,11 @@ int main(int argc, char** argv) {
         MUST(read(fd, &byte, 1) == -2);
       }
     }
-    five_writes(argv[3]);
+    if (argv[1][0] == 'g') {
+      sixty_reads(argv[3]);
+    } else {
+      five_writes(argv[3]);
+    }
   } else {
     char other[4096];
     snprintf(other, sizeof other, "%s.other", argv[2]);
