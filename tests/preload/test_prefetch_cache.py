@@ -6,9 +6,10 @@ of the program's own in the mount's trace.
 
 from __future__ import annotations
 
+import os
 import random
 
-from harness import Place, main
+from harness import Place, main, not_verified
 from prefetch_place import (
     BLOCK,
     CACHE,
@@ -117,6 +118,45 @@ for flags in (os.O_RDWR, os.O_WRONLY):
         script(place, mount, text, **CACHE)
     count = served(place)
     assert count >= 60, count
+
+
+@patiently
+def huge(place: Place) -> None:
+    """Up to the largest offset: what would end past it is EINVAL, however much of it is there."""
+    if not fuse_works(place):
+        return
+    root = place.buffers / "huge"  # a file system that has such files
+    root.mkdir()
+    if not (place.scratch / "root").is_symlink():
+        (place.scratch / "root").symlink_to(root)
+    (root / "data").touch()
+    try:
+        os.truncate(root / "data", 2**63 - 1)
+    except OSError:
+        return not_verified("cache delivery: no file of 2**63 - 1 bytes can be made here")
+    with mounted(place, place.scratch / "fuse.iotrace", 2, "--direct") as mount:
+        script(
+            place, mount,
+            """
+import errno
+fd = os.open(sys.argv[1], os.O_RDONLY)
+step = 2**63 // 60
+for i in range(60):
+    assert os.pread(fd, 4096, i * step) == bytes(4096)
+    time.sleep(0.003)
+for length, expected in ((31, 31), (32, None), (4096, None)):
+    for i in range(20, -1, -1):
+        try:
+            got = len(os.pread(fd, length, 2**63 - 32 - i * 100_000))
+        except OSError as fault:
+            assert fault.errno == errno.EINVAL
+            got = None
+        assert got == (length if i else expected), (i, length, got)
+        time.sleep(0.003)
+""",
+            **CACHE,
+        )  # fmt: skip
+    assert served(place) >= 40, served(place)
 
 
 @patiently
@@ -325,7 +365,7 @@ def long_torture(place: Place) -> None:
 if __name__ == "__main__":
     main(
         {
-            "served": is_served, "edges": edges, "writers": writers, "fork": fork,
+            "served": is_served, "edges": edges, "huge": huge, "writers": writers, "fork": fork,
             "signals": signals, "ranks": ranks, "rewritten": rewritten, "torture": torture,
             "long-torture": long_torture,
         }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 
 #include "recorder/preload/raw_syscall.h"
 #include "tuner/prefetch/piece_fillers.h"
@@ -112,7 +113,8 @@ std::int64_t serve_read(Transfer& read, const void* memory, std::int64_t parts) 
   const bool at_position = read.offset == -1;
   const std::int64_t at = at_position ? raw::lseek(read.fd, 0, SEEK_CUR) : read.offset;
   FileStamp stamp;
-  if (at < 0 || !stamp_of(read.fd, stamp)) return kMakeTheCall;
+  // No end of a read lies past the largest offset, wherever the file's own does.
+  if (at < 0 || at > INT64_MAX - target.bytes || !stamp_of(read.fd, stamp)) return kMakeTheCall;
   if (!table_stands()) {
     end_caching("its table was removed");
     return kMakeTheCall;
