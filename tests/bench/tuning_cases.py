@@ -151,22 +151,27 @@ class Session:
     @contextmanager
     def arms(self, case: Case) -> Iterator[Arms]:
         """The case's arms, with the files that it reads; nothing is left on the storage."""
-        home = self.options.out / "tuning" / re.sub(r"\W+", "-", case.name)
-        arms = Arms(case, self.options.build, home, self._placing(case))
+        arms = Arms(case, self.options.build, self.home(case), self._placing(case))
         try:
             arms.prepare()
             yield arms
         finally:
             arms.close()
 
-    def _placing(self, case: Case) -> dict[str, str]:
-        """Settings by which iotune wrote what `case` reads, where files have layouts."""
+    def home(self, case: Case) -> Path:
+        """Where a case's own database, trace and settings are kept."""
+        return Path(self.options.out) / "tuning" / re.sub(r"\W+", "-", case.name)
+
+    def _placing(self, case: Case) -> Path | None:
+        """The data by which iotune wrote what `case` reads, where files have layouts."""
         if case.write or case.storage.name not in STRIPED:
-            return {}
-        written = self.state.of(replace(case, write=True)).get("trained", {})
-        if not written:
+            return None
+        writes = replace(case, write=True)
+        data = self.home(writes) / "data"
+        if "trained" not in self.state.of(writes) or not data.is_dir():
             print(f"NOT VERIFIED {case.name} of a file that iotune wrote: train its write first")
-        return dict(written.get("settings", {}))
+            return None
+        return data
 
     def close(self) -> None:
         """Remove the scratch on the local disk."""
@@ -210,14 +215,16 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
 class Arms:
     """Runs a case under settings, hints or a database."""
 
-    def __init__(
-        self, case: Case, build: Path, home: Path, placing: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, case: Case, build: Path, home: Path, placing: Path | None = None) -> None:
         self.case = case
         self.build = build.resolve()
         self.home = home.resolve()
         self.home.mkdir(parents=True, exist_ok=True)
-        self.placing = dict(placing or {})
+        self.placing = None if placing is None else self.home / "placing"
+        if placing is not None and self.placing is not None:
+            # A copy: what is written for a reader teaches nobody.
+            shutil.rmtree(self.placing, ignore_errors=True)
+            shutil.copytree(placing, self.placing)
         # Not by the name of iotune's own buffers, which are never recorded.
         self.folder = case.storage.folder / f"{_FOLDER}{os.getpid()}"
         _remove_leftovers(case.storage.folder)
@@ -296,7 +303,8 @@ class Arms:
             return
         self.kernel(self.environment(False), True)
         if self.placing:
-            self.kernel(self._configured(self.placing), True, self.placed)
+            placing = self.environment(True, XDG_DATA_HOME=str(self.placing))
+            self.kernel(placing, True, self.placed)
 
     def renew(self) -> None:
         """New files to read, where that draws their pieces' places on the storage anew.
@@ -381,10 +389,10 @@ class Arms:
         )  # fmt: skip
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
-        outcomes = json.loads(done.stdout)
-        for one in outcomes:
-            if one["descriptor"]:
-                return {"state": one["state"], "settings": one["settings"]}
+        outcomes = [one for one in json.loads(done.stdout) if one["descriptor"]]
+        # Of several patterns one that has settings: each has its own, and the database holds all.
+        for one in sorted(outcomes, key=lambda one: not one["settings"]):
+            return {"state": one["state"], "settings": one["settings"]}
         return {"state": "untrained", "settings": {}}
 
 
