@@ -58,8 +58,7 @@ static_assert(sizeof(MarkovPredictor) % alignof(MarkovPredictor::Transition) == 
 
 bool start_recorded(std::span<std::byte> memory, const PredictorOptions& options) noexcept {
   if (memory.size() < sizeof(PlanPredictor)) return false;
-  new (memory.data()) PlanPredictor(options.earlier);
-  return true;
+  return (new (memory.data()) PlanPredictor(options.earlier))->is_plan();
 }
 
 constexpr PredictorKind kKinds[] = {

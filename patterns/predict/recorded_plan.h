@@ -29,6 +29,9 @@ class PlanPredictor {
   // The bytes must outlive it. A damaged plan ends where the damage is.
   explicit PlanPredictor(std::span<const std::byte> plan) noexcept;
 
+  // False where there are bytes, and no access can be read of them: that is no plan.
+  bool is_plan() const noexcept { return count_ > 0 || !in_.failed(); }
+
   // Where the run leaves the plan, the access is sought among the kAhead next of it; one that is
   // not there is taken for an extra one.
   void observe(Extent access) noexcept;

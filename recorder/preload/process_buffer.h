@@ -77,8 +77,8 @@ void end_buffer(const char* how) noexcept;
 
 bool buffer_exists() noexcept;
 
-// Neither this process nor the one that forked it has recorded a call: to close a file that was open
-// at the begin, as each program does with stdout at its end, is no reason for a ring.
+// Neither this process nor the one that forked it has recorded a call: to close a file that was
+// open at the begin, as each program does with stdout at its end, is no reason for a ring.
 bool nothing_recorded() noexcept;
 
 // The blocks of one moment, the spilled ones too. They stay where they are as long as this lives,

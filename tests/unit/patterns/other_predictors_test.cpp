@@ -226,6 +226,12 @@ TEST(PlanPredictor, ExtraAndMissingAccesses) {
   EXPECT_EQ(count_right(*predictor, other), other.size() - 2 * 20);
 }
 
+TEST(PlanPredictor, WhatIsNoPlanIsKnown) {
+  EXPECT_TRUE(PlanPredictor({}).is_plan());
+  const std::vector<std::byte> garbage(40, std::byte{0x5a});
+  EXPECT_FALSE(PlanPredictor(garbage).is_plan());
+}
+
 TEST(PlanPredictor, ADamagedPlanEnds) {
   const Accesses stream = nest({{50, 100000}, {40, 10}}, {{0, 4}});
   const std::vector<std::byte> plan = plan_of(stream);
