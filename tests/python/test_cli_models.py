@@ -164,7 +164,10 @@ class FakeBench:
         self.effects = effects
         self.runs: list[str] = []
 
-    def run(self, name: str, settings: dict[str, str]) -> float:
+    def settle(self) -> None:
+        self.run("default", {})
+
+    def run(self, name: str, settings: dict[str, str], limit_seconds: float = 0.0) -> float:
         self.runs.append(name)
         # Five rounds; the default settles in before.
         late = self.runs.count(name) > (6 if name == "default" else 5)

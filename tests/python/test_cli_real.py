@@ -233,7 +233,7 @@ def test_a_read_is_trained_on_a_file_of_the_same_layout(home: Home, storage: str
     store = home.root / "store"
     store.mkdir()
     home.environment |= {
-        "LD_PRELOAD": str(KERNELS.parent / "lib" / "libfake_storage.so"),
+        "LD_PRELOAD": preload.loadable(KERNELS.parent / "lib" / "libfake_storage.so"),
         "FAKE_STORAGE": storage,
         "FAKE_ROOT": str(home.work),
         "FAKE_STORE": str(store),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,18 @@ def trained(home: Home, candidate: str) -> dict[str, Any]:
 
 
 def told_by_hand(home: Home, settings: str) -> None:
-    """An answer for the only pattern, without the minutes that a measurement takes."""
+    """An answer for the only pattern."""
     (pattern,) = home.asked("db", "list")["patterns"]
     home.type("db", "add", str(pattern["id"]), settings)
+
+
+def told_as_measured(home: Home, settings: str) -> None:
+    """The same with a gain, without the minutes that a measurement takes."""
+    told_by_hand(home, settings)
+    (database,) = home.root.rglob("patterns.db")
+    with sqlite3.connect(database) as opened:
+        opened.execute("UPDATE tunings SET gain = 1.5, low = 1.4, high = 1.6, rounds = 5")
+    opened.close()
 
 
 def last(home: Home) -> dict[str, Any]:
@@ -92,7 +102,7 @@ def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
 def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     # given GCRM with an answer for collective writes
     home.run("gcrm-io", "--size", "1x1x8192", "--datasets", "2", "--collective")
-    told_by_hand(home, "romio_cb_write=disable")
+    told_as_measured(home, "romio_cb_write=disable")
     row = row_of(home, "<3D,(*,*,BLOCK),(1,1,8192)>")
     # when FLASH writes collectively
     flash = ("--size", "8x8x8x8", "--datasets", "4", "--collective")
@@ -116,7 +126,7 @@ def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
 def test_settings_travel(home: Home) -> None:
     # given: eight-byte elements in turn, which the sieve joins and two-phase I/O need not exchange
     home.run("cyclic-io", "--collective", "--size", "60000")
-    told_by_hand(home, "romio_cb_write=disable")
+    told_as_measured(home, "romio_cb_write=disable")
     other = ("--collective", "--size", "50000", "--output", "other.h5")
     # when
     home.run("cyclic-io", *other)
@@ -127,3 +137,20 @@ def test_settings_travel(home: Home) -> None:
     assert [(one["parameter"], one["verdict"]) for one in told["settings"]] == [
         ("romio_cb_write", "applied")
     ]
+
+
+def test_settings_said_by_hand_stay_where_they_were_said(home: Home) -> None:
+    # given
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    told_by_hand(home, "romio_cb_write=disable")
+    other = ("--collective", "--size", "50000", "--output", "other.h5")
+    # when
+    home.run("cyclic-io", *other)
+    home.run("cyclic-io", *other)
+    # then
+    told = last(home)
+    assert (told["source"], told["settings"]) == ("untrained", [])
+    assert "never measured" in told["message"]
+    # and its own pattern has them
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    assert [one["verdict"] for one in last(home)["settings"]] == ["applied"]

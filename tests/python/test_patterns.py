@@ -70,7 +70,9 @@ def test_numpy_arrays_of_any_integers() -> None:
     assert str(strided) == "100×{(0,4); +4}"
     assert str(patterns.recognise(both[:, 0].astype(">i8"), [4] * 100)) == str(strided)
     assert str(patterns.recognise(array.array("q", range(0, 400, 4)), [4] * 100)) == str(strided)
-    for wrong in (np.zeros(4), np.zeros(4, dtype=np.uint64), np.zeros((2, 2), dtype=np.int64)):
+    assert str(patterns.recognise(both[:, 0].astype(np.uint64), [4] * 100)) == str(strided)
+    beyond = np.full(4, 2**63, dtype=np.uint64)
+    for wrong in (np.zeros(4), beyond, np.zeros((2, 2), dtype=np.int64)):
         with pytest.raises(Error):
             patterns.recognise(wrong, [4] * 4)
 
