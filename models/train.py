@@ -156,7 +156,6 @@ class _Bench:
         """
         wanted = striping_of(self.case.file) if self.options and self.case.file else {}
         self.run(DEFAULT, wanted)
-        (self.scratch / f"{DEFAULT}.xml").unlink(missing_ok=True)
         if wanted and any(striping_of(file) != wanted for file in self.files.glob("*")):
             self.notes.append(
                 f"{self.case.file} has {wanted['striping_factor']} stripes of"
