@@ -21,15 +21,17 @@ class SpinLock {
   bool held_ = false;
 };
 
-class SpinGuard {
+template <class Lock>
+class LockGuard {
  public:
-  explicit SpinGuard(SpinLock& lock) noexcept : lock_(lock) { lock_.lock(); }
-  ~SpinGuard() { lock_.unlock(); }
-  SpinGuard(const SpinGuard&) = delete;
-  SpinGuard& operator=(const SpinGuard&) = delete;
+  explicit LockGuard(Lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+  ~LockGuard() { lock_.unlock(); }
+  LockGuard(const LockGuard&) = delete;
+  LockGuard& operator=(const LockGuard&) = delete;
 
  private:
-  SpinLock& lock_;
+  Lock& lock_;
 };
+using SpinGuard = LockGuard<SpinLock>;
 
 }  // namespace iotune::recorder

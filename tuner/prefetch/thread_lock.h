@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include "recorder/preload/spin_lock.h"
+
 namespace iotune::tuner {
 
 // Differs between threads that live, and is not 0; without thread-local memory.
@@ -49,16 +51,7 @@ class ThreadLock {
   std::uint32_t owner_ = 0;
 };
 
-class ThreadGuard {
- public:
-  explicit ThreadGuard(ThreadLock& lock) noexcept : lock_(lock) { lock_.lock(); }
-  ~ThreadGuard() { lock_.unlock(); }
-  ThreadGuard(const ThreadGuard&) = delete;
-  ThreadGuard& operator=(const ThreadGuard&) = delete;
-
- private:
-  ThreadLock& lock_;
-};
+using ThreadGuard = recorder::LockGuard<ThreadLock>;
 
 // For what is never half changed so that it would matter.
 inline void release_by_jump(ThreadLock& lock) noexcept {
