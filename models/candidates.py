@@ -82,6 +82,17 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     return list(unique.values())[:budget]
 
 
+def refinements(shape: Shape) -> list[Candidate]:
+    """What is seldom worth much alone, but may be beside the best of `candidates`."""
+    found = [_larger_sieve(shape)] if shape.ranks > 1 else []
+    return found + _placement(shape)
+
+
+def _larger_sieve(shape: Shape) -> Candidate:
+    buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
+    return Candidate({buffer: str(16 * _MIB)}, "a larger sieve")
+
+
 def _aggregators(count: int) -> dict[str, str]:
     # cb_nodes alone does nothing on one node: ROMIO's default list allows one a host.
     return {"cb_nodes": str(count), "cb_config_list": f"*:{count}"}
@@ -93,7 +104,6 @@ def _counts(ranks: int) -> Sequence[int]:
 
 def _collective(shape: Shape) -> list[Candidate]:
     verb = "write" if shape.write else "read"
-    buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
     two_phase, sieving = f"romio_cb_{verb}", f"romio_ds_{verb}"
     alone = Candidate({two_phase: "disable"}, "each rank for itself, through the sieve buffer")
     several = [
@@ -103,9 +113,6 @@ def _collective(shape: Shape) -> list[Candidate]:
     forced = Candidate({two_phase: "enable"}, "two-phase although the ranks do not interleave")
     plain = Candidate(
         {two_phase: "disable", sieving: "disable"}, "each rank for itself, piece by piece"
-    )
-    sieve = Candidate(
-        {two_phase: "disable", buffer: str(16 * _MIB)}, "each rank for itself, a larger sieve"
     )
     large = Candidate({"cb_buffer_size": str(64 * _MIB)}, "fewer exchanges")
     small = Candidate({"cb_buffer_size": str(4 * _MIB)}, "exchanges that fit the cache")
@@ -117,16 +124,17 @@ def _collective(shape: Shape) -> list[Candidate]:
         {"dxpl_mpio_collective_opt": "individual"}, "collective for HDF5, independent below"
     )
     if shape.interleaved:
-        return [alone, *several, individual, sieve, plain, large, small, *forced_several, forced]
+        # Different mechanisms first: a small budget is not to go to four kinds of one.
+        two, more = several[:1], several[1:]
+        return [alone, *two, individual, small, plain, large, *more, *forced_several, forced]
     return [plain, individual, alone, forced, *several, *forced_several, large, small]
 
 
 def _independent(shape: Shape) -> list[Candidate]:
     verb = "write" if shape.write else "read"
-    buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
     found = [
         Candidate({f"romio_ds_{verb}": "disable"}, "piece by piece, without read-modify-write"),
-        Candidate({buffer: str(16 * _MIB)}, "a larger sieve"),
+        _larger_sieve(shape),
         Candidate({f"romio_ds_{verb}": "enable"}, "always through the sieve"),
     ]
     return found if shape.interleaved else found[::-1]

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iotune.models.candidates import Candidate, candidates
+from iotune.models.candidates import Candidate, candidates, refinements
 from iotune.models.cases import Case, plan_of_case, shape_of
 from iotune.models.file_layout import striping_of
 from iotune.models.paired import Gain, compare, measure_rounds
@@ -245,8 +245,9 @@ def train_case(
         written = scratch / "plan"
         written.write_text(plan_text(plan), errors="surrogateescape")
         bench = _Bench(case, mpi, replayer, scratch, written, plan.prepares)
+        partners = [one for one in refinements(shape) if one not in tried]
         allowed = frozenset(one.text for one in space(shape))
-        outcome = _measure(bench, tried, allowed, options, progress)
+        outcome = _measure(bench, tried, partners, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
         return outcome
 
@@ -261,10 +262,13 @@ def _directory(case: Case, options: Options) -> Path:
 
 
 def _measure(
-    bench: _Bench, tried: Sequence[Candidate], allowed: frozenset[str], options: Options,
-    progress: Progress,
+    bench: _Bench, tried: Sequence[Candidate], partners: Sequence[Candidate],
+    allowed: frozenset[str], options: Options, progress: Progress,
 ) -> Outcome:  # fmt: skip
-    """Race the candidates, then confirm the best. Chosen ones are all run in every round."""
+    """Race the candidates, then confirm the best. Chosen ones are all run in every round.
+
+    The best may be joined by others of them and by `partners`, where `allowed` has both together.
+    """
     progress("settling in", 1)
     began = time.monotonic()
     bench.settle()
@@ -293,8 +297,8 @@ def _measure(
     def join(winner: str, others: Sequence[str]) -> list[str]:
         names: list[str] = []
         settings = measured[winner].candidate.settings
-        for other in others:
-            both = joinable(settings, measured[other].candidate.settings, allowed)
+        for other in [*(measured[name].candidate for name in others), *partners]:
+            both = joinable(settings, other.settings, allowed)
             if both is not None and len(names) < MOST_JOINED:
                 names.append(f"c{len(measured)}")
                 measured[names[-1]] = Measured(Candidate(both, "the best two together"), "")

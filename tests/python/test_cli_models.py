@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from iotune.models import cases, train
-from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate
+from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate, refinements
 from iotune.models.cases import Case, cut_plan, only_direction
 from iotune.models.paired import compare, measure_rounds
 
@@ -30,6 +30,15 @@ def names(found: list[Candidate]) -> set[str]:
 def test_an_interleaved_collective_write_first_tries_each_rank_for_itself() -> None:
     first = candidates(shape())[0]
     assert first.settings == {"romio_cb_write": "disable"}
+
+
+def test_a_small_budget_tries_different_mechanisms() -> None:
+    found = candidates(shape(ranks=2), 5)
+    assert {"romio_cb_write", "cb_nodes", "dxpl_mpio_collective_opt", "cb_buffer_size"} <= names(
+        found
+    )
+    assert sum(one.settings.get("romio_cb_write") == "disable" for one in found) <= 2
+    assert [one.settings for one in refinements(shape(ranks=2))][0].keys() == {"ind_wr_buffer_size"}
 
 
 def test_aggregators_come_with_a_list_that_allows_them() -> None:
@@ -180,7 +189,7 @@ class FakeBench:
 def measured(bench: Any, count: int) -> train.Outcome:
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(count)]
     options = train.Options(rounds=5)
-    return train._measure(bench, tried, frozenset(), options, lambda what, more: None)
+    return train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
 
 
 def test_a_winner_is_confirmed_and_stored() -> None:
@@ -196,18 +205,22 @@ def test_a_winner_is_confirmed_and_stored() -> None:
     assert tuning["low"] == outcome.confirmed.low
 
 
+@pytest.mark.parametrize("raced", [True, False])
 @pytest.mark.parametrize(("together", "names"), [(0.5, {"a"}), (0.3, {"a", "b"})])
 def test_two_settings_are_stored_only_where_both_are_needed(
-    together: float, names: set[str]
+    together: float, names: set[str], raced: bool
 ) -> None:
-    # given two mechanisms, and what they bring together
-    seconds = {"default": 1.0, "c0": 0.5, "c1": 0.8, "c2": together}
-    bench: Any = FakeBench({name: (one, one) for name, one in seconds.items()}, {})
-    tried = [Candidate({"a": "1"}), Candidate({"b": "1"})]
+    # given two mechanisms, the second one raced or tried beside the winner alone
+    times = {"default": 1.0, "c0": 0.5, **({"c1": 0.8} if raced else {})}
+    times[f"c{len(times) - 1}"] = together
+    bench: Any = FakeBench({name: (one, one) for name, one in times.items()}, {})
+    both = [Candidate({"a": "1"}), Candidate({"b": "1"})]
+    tried, partners = (both, []) if raced else (both[:1], both[1:])
     # when
     outcome = train._measure(
-        bench, tried, frozenset(["a=1;b=1"]), train.Options(rounds=5), lambda what, more: None
-    )
+        bench, tried, partners, frozenset(["a=1;b=1"]), train.Options(rounds=5),
+        lambda what, more: None,
+    )  # fmt: skip
     # then
     assert outcome.winner is not None
     assert set(outcome.winner.candidate.settings) == names
