@@ -9,7 +9,16 @@
 namespace iotune::recorder {
 namespace {
 
-constexpr std::int64_t kChunkedLayout = 2;  // H5D_CHUNKED
+// H5D_layout_t
+constexpr int kContiguousLayout = 1;
+constexpr int kChunkedLayout = 2;
+
+// A dataset that has a place in its file lies there in one piece: without chunks and filters. HDF5
+// tells that at once, and copies a whole property list, some 5 us, for who asks it for the layout.
+bool lies_in_one_piece(const Hdf5Api& api, Hid dataset) noexcept {
+  constexpr std::uint64_t kUndefined = ~std::uint64_t{0};  // HADDR_UNDEF
+  return api.H5Dget_offset != nullptr && api.H5Dget_offset(dataset) != kUndefined;
+}
 
 void append_dims(const Hdf5Api& api, RecordWriter& record, Hid dataset) noexcept {
   std::uint64_t dims[kMaxDimensions] = {};
@@ -38,7 +47,9 @@ std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset)
   }
   int layout = -1, filters = 0, chunk_dimensions = -1;
   std::uint64_t chunk[kMaxDimensions] = {};
-  if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
+  if (lies_in_one_piece(api, dataset)) {
+    layout = kContiguousLayout;
+  } else if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
     layout = api.H5Pget_layout(dcpl);
     filters = api.H5Pget_nfilters(dcpl);
     if (layout == kChunkedLayout) {
@@ -89,6 +100,7 @@ const ChunkShape& chunk_shape(const Hdf5Api& api, Hid dataset, std::int64_t obje
     shape.element_bytes = api.H5Tget_size(type);
     api.H5Tclose(type);
   }
+  if (lies_in_one_piece(api, dataset)) return shape;
   if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
     if (api.H5Pget_layout(dcpl) == kChunkedLayout) {
       shape.dimensions = api.H5Pget_chunk(dcpl, kMaxDimensions, shape.chunk);
