@@ -33,6 +33,20 @@ bool goes_on(const FoundTerm* term, std::uint32_t parts) noexcept {
   return term->print - below->print == below->print - (below - parts)->print;
 }
 
+// Four numbers side by side.
+using Four = std::uint32_t __attribute__((vector_size(16)));
+
+Four four_at(const std::uint32_t* place) noexcept {
+  Four four;
+  std::memcpy(&four, place, sizeof four);
+  return four;
+}
+
+// So many entries below the bottom of the stack may_be_block looks at.
+constexpr std::size_t below_bottom(std::size_t n) noexcept {
+  return (n < kMaxBodyTerms ? n : kMaxBodyTerms) + 8;
+}
+
 template <class T>
 T* carve(std::byte*& at, std::size_t count) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
@@ -49,7 +63,7 @@ std::size_t LoopFinder::scratch_bytes(std::size_t n, unsigned dims) noexcept {
   const Capacities room = capacities(n);
   return n * (sizeof(std::uint64_t) + sizeof(FoundTerm)) + room.bodies * sizeof(Body) +
          room.parts * sizeof(BodyPart) + (room.leaves + room.table) * sizeof(std::uint32_t) +
-         6 * alignof(Body);
+         2 * (n + below_bottom(n)) * sizeof(std::uint32_t) + 8 * alignof(Body);
 }
 
 LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims,
@@ -68,6 +82,11 @@ LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims
   parts_ = carve<BodyPart>(at, room.parts);
   leaves_ = carve<std::uint32_t>(at, room.leaves);
   table_ = carve<std::uint32_t>(at, room.table);
+  const std::size_t below = below_bottom(n);
+  low_prints_ = carve<std::uint32_t>(at, n + below) + below;
+  term_parts_ = carve<std::uint32_t>(at, n + below) + below;
+  std::memset(low_prints_ - below, 0, below * sizeof(std::uint32_t));
+  std::memset(term_parts_ - below, 0, below * sizeof(std::uint32_t));
   table_mask_ = static_cast<std::uint32_t>(room.table - 1);
   body_limit_ = static_cast<std::uint32_t>(room.bodies);
   part_limit_ = static_cast<std::uint32_t>(room.parts);
@@ -123,6 +142,8 @@ void LoopFinder::fingerprint() noexcept {
 }
 
 void LoopFinder::push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept {
+  low_prints_[size_] = static_cast<std::uint32_t>(prints_[start]);
+  term_parts_[size_] = bodies_[body].parts;
   terms_[size_++] = {prints_[start], start, count, body, bodies_[body].parts};
 }
 
@@ -168,25 +189,47 @@ bool LoopFinder::is_alert() const noexcept {
 }
 
 bool LoopFinder::reduce_once(std::uint32_t most_parts) noexcept {
-  const FoundTerm* top = terms_ + size_ - 1;
   const std::uint32_t longest = size_ - 1 < most_parts ? size_ - 1 : most_parts;
-  // From here on there is no room for three blocks.
-  const std::uint32_t short_of_blocks = size_ / 3 + 1;
-  for (std::uint32_t b = 1; b <= longest; ++b) {
-    const FoundTerm* below = top - b;
-    if (below->parts == b && next_iteration(b)) {
-      size_ -= b;
-      ++terms_[size_ - 1].count;
-      return true;
-    }
-    // Two terms of each block are compared before the call: with few different
-    // tuples, one agrees by chance too often.
-    const std::uint32_t also = b == 1 ? 0 : 1;
-    if (b < short_of_blocks && goes_on(top, b) && goes_on(top - also, b) && three_blocks(b)) {
-      return true;
+  for (std::uint32_t b = 1; b <= longest; b += 4) {
+    const auto may_be = may_be_block(b);
+    std::uint64_t any[2];
+    std::memcpy(any, &may_be, sizeof any);
+    if ((any[0] | any[1]) == 0) continue;
+    const std::uint32_t count = longest - b < 4 ? longest - b + 1 : 4;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (may_be[3 - i] != 0 && reduce_by(b + i)) return true;
     }
   }
   return false;
+}
+
+// May the top terms be a block of `parts + 3` down to `parts` terms? Most are not, and are told
+// from that by half of a fingerprint, four at once.
+LoopFinder::FourAnswers LoopFinder::may_be_block(std::uint32_t parts) const noexcept {
+  const std::uint32_t* const print = low_prints_ + size_ - 1;
+  const Four top = Four{} + *print;
+  const Four below = four_at(print - parts - 3);
+  // Every second one, as far again below.
+  const std::ptrdiff_t twice = 2 * std::ptrdiff_t{parts} + 6;
+  const Four lower = four_at(print - twice), upper = four_at(print - twice + 4);
+  const Four still_below = __builtin_shufflevector(lower, upper, 0, 2, 4, 6);
+  const Four loop_parts = four_at(term_parts_ + size_ - 1 - parts - 3);
+  const Four wanted = Four{3, 2, 1, 0} + parts;
+  return (top + still_below == below + below) | (loop_parts == wanted);
+}
+
+bool LoopFinder::reduce_by(std::uint32_t parts) noexcept {
+  const FoundTerm* const top = terms_ + size_ - 1;
+  if ((top - parts)->parts == parts && next_iteration(parts)) {
+    size_ -= parts;
+    ++terms_[size_ - 1].count;
+    return true;
+  }
+  // Is there room for three? Two terms of each block are compared before the call: with few
+  // different tuples, one agrees by chance too often.
+  const std::uint32_t also = parts == 1 ? 0 : 1;
+  return parts <= size_ / 3 && goes_on(top, parts) && goes_on(top - also, parts) &&
+         three_blocks(parts);
 }
 
 // Are the top terms one more iteration of the loop below them?
