@@ -1,6 +1,18 @@
 #include "patterndb/sqlite.h"
 
+#include <new>
+
 namespace iotune::patterndb::sqlite {
+namespace {
+
+constexpr std::size_t kMostIdle = 64;
+
+// Some pragmas act when they are parsed.
+bool is_pragma(std::string_view sql) {
+  return sql.starts_with("PRAGMA");
+}
+
+}  // namespace
 
 Connection::Connection(const std::string& path, const std::string& uri, int flags) : path_(path) {
   sqlite3* handle = nullptr;
@@ -29,12 +41,34 @@ void Connection::execute(const char* sql) {
   if (code != SQLITE_OK) fail(code);
 }
 
-Statement::Statement(Connection& connection, std::string_view sql) : connection_(connection) {
+sqlite3_stmt* Connection::take(std::string_view sql) {
+  if (const auto found = idle_.find(sql); found != idle_.end()) {
+    sqlite3_stmt* const statement = found->second.release();
+    idle_.erase(found);
+    return statement;
+  }
   sqlite3_stmt* statement = nullptr;
-  check(sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()),
-                           &statement, nullptr));
-  statement_.reset(statement);
+  const int code =
+      sqlite3_prepare_v2(handle(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) fail(code);
+  return statement;
 }
+
+void Connection::give_back(sqlite3_stmt* statement) noexcept {
+  std::unique_ptr<sqlite3_stmt, Finalize> owned(statement);
+  const char* const sql = sqlite3_sql(statement);
+  if (sql == nullptr || idle_.size() >= kMostIdle || is_pragma(sql)) return;
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  try {
+    idle_.emplace(sql, std::move(owned));
+  } catch (const std::bad_alloc&) {
+    // It is parsed again.
+  }
+}
+
+Statement::Statement(Connection& connection, std::string_view sql)
+    : connection_(connection), statement_(connection.take(sql), GiveBack{&connection}) {}
 
 void Statement::check(int code) {
   if (code != SQLITE_OK) connection_.fail(code);

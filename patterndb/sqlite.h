@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,14 +28,24 @@ class Connection {
   [[noreturn]] void fail(int code) const;
 
  private:
+  friend class Statement;
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  sqlite3_stmt* take(std::string_view sql);
+  void give_back(sqlite3_stmt* statement) noexcept;
+
   std::string path_;
   std::unique_ptr<sqlite3, Close> handle_;
+  // Of statements that are not in use, by their text: to parse one takes longer than to run it.
+  std::multimap<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> idle_;
 };
 
-// Bound values are copied. Columns and parameters count from 0 and 1, as in SQLite.
+// Bound values are copied. Columns and parameters count from 0 and 1, as in SQLite. Its connection
+// must stay where it is until the statement is gone.
 class Statement {
  public:
   Statement(Connection& connection, std::string_view sql);
@@ -55,13 +66,14 @@ class Statement {
   bool null(int column) const;
 
  private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  struct GiveBack {
+    Connection* connection;
+    void operator()(sqlite3_stmt* statement) const { connection->give_back(statement); }
   };
   void check(int code);
 
   Connection& connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
 
 // Rolls back unless commit() was reached.
