@@ -36,6 +36,8 @@ from iotune.trace import open_trace
 from iotune.tunings import tuning_json
 
 _AS_GOOD = 0.97
+# A smaller gain is not worth a setting.
+_WORTHWHILE = 1.02
 # A hanging replay must not hold up the others.
 _TIMEOUT_SECONDS = 600.0
 # Nor one of settings that are as far behind the default: its start has so many seconds to itself.
@@ -322,12 +324,14 @@ def _measure(
     outcome = Outcome(bench.case, {}, list(measured.values()), times, None, notes=list(bench.notes))
     best = to_confirm({name: measured[name] for name in finalists}, race.speed)
     if best is not None:
-        _confirm(outcome, bench, best, measured[best], options, progress)
+        raced = race.rounds_of(best)
+        before = {name: [one[name] for one in raced] for name in (DEFAULT, best)}
+        _confirm(outcome, bench, best, measured[best], before, options, progress)
     return outcome
 
 
 def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float]) -> str | None:
-    """The finalist worth rounds of its own; None where none was clearly better than default.
+    """The finalist worth rounds of its own; None where none was better than default by far enough.
 
     The fastest, not the one whose interval lies highest: after a few rounds that is luck, and
     the rounds to come prove it anyway.
@@ -337,9 +341,10 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
         for name, one in finalists.items()
         if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS
     }
-    if not any(gain.clears_one for gain in raced.values()):
+    fastest = max(map(speed, raced), default=0.0)
+    if fastest < _WORTHWHILE:
         return None
-    least = max(map(speed, raced)) * _AS_GOOD
+    least = max(_WORTHWHILE, fastest * _AS_GOOD)
     # Of those as good as the best the one that changes least: a setting needs a reason.
     return min(
         (len(finalists[name].candidate.settings), -speed(name), name)
@@ -353,21 +358,27 @@ def _arm(bench: _Bench, name: str, candidate: Candidate) -> Callable[[], float]:
 
 
 def _confirm(
-    outcome: Outcome, bench: _Bench, name: str, best: Measured, options: Options,
-    progress: Progress,
+    outcome: Outcome, bench: _Bench, name: str, best: Measured, before: Mapping[str, list[float]],
+    options: Options, progress: Progress,
 ) -> None:  # fmt: skip
-    """Measure the best candidate again, alone against default: what won by luck falls back."""
+    """Measure the best candidate again, alone against default: what won by luck falls back.
+
+    It is proven where it is better in these rounds, which did not choose it, and where all that it
+    ran, those of the race (`before`) included, leave no doubt. The race alone flatters the best
+    of many, and a few fresh rounds alone prove no gain below a fifth.
+    """
     progress("confirming", 2 * options.rounds)
     arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
     times = measure_rounds(arms, options.rounds, options.seed + 1, lambda: progress("", 0))
-    gain = compare(times[DEFAULT], times[name], options.seed + 1)
+    fresh = compare(times[DEFAULT], times[name], options.seed + 1)
+    gain = compare(before[DEFAULT] + times[DEFAULT], before[name] + times[name], options.seed + 1)
     outcome.confirmed = gain
-    if gain.clears_one:
+    if fresh.ratio >= _WORTHWHILE and gain.clears_one:
         outcome.winner = best
     else:
         outcome.notes.append(
             f"{best.candidate.text} won its first rounds and not the second "
-            f"({gain.ratio:.2f}x, {gain.low:.2f} to {gain.high:.2f})"
+            f"({fresh.ratio:.2f}x; of all {gain.rounds} {gain.low:.2f} to {gain.high:.2f})"
         )
 
 

@@ -233,6 +233,15 @@ def test_what_won_by_luck_is_not_stored() -> None:
     assert any("not the second" in note for note in outcome.notes)
 
 
+def test_a_small_gain_is_proven_by_all_rounds_together() -> None:
+    # given a gain of a tenth, seen in each round but within the noise of a few
+    bench = FakeBench({"default": (1.0, 1.0), "c0": (0.9, 0.91)}, {})
+    # then
+    outcome = measured(bench, 1)
+    assert outcome.as_tuning()["state"] == "tuned"
+    assert outcome.confirmed is not None and outcome.confirmed.rounds == 10
+
+
 def test_a_candidate_without_effect_is_not_measured() -> None:
     bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 0.5)}, {"c0": "cb_nodes without effect"})
     outcome = measured(bench, 1)

@@ -169,7 +169,8 @@ def test_of_finalists_as_fast_the_one_that_changes_least_is_confirmed():
     assert to_confirm({"both": both, "alone": alone}, speeds.__getitem__) == "both"
 
 
-def test_nothing_is_confirmed_that_is_not_clearly_better_or_ran_too_seldom():
-    assert to_confirm({"one": finalist(1.1, 0.99, a="1")}, lambda _: 1.1) is None
+def test_nothing_is_confirmed_that_is_hardly_better_or_ran_too_seldom():
+    assert to_confirm({"one": finalist(1.1, 0.99, a="1")}, lambda _: 1.1) == "one"
+    assert to_confirm({"one": finalist(1.01, 1.0, a="1")}, lambda _: 1.01) is None
     assert to_confirm({"one": finalist(3.0, 3.0, rounds=2, a="1")}, lambda _: 3.0) is None
     assert to_confirm({}, lambda _: 1.0) is None
