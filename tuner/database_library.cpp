@@ -9,6 +9,7 @@
 #include "patterndb/decision.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/short_text.h"
@@ -27,6 +28,26 @@ struct Library {
   void (*series_closed)(const char*, double, std::uint64_t, int);
 };
 constinit Library g_library = {};
+
+// The library is for one thread at a time, and the threads of a program may open files at once.
+constinit recorder::SpinLock g_turn_lock;
+constinit bool g_inside = false;
+
+class Turn {
+ public:
+  Turn() noexcept : guard_(g_turn_lock) {
+    // Who was inside left by a longjmp, or in the parent of a fork: what it left half changed is
+    // not used any more.
+    if (g_inside) g_library = {.tried = true, .decide = {}, .observe = {}, .series_closed = {}};
+    g_inside = true;
+  }
+  ~Turn() { g_inside = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  recorder::JumpSafeGuard guard_;
+};
 
 // One line about the database is enough: who hears that none can be read knows already why
 // none is written.
@@ -78,6 +99,7 @@ bool database_is_off() noexcept {
 
 std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
   if (database_is_off()) return 0;
+  const Turn turn;
   const Library& database = library();
   if (database.decide == nullptr) return 0;
   iotune_question question = {};
@@ -102,6 +124,7 @@ void observe_trace(const char* trace) noexcept {
   if (recorder::configuration().frozen) return;
   const char* const path = std::getenv("IOTUNE_DB");
   if (path != nullptr && std::strcmp(path, "none") == 0) return;
+  const Turn turn;
   const Library& database = library();
   if (database.observe == nullptr) return;
   char message[1024] = "";
@@ -112,9 +135,14 @@ void observe_trace(const char* trace) noexcept {
 }
 
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+  const Turn turn;
   // Only where something was asked, and so loaded, before.
   if (g_library.series_closed == nullptr) return;
   g_library.series_closed(file, seconds, bytes, collective ? 1 : 0);
+}
+
+void unlock_database_after_fork() noexcept {
+  g_turn_lock.unlock();
 }
 
 }  // namespace iotune::tuner

@@ -57,6 +57,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.after_fork = [] {
     unlock_settings_after_fork();
     unlock_file_plans_after_fork();
+    unlock_database_after_fork();
     forget_prefetch_after_fork();
     forget_series_after_fork();
   };

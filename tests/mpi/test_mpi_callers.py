@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -115,6 +116,23 @@ def threads(place: Place, name: str) -> None:
             assert with_us.count(b"abcd"[thread]) == WRITES * BYTES
 
 
+def one_thread_asks(place: Place) -> None:
+    """Threads open files at once: the database library is for one of them at a time."""
+    mpi = find_mpi("mpich-4")
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "mpi_threads.c", "-pthread")
+    alone = place.buffers / "lib"  # LD_PRELOAD splits at spaces
+    alone.mkdir()
+    place.library = Path(shutil.copy(place.library, alone))
+    shutil.copy(place.build / "lib" / "libone_thread_database.so", alone / "libiotune-db.so")
+    done = place.right(place.mpi(2, program, "t"))
+    assert done.err == b"", done.err
+    decided = [call for call in place.calls() if call["name"] == "iotune_decision"]
+    assert len(decided) == 2 * THREADS, decided
+
+
 if __name__ == "__main__":
     cases = {f"fortran-{name}": partial(fortran, name=name) for name in NAMES}
     cases |= {
@@ -122,4 +140,4 @@ if __name__ == "__main__":
         for mpi in ("mpich", "openmpi")
     }
     cases |= {f"threads-{name}": partial(threads, name=name) for name in NAMES}
-    main(cases)
+    main({**cases, "one-thread-asks": one_thread_asks})
