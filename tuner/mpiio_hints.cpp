@@ -40,7 +40,9 @@ void add(Decision& to, const char* name, const char* value) noexcept {
 
 const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
   if (program_set(mpi, info, name)) return "the program set it itself";
-  if (user_hints_name(name)) return "the user's hints (ROMIO_HINTS, MPICH_MPIIO_HINTS, MCA) set it";
+  if (user_hints_name(name))
+    return "hints of the user or the site (ROMIO_HINTS, /etc/romio-hints, MPICH_MPIIO_HINTS, MCA) "
+           "set it";
   return nullptr;
 }
 

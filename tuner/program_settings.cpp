@@ -104,14 +104,14 @@ void add_hint(const char* name, std::size_t bytes) noexcept {
   g_hints[g_hints_used++] = '\n';
 }
 
-// A ROMIO hints file: "name value" a line, # starts a comment.
-void read_hints_file(const char* path) noexcept {
+// A ROMIO hints file: "name value" a line, # starts a comment. False where it cannot be opened.
+bool read_hints_file(const char* path) noexcept {
   char text[kHintsBytes];
-  const int fd = recorder::raw::open(path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return;
+  const int fd = path == nullptr ? -1 : recorder::raw::open(path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
   const long bytes = recorder::raw::read(fd, text, sizeof text - 1);
   recorder::raw::close(fd);
-  if (bytes <= 0) return;
+  if (bytes <= 0) return true;
   text[bytes] = '\0';
   for (const char* line = text; line != nullptr && *line != '\0';) {
     line += std::strspn(line, " \t");
@@ -119,6 +119,7 @@ void read_hints_file(const char* path) noexcept {
     line = std::strchr(line, '\n');
     if (line != nullptr) ++line;
   }
+  return true;
 }
 
 // MPICH_MPIIO_HINTS: "glob:name=value:name=value,glob:…". Names count for every file: a hint
@@ -233,15 +234,24 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
   }
 }
 
+namespace {
+void read_hints() noexcept {
+  const recorder::JumpSafeGuard guard(g_lock);
+  if (g_hints_read) return;
+  g_hints_used = 0;
+  // As ROMIO does: where its variable names no file that can be opened, the site's own holds.
+  if (!read_hints_file(std::getenv("ROMIO_HINTS"))) read_hints_file("/etc/romio-hints");
+  if (const char* const text = std::getenv("MPICH_MPIIO_HINTS")) read_hints_variable(text);
+  // MCA parameters of Open MPI's OMPIO, over which a hint would win.
+  if (std::getenv("OMPI_MCA_io_ompio_num_aggregators")) add_hint("cb_nodes", 8);
+  if (std::getenv("OMPI_MCA_io_ompio_bytes_per_agg")) add_hint("cb_buffer_size", 14);
+  g_hints[g_hints_used < kHintsBytes ? g_hints_used : kHintsBytes - 1] = '\0';
+  __atomic_store_n(&g_hints_read, true, __ATOMIC_RELEASE);
+}
+}  // namespace
+
 bool user_hints_name(const char* hint) noexcept {
-  if (!g_hints_read) {
-    g_hints_read = true;
-    if (const char* const path = std::getenv("ROMIO_HINTS")) read_hints_file(path);
-    if (const char* const text = std::getenv("MPICH_MPIIO_HINTS")) read_hints_variable(text);
-    // MCA parameters of Open MPI's OMPIO, over which a hint would win.
-    if (std::getenv("OMPI_MCA_io_ompio_num_aggregators")) add_hint("cb_nodes", 8);
-    if (std::getenv("OMPI_MCA_io_ompio_bytes_per_agg")) add_hint("cb_buffer_size", 14);
-  }
+  if (!__atomic_load_n(&g_hints_read, __ATOMIC_ACQUIRE)) read_hints();
   char wanted[64];
   const std::size_t bytes = std::strlen(hint);
   if (bytes + 3 > sizeof wanted || g_hints_used == 0) return false;
@@ -249,7 +259,6 @@ bool user_hints_name(const char* hint) noexcept {
   std::memcpy(wanted + 1, hint, bytes);
   wanted[bytes + 1] = '\n';
   wanted[bytes + 2] = '\0';
-  g_hints[g_hints_used < kHintsBytes ? g_hints_used : kHintsBytes - 1] = '\0';
   return std::strstr(g_hints, wanted) != nullptr;
 }
 

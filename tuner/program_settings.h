@@ -52,7 +52,8 @@ void unlock_settings_after_fork() noexcept;
 void follow_property_call(recorder::Provider& hdf5, recorder::CallNumber call,
                           const std::int64_t* words, int count) noexcept;
 
-// True where ROMIO_HINTS or MPICH_MPIIO_HINTS of the user names the hint. Parsed once.
+// True where ROMIO_HINTS (else /etc/romio-hints), MPICH_MPIIO_HINTS or an MCA parameter names the
+// hint. Parsed once.
 bool user_hints_name(const char* hint) noexcept;
 
 }  // namespace iotune::tuner

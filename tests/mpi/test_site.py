@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +95,8 @@ def freeze(place: Place) -> None:
     assert not waiting.exists() and (own / "patterns.db").read_bytes() != database
 
 
-def in_etc(place: Place) -> None:
-    """The file itself, in a copy of /etc that only these programs see."""
+def copy_of_etc(place: Place) -> tuple[Path, Callable[..., list[str]]] | None:
+    """A copy of /etc, and what shows it to a command in its place; None without the right."""
     etc = place.scratch / "etc"
     if os.getuid() == 0:
         shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True)
@@ -108,8 +109,17 @@ def in_etc(place: Place) -> None:
         os.getuid() != 0
         or subprocess.run(inside("true"), capture_output=True, check=False).returncode != 0
     ):
-        not_verified("/etc/iotune.conf itself: no right to mount")
+        not_verified("what /etc says: no right to mount")
+        return None
+    return etc, inside
+
+
+def in_etc(place: Place) -> None:
+    """The file itself, in a copy of /etc that only these programs see."""
+    found = copy_of_etc(place)
+    if found is None:
         return
+    etc, inside = found
     conf = etc / "iotune.conf"
     for text, owner, mode, effect in (
         ("mode = tune\n", 0, 0o644, "tune"), ("mode = off\n", 0, 0o644, "off"),
@@ -127,5 +137,26 @@ def in_etc(place: Place) -> None:
         check(place, done, effect)
 
 
+def hints_in_etc(place: Place) -> None:
+    """ROMIO has a site's hints from /etc/romio-hints, and those that are passed win over them."""
+    found = copy_of_etc(place)
+    if found is None:
+        return
+    etc, inside = found
+    own = place.scratch / "own hints"
+    own.write_text("cb_nodes 1\n")
+    (etc / "romio-hints").write_text("# ours\ncb_buffer_size 2097152\n")
+    # A user's own file takes the place of the site's.
+    for hints, value in ((None, 2097152), ("/nowhere", 2097152), (own, 1048576)):
+        done = place.run(*inside(place.mpirun, "-n", 2, place.bin / "ask_settings", "a.h5"),
+                         IOTUNE_CONFIG=config(place), ROMIO_HINTS=hints, **WANTED)  # fmt: skip
+        place.right(done, str(hints))
+        assert b"hint cb_buffer_size %d\n" % value in done.out, (hints, done.out)
+        (noted,) = [call for call in place.calls() if call["name"] == "iotune_setting"]
+        assert noted["numbers"][0] == (0 if value == 1048576 else 2), noted
+        place.clear()
+
+
 if __name__ == "__main__":
-    main({"limits": limits, "share": share, "freeze": freeze, "in-etc": in_etc})
+    main({"limits": limits, "share": share, "freeze": freeze, "in-etc": in_etc,
+          "hints-in-etc": hints_in_etc})  # fmt: skip
