@@ -14,10 +14,21 @@ constexpr std::uint64_t cache_budget_bytes(std::uint64_t node_bytes, int ranks,
 }
 
 // What one more dataset may have of `budget` where `open` others have a cache of `wanted` already;
+constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 20;  // HDF5's own
+
+// What each dataset may have that takes the file's default, as those do that are opened without an
+// access list (H5Oopen, by which h5py opens all): how many there will be nobody knows at the file's
+// open. 0: HDF5's own.
+constexpr std::uint64_t file_cache_bytes(std::uint64_t budget, std::uint64_t wanted) noexcept {
+  constexpr std::uint64_t kDatasets = 64;
+  if (wanted <= kDefaultBytes) return wanted;
+  const std::uint64_t each = wanted < budget / kDatasets ? wanted : budget / kDatasets;
+  return each > kDefaultBytes ? each : 0;
+}
+
 // below HDF5's own default it is 0: not worth a change.
 constexpr std::uint64_t cache_share_bytes(std::uint64_t budget, std::uint64_t wanted,
                                           std::uint64_t open) noexcept {
-  constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 20;
   if (wanted <= kDefaultBytes) return wanted;
   if (budget <= kDefaultBytes) return 0;
   const std::uint64_t each = wanted < budget ? wanted : budget;

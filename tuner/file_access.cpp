@@ -97,9 +97,11 @@ constexpr FileParameter kFileParameters[] = {
        std::size_t slots = 0, bytes = 0;
        double w0 = 0;
        if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
-       const std::uint64_t wanted = parse_decimal(value), budget = own_cache_budget_bytes();
-       return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots,
-                               wanted < budget ? wanted : budget, w0) >= 0;
+       const std::uint64_t wanted = parse_decimal(value);
+       const std::uint64_t each = file_cache_bytes(own_cache_budget_bytes(), wanted);
+       if (each == 0 && wanted != 0) return true;
+       return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots, each,
+                               w0) >= 0;
      },
      [](const char* value, Value& to) { to << value; },
      [](const Hdf5Api& api, Hid fapl, Value& to) {

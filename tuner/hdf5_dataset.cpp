@@ -84,6 +84,19 @@ Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
   return list_class < 0 ? -1 : api.H5Pcreate(list_class);
 }
 
+// HDF5's own cache, whatever the file's datasets have by default.
+Hid own_cache_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
+  std::size_t slots = 0, bytes = 0;
+  double w0 = 0;
+  const Hid fresh = own_list(hdf5, api, 0);
+  const bool known = fresh >= 0 && api.H5Pget_chunk_cache(fresh, &slots, &bytes, &w0) >= 0;
+  if (fresh >= 0) api.H5Pclose(fresh);
+  const Hid list = known ? own_list(hdf5, api, given) : -1;
+  if (list < 0 || api.H5Pset_chunk_cache(list, slots, bytes, w0) >= 0) return list;
+  api.H5Pclose(list);
+  return -1;
+}
+
 void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
                      DatasetInProgress& at) noexcept {
   const bool own =
@@ -98,11 +111,17 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
   at.cache_bytes = cache_share_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value),
                                      open < 0 ? 0 : static_cast<std::uint64_t>(open));
   if (!call.takes_dapl) {  // it has the file's
-    at.cache_bytes = cache_share_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value), 0);
+    at.cache_bytes = file_cache_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value));
+    if (at.cache_bytes == 0 && at.cache->value[0] != '0') {
+      at.cache_refused = "a dataset that is opened without an access list may not have so much";
+    }
     return;
   }
   if (at.cache_bytes == 0 && at.cache->value[0] != '0') {
     at.cache_refused = "other datasets have all the memory that chunk caches may take";
+    if (const Hid list = own_cache_list(hdf5, api, call.dapl); list >= 0) {
+      call.dapl = at.tuned_dapl = list;
+    }
     return;
   }
   const Hid list = own_list(hdf5, api, call.dapl);

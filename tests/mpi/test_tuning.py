@@ -343,6 +343,12 @@ def datasets_of_program(place: Place) -> None:
     assert refused == {"refused"}, tuned.outcomes
     assert ("refused", "/group/b: the program set it itself") in tuned.verdicts("chunk_cache")
 
+    # The next one finds nothing left, and has HDF5's own.
+    assert tuned.opens[1]["b.chunk_cache"] == "1048576", tuned.opens
+    assert any("other datasets have all" in why for verdict, why in said if verdict == "refused")
+    # Nor does one that takes no access list have more than a small part.
+    alone = int(tuned.opens[1]["object.chunk_cache"])
+    assert alone == 1 << 20 or abs(alone - budget // 64) < 1 << 20, (alone, budget)
 
 def datasets_uneven(place: Place) -> None:
     """What one rank does alone, and may, must not set it apart: ranks that differ would hang."""

@@ -123,6 +123,11 @@ int main(int argc, char** argv) {
   H5Eset_auto2(H5E_DEFAULT, handler, data);
   H5Dclose(a);
   H5Dclose(b);
+  /* As h5py opens datasets: without an access list. */
+  hid_t object = H5Oopen(file, "a", H5P_DEFAULT);
+  MUST(object >= 0);
+  print_dataset("object", object);
+  H5Oclose(object);
   MUST(H5Fclose(file) >= 0);
   H5Pclose(fapl);
   H5Pclose(dcpl);

@@ -25,6 +25,13 @@ TEST(CacheBudget, AllDatasetsTogetherNeverTakeMore) {
   }
 }
 
+TEST(CacheBudget, DatasetsThatNobodyCountsHaveASmallPartEach) {
+  EXPECT_EQ(file_cache_bytes(1024 * kMiB, 4096 * kMiB), 16 * kMiB);
+  EXPECT_EQ(file_cache_bytes(1024 * kMiB, 8 * kMiB), 8 * kMiB);
+  EXPECT_EQ(file_cache_bytes(64 * kMiB, 8 * kMiB), 0u);
+  EXPECT_EQ(file_cache_bytes(0, 4096), 4096u);
+}
+
 TEST(CacheBudget, LessThanHdf5sOwnIsNoMatterOfBudget) {
   EXPECT_EQ(cache_share_bytes(0, 0, 9), 0u);
   EXPECT_EQ(cache_share_bytes(0, 4096, 9), 4096u);
