@@ -4,6 +4,7 @@
 
 #include "recorder/preload/mpi_api.h"
 #include "recorder/preload/presence.h"
+#include "tuner/job_memory.h"
 
 namespace iotune::tuner {
 
@@ -17,8 +18,9 @@ std::uint64_t own_cache_budget_bytes() noexcept {
   if (mpi != nullptr && mpi->MPI_Finalized(&finalized) == 0 && finalized == 0) {
     mpi->MPI_Comm_size(mpi->constants.comm_world, &ranks);
   }
-  return cache_budget_bytes(std::uint64_t{node.totalram} * node.mem_unit, ranks,
-                            recorder::run_nodes());
+  const std::uint64_t memory = std::uint64_t{node.totalram} * node.mem_unit;
+  const std::uint64_t limit = job_limit_bytes();
+  return cache_budget_bytes(memory < limit ? memory : limit, ranks, recorder::run_nodes());
 }
 
 }  // namespace iotune::tuner

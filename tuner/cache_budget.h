@@ -5,7 +5,8 @@
 
 namespace iotune::tuner {
 
-// An eighth of the node's memory, shared by the ranks of this run on a node.
+// An eighth of the memory of a node, or of what the job may have of it, shared by the ranks of this
+// run on a node.
 constexpr std::uint64_t cache_budget_bytes(std::uint64_t node_bytes, int ranks,
                                            int nodes) noexcept {
   const auto all = static_cast<std::uint64_t>(ranks < 1 ? 1 : ranks);
@@ -13,7 +14,6 @@ constexpr std::uint64_t cache_budget_bytes(std::uint64_t node_bytes, int ranks,
   return node_bytes / 8 / ((all + places - 1) / places);
 }
 
-// What one more dataset may have of `budget` where `open` others have a cache of `wanted` already;
 constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 20;  // HDF5's own
 
 // What each dataset may have that takes the file's default, as those do that are opened without an
@@ -26,6 +26,7 @@ constexpr std::uint64_t file_cache_bytes(std::uint64_t budget, std::uint64_t wan
   return each > kDefaultBytes ? each : 0;
 }
 
+// What one more dataset may have of `budget` where `open` others have a cache of `wanted` already;
 // below HDF5's own default it is 0: not worth a change.
 constexpr std::uint64_t cache_share_bytes(std::uint64_t budget, std::uint64_t wanted,
                                           std::uint64_t open) noexcept {
