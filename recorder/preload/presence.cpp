@@ -19,6 +19,13 @@ namespace {
 
 using Path = ShortText<768>;
 
+// The number of the talk among ranks (the tuner's agreement, the merging of traces), to be raised
+// whenever that changes. Executables of one job may have come with several versions of iotune:
+// those that talk differently count apart, and so each finds that ranks are missing.
+#define IOTUNE_TALK "-1"
+constexpr char kPresence[] = "presence" IOTUNE_TALK, kNode[] = "node" IOTUNE_TALK ".";
+#undef IOTUNE_TALK
+
 constinit bool g_registered = false;
 constinit bool g_first_on_node = false;
 constinit std::uint64_t g_ordinal = 0;  // of this rank's registration on its node, from 1
@@ -78,7 +85,7 @@ void publish_node_counts(const Counts& counts) noexcept {
   if (!shared_path(directory, nullptr)) return;
   make_directories(directory.c_str());
   ShortText<128> name;
-  name << "node." << host_name();
+  name << kNode << host_name();
   shared_path(link, name.c_str());
   name << '.' << raw::getpid();
   shared_path(fresh, name.c_str());
@@ -90,7 +97,7 @@ void publish_node_counts(const Counts& counts) noexcept {
 
 Counts local_counts() noexcept {
   Path path;
-  if (!local_path(path, "presence")) return {};
+  if (!local_path(path, kPresence)) return {};
   const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return {};
   Counts counts{};
@@ -126,7 +133,8 @@ Counts shared_counts() noexcept {
       std::memcpy(&record, entries + at + 16, sizeof record);
       const char* const name = entries + at + 19;
       at += record;
-      if (!starts_with(name, "node.") || std::strchr(name + 5, '.') != nullptr) continue;
+      if (!starts_with(name, kNode)) continue;
+      if (std::strchr(name + sizeof kNode - 1, '.') != nullptr) continue;
       Path link;
       if (shared_path(link, name)) {
         const Counts counts = read_link(link.c_str());
@@ -156,7 +164,7 @@ bool publish(const Path& path, bool answer, std::uint64_t size, bool& first) noe
 void register_presence() noexcept {
   if (g_registered) return;
   Path path;
-  if (!local_path(path, "presence")) return;
+  if (!local_path(path, kPresence)) return;
   const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   if (raw::call(SYS_flock, fd, LOCK_EX) == 0) {
@@ -250,12 +258,12 @@ bool all_ranks_loaded() noexcept {
 void remove_presence_files() noexcept {
   if (!g_first_on_node) return;
   Path path;
-  for (const char* name : {"presence", "all-here", "all-tune"}) {
+  for (const char* name : {kPresence, "all-here", "all-tune"}) {
     if (local_path(path, name)) raw::unlink(path.c_str());
   }
   if (launcher_says_one_node()) return;
   ShortText<128> node;
-  node << "node." << host_name();
+  node << kNode << host_name();
   for (const char* name : {node.c_str(), "all-loaded", "all-tune"}) {
     if (shared_path(path, name)) raw::unlink(path.c_str());
   }

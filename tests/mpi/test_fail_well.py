@@ -292,6 +292,26 @@ def other_mode(place: Place) -> None:
                 place.trace.unlink()
 
 
+def other_version(place: Place) -> None:
+    """An executable of the job came with another iotune, whose ranks would talk differently."""
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    folder = place.buffers / "lib"
+    folder.mkdir()
+    shutil.copy(place.library.parent / "libiotune-db.so", folder)
+    code = place.library.read_bytes()
+    for name in (b"presence", b"node"):
+        assert name + b"-1" in code, name
+        code = code.replace(name + b"-1", name + b"-2")
+    other = folder / "libiotune.so"
+    other.write_bytes(code)
+    clock = frozen(place, False)
+    mixed(place, [], [f"LD_PRELOAD={other}:{clock}"], "1 of 2 ranks", IOTUNE_CONFIG=config)
+    assert not place.trace.exists() and len(place.leftovers()) == 2, place.leftovers()
+    made = [call["name"] for path in place.leftovers() for call in place.calls(path)]
+    assert "H5Dwrite" in made and "iotune_setting" not in made, made
+
+
 def disagreement(place: Place) -> None:
     """A hint of the user's on one rank alone: the ranks would not apply the same."""
     config = place.scratch / "config.xml"
@@ -368,6 +388,6 @@ if __name__ == "__main__":
         "newer-database": newer_database, "foreign-library": foreign_library,
         "read-only-home": read_only_home, "full-buffers": full_buffers, "full-trace": full_trace,
         "file-size-limit": file_size_limit, "broken-xml": broken_xml, "no-mpi": no_mpi,
-        "environments": environments, "other-mode": other_mode, "disagreement": disagreement,
-        "missing-rank": missing_rank, "static-hdf5": static_hdf5,
+        "environments": environments, "other-mode": other_mode, "other-version": other_version,
+        "disagreement": disagreement, "missing-rank": missing_rank, "static-hdf5": static_hdf5,
     })  # fmt: skip
