@@ -36,7 +36,7 @@ std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset)
   api.H5Fget_name(dataset, file, sizeof file);
   api.H5Iget_name(dataset, path, sizeof path);
   ShortText<4096> absolute;
-  absolute_path(file, absolute);
+  absolute_path_of_mpi(file, absolute);
 
   std::size_t element_bytes = 0;
   int type_class = -1;

@@ -11,7 +11,7 @@ void before_open(Provider& provider, HookState& hook, const char* name, bool cre
                  Hid& fapl) noexcept {
   const OwnCode own;
   ShortText<4096> path;
-  absolute_path(name, path);
+  absolute_path_of_mpi(name, path);
   hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
   if (const Hdf5Api* const api = hdf5_version()[0] == '\0' ? hdf5_api(provider) : nullptr) {
     unsigned version[3] = {};
@@ -24,7 +24,7 @@ void before_open(Provider& provider, HookState& hook, const char* name, bool cre
 void after_open(Provider& provider, HookState& hook, const char* name, Hid file) noexcept {
   const OwnCode own;
   ShortText<4096> path;
-  absolute_path(name, path);
+  absolute_path_of_mpi(name, path);
   if (file >= 0 && hook.object == 1) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());
     record.key(next_file_number());

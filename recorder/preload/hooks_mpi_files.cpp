@@ -11,7 +11,7 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
                           int& amode, Word& info, Word*&) noexcept {
   const OwnCode own;
   ShortText<4096> path;
-  absolute_path(name, path);
+  absolute_path_of_mpi(name, path);
   hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
   // Inside HDF5's own open the decision has been made a layer above.
   const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
@@ -23,7 +23,7 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
                          int, Word, Word* file) noexcept {
   const OwnCode own;
   ShortText<4096> path;
-  absolute_path(name, path);
+  absolute_path_of_mpi(name, path);
   const Word handle = result == 0 && file != nullptr ? *file : 0;
   if (result == 0 && hook.object == 1) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());

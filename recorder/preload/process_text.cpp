@@ -111,6 +111,20 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to << path;
 }
 
+void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept {
+  static constexpr const char* kPrefixes[] = {
+      "ufs:", "nfs:", "xfs:", "panfs:", "pvfs2:", "gpfs:", "lustre:", "daos:", "ime:", "quobyte:"};
+  if (name != nullptr) {
+    for (const char* prefix : kPrefixes) {
+      if (starts_with(name, prefix)) {
+        name += std::strlen(prefix);
+        break;
+      }
+    }
+  }
+  absolute_path(name, to);
+}
+
 void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept {
   text << "pid=" << raw::getpid() << "\nparent=" << raw::getppid() << "\nhost=" << host_name()
        << "\nrun=" << run_id() << '\n';

@@ -238,6 +238,17 @@ def only_its_file(place: Place) -> None:
     assert tuned.values["cb_buffer_size"] == "1048576", tuned.values
 
 
+def named_by_file_system(place: Place) -> None:
+    """MPI-IO takes names as ufs:a.bin: for settings, paths and patterns that is a.bin."""
+    text = CONFIG.replace("<cb_buffer_size>", '<cb_buffer_size FileName="a.bin">')
+    for arguments, file in (((), "a.bin"), (("--mpiio",), "a.bin")):
+        tuned = Seen(place, f"ufs:{file}", *arguments, IOTUNE_CONFIG=config(place, text))
+        assert (place.scratch / file).exists(), "this MPI-IO takes it for a part of the name"
+        assert tuned.values["cb_buffer_size"] == "1048576", tuned.values
+        paths = {one["path"] for one in place.summary()["files"]}
+        assert str(place.scratch / file) in paths and not any("ufs:" in p for p in paths), paths
+
+
 def database(place: Place) -> None:
     """A run is recorded, its pattern gets an answer, and the next run has it."""
     db = place.data / "iotune" / "patterns.db"
@@ -332,6 +343,12 @@ def datasets_memory(place: Place) -> None:
     assert abs(int(got) - budget) < 1 << 20, (got, budget)
     said = tuned.verdicts("chunk_cache")
     assert any("cut to the memory" in why for verdict, why in said if verdict == "applied"), said
+    # The next one finds nothing left, and has HDF5's own.
+    assert tuned.opens[1]["b.chunk_cache"] == "1048576", tuned.opens
+    assert any("other datasets have all" in why for verdict, why in said if verdict == "refused")
+    # Nor does one that takes no access list have more than a small part.
+    alone = int(tuned.opens[1]["object.chunk_cache"])
+    assert alone == 1 << 20 or abs(alone - budget // 64) < 1 << 20, (alone, budget)
 
 
 def datasets_of_program(place: Place) -> None:
@@ -343,12 +360,6 @@ def datasets_of_program(place: Place) -> None:
     assert refused == {"refused"}, tuned.outcomes
     assert ("refused", "/group/b: the program set it itself") in tuned.verdicts("chunk_cache")
 
-    # The next one finds nothing left, and has HDF5's own.
-    assert tuned.opens[1]["b.chunk_cache"] == "1048576", tuned.opens
-    assert any("other datasets have all" in why for verdict, why in said if verdict == "refused")
-    # Nor does one that takes no access list have more than a small part.
-    alone = int(tuned.opens[1]["object.chunk_cache"])
-    assert alone == 1 << 20 or abs(alone - budget // 64) < 1 << 20, (alone, budget)
 
 def datasets_uneven(place: Place) -> None:
     """What one rank does alone, and may, must not set it apart: ranks that differ would hang."""
@@ -398,7 +409,7 @@ if __name__ == "__main__":
           "independent-stays": independent_stays, "not-offered": not_offered,
           "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
-          "database": database, "datasets": datasets,
+          "named-by-file-system": named_by_file_system, "database": database, "datasets": datasets,
           "datasets-memory": datasets_memory, "datasets-of-program": datasets_of_program,
           "datasets-misfit": datasets_misfit,
           "datasets-uneven": datasets_uneven})  # fmt: skip
