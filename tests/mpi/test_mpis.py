@@ -189,6 +189,31 @@ def sessions(place: Place, name: str) -> None:
     assert "a.bin.world" in tuned_files, tuned_files
 
 
+def spawned(place: Place, name: str) -> None:
+    """Files of two worlds' ranks are left alone, and nobody waits; those of one are tuned."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "mpi_spawn.c")
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    bare = place.mpi(2, program, "a", preload=False, shim=False)
+    if bare.status != 0:
+        not_verified(f"ranks that start others under {name}: status {bare.status}")
+        return
+    contents = {file: (place.scratch / file).read_bytes() for file in ("a", "a.parents")}
+    assert [len(content) for content in contents.values()] == [12, 8], contents
+    under = place.right(place.mpi(2, program, "a", IOTUNE_CONFIG=config, IOTUNE_DB="none"))
+    assert {file: (place.scratch / file).read_bytes() for file in contents} == contents
+    assert words_of(under, "both") == words_of(bare, "both")
+    calls = place.calls()
+    opened = {call["texts"][0] for call in calls if call["name"] == "MPI_File_open"}
+    assert opened == {"a", "a.parents"}, opened
+    set_for = {Path(call["texts"][0]).name for call in calls if call["name"] == "iotune_setting"}
+    assert set_for == {"a.parents"}, set_for
+
+
 def joined_later(place: Place) -> None:
     iotune = ROOT / ".venv" / "bin" / "iotune"
     if not iotune.exists():
@@ -264,4 +289,5 @@ if __name__ == "__main__":
     cases |= {f"headers-{name}": partial(headers, name=name) for name in NAMES}
     cases |= {f"sessions-{name}": partial(sessions, name=name) for name in NAMES
               if name != "openmpi-4"}  # fmt: skip
+    cases |= {f"spawned-{name}": partial(spawned, name=name) for name in ("mpich-5", "openmpi-5")}
     main({**cases, "hdf5-openmpi": hdf5})
