@@ -99,7 +99,7 @@ constexpr FileParameter kFileParameters[] = {
        if (api.H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) < 0) return false;
        const std::uint64_t wanted = parse_decimal(value);
        const std::uint64_t each = file_cache_bytes(own_cache_budget_bytes(), wanted);
-       if (each == 0 && wanted != 0) return true;
+       if (wanted > bytes && each <= bytes) return true;  // HDF5's own is as large
        return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots, each,
                                w0) >= 0;
      },

@@ -84,17 +84,32 @@ Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
   return list_class < 0 ? -1 : api.H5Pcreate(list_class);
 }
 
-// HDF5's own cache, whatever the file's datasets have by default.
-Hid own_cache_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
-  std::size_t slots = 0, bytes = 0;
-  double w0 = 0;
+struct ChunkCache {
+  std::size_t slots, bytes;
+  double w0;
+};
+
+// HDF5's own, whatever the file's datasets have by default.
+ChunkCache default_cache(Provider& hdf5, const Hdf5Api& api) noexcept {
+  ChunkCache cache{521, std::size_t{1} << 20, 0.75};
   const Hid fresh = own_list(hdf5, api, 0);
-  const bool known = fresh >= 0 && api.H5Pget_chunk_cache(fresh, &slots, &bytes, &w0) >= 0;
-  if (fresh >= 0) api.H5Pclose(fresh);
-  const Hid list = known ? own_list(hdf5, api, given) : -1;
-  if (list < 0 || api.H5Pset_chunk_cache(list, slots, bytes, w0) >= 0) return list;
-  api.H5Pclose(list);
-  return -1;
+  if (fresh < 0) return cache;
+  api.H5Pget_chunk_cache(fresh, &cache.slots, &cache.bytes, &cache.w0);
+  api.H5Pclose(fresh);
+  return cache;
+}
+
+// False where a list cannot be built.
+bool pass_cache(Provider& hdf5, const Hdf5Api& api, const ChunkCache& cache, DatasetCall& call,
+                DatasetInProgress& at) noexcept {
+  const Hid list = own_list(hdf5, api, call.dapl);
+  if (list < 0) return false;
+  if (api.H5Pset_chunk_cache(list, cache.slots, cache.bytes, cache.w0) < 0) {
+    api.H5Pclose(list);
+    return false;
+  }
+  call.dapl = at.tuned_dapl = list;
+  return true;
 }
 
 void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
@@ -108,30 +123,25 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
   constexpr Hid kAllFiles = 0x1f;          // H5F_OBJ_ALL
   constexpr unsigned kOpenDatasets = 0x2;  // H5F_OBJ_DATASET
   const ssize_t open = api.H5Fget_obj_count(kAllFiles, kOpenDatasets);
-  at.cache_bytes = cache_share_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value),
-                                     open < 0 ? 0 : static_cast<std::uint64_t>(open));
-  if (!call.takes_dapl) {  // it has the file's
-    at.cache_bytes = file_cache_bytes(own_cache_budget_bytes(), parse_decimal(at.cache->value));
-    if (at.cache_bytes == 0 && at.cache->value[0] != '0') {
-      at.cache_refused = "a dataset that is opened without an access list may not have so much";
+  const std::uint64_t wanted = parse_decimal(at.cache->value), budget = own_cache_budget_bytes();
+  at.cache_bytes =
+      call.takes_dapl
+          ? cache_share_bytes(budget, wanted, open < 0 ? 0 : static_cast<std::uint64_t>(open))
+          : file_cache_bytes(budget, wanted);
+  ChunkCache cache{kChunkSlots, at.cache_bytes, kOwnW0};
+  if (at.cache_bytes < wanted) {
+    const ChunkCache usual = default_cache(hdf5, api);
+    if (at.cache_bytes <= usual.bytes && usual.bytes < wanted) {
+      cache = usual;
+      at.cache_refused = call.takes_dapl
+                             ? "other datasets have all the memory that chunk caches may take"
+                             : "a dataset that is opened without an access list has less";
     }
-    return;
   }
-  if (at.cache_bytes == 0 && at.cache->value[0] != '0') {
-    at.cache_refused = "other datasets have all the memory that chunk caches may take";
-    if (const Hid list = own_cache_list(hdf5, api, call.dapl); list >= 0) {
-      call.dapl = at.tuned_dapl = list;
-    }
-    return;
+  if (!call.takes_dapl) return;  // it has the file's
+  if (!pass_cache(hdf5, api, cache, call, at) && at.cache_refused == nullptr) {
+    at.cache_refused = "the property list could not be built";
   }
-  const Hid list = own_list(hdf5, api, call.dapl);
-  if (list >= 0 && api.H5Pset_chunk_cache(list, kChunkSlots, at.cache_bytes, kOwnW0) >= 0) {
-    at.tuned_dapl = list;
-    call.dapl = list;
-    return;
-  }
-  if (list >= 0) api.H5Pclose(list);
-  at.cache_refused = "the property list could not be built";
 }
 
 struct DatasetFacts {
