@@ -25,22 +25,31 @@ constexpr int kEnoughAgainst = 2;
 // files, or the same one again and again, has no time to win back what a bad candidate costs.
 constexpr int kFewestRises = 2;
 
-std::string key_of(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  return (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + masked_name(file);
-}
+struct Numbered {
+  std::string key;                   // the path with its runs of digits as #
+  std::vector<std::string> numbers;  // these, without leading zeros
+};
 
-// Its runs of digits, without leading zeros.
-std::vector<std::string> numbers_of(const std::string& file) {
-  std::vector<std::string> numbers;
+// Folders count too: some programs make one a time step (T.100/fields_100.h5).
+Numbered numbered(const std::string& file) {
+  Numbered found;
   bool in_digits = false;
-  for (std::size_t i = file.rfind('/') + 1; i < file.size(); ++i) {
-    const bool digit = file[i] >= '0' && file[i] <= '9';
-    if (digit && !in_digits) numbers.emplace_back();
-    if (digit && (file[i] != '0' || !numbers.back().empty())) numbers.back() += file[i];
+  for (const char c : file) {
+    const bool digit = c >= '0' && c <= '9';
+    if (digit && !in_digits) {
+      found.numbers.emplace_back();
+      found.key += '#';
+    }
+    if (digit && (c != '0' || !found.numbers.back().empty())) found.numbers.back() += c;
+    if (!digit) found.key += c;
     in_digits = digit;
   }
-  return numbers;
+  return found;
+}
+
+std::string folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? std::string() : file.substr(0, slash + 1);
 }
 
 bool counts_up(const std::vector<std::string>& before, const std::vector<std::string>& now) {
@@ -78,17 +87,15 @@ int SeriesTable::next_arm(const Series& series) {
 
 std::optional<Decision> SeriesTable::next(const Question& question) {
   if (!question.creating || question.layer != "hdf5" || question.ranks < 2) return std::nullopt;
-  const std::string key = key_of(question.file);
-  auto found = series_.find(key);
-  if (found == series_.end()) {
-    // A name without a number is no series.
-    if (key.find('#') == std::string::npos || series_.size() >= kMostSeries) return std::nullopt;
-    Series fresh;
-    fresh.name = masked_name(question.file);
-    fresh.ranks = question.ranks;
-    found = series_.emplace(key, std::move(fresh)).first;
+  auto [key, numbers] = numbered(question.file);
+  // A name without a number is no series.
+  Series* const place = numbers.empty() ? nullptr : place_of(question.file, key);
+  if (place == nullptr) return std::nullopt;
+  Series& series = *place;
+  if (series.files == 0) {
+    series.name = masked_name(question.file);
+    series.ranks = question.ranks;
   }
-  Series& series = found->second;
   if (series.ranks != question.ranks || !series.open_file.empty()) {
     // Two at a time cannot be told apart, and a file that never closed has no rate.
     series.open_file.clear();
@@ -98,13 +105,52 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
     return std::nullopt;
   }
   series.open_file = question.file;
-  std::vector<std::string> numbers = numbers_of(question.file);
   series.rises = counts_up(series.numbers, numbers) ? series.rises + 1 : 0;
   series.numbers = std::move(numbers);
   series.files += 1;
   series.running = next_arm(series);
   if (!series.started) return std::nullopt;
   return decision_of(series);
+}
+
+// The series of the path with all its numbers masked, as long as each of its files has a folder of
+// its own; of one folder, with those of the file's name masked, once a folder has two of them.
+SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::string& key) {
+  const std::string folder = folder_of(file), own_key = folder + masked_name(file);
+  const auto own = series_.find(own_key);
+  if (own != series_.end()) return &own->second;
+  const auto all = series_.find(key);
+  if (all == series_.end()) {
+    Series* const made = make(key);
+    if (made != nullptr) made->first_folder = made->folder = folder;
+    return made;
+  }
+  Series& common = all->second;
+  if (common.by_folder) return make(own_key);
+  if (folder != common.first_folder && folder != common.folder) {
+    common.folder = folder;
+    return &common;
+  }
+  // The second file of the very first folder goes on where that began; else folders take turns.
+  Series begun = common.files == 1 ? std::move(common) : Series();
+  common = {};
+  common.by_folder = true;
+  Series* const made = make(own_key);
+  if (made != nullptr) *made = std::move(begun);
+  return made;
+}
+
+// nullptr where there is no room. What never counted up gives way: a program may make many files
+// that are no series.
+SeriesTable::Series* SeriesTable::make(const std::string& key) {
+  if (series_.size() >= kMostSeries) {
+    const auto idle = std::find_if(series_.begin(), series_.end(), [](const auto& one) {
+      return one.second.rises == 0 && one.second.open_file.empty() && !one.second.by_folder;
+    });
+    if (idle == series_.end()) return nullptr;
+    series_.erase(idle);
+  }
+  return &series_[key];
 }
 
 Decision SeriesTable::decision_of(const Series& series) {
@@ -141,8 +187,9 @@ Decision SeriesTable::decision_of(const Series& series) {
 
 void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t bytes,
                          bool collective) {
-  const auto found = series_.find(key_of(file));
-  if (found == series_.end() || found->second.open_file != file) return;
+  const auto found = std::find_if(series_.begin(), series_.end(),
+                                  [&](const auto& one) { return one.second.open_file == file; });
+  if (found == series_.end()) return;
   Series& series = found->second;
   series.open_file.clear();
   if (seconds <= 0 || bytes == 0) return;

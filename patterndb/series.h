@@ -30,6 +30,8 @@ class SeriesTable {
   };
   struct Series {
     std::string name, open_file;
+    std::string first_folder, folder;  // of a series with a folder a file: the first, the newest
+    bool by_folder = false;            // no series: each folder has one of its own
     std::uint32_t ranks = 1;
     std::vector<std::string> numbers;  // of the newest file's name
     int rises = 0;                     // files in a row whose numbers were larger than before
@@ -45,6 +47,8 @@ class SeriesTable {
   };
   static constexpr int kDefault = -1;
 
+  Series* place_of(const std::string& file, const std::string& key);
+  Series* make(const std::string& key);
   void judge(Series& series, double rate);
   void check_winner(Series& series, double rate);
   static int next_arm(const Series& series);

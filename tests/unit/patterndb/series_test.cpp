@@ -83,6 +83,25 @@ TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
   EXPECT_EQ(files({"plt3.h5", "plt2.h5", "plt1.h5", "plt0.h5"}), 0);
   EXPECT_EQ(files(std::vector<std::string>(9, "restart.h5")), 0);
   EXPECT_EQ(files({"a0.h5", "a1.h5", "a0.h5", "a1.h5", "a0.h5", "a1.h5"}), 0);
+  // A folder a time step, with the number in the file's name as well or not.
+  EXPECT_EQ(files({"T.0/fields_0.h5", "T.100/fields_100.h5", "T.200/fields_200.h5"}), 1);
+  EXPECT_EQ(files({"plt00000/data.h5", "plt00001/data.h5", "plt00002/data.h5"}), 1);
+  EXPECT_EQ(files({"T.2/a.h5", "T.1/a.h5", "T.0/a.h5"}), 0);
+  // Folders that take turns have a series each: other sizes, perhaps.
+  EXPECT_EQ(files({"L0/p0.h5", "L1/p0.h5", "L0/p1.h5", "L1/p1.h5", "L0/p2.h5", "L1/p2.h5",
+                   "L0/p3.h5", "L1/p3.h5"}),
+            2);
+  EXPECT_EQ(files({"L0/p0.h5", "L0/p1.h5", "L0/p2.h5", "L1/p0.h5", "L1/p1.h5", "L1/p2.h5"}), 2);
+  // A restart in the midst begins anew.
+  EXPECT_EQ(files({"plt0.h5", "plt1.h5", "plt0.h5", "plt1.h5"}), 0);
+  EXPECT_EQ(files({"plt0.h5", "plt1.h5", "plt0.h5", "plt1.h5", "plt2.h5"}), 1);
+  // Many others, none of them a series, take no series its place.
+  std::vector<std::string> names;
+  for (char a = 'a'; a <= 'z'; ++a) {
+    for (char b = 'a'; b <= 'e'; ++b) names.push_back(std::string{a, b} + ".h5");
+  }
+  for (const char* name : {"plt0.h5", "plt1.h5", "plt2.h5"}) names.emplace_back(name);
+  EXPECT_EQ(files(names), 1);
 }
 
 TEST(Series, WhatIsFasterIsFoundAndKept) {
