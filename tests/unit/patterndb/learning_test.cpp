@@ -1,5 +1,6 @@
 // Answers that production runs take back, and those that they must not.
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "fixtures.h"
@@ -116,7 +117,9 @@ TEST(Exploration, DrawsAreOfTheRunAndUniform) {
 
 class Learning : public Folder {
  protected:
-  void run(double seconds, const char* source, std::int64_t row, const char* effective) {
+  void run(
+      double seconds, const char* source, std::int64_t row, const char* effective,
+      const std::function<void(ObservedFile&)>& change = [](ObservedFile&) {}) {
     ++now_;
     Observation observation = vpic_run(now_, "run-" + std::to_string(now_));
     ObservedFile& file = observation.files[0];
@@ -124,6 +127,7 @@ class Learning : public Folder {
     file.decision_row = row;
     file.settings = must(Settings::parse(effective));
     file.seconds = seconds;
+    change(file);
     must(db_.add_observation(observation, "spool-" + std::to_string(now_)));
   }
   TuningRow newest() {
@@ -170,6 +174,42 @@ TEST_F(Learning, RunsThatWereNotDrawnAreNoEvidence) {
     run(1, "off", -1, "");      // by the user's choice
     run(1, "explore", 77, "");  // of no answer that is known
     run(1, "config", row, "");
+  }
+  EXPECT_EQ(newest().state, State::kTuned);
+}
+
+TEST_F(Learning, NothingIsLearntFromAnotherPlatformNorFromWhatHasNoRate) {
+  const std::int64_t row = must(db_.add_tuning(tuned(vpic(), "cb_nodes=2")));
+  const std::function<void(ObservedFile&)> useless[] = {
+      [](ObservedFile& file) { file.platform.filesystem = "lustre"; },
+      [](ObservedFile& file) { file.platform.mpi = "MPICH 5.0.0"; },
+      [](ObservedFile& file) { file.platform.hdf5 = "1.14.6"; },
+      [](ObservedFile& file) { file.bytes_written = file.bytes_read = 0; },
+      [](ObservedFile& file) { file.seconds = 0; },
+  };
+  for (const auto& change : useless) {
+    for (int i = 0; i < 40; ++i) {
+      const bool explores = i % 4 == 0;
+      run(explores ? 1 : 9, explores ? "explore" : "exact", row, explores ? "" : "cb_nodes=2",
+          change);
+    }
+  }
+  EXPECT_EQ(Json::parse(must(db_.history(1)))["trials"].size(), 0u);
+  EXPECT_EQ(newest().state, State::kTuned);
+  // The same runs where they belong are evidence.
+  for (int i = 0; i < 200 && newest().id == row; ++i) {
+    const bool explores = i % 4 == 0;
+    run(explores ? 1 : 9, explores ? "explore" : "exact", row, explores ? "" : "cb_nodes=2");
+  }
+  EXPECT_EQ(newest().state, State::kReverted);
+}
+
+TEST_F(Learning, OneGiantOutlierTakesNothingBack) {
+  const std::int64_t row = must(db_.add_tuning(tuned(vpic(), "cb_nodes=2")));
+  for (int i = 0; i < 40; ++i) {
+    const bool explores = i % 8 == 0;
+    const double seconds = i == 20 ? 1e6 : i == 24 ? 1e-6 : 2;
+    run(seconds, explores ? "explore" : "exact", row, explores ? "" : "cb_nodes=2");
   }
   EXPECT_EQ(newest().state, State::kTuned);
 }
