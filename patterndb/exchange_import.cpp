@@ -13,21 +13,21 @@ using sqlite::Connection;
 
 class Importer {
  public:
-  Importer(Connection& connection, bool own_reverts_hold)
-      : db_(connection), own_reverts_hold_(own_reverts_hold) {
+  explicit Importer(Connection& connection) : db_(connection) {
     sqlite::Statement last(db_, "SELECT coalesce(max(id), 0) FROM tunings");
     last.step();
     last_own_ = last.integer(0);
   }
 
   Json run(const Node& root) {
-    root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
-               "observations", "drifts", "models"});
     if (root.at("format").text() != kExchangeFormat) root.at("format").fail("not iotune-patterns");
+    // Before all else: a newer one has names that are unknown here.
     std::uint64_t version = root.at("version").count();
     if (version < 1 || version > kExchangeVersion) {
       root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 and 2");
     }
+    root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
+               "observations", "drifts", "models"});
     each(root, "platforms", [&](const Node& node) {
       remember(platforms_, node, rows::platform(db_, read_platform(node)));
     });
@@ -45,8 +45,8 @@ class Importer {
     each(root, "models", [&](const Node& node) { add_model(node); });
     Json report = {{"tunings", tunings_added_},
                    {"observations", observations_added_},
-                   {"models", models_added_}};
-    if (own_reverts_hold_) report["left_reverted"] = left_reverted_;
+                   {"models", models_added_},
+                   {"left_reverted", left_reverted_}};
     return report;
   }
 
@@ -105,7 +105,8 @@ class Importer {
     }
     rows::StoredTuning keys{pattern(node.at("pattern")), platform(node.at("platform")),
                             rows::settings(db_, tuning.settings.text())};
-    if (own_reverts_hold_ && tuning.state == State::kTuned && is_reverted_here(keys)) {
+    if (tuning.state == State::kTuned && is_reverted_here(keys) &&
+        !rows::find_tuning(db_, keys, tuning)) {
       ++left_reverted_;
       return;
     }
@@ -145,15 +146,16 @@ class Importer {
               pattern(node.at("after")), node.at("run").text(), node.at("observed_at").moment()});
   }
 
-  // What this database's own runs have taken back is not tried again on another's word.
+  // What runs here have taken back is not tried again on another's word, whatever holds by now:
+  // these settings themselves must have been measured anew.
   bool is_reverted_here(const rows::StoredTuning& keys) {
     sqlite::Statement newest(
         db_,
-        "SELECT t.state, t.settings FROM patterns p JOIN tunings t ON t.pattern = p.id "
+        "SELECT t.state FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2 "
-        "AND t.id <= ?3 ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
-    newest.bind(1, keys.pattern).bind(2, keys.platform).bind(3, last_own_);
-    return newest.step() && newest.text(0) == "reverted" && newest.integer(1) == keys.settings;
+        "AND t.settings = ?3 AND t.id <= ?4 ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
+    newest.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings).bind(4, last_own_);
+    return newest.step() && newest.text(0) == state_name(State::kReverted);
   }
 
   void add_model(const Node& node) {
@@ -169,7 +171,6 @@ class Importer {
   }
 
   Connection& db_;
-  bool own_reverts_hold_;
   std::int64_t last_own_ = 0;
   std::size_t left_reverted_ = 0;
   Ids platforms_, workloads_, patterns_, tunings_;
@@ -180,17 +181,15 @@ class Importer {
 
 Result<std::string> PatternDb::import_json(const std::string& text,
                                            const std::string& source) noexcept {
-  return guarded<std::string>(
-      [&] { return import_document(parse_json(text, source), source, ImportRule::kNewestHolds); });
+  return guarded<std::string>([&] { return import_document(parse_json(text, source), source); });
 }
 
 std::string PatternDb::import_document(const nlohmann::ordered_json& document,
-                                       const std::string& source, ImportRule rule) {
+                                       const std::string& source) {
   std::string report;
   change([&](Connection& connection) {
     try {
-      report =
-          dump(Importer(connection, rule == ImportRule::kOwnRevertsHold).run(Node(document, "")));
+      report = dump(Importer(connection).run(Node(document, "")));
     } catch (const sqlite::Busy&) {
       throw;
     } catch (const Fault& fault) {

@@ -67,7 +67,7 @@ Result<std::string> PatternDb::merge(const std::string& other,
     if (!text) throw Fault{other + ": " + text.error().text()};
     Json document = parse_json(*text, other);
     keep_platforms(document, filter);
-    return import_document(document, other, ImportRule::kOwnRevertsHold);
+    return import_document(document, other);
   });
 }
 

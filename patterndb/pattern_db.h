@@ -130,7 +130,8 @@ class PatternDb {
 
   Result<std::string> export_json() noexcept;
   // All or nothing. The message names `source` and the JSON pointer of the fault. What is there
-  // already is not doubled. Returns counts of new rows.
+  // already is not doubled, and settings that this database has taken back stay so. Returns counts
+  // of new rows.
   Result<std::string> import_json(const std::string& text, const std::string& source) noexcept;
   // Another database's rows of the platforms that fit. Where both have answers the newest one
   // holds, but settings that this database has taken back stay so. The other is only read.
@@ -144,10 +145,8 @@ class PatternDb {
   // Runs `change` in one write transaction, which its exception rolls back: in the file itself, or
   // in a copy that takes the file's place (network_file.h).
   void change(const std::function<void(sqlite::Connection&)>& change);
-  enum class ImportRule { kNewestHolds, kOwnRevertsHold };
   // Throws Fault naming `source`.
-  std::string import_document(const nlohmann::ordered_json& document, const std::string& source,
-                              ImportRule rule);
+  std::string import_document(const nlohmann::ordered_json& document, const std::string& source);
 
   std::unique_ptr<sqlite::Connection> connection_;
   OpenOptions options_;

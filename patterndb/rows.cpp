@@ -134,14 +134,21 @@ void drift(Connection& connection, const StoredDrift& drift) {
   statement.run();
 }
 
-Added tuning(Connection& connection, const StoredTuning& keys, const Tuning& evidence) {
-  std::string state = state_name(evidence.state);
+std::optional<std::int64_t> find_tuning(Connection& connection, const StoredTuning& keys,
+                                        const Tuning& evidence) {
   Statement finding(connection,
                     "SELECT id FROM tunings WHERE pattern=? AND platform=? AND settings=? AND "
                     "state=? AND made_at=? AND source=?");
-  finding.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings).bind(4, state);
+  finding.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings);
+  finding.bind(4, std::string(state_name(evidence.state)));
   finding.bind(5, evidence.made_at).bind(6, evidence.source);
-  if (finding.step()) return {finding.integer(0), false};
+  if (!finding.step()) return std::nullopt;
+  return finding.integer(0);
+}
+
+Added tuning(Connection& connection, const StoredTuning& keys, const Tuning& evidence) {
+  if (const auto found = find_tuning(connection, keys, evidence)) return {*found, false};
+  std::string state = state_name(evidence.state);
   Statement adding(connection,
                    "INSERT INTO tunings (pattern, platform, settings, state, made_at, source, "
                    "rounds, gain, low, high, default_share, evidence, replaces) "

@@ -40,6 +40,8 @@ struct Added {
 struct StoredTuning {
   std::int64_t pattern, platform, settings;
 };
+std::optional<std::int64_t> find_tuning(sqlite::Connection& connection, const StoredTuning& keys,
+                                        const Tuning& evidence);
 Added tuning(sqlite::Connection& connection, const StoredTuning& keys, const Tuning& evidence);
 
 // False where (name, item) was counted before.

@@ -79,6 +79,8 @@ TEST_F(Exchange, FaultsNameThePlace) {
   EXPECT_EQ(fault("{}"), "site.json: /: 'format' is missing");
   EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 3")),
             "site.json: /version: version 3; this iotune reads 1 and 2");
+  EXPECT_EQ(fault(changed(kByHand, "\"version\": 1", "\"version\": 3, \"clusters\": []")),
+            "site.json: /version: version 3; this iotune reads 1 and 2");
   EXPECT_EQ(fault(changed(kByHand, "\"tunings\"", "\"tuning\"")),
             "site.json: /tuning: unknown name");
   EXPECT_EQ(fault(changed(kByHand, "\"cb_nodes\": 2", "\"cb_nodes\": 0")),

@@ -67,6 +67,30 @@ TEST_F(Merge, WhatRunsHereTookBackIsNotTriedAgain) {
   EXPECT_EQ(newest().settings, "cb_nodes=8");
 }
 
+TEST_F(Merge, WhatWasTakenBackStaysSoBehindALaterAnswerToo) {
+  must(here_.add_tuning(on("ext4", "cb_nodes=2", 100)));
+  Tuning reverted = on("ext4", "cb_nodes=2", 200);
+  reverted.state = State::kReverted;
+  must(here_.add_tuning(reverted));
+  must(here_.add_tuning(on("ext4", "cb_nodes=4", 300)));
+  must(other_.add_tuning(on("ext4", "cb_nodes=2", 400)));
+  EXPECT_EQ(merge()["left_reverted"], 1);
+  EXPECT_EQ(newest().settings, "cb_nodes=4");
+  // Nor does it come back by way of a document.
+  Json imported = Json::parse(must(here_.import_json(must(other_.export_json()), "other")));
+  EXPECT_EQ(imported["left_reverted"], 1);
+  EXPECT_EQ(newest().settings, "cb_nodes=4");
+  // A copy of this very database has nothing to leave out.
+  std::string own = must(here_.export_json());
+  EXPECT_EQ(Json::parse(must(here_.import_json(own, "own")))["left_reverted"], 0);
+  EXPECT_EQ(must(here_.export_json()), own);
+  // What was measured here since says more.
+  must(here_.add_tuning(on("ext4", "cb_nodes=2", 500)));
+  must(other_.add_tuning(on("ext4", "cb_nodes=2", 600)));
+  EXPECT_EQ(merge()["left_reverted"], 0);
+  EXPECT_EQ(newest().settings, "cb_nodes=2");
+}
+
 TEST_F(Merge, TheOtherIsReadAsItIs) {
   must(other_.add_tuning(on("ext4", "cb_nodes=2", 100)));
   std::string before = read_file(at("other.db"));
