@@ -108,6 +108,13 @@ std::unique_ptr<sqlite::Connection> open_changing(const std::string& path,
   return connection;
 }
 
+// immutable=1 ignores a journal, so half a transaction would pass for a database.
+void demand_no_journal(const std::string& path) {
+  if (exists(path + "-journal")) {
+    throw Fault{path + ": an interrupted change lies beside it, only its owner can finish it"};
+  }
+}
+
 struct Opened {
   std::unique_ptr<sqlite::Connection> connection;
   bool by_copy;
@@ -136,10 +143,7 @@ Opened open_connection(const std::string& path, OpenOptions options) {
   bool writable = access(path.c_str(), W_OK) == 0;
   if (!writable) {
     if (!reading) throw Fault{path + ": " + error_text(errno)};
-    // immutable=1 ignores a journal, so half a transaction would pass for a database.
-    if (exists(path + "-journal")) {
-      throw Fault{path + ": an interrupted change lies beside it, only its owner can finish it"};
-    }
+    demand_no_journal(path);
   }
   bool by_copy = writable && is_on_network(path);
   auto connection =
@@ -202,9 +206,12 @@ Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
     if (!refusal.empty()) throw Fault{refusal};
     if (!exists(path)) throw Fault{path + ": no pattern database there"};
     bool unchanging = access(path.c_str(), W_OK) != 0 || is_on_network(path);
+    if (unchanging) demand_no_journal(path);
     auto source =
         unchanging ? open_unchanging(path) : open_changing(path, path, SQLITE_OPEN_READONLY, 5000);
-    demand_version(*source, pragma(*source, "PRAGMA user_version"));
+    const std::int64_t version = pragma(*source, "PRAGMA user_version");
+    demand_version(*source, version);
+    if (version == 0) throw Fault{path + ": an empty file, no pattern database"};
     auto copy = std::make_unique<sqlite::Connection>(
         path, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
     sqlite3_backup* backup = sqlite3_backup_init(copy->handle(), "main", source->handle(), "main");

@@ -1,8 +1,10 @@
 // Two sites' databases, and what the reports say of answers that moved.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fixtures.h"
 #include "patterndb/record_json.h"
+#include "statfs_mock.h"
 
 namespace iotune::patterndb::testing {
 namespace {
@@ -111,6 +113,20 @@ TEST_F(Merge, AFaultNamesTheOtherAndChangesNothing) {
   Result<std::string> merged = here_.merge(at("broken.db"), {});
   ASSERT_FALSE(merged);
   EXPECT_EQ(merged.error().text().find(at("broken.db") + ": "), 0u) << merged.error().text();
+  write_file(at("empty.db"), "");
+  chmod(at("empty.db").c_str(), 0600);
+  merged = here_.merge(at("empty.db"), {});
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error().text(), at("empty.db") + ": an empty file, no pattern database");
+  {
+    // Half a transaction of another's must not pass for a database.
+    PretendFilesystem pretend(kNfs);
+    write_file(at("other.db-journal"), "half");
+    merged = here_.merge(at("other.db"), {});
+    ASSERT_FALSE(merged);
+    EXPECT_NE(merged.error().text().find("interrupted"), std::string::npos);
+    unlink(at("other.db-journal").c_str());
+  }
   merged = here_.merge(at("missing.db"), {});
   ASSERT_FALSE(merged);
   EXPECT_EQ(merged.error().text(), at("missing.db") + ": no pattern database there");
