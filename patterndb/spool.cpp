@@ -21,6 +21,9 @@ namespace {
 
 constexpr off_t kLargestSpoolFile = 64 << 20;
 
+// Of a file that cannot be read just now, or not by this user: it may be a sound one.
+struct Unread : Fault {};
+
 std::vector<std::string> spool_files(const std::string& folder) {
   std::vector<std::string> names;
   std::unique_ptr<DIR, int (*)(DIR*)> open_folder(opendir(folder.c_str()), closedir);
@@ -39,7 +42,14 @@ std::vector<std::string> spool_files(const std::string& folder) {
   return names;
 }
 
-std::string contents(const std::string& path) {
+// A user's spool is folded in by its owner, or by whoever was asked to (root, for a site): what
+// lies there of a third one is nobody's observation.
+uid_t owner_of(const std::string& folder) {
+  struct stat status;
+  return stat(folder.c_str(), &status) == 0 ? status.st_uid : geteuid();
+}
+
+std::string contents(const std::string& path, uid_t owner) {
   struct Descriptor {
     int number;
     ~Descriptor() {
@@ -47,16 +57,18 @@ std::string contents(const std::string& path) {
     }
   } file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
-  if (file.number < 0 || fstat(file.number, &status) != 0) throw Fault{error_text(errno)};
-  if (!S_ISREG(status.st_mode)) throw Fault{"not a regular file"};
-  if (status.st_uid != geteuid()) throw Fault{"it belongs to another user"};
+  if (file.number < 0 || fstat(file.number, &status) != 0) throw Unread{{error_text(errno)}};
+  if (!S_ISREG(status.st_mode)) throw Unread{{"not a regular file"}};
+  if (status.st_uid != geteuid() && status.st_uid != owner) {
+    throw Unread{{"it belongs to another user"}};
+  }
   if (status.st_size > kLargestSpoolFile) throw Fault{"larger than 64 MiB"};
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
     ssize_t n = read(file.number, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw Fault{error_text(errno)};
+    if (n < 0) throw Unread{{error_text(errno)}};
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
@@ -114,9 +126,14 @@ std::size_t store(sqlite::Connection& connection, const Observation& observation
   return added;
 }
 
-Observation read_spool_file(const std::string& path) {
-  Json json = parse_json(contents(path), "JSON");
+Observation read_spool_file(const std::string& path, uid_t owner) {
+  Json json = parse_json(contents(path, owner), "JSON");
   return read_observation(Node(json, ""));
+}
+
+bool vanished(const std::string& path) {
+  struct stat status;
+  return lstat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
 void set_aside(const std::string& path, const std::string& why, IngestReport& report) {
@@ -136,19 +153,21 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
                                              std::size_t most_files) noexcept {
   return guarded<IngestReport>([&] {
     IngestReport report;
-    std::vector<std::string> names = spool_files(folder);
-    if (names.size() > most_files) {
-      report.left = names.size() - most_files;
-      names.resize(most_files);
-    }
+    const uid_t owner = owner_of(folder);
     std::vector<std::pair<std::string, Observation>> observations;
-    for (const std::string& name : names) {
+    for (const std::string& name : spool_files(folder)) {
+      if (observations.size() == most_files) {
+        ++report.left;
+        continue;
+      }
       std::string path = folder + "/" + name;
+      // Two processes may fold one spool: what the other took is no fault.
       try {
-        observations.emplace_back(name, read_spool_file(path));
+        observations.emplace_back(name, read_spool_file(path, owner));
+      } catch (const Unread& fault) {
+        if (!vanished(path)) report.faults.push_back(path + ": " + fault.message + "; left there");
       } catch (const Fault& fault) {
-        // Two processes may fold one spool: what the other took is no fault.
-        if (access(path.c_str(), F_OK) == 0) set_aside(path, fault.message, report);
+        if (!vanished(path)) set_aside(path, fault.message, report);
       }
     }
     if (observations.empty()) return report;

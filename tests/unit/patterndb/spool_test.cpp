@@ -104,9 +104,29 @@ TEST_F(Spool, LinksAndOtherFilesAreNotFollowed) {
   write_file(spool_ + "/README", "mine");
   IngestReport report = ingest();
   EXPECT_EQ(report.files, 0u);
-  EXPECT_EQ(report.faults.size(), 1u);
+  ASSERT_EQ(report.faults.size(), 1u);
+  EXPECT_NE(report.faults[0].find("left there"), std::string::npos) << report.faults[0];
   EXPECT_TRUE(exists(kept));
   EXPECT_TRUE(exists(spool_ + "/README"));
+}
+
+// A site folds in what its users observed, and spoils the spool of nobody.
+TEST_F(Spool, AnothersFolderIsFoldedInByRootAndAStrangersFileIsLeftWhereItIs) {
+  if (geteuid() != 0) GTEST_SKIP() << "NOT VERIFIED: needs root to make files of other users";
+  constexpr uid_t kUser = 12345, kStranger = 12346;
+  std::string own = must(leave_in_spool(vpic_run(1), spool_));
+  const std::string strange = spool_ + "/0.observation.json";  // before the other
+  std::filesystem::rename(must(leave_in_spool(vpic_run(2), spool_)), strange);
+  ASSERT_EQ(chown(spool_.c_str(), kUser, kUser), 0);
+  ASSERT_EQ(chown(own.c_str(), kUser, kUser), 0);
+  ASSERT_EQ(chown(strange.c_str(), kStranger, kStranger), 0);
+  IngestReport report = ingest(1);
+  EXPECT_EQ(report.files, 1u);
+  ASSERT_EQ(report.faults.size(), 1u);
+  EXPECT_EQ(report.faults[0], strange + ": it belongs to another user; left there");
+  EXPECT_TRUE(exists(strange));
+  EXPECT_FALSE(exists(own));
+  EXPECT_EQ(observed(), 1u);
 }
 
 TEST_F(Spool, ALimitLeavesTheRest) {
