@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "patterndb/exchange.h"
@@ -203,12 +204,17 @@ Result<std::int64_t> PatternDb::add_tuning(const Tuning& tuning) noexcept {
   return guarded<std::int64_t>([&] {
     std::int64_t id = 0;
     change([&](Connection& connection) {
-      id = rows::tuning(connection,
-                        {rows::pattern(connection, tuning.pattern),
-                         rows::platform(connection, tuning.platform),
-                         rows::settings(connection, tuning.settings.text())},
-                        tuning)
-               .id;
+      const rows::StoredTuning keys{rows::pattern(connection, tuning.pattern),
+                                    rows::platform(connection, tuning.platform),
+                                    rows::settings(connection, tuning.settings.text())};
+      sqlite::Statement newest(
+          connection,
+          "SELECT max(t.made_at) FROM patterns p JOIN tunings t ON t.pattern = p.id "
+          "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2");
+      newest.bind(1, keys.pattern).bind(2, keys.platform).step();
+      Tuning behind = tuning;
+      behind.made_at = std::max(tuning.made_at, newest.real(0));
+      id = rows::tuning(connection, keys, behind).id;
     });
     return id;
   });

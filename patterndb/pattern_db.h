@@ -90,7 +90,8 @@ class PatternDb {
   Result<IngestReport> ingest_spool(const std::string& folder, std::size_t most_files) noexcept;
   // Adds one observation under a spool file's name. False where that name was counted before.
   Result<bool> add_observation(const Observation& observation, const std::string& name) noexcept;
-  // Returns the row, an old one where the very same answer is there already.
+  // The answer holds from now on: it counts as made after those that are there. Returns the row, an
+  // old one where the very same answer is there already.
   Result<std::int64_t> add_tuning(const Tuning& tuning) noexcept;
 
   // What speaks for the workload's file: writes where `creating` or no reads are known, else

@@ -235,6 +235,13 @@ TEST_F(Learning, ASimilarPatternsSettingsAreRevertedForThisPatternAlone) {
   EXPECT_EQ(other.state, State::kTuned);
 }
 
+// A site's answer may come with a clock that was ahead.
+TEST_F(Learning, WhatIsMeasuredNowHoldsWhateverClocksSay) {
+  must(db_.add_tuning(tuned(vpic(), "cb_nodes=2", 4e9)));
+  must(db_.add_tuning(tuned(vpic(), "cb_nodes=4", 5000)));
+  EXPECT_EQ(newest().settings, "cb_nodes=4");
+}
+
 TEST_F(Learning, SettingsThatNeverTakeEffectAreRefused) {
   std::int64_t row = must(db_.add_tuning(tuned(vpic(), "cb_nodes=2")));
   run(1, "exact", row, "");
