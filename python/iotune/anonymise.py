@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from iotune import core
+
 _DAY_SECONDS = 86400
 _SOURCES = ("train", "runs", "import", "by hand")
 _DECISIONS = (
@@ -21,6 +23,7 @@ _DECISIONS = (
     "explore",
     "held",
     "drift",
+    "series",
     "config",
     "untrained",
     "unknown",
@@ -29,8 +32,9 @@ _DECISIONS = (
 _PATTERN = ("id", "descriptor", "op", "element_bytes", "ranks", "grid", "mode", "chunk", "filters",
             "dataset_dims")  # fmt: skip
 _PLATFORM = ("id", "filesystem", "mpi", "hdf5", "host_class")
-_TUNING = ("id", "pattern", "platform", "settings", "state", "gain", "low", "high", "rounds",
+_TUNING = ("id", "pattern", "platform", "state", "gain", "low", "high", "rounds",
            "default_share", "replaces")  # fmt: skip
+_LONGEST_TEXT = 255  # of a setting
 
 
 def anonymised(document: str, salt: bytes) -> str:
@@ -52,6 +56,16 @@ def anonymised(document: str, salt: bytes) -> str:
 
     program, file, run = hashed("program"), hashed("file"), hashed("run")
     dataset, observed, other = hashed("dataset"), hashed("observation"), hashed("other")
+    host = hashed("h")
+    texts = {one["name"] for one in core.parameters() if one["kind"] == "text"}
+
+    def settings(text: str) -> str:
+        """Values in words may name hosts, as in cb_config_list's node17:2,*:0."""
+        named = (item.partition("=") for item in text.split(";") if item)
+        return ";".join(
+            f"{name}={_without_hosts(value, host) if name in texts else value}"
+            for name, _, value in named
+        )
 
     def kept(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
         return {name: row[name] for name in names if name in row}
@@ -80,6 +94,7 @@ def anonymised(document: str, salt: bytes) -> str:
         "tunings": [
             {
                 **kept(row, *_TUNING),
+                "settings": settings(row["settings"]),
                 # Whole days would make the older of two answers of a day the one that holds.
                 "made_at": _day(row["made_at"]) + position / (len(rows["tunings"]) + 1),
                 "source": row["source"] if row["source"] in _SOURCES else other(row["source"]),
@@ -88,8 +103,9 @@ def anonymised(document: str, salt: bytes) -> str:
         ],
         "observations": [
             {
-                **kept(row, "item", "workload", "platform", "pattern", "settings", "decision_row",
+                **kept(row, "item", "workload", "platform", "pattern", "decision_row",
                        "bytes_written", "bytes_read", "seconds", "elapsed_seconds"),
+                "settings": settings(row["settings"]),
                 "spool_file": observed(row["spool_file"]),
                 "run": run(row["run"]),
                 "trace": "",
@@ -115,6 +131,17 @@ def anonymised(document: str, salt: bytes) -> str:
         "models": [],  # a model's payload may hold anything
     }  # fmt: skip
     return json.dumps(result, indent=1)
+
+
+def _without_hosts(value: str, host: Callable[[Any], str]) -> str:
+    """A list of NAME:COUNT with hashes for names, cut where it would be too long for a setting."""
+    parts = []
+    for part in value.split(","):
+        name, colon, count = part.partition(":")
+        parts.append((name if name in ("", "*") else host(name)) + colon + count)
+    while len(parts) > 1 and len(",".join(parts)) > _LONGEST_TEXT:
+        parts.pop()
+    return ",".join(parts)
 
 
 def _day(seconds: float) -> int:

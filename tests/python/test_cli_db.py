@@ -92,6 +92,26 @@ def test_an_anonymised_export_holds_no_name_and_can_be_imported(home: Home) -> N
 def test_hashes_agree_under_one_salt_only(home: Home) -> None:
     def program(*words: str) -> str:
         text = home.type("db", "export", "--anonymise", *words).stdout
+def test_hosts_that_settings_name_are_hashed_too(home: Home) -> None:
+    hosts = "login.example:2,*:1,node17"
+    named = document()
+    named["tunings"][0]["settings"] = f"cb_config_list={hosts};cb_nodes=2"
+    named["observations"][0]["settings"] = f"cb_config_list={hosts}"
+    named["observations"][0]["decision_source"] = "series"
+    (home.work / "named.json").write_text(json.dumps(named))
+    home.type("db", "import", "named.json", "--db", "named.db")
+    home.type("db", "export", "--anonymise", "-o", "out.json", "--db", "named.db")
+    text = (home.work / "out.json").read_text()
+    assert "login.example" not in text and "node17" not in text, text
+    rows = json.loads(text)
+    (tuned,), (observed,) = rows["tunings"], rows["observations"]
+    first, second, third = observed["settings"].removeprefix("cb_config_list=").split(",")
+    assert first.endswith(":2") and second == "*:1" and ":" not in third, observed
+    assert tuned["settings"] == observed["settings"] + ";cb_nodes=2"
+    assert observed["decision_source"] == "series"
+    assert home.asked("db", "import", "out.json", "--db", "other.db")["tunings"] == 1
+
+
         return str(json.loads(text)["workloads"][0]["program"])
 
     (home.work / "salt").write_bytes(b"0123456789abcdef")
