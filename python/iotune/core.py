@@ -133,13 +133,24 @@ def _decoded(value: Any) -> Any:
     return json.loads(value) if isinstance(value, (str, bytes)) else value
 
 
+def _in_utf8(path: str | os.PathLike[str] | None) -> str | None:
+    """A path as the database has texts; Error where it is none."""
+    text = None if path is None else os.fspath(path)
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        plain = (text or "").encode(errors="replace").decode()
+        raise Error(f"{plain}: a path of the database's must be UTF-8") from None
+    return text
+
+
 class Database:
     """The pattern database. The user's spool is folded in where it may be written."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
         native = native_part()
         with as_error():
-            self._db = native.PatternDb(None if path is None else os.fspath(path), read_only)
+            self._db = native.PatternDb(_in_utf8(path), read_only)
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         with as_error():
@@ -175,7 +186,7 @@ class Database:
 
     def merge(self, other: str, platform: dict[str, str]) -> dict[str, Any]:
         """Add another database file's rows of the platforms that fit; counts of what was new."""
-        return cast("dict[str, Any]", self._ask("merge", other, json.dumps(platform)))
+        return cast("dict[str, Any]", self._ask("merge", _in_utf8(other), json.dumps(platform)))
 
     def export_json(self) -> str:
         """The whole database as JSON."""
@@ -184,7 +195,7 @@ class Database:
 
     def ingest(self, spool: str | None = None) -> dict[str, Any]:
         """Fold a spool directory's observations in; counts, and `faults` in words."""
-        return cast("dict[str, Any]", self._ask("ingest", spool))
+        return cast("dict[str, Any]", self._ask("ingest", _in_utf8(spool)))
 
     def untrained(self) -> list[dict[str, Any]]:
         """Patterns that lack an answer, with the run to train from."""

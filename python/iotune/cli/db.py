@@ -33,17 +33,34 @@ DatabaseOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
-def opened(db: Optional[Path], read_only: bool = False) -> core.Database:
-    """The database, with the spool folded in where that can be done."""
+# What the database's columns hold.
+LARGEST = 2**63 - 1
+
+PatternId = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=LARGEST, help="From `iotune db list`.")
+]
+
+
+def opened(db: Optional[Path], reads: bool = False) -> core.Database:
+    """The database, with the spool folded in where that can be done.
+
+    With `reads` also one that its user may not write, as a site's; one that was named is not made.
+    """
     named = os.environ.get("IOTUNE_DB", "") if db is None else str(db)
     if named == "none":
         raise Error("there is no database: it was named 'none'")
+    path = core.default_database() if db is None else db
+    is_missing = not os.path.exists(path)
+    read_only = reads and (db is not None if is_missing else not os.access(path, os.W_OK))
     database = core.Database(None if db is None else str(db.absolute()), read_only)
     if not read_only:
         try:
-            database.ingest()
+            folded = database.ingest()
         except Error as problem:
             say(f"observations stay in the spool: {problem}")
+        else:
+            for line in (*folded.get("moves", ()), *folded.get("faults", ())):
+                say(line)
     return database
 
 
@@ -125,7 +142,7 @@ def _table(patterns: Sequence[Mapping[str, Any]]) -> None:
 @errors_in_one_line
 def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     """List every pattern, its state and its best settings."""
-    answer = opened(db).patterns()
+    answer = opened(db, reads=True).patterns()
     patterns = answer["patterns"]
     if as_json:
         print_json(answer)
@@ -144,12 +161,12 @@ def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> Non
 @app.command()
 @errors_in_one_line
 def show(
-    pattern: Annotated[int, typer.Argument(metavar="ID", help="From `iotune db list`.")],
+    pattern: PatternId,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show everything known of one pattern: settings, measurements, observations."""
-    answer = opened(db).show(pattern)
+    answer = opened(db, reads=True).show(pattern)
     if as_json:
         print_json(answer)
     else:
@@ -185,13 +202,14 @@ def query(
         str, typer.Argument(help="As `iotune show` prints it: '<2D,(BLOCK,*),(6,24)>'.")
     ],
     element_bytes: Annotated[
-        Optional[int], typer.Option(min=1, help="Bytes of an element: patterns compare in bytes.")
+        Optional[int],
+        typer.Option(min=1, max=LARGEST, help="Bytes of an element: patterns compare in bytes."),
     ] = None,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask for the settings of a pattern and their evidence."""
-    answer = opened(db).query(descriptor, element_bytes)
+    answer = opened(db, reads=True).query(descriptor, element_bytes)
     patterns = answer["patterns"]
     if as_json:
         print_json(answer)
@@ -213,7 +231,8 @@ def add(
     ],
     settings: Annotated[str, typer.Argument(help="'name=value;name=value'; '': default is best.")],
     element_bytes: Annotated[
-        Optional[int], typer.Option(min=1, help="Of a descriptor: bytes of an element.")
+        Optional[int],
+        typer.Option(min=1, max=LARGEST, help="Of a descriptor: bytes of an element."),
     ] = None,
     dims: Annotated[Optional[str], typer.Option(help="The dataset's dimensions: 24x24.")] = None,
     grid: Annotated[Optional[str], typer.Option(help="Ranks per dimension: 4x1.")] = None,
@@ -232,13 +251,13 @@ def add(
     """
     wanted = _settings(settings)
     database = opened(db)
-    if pattern.isdigit():
+    if pattern.isascii() and pattern.isdigit():
         if any((element_bytes, dims, grid, filesystem, mpi, hdf5)):
             raise typer.BadParameter(
                 "a pattern of the list has its sizes and platforms: only a descriptor takes "
                 "--element-bytes, --dims, --grid, --filesystem, --mpi and --hdf5"
             )
-        known = database.show(int(pattern))
+        known = database.show(min(int(pattern), LARGEST))
         subject = {name: known[name] for name in PATTERN_FIELDS}
         platforms = platforms_of(known)
     else:

@@ -1,5 +1,7 @@
 """Databases in and out: JSON, H5Tuner's XML, ROMIO's hint files, another site's database."""
 
+import codecs
+import os
 import secrets
 import sys
 from collections.abc import Mapping
@@ -10,7 +12,15 @@ import typer
 
 from iotune import core
 from iotune.anonymise import anonymised
-from iotune.cli.db import DatabaseOption, JsonOption, app, opened, platforms_of, settings_text
+from iotune.cli.db import (
+    LARGEST,
+    DatabaseOption,
+    JsonOption,
+    app,
+    opened,
+    platforms_of,
+    settings_text,
+)
 from iotune.cli.output import data, errors_in_one_line, next_command, print_json, say
 from iotune.errors import Error
 from iotune.hint_file import hint_text, read_hints
@@ -28,11 +38,20 @@ def _demand_format(name: str) -> None:
         raise typer.BadParameter(f"'{name}' is none of json, xml, hints", param_hint="--format")
 
 
-def _guessed(file: Path, text: str) -> str:
-    start = text.lstrip()[:1]
-    if file.suffix == ".xml" or start == "<":
+def _guessed(file: Path, content: bytes) -> str:
+    start = content.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    if file.suffix == ".xml" or start == b"<":
         return "xml"
-    return "json" if file.suffix == ".json" or start == "{" else "hints"
+    return "json" if file.suffix == ".json" or start == b"{" else "hints"
+
+
+def _decoded(file: Path, content: bytes) -> str:
+    if content.startswith(b"SQLite format 3\0"):
+        raise Error(f"{file}: a database, no document: iotune db merge takes it")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise Error(f"{file}: not UTF-8 (byte {problem.start + 1})") from None
 
 
 @app.command("import")
@@ -43,7 +62,8 @@ def import_file(
     ],
     form: FormatOption = None,
     pattern: Annotated[
-        Optional[int], typer.Option(metavar="ID", help="Of XML and hints: for this pattern.")
+        Optional[int],
+        typer.Option(metavar="ID", min=1, max=LARGEST, help="Of XML and hints: for this pattern."),
     ] = None,
     data_file: Annotated[
         str, typer.Option(metavar="NAME", help="Of XML: settings as for this file.")
@@ -57,12 +77,14 @@ def import_file(
     on every platform on which it was seen.
     """
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Error(f"{file}: {getattr(problem, 'strerror', None) or problem}") from None
+        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as problem:
+        raise Error(f"{file}: {problem.strerror}") from None
     if form is not None:
         _demand_format(form)
-    form = form or _guessed(file, text)
+    form = form or _guessed(file, content)
+    # XML says its encoding itself, and is read by the parser that jobs use.
+    text = "" if form == "xml" else _decoded(file, content)
     if form == "json":
         answer = opened(db).import_json(text, str(file))
     else:
@@ -108,7 +130,8 @@ def export(
     ] = None,
     form: FormatOption = None,
     pattern: Annotated[
-        Optional[int], typer.Option(metavar="ID", help="Of XML and hints: this pattern's.")
+        Optional[int],
+        typer.Option(metavar="ID", min=1, max=LARGEST, help="Of XML and hints: this pattern's."),
     ] = None,
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Of JSON: hashes instead of names.")
@@ -126,7 +149,9 @@ def export(
     """
     form = form or "json"
     _demand_format(form)
-    database = opened(db)
+    if anonymise and form != "json":
+        raise typer.BadParameter(f"{form} holds settings alone: --anonymise is of JSON")
+    database = opened(db, reads=True)
     if form == "json":
         text = database.export_json()
         if anonymise:
@@ -137,7 +162,7 @@ def export(
         data(text.rstrip("\n"))
     else:
         try:
-            output.write_text(text.rstrip("\n") + "\n")
+            output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
         except OSError as problem:
             raise Error(f"{output}: {problem.strerror}") from None
     if form == "json":
@@ -214,6 +239,8 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Fold in what runs observed, each observation exactly once."""
+    if spool is not None and not os.path.isdir(spool):
+        raise Error(f"{spool}: no such directory")
     database = core.Database(None if db is None else str(db.absolute()))
     answer = database.ingest(None if spool is None else str(spool.absolute()))
     if as_json:

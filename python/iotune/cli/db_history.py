@@ -2,23 +2,29 @@
 
 import time
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from iotune.cli.db import DatabaseOption, JsonOption, app, cell_text, gain_text, opened
+from iotune.cli.db import (
+    DatabaseOption,
+    JsonOption,
+    PatternId,
+    app,
+    cell_text,
+    gain_text,
+    opened,
+)
 from iotune.cli.output import Column, data, errors_in_one_line, next_command, print_json, table
 
 
 @app.command()
 @errors_in_one_line
 def history(
-    pattern: Annotated[int, typer.Argument(metavar="ID", help="From `iotune db list`.")],
+    pattern: PatternId,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show every move of a pattern's answers with its evidence, and the tests under way."""
-    answer = opened(db).history(pattern)
+    answer = opened(db, reads=True).history(pattern)
     if as_json:
         print_json(answer)
     else:
@@ -69,7 +75,7 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     A file's seconds against what its bytes took at the default: the median rate of the same
     workload, pattern and size on the same platform. Other hours, other neighbours: not paired.
     """
-    answer = opened(db).ledger()
+    answer = opened(db, reads=True).ledger()
     if as_json:
         print_json(answer)
     else:

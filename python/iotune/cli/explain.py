@@ -85,7 +85,7 @@ def _database(db: Optional[Path]) -> Optional[core.Database]:
     from iotune.cli.db import opened
 
     try:
-        return opened(db)
+        return opened(db, reads=True)
     except Error as problem:
         say(f"no comparison with earlier runs: {problem}")
         return None
