@@ -203,6 +203,21 @@ def test_what_cannot_be_is_one_line(home: Home) -> None:
     assert "no such directory" in home.type("db", "ingest", "nowhere", status=1).stderr
 
 
+def test_an_answer_by_hand_is_for_a_platform_that_runs_have(home: Home) -> None:
+    words = ["db", "add", PATTERN["descriptor"], "cb_nodes=3", "--element-bytes", "4",
+             "--dims", "33554432", "--grid", "4", "--mode", "independent"]  # fmt: skip
+    for option, value in (("--filesystem", "ext4"), ("--hdf5", "1.10.8"), ("--mpi", "MPICH 4.0.2")):
+        said = home.type(*words, status=2).stderr
+        assert option in said, said
+        words += [option, value]
+    home.type(*words)
+    assert newest(home)["settings"] == {"cb_nodes": "3"}
+    assert len(home.asked("db", "show", "1")["answers"]) == 1, "another platform"
+    for dims in ("4x", "x", "0", "-1", "²"):
+        said = home.type(*[dims if word == "33554432" else word for word in words], status=2)
+        assert "sizes joined by x" in said.stderr, said.stderr
+
+
 def test_a_command_that_reads_makes_no_database(home: Home) -> None:
     for words in (["list"], ["show", "1"], ["history", "1"], ["ledger"], ["export"],
                   ["query", PATTERN["descriptor"]]):  # fmt: skip

@@ -261,11 +261,14 @@ def add(
         subject = {name: known[name] for name in PATTERN_FIELDS}
         platforms = platforms_of(known)
     else:
-        if element_bytes is None or dims is None or grid is None or not filesystem:
+        if element_bytes is None or dims is None or grid is None or not filesystem or not hdf5:
             raise typer.BadParameter(
-                "a descriptor needs --element-bytes, --dims, --grid and --filesystem"
+                "a descriptor needs --element-bytes, --dims, --grid, --filesystem and --hdf5"
             )
         subject = _described(pattern, element_bytes, dims, grid, op, mode)
+        # What is not told is no other name for all: no run would ever be asked for it.
+        if subject["ranks"] > 1 and not mpi:
+            raise typer.BadParameter("a descriptor of several ranks needs --mpi")
         platforms = [{"filesystem": filesystem, "mpi": mpi, "hdf5": hdf5}]
     rows = [
         database.add_tuning(tuning_json(subject, platform, wanted, source="by hand"))
@@ -318,10 +321,10 @@ def platforms_of(pattern: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _sizes(text: str) -> list[int]:
-    sizes = [int(part) for part in text.lower().split("x")]
-    if any(size < 1 for size in sizes):
-        raise ValueError(f"'{text}' is not sizes joined by x")
-    return sizes
+    parts = text.lower().split("x")
+    if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
+        raise ValueError(f"'{shown(text)}' is not sizes joined by x")
+    return [int(part) for part in parts]
 
 
 def _numbers(rows: list[int]) -> str:
