@@ -18,6 +18,9 @@ class Importer {
     sqlite::Statement last(db_, "SELECT coalesce(max(id), 0) FROM tunings");
     last.step();
     last_own_ = last.integer(0);
+    sqlite::Statement seen(db_,
+                           "SELECT workload, max(last_seen) FROM workload_patterns GROUP BY 1");
+    while (seen.step()) seen_here_[seen.integer(0)] = seen.real(1);
   }
 
   Json run(const Node& root) {
@@ -38,6 +41,10 @@ class Importer {
     });
     each(root, "patterns", [&](const Node& node) {
       remember(patterns_, node, rows::pattern(db_, read_pattern(node)));
+    });
+    each(root, "uses", [&](const Node& node) {
+      double& newest = seen_there_[known(workloads_, node.at("workload"), "workload")];
+      newest = std::max(newest, node.at("last_seen").moment());
     });
     each(root, "uses", [&](const Node& node) { add_use(node); });
     each(root, "tunings", [&](const Node& node) { add_tuning(node); });
@@ -86,11 +93,21 @@ class Importer {
   void add_use(const Node& node) {
     node.only({"workload", "pattern", "dataset", "datasets", "repeats", "speaker", "last_seen",
                "settled"});
+    const std::int64_t workload = known(workloads_, node.at("workload"), "workload");
     rows::use(db_,
-              {known(workloads_, node.at("workload"), "workload"), pattern(node.at("pattern")),
-               node.at("dataset").text(), node.at("datasets").count(), node.at("repeats").count(),
-               node.at("speaker").truth(), node.at("last_seen").moment(),
+              {workload, pattern(node.at("pattern")), node.at("dataset").text(),
+               node.at("datasets").count(), node.at("repeats").count(), node.at("speaker").truth(),
+               std::max(0.0, node.at("last_seen").moment() - behind(workload)),
                !node.has("settled") || node.at("settled").truth()});
+  }
+
+  // A program of the same name writes other files elsewhere: of a workload that was seen here, what
+  // it showed here holds. By how much what is read of it has to count as older.
+  double behind(std::int64_t workload) const {
+    constexpr double kMoment = 1e-3;
+    const auto here = seen_here_.find(workload);
+    if (here == seen_here_.end()) return 0;
+    return std::max(0.0, seen_there_.at(workload) - here->second + kMoment);
   }
 
   void add_tuning(const Node& node) {
@@ -173,6 +190,7 @@ class Importer {
 
   Connection& db_;
   std::int64_t last_own_ = 0;
+  std::map<std::int64_t, double> seen_here_, seen_there_;  // by workload: when last
   std::size_t left_reverted_ = 0;
   Ids platforms_, workloads_, patterns_, tunings_;
   std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0;

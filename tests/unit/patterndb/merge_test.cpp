@@ -93,6 +93,28 @@ TEST_F(Merge, WhatWasTakenBackStaysSoBehindALaterAnswerToo) {
   EXPECT_EQ(newest().settings, "cb_nodes=2");
 }
 
+// Sites call their programs and files alike, and write other sizes.
+TEST_F(Merge, WhatAWorkloadShowedHereHoldsBesideWhatItShowedElsewhere) {
+  must(here_.add_observation(vpic_run(50), "own"));
+  Observation elsewhere = vpic_run(900);
+  elsewhere.files[0].uses[0].pattern = one_dimensional(7, 4);
+  must(other_.add_observation(elsewhere, "of-the-other"));
+  elsewhere = vpic_run(100);
+  elsewhere.files[0].workload.program = "unknown-here";
+  must(other_.add_observation(elsewhere, "another"));
+  merge();
+  const auto speaks = [&](const char* program) {
+    const Workload workload{program, "vpic#.h#", 4, 1};
+    return must(here_.pattern_of(workload, true)).value_or(KnownPattern());
+  };
+  EXPECT_EQ(speaks("vpic-io").byte_key, byte_key(vpic()));
+  EXPECT_TRUE(speaks("vpic-io").settled);
+  EXPECT_EQ(speaks("unknown-here").last_seen, 100);
+  must(here_.add_observation(vpic_run(1000), "own again"));
+  EXPECT_TRUE(speaks("vpic-io").settled);
+  EXPECT_EQ(exported()["drifts"].size(), 0u);
+}
+
 TEST_F(Merge, TheOtherIsReadAsItIs) {
   must(other_.add_tuning(on("ext4", "cb_nodes=2", 100)));
   std::string before = read_file(at("other.db"));
