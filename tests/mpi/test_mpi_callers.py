@@ -116,17 +116,35 @@ def threads(place: Place, name: str) -> None:
             assert with_us.count(b"abcd"[thread]) == WRITES * BYTES
 
 
-def one_thread_asks(place: Place) -> None:
-    """Threads open files at once: the database library is for one of them at a time."""
+def with_stand_in(place: Place, source: str) -> Path | None:
+    """The program, and a preload that asks tests/mpi/programs/one_thread_database.c."""
     mpi = find_mpi("mpich-4")
     if mpi is None:
-        return
+        return None
     use(place, mpi)
-    program = compiled(place, mpi, "mpi_threads.c", "-pthread")
     alone = place.buffers / "lib"  # LD_PRELOAD splits at spaces
     alone.mkdir()
     place.library = Path(shutil.copy(place.library, alone))
     shutil.copy(place.build / "lib" / "libone_thread_database.so", alone / "libiotune-db.so")
+    return compiled(place, mpi, source, "-pthread")
+
+
+def left_by_jump(place: Place) -> None:
+    """A handler's longjmp out of the database library: it is not asked again, and nobody waits."""
+    program = with_stand_in(place, "mpi_jump.c")
+    if program is None:
+        return
+    done = place.right(place.mpi(1, program, "j", JUMP=1))
+    assert done.out == b"jumped 1\n" and done.err == b"", done
+    assert (place.scratch / "j").read_bytes() == b"xxx"
+    assert "iotune_decision" not in {call["name"] for call in place.calls()}
+
+
+def one_thread_asks(place: Place) -> None:
+    """Threads open files at once: the database library is for one of them at a time."""
+    program = with_stand_in(place, "mpi_threads.c")
+    if program is None:
+        return
     done = place.right(place.mpi(2, program, "t"))
     assert done.err == b"", done.err
     decided = [call for call in place.calls() if call["name"] == "iotune_decision"]
@@ -140,4 +158,4 @@ if __name__ == "__main__":
         for mpi in ("mpich", "openmpi")
     }
     cases |= {f"threads-{name}": partial(threads, name=name) for name in NAMES}
-    main({**cases, "one-thread-asks": one_thread_asks})
+    main({**cases, "one-thread-asks": one_thread_asks, "left-by-jump": left_by_jump})
