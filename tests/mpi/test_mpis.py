@@ -150,15 +150,23 @@ def headers(place: Place, name: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def sessions(place: Place, name: str) -> None:
-    """Without a world: recorded, never tuned, joined later. With one as well: as ever."""
+def configured(place: Place, name: str, source: str) -> tuple[Mpi, Path, Path] | None:
+    """The MPI, the program made with it, and settings; None where it is not here."""
     mpi = find_mpi(name)
     if mpi is None:
-        return
+        return None
     use(place, mpi)
-    program = compiled(place, mpi, "mpi_sessions.c")
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
+    return mpi, compiled(place, mpi, source), config
+
+
+def sessions(place: Place, name: str) -> None:
+    """Without a world: recorded, never tuned, joined later. With one as well: as ever."""
+    found = configured(place, name, "mpi_sessions.c")
+    if found is None:
+        return
+    mpi, program, config = found
     bare = place.right(place.mpi(2, program, "a.bin", preload=False))
     env = {"IOTUNE_CONFIG": config, "IOTUNE_DB": "none", "IOTUNE_TRACE": None}
     under = place.right(place.mpi(2, program, "a.bin", **env))
@@ -191,13 +199,10 @@ def sessions(place: Place, name: str) -> None:
 
 def spawned(place: Place, name: str) -> None:
     """Files of two worlds' ranks are left alone, and nobody waits; those of one are tuned."""
-    mpi = find_mpi(name)
-    if mpi is None:
+    found = configured(place, name, "mpi_spawn.c")
+    if found is None:
         return
-    use(place, mpi)
-    program = compiled(place, mpi, "mpi_spawn.c")
-    config = place.scratch / "config.xml"
-    config.write_text(CONFIG)
+    _, program, config = found
     bare = place.mpi(2, program, "a", preload=False, shim=False)
     if bare.status != 0:
         not_verified(f"ranks that start others under {name}: status {bare.status}")
