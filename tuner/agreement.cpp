@@ -143,7 +143,7 @@ std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t
 void decline(const MpiApi& mpi, Word comm) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
   const std::uint64_t bytes = share_text(mpi, comm, text, 0);
-  if (bytes == 0) return;
+  if (bytes == 0 || !names_settings(text, bytes)) return;
   Decision* const decision = static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
   // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
   // it is taken for good, as it came from our own library.

@@ -22,12 +22,13 @@ bool make_keyval(const recorder::MpiApi& mpi) noexcept;
 // Before MPI_Finalize: the attributes of the world and of self, while MPI still works.
 void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
 
-// Collective over `comm` (a private one). False on all ranks where there is no decision.
+// Collective over `comm` (a private one). False on all ranks where there is no decision. A decision
+// without settings needs no vote: nothing is what all would apply.
 bool receive_decision(const recorder::MpiApi& mpi, recorder::Word comm, FileQuestion question,
                       Decision& decision) noexcept;
 
 // The part of a rank that cannot take part: changing nothing is a vote, never an absence. Goes
-// with receive_decision and the first all_agree of the others.
+// with receive_decision and, where there are settings, the first all_agree of the others.
 void decline(const recorder::MpiApi& mpi, recorder::Word comm) noexcept;
 
 // Collective over `comm`: true on all ranks where all passed `willing` and equal hashes.

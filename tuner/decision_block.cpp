@@ -116,6 +116,11 @@ bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept 
   return ended;
 }
 
+bool names_settings(const char* text, std::size_t bytes) noexcept {
+  static constexpr char kLine[] = "\nset ";
+  return memmem(text, bytes, kLine, sizeof kLine - 1) != nullptr;
+}
+
 const char* find_setting(const Decision& decision, const char* name) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];

@@ -37,6 +37,10 @@ Setting* next_slot(Decision& decision) noexcept;
 // False where the text is not a whole decision: then nothing is applied.
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;
 
+// Whether the decision's text has settings, without memory to parse it: true for every whole
+// decision that parse_decision finds some in.
+bool names_settings(const char* text, std::size_t bytes) noexcept;
+
 // The value of a setting for all datasets, nullptr where the decision has none.
 const char* find_setting(const Decision& decision, const char* name) noexcept;
 

@@ -43,6 +43,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
+  if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
   plan_hints(*mpi, path, info, open->decision, recorder::run_nodes(), open->hints);
   for (int i = 0; i < open->decision.count; ++i) {
     if (!is_hint(open->decision.settings[i].name)) {

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 SECONDS = 600
 _FOLDER = "tuning-bench-"
+_SHARED = "memory"  # folder of the scratch
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ STRIPED = ("cephfs",)
 ABSENT = {
     "cephfs": "it is not up (tests/testbed/cephfs up)",
     "memory": "there is no /dev/shm",
+    "nodes-disk": "fake nodes need root",
+    "nodes-memory": "fake nodes need root",
 }
 
 
@@ -100,10 +103,22 @@ def storages(scratch: Path) -> dict[str, Storage]:
     found = {"disk": Storage("disk", scratch, "mpirun.mpich", min(2, os.cpu_count() or 1))}
     if Path("/dev/shm").is_dir():
         found["memory"] = Storage("memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks)
+    testbed = ROOT / "tests" / "testbed"
     if (TESTBED / "mnt" / "narrow").is_dir():
-        launcher = str(ROOT / "tests" / "testbed" / "cephfs_mpirun")
+        launcher = str(testbed / "cephfs_mpirun")
         found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
+    if os.geteuid() == 0:
+        launcher = str(testbed / "local_nodes")
+        found["nodes-disk"] = Storage("nodes-disk", scratch, launcher, 4)
+        found["nodes-memory"] = Storage("nodes-memory", scratch / _SHARED, launcher, 4)
     return found
+
+
+def _share_memory(folder: Path) -> None:
+    """A memory file system that all fake nodes see: each has a /dev/shm of its own."""
+    folder.mkdir(exist_ok=True)
+    if not os.path.ismount(folder):
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
 
 
 def steps_of(seconds: float, of_one: float) -> int:
@@ -151,6 +166,8 @@ class Session:
     @contextmanager
     def arms(self, case: Case) -> Iterator[Arms]:
         """The case's arms, with the files that it reads; nothing is left on the storage."""
+        if case.storage.folder.name == _SHARED:
+            _share_memory(case.storage.folder)
         arms = Arms(case, self.options.build, self.home(case), self._placing(case))
         try:
             arms.prepare()
@@ -175,7 +192,9 @@ class Session:
 
     def close(self) -> None:
         """Remove the scratch on the local disk."""
-        shutil.rmtree(self.options.out / "files", ignore_errors=True)
+        scratch = self.options.out / "files"
+        subprocess.run(["umount", "-q", scratch / _SHARED], stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
@@ -328,6 +347,12 @@ class Arms:
         missing = dict(settings.items() - self.wanted().items())
         if missing:
             print(f"NOT VERIFIED {self.case.name}: trained, and not wanted in a run: {missing}")
+
+    def room(self) -> int:
+        """How many files of the last run's size fit into half of the storage's room."""
+        sizes = [path.stat().st_size for path in self.plain.glob("data*.h5")]
+        free = shutil.disk_usage(self.folder).free + sum(sizes)
+        return max(self.steps, free // 2 * self.steps // max(1, sum(sizes)))
 
     def wanted(self) -> dict[str, str]:
         """What iotune's last run wanted to set, of any of its files."""

@@ -1,0 +1,38 @@
+#include "tuner/decision_block.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace iotune::tuner {
+namespace {
+
+struct Text {
+  const char* lines;
+  int settings;  // -1: not a whole decision
+};
+
+// A rank without memory to parse a decision must know as well as the others whether they vote.
+TEST(DecisionBlock, NamesSettingsWhereverParsingFindsSome) {
+  const Text texts[] = {
+      {"source patterns\nstate default-is-best\nend\n", 0},
+      {"source patterns\nmessage set by nobody: set x\npattern set\nend\n", 0},
+      {"set cb_buffer_size 16777216\nend\n", 1},
+      {"source patterns\nset cb_nodes 2\nset cb_buffer_size 1048576\nend\n", 2},
+      {"settings of a newer version\nend\n", 0},
+      {"set cb_nodes 2\n", -1},
+      {"set\nend\n", -1},
+  };
+  for (const Text& one : texts) {
+    const std::string text = std::string("iotune-decision 1\n") + one.lines;
+    Decision decision;
+    const bool whole = parse_decision(text.data(), text.size(), decision);
+    EXPECT_EQ(whole, one.settings >= 0) << one.lines;
+    if (!whole) continue;
+    EXPECT_EQ(decision.count, one.settings) << one.lines;
+    EXPECT_EQ(names_settings(text.data(), text.size()), one.settings > 0) << one.lines;
+  }
+}
+
+}  // namespace
+}  // namespace iotune::tuner
