@@ -4,7 +4,6 @@
 
 #include "patterndb/decision.h"
 #include "recorder/preload/hdf5_api.h"
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
@@ -14,6 +13,7 @@
 #include "tuner/placement.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
+#include "tuner/spare_block.h"
 
 namespace iotune::tuner {
 namespace {
@@ -25,8 +25,8 @@ using recorder::OpenState;
 using recorder::Provider;
 using recorder::Word;
 
-// What one open keeps from before to after; private memory, because a decision is larger than
-// OpenState and threads may open at the same time.
+// What one open keeps from before to after; a block of its own, because threads may open at the
+// same time.
 struct OpenInProgress {
   Decision decision;
   HintPlan hints;
@@ -40,6 +40,21 @@ struct OpenInProgress {
   bool failed;  // a list could not be built: nothing was applied
 };
 
+constinit SpareBlock<OpenInProgress> g_spare;
+
+// All but `placement` and settings behind the counts, which nobody reads.
+void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
+  clear(open.decision);
+  clear(open.hints);
+  open.program = {};
+  open.given_fapl = fapl;
+  open.tuned_fapl = -1;
+  open.plan = nullptr;
+  open.mpi = nullptr;
+  open.creating = creating;
+  open.notes = open.places = open.failed = false;
+}
+
 constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
 
 OpenInProgress* in_progress(const OpenState& state) noexcept {
@@ -47,7 +62,7 @@ OpenInProgress* in_progress(const OpenState& state) noexcept {
 }
 void forget(OpenState& state) noexcept {
   discard_file_plan(in_progress(state)->plan);
-  recorder::unmap(in_progress(state), sizeof(OpenInProgress));
+  g_spare.give_back(in_progress(state));
   state.words[0] = 0;
 }
 
@@ -160,6 +175,7 @@ Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
 // Reads back what the open file really has.
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
+  if (open.decision.count == 0) return;
   const recorder::QuietProbes quiet(api);
   note_file_access(api, opened, path, open.program, open.decision, open.creating);
   if (open.places) {
@@ -220,17 +236,15 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
 void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
                       OpenState& state) noexcept {
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  auto* const open = static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  OpenInProgress* const open = g_spare.take();
   if (open == nullptr || api == nullptr) {
     const ListSettings program = settings_of(hdf5, fapl);
     if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);
-    if (open != nullptr) recorder::unmap(open, sizeof(OpenInProgress));
+    if (open != nullptr) g_spare.give_back(open);
     return;
   }
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
-  open->given_fapl = fapl;
-  open->tuned_fapl = -1;
-  open->creating = creating;
+  begin(*open, fapl, creating);
   open->program = settings_of(hdf5, fapl);
   // Another driver was set since: what was seen of the list is not true any more. (Only where
   // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)

@@ -78,10 +78,14 @@ void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, i
 }
 }  // namespace
 
-void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
-                HintPlan& plan) noexcept {
+void clear(HintPlan& plan) noexcept {
   clear(plan.wanted);
   std::memset(plan.refused, 0, sizeof plan.refused);
+}
+
+void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
+                HintPlan& plan) noexcept {
+  clear(plan);
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
     if (!is_hint(setting.name)) continue;
@@ -140,6 +144,7 @@ void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) no
 
 void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
                 const HintPlan& plan) noexcept {
+  if (decision.count == 0) return;
   Word info = 0;
   const OpenMpiIo open_mpi = mpi.abi == recorder::MpiAbi::kOpenMpi && plan.wanted.count > 0
                                  ? openmpi_io(mpi, path)

@@ -15,6 +15,9 @@ struct HintPlan {
   const char* refused[Decision::kMaxSettings];
 };
 
+// Nothing wanted, nothing refused.
+void clear(HintPlan& plan) noexcept;
+
 bool is_hint(const char* name) noexcept;
 
 // `info`: the program's hints or info_null. Local.

@@ -1,11 +1,11 @@
 #include "tuner/mpiio_open.h"
 
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
 #include "tuner/agreement.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
+#include "tuner/spare_block.h"
 
 namespace iotune::tuner {
 namespace {
@@ -23,6 +23,8 @@ struct OpenInProgress {
   bool notes, places;
 };
 
+constinit SpareBlock<OpenInProgress> g_spare;
+
 }  // namespace
 
 void before_mpiio_open(Provider& provider, Word comm, const char* path, int amode, Word& info,
@@ -31,16 +33,19 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   if (mpi == nullptr || recorder::world_provider() != &provider) return;
   const Word own = private_communicator(*mpi, comm);
   if (own == mpi->constants.comm_null) return;
-  auto* const open = static_cast<OpenInProgress*>(recorder::private_memory(sizeof(OpenInProgress)));
+  OpenInProgress* const open = g_spare.take();
   if (open == nullptr) {
     decline(*mpi, own);
     return;
   }
   const bool creating = (recorder::common_amode(mpi->abi, amode) & recorder::kModeCreate) != 0;
   if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
-    recorder::unmap(open, sizeof(OpenInProgress));
+    g_spare.give_back(open);
     return;
   }
+  clear(open->hints);
+  open->tuned_info = 0;
+  open->places = false;
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
@@ -76,7 +81,7 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
     if (open->places) note_placement(open->placement, open->hints.wanted);
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
-  recorder::unmap(open, sizeof(OpenInProgress));
+  g_spare.give_back(open);
   state.words[0] = 0;
 }
 
