@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -349,10 +350,12 @@ class Arms:
             print(f"NOT VERIFIED {self.case.name}: trained, and not wanted in a run: {missing}")
 
     def room(self) -> int:
-        """How many files of the last run's size fit into half of the storage's room."""
-        sizes = [path.stat().st_size for path in self.plain.glob("data*.h5")]
-        free = shutil.disk_usage(self.folder).free + sum(sizes)
-        return max(self.steps, free // 2 * self.steps // max(1, sum(sizes)))
+        """How many files like the last run's fit into half of the room that the storage tells."""
+        used = sum(path.stat().st_size for path in self.plain.glob("data*.h5"))
+        total, _, free = shutil.disk_usage(self.folder)
+        if total == 0:  # ceph-fuse does not tell
+            return sys.maxsize
+        return max(self.steps, (free + used) // 2 * self.steps // max(1, used))
 
     def wanted(self) -> dict[str, str]:
         """What iotune's last run wanted to set, of any of its files."""
