@@ -8,6 +8,7 @@ import pytest
 from iotune.models.candidates import Candidate
 from iotune.models.race import most_runs
 
+import bench_safety
 import bench_tuning
 import tuning_cases
 import tuning_search
@@ -141,3 +142,43 @@ def test_what_had_other_flags_is_measured_anew(tmp_path):
     again = tuning_cases.State(tmp_path / "state.json")
     assert again.of(small)["final"] == [{"default": 1.0}]
     assert "final" not in again.of(large)
+
+
+class Steps:
+    """Arms whose files take `first` seconds, and `later` each where there are many."""
+
+    def __init__(self, first: float, later: float, room: int) -> None:
+        self.steps = 1
+        self.first, self.later, self.most = first, later, room
+        self.asked: list[int] = []
+
+    def default(self) -> float:
+        return self.first if self.steps == 1 else self.later * self.steps
+
+    def room(self) -> int:
+        return self.most
+
+    def lengthen(self, steps: int, settings: object) -> None:
+        self.asked.append(steps)
+        self.steps = steps
+
+
+def test_a_run_of_safety_is_as_long_as_asked_or_as_there_is_room():
+    faster = Steps(1.0, 0.25, 100)
+    assert bench_safety.lengthen(faster, 2.0, {}) == faster.steps == 9  # type: ignore[arg-type]
+    assert faster.asked == [3, 9]
+    full = Steps(1.0, 0.25, 5)
+    assert bench_safety.lengthen(full, 2.0, {}) == 5  # type: ignore[arg-type]
+    long = Steps(3.0, 3.0, 100)
+    assert bench_safety.lengthen(long, 2.0, {}) == 1  # type: ignore[arg-type]
+
+
+def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):
+    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
+    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    (arms.plain / "data.h5").write_bytes(bytes(1000))
+    usage = {"total": 0, "used": 0, "free": 0}
+    monkeypatch.setattr(tuning_cases.shutil, "disk_usage", lambda _: tuple(usage.values()))
+    assert arms.room() > 10**6
+    usage |= {"total": 100_000, "free": 7_000}
+    assert arms.room() == 4  # half of what is free but for them
