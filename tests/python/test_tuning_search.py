@@ -178,7 +178,7 @@ def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):
     arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
     (arms.plain / "data.h5").write_bytes(bytes(1000))
     usage = {"total": 0, "used": 0, "free": 0}
-    monkeypatch.setattr(tuning_cases.shutil, "disk_usage", lambda _: tuple(usage.values()))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: tuple(usage.values()))
     assert arms.room() > 10**6
     usage |= {"total": 100_000, "free": 7_000}
     assert arms.room() == 4  # half of what is free but for them
