@@ -154,27 +154,53 @@ static void remove_created(const struct plan* plan, int rank) {
   }
 }
 
-/* Returns the slowest rank's seconds, on rank 0. */
-static double one_round(const struct plan* plan, int rank, struct replay_buffer* buffer) {
+/* Seconds on the slowest rank; rank 0 knows them. */
+struct times {
+  double* round;         /* of each round, all its files together */
+  double* file;          /* of each of the plan's parts from open to close, over all rounds */
+  double *own, *slowest; /* of each part in the round that is on: this rank's, the slowest's */
+};
+
+static double one_round(const struct plan* plan, int rank, struct replay_buffer* buffer,
+                        struct times* times) {
   remove_created(plan, rank);
   MPI_Barrier(MPI_COMM_WORLD);
-  double start = MPI_Wtime();
-  for (size_t i = 0; i < plan->files; i++) replay_file(&plan->file[i], buffer);
-  double own = MPI_Wtime() - start, slowest = own;
+  double start = MPI_Wtime(), before = start;
+  for (size_t i = 0; i < plan->files; i++) {
+    replay_file(&plan->file[i], buffer);
+    times->own[i] = MPI_Wtime() - before;
+    before += times->own[i];
+  }
+  double own = before - start, slowest = own;
   MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Reduce(times->own, times->slowest, (int)plan->files, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  for (size_t i = 0; i < plan->files; i++) times->file[i] += times->slowest[i];
   for (size_t i = 0; buffer->verify && i < plan->files; i++)
     if (plan->file[i].writes) replay_read_again(&plan->file[i], buffer);
   return slowest;
 }
 
-static void report(size_t files, uint64_t bytes, const double* round, int rounds) {
+static void print_numbers(const char* name, const double* number, size_t count) {
+  printf(", \"%s\": [", name);
+  for (size_t i = 0; i < count; i++) printf("%s%.6f", i > 0 ? ", " : "", number[i]);
+  printf("]");
+}
+
+static void report(size_t files, uint64_t bytes, const struct times* times, int rounds) {
   double seconds = 0;
-  for (int i = 0; i < rounds; i++) seconds += round[i];
+  for (int i = 0; i < rounds; i++) seconds += times->round[i];
   double rate = seconds > 0 ? (double)bytes / 1048576.0 / seconds : 0;
-  printf("{\"bytes\": %llu, \"seconds\": %.6f, \"mib_per_s\": %.3f, \"files\": %zu, \"rounds\": [",
+  printf("{\"bytes\": %llu, \"seconds\": %.6f, \"mib_per_s\": %.3f, \"files\": %zu",
          (unsigned long long)bytes, seconds, rate, files);
-  for (int i = 0; i < rounds; i++) printf("%s%.6f", i > 0 ? ", " : "", round[i]);
-  printf("]}\n");
+  print_numbers("rounds", times->round, (size_t)rounds);
+  print_numbers("file_seconds", times->file, files);
+  printf("}\n");
+}
+
+static double* new_numbers(const struct options* options, size_t count) {
+  double* number = calloc(count > 0 ? count : 1, sizeof *number);
+  if (number == NULL) replay_fail(options->plan, "out of memory");
+  return number;
 }
 
 static void run_rounds(const struct plan* plan, const struct options* options, int rank) {
@@ -183,12 +209,18 @@ static void run_rounds(const struct plan* plan, const struct options* options, i
   if (options->prepare) prepare_files(plan, rank, &buffer);
   for (size_t i = 0; i < plan->files; i++)
     replay_reserve(&buffer, replay_largest(&plan->file[i], &moved));
-  double* round = calloc((size_t)options->repeat, sizeof *round);
-  if (round == NULL) replay_fail(options->plan, "out of memory");
-  for (int i = 0; i < options->repeat; i++) round[i] = one_round(plan, rank, &buffer);
+  struct times times = {.round = new_numbers(options, (size_t)options->repeat),
+                        .file = new_numbers(options, plan->files),
+                        .own = new_numbers(options, plan->files),
+                        .slowest = new_numbers(options, plan->files)};
+  for (int i = 0; i < options->repeat; i++)
+    times.round[i] = one_round(plan, rank, &buffer, &times);
   MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) report(plan->files, all * (uint64_t)options->repeat, round, options->repeat);
-  free(round);
+  if (rank == 0) report(plan->files, all * (uint64_t)options->repeat, &times, options->repeat);
+  free(times.round);
+  free(times.file);
+  free(times.own);
+  free(times.slowest);
   free(buffer.byte);
 }
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from iotune.models.candidates import Shape
+from iotune.models.surroundings import Surrounded, alone, surrounded
 
 from iotune import core
 from iotune.errors import Error
 from iotune.plan import Plan, PlanFile
 from iotune.plan_build import StoredPattern, plan_bytes, plan_of_pattern
 from iotune.plan_trace import plan_of_trace
-from iotune.trace import open_trace
+from iotune.trace import Trace, open_trace
 
 # A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
 MOST_BYTES = 512 * 1024 * 1024
@@ -30,7 +31,10 @@ class Case:
     trace: str = ""
     run: str = ""  # that the trace is of
     file: str = ""  # of the run that showed it
+    opened_unix_seconds: float = 0.0  # when that run opened it
     datasets: int = 1
+    # What training found for other files of the same run, by path.
+    answers: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -59,8 +63,20 @@ def case_of_row(row: Mapping[str, Any]) -> Case:
         trace=str(row["trace"]),
         run=str(row["run"]),
         file=str(row["file"]),
+        opened_unix_seconds=float(row["observed_at"]),
         datasets=int(row["datasets"]),
     )
+
+
+def in_order(cases: Sequence[Case]) -> list[Case]:
+    """By run, those of the latest first; of a run in the order in which it opened their files.
+
+    What is found for one file holds where it is replayed before the next.
+    """
+    latest: dict[str, float] = {}
+    for case in cases:
+        latest[case.run] = max(latest.get(case.run, 0.0), case.opened_unix_seconds)
+    return sorted(cases, key=lambda one: (-latest[one.run], one.run, one.opened_unix_seconds))
 
 
 def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
@@ -81,14 +97,43 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     return cut
 
 
-def _recorded(case: Case) -> Plan | None:
+def surroundings_of_case(case: Case, plan: Plan, most_bytes: int = MOST_BYTES) -> Surrounded:
+    """`plan`, of plan_of_case(), behind what the run wrote just before; a note says so."""
+    trace = _trace_of(case)
+    if trace is None or not case.file:
+        return alone(plan)
+    try:
+        found = surrounded(trace, case.file, plan, case.answers, most_bytes)
+    except Error as problem:
+        case.notes.append(f"replayed without the files before it: {problem}")
+        return alone(plan)
+    if found.others:
+        names = [
+            name + "".join(f" {one}={value}" for one, value in found.carried.get(name, {}).items())
+            for name in found.others
+        ]
+        case.notes.append(f"replayed behind what the run wrote just before: {', '.join(names)}")
+    return found
+
+
+def _trace_of(case: Case) -> Trace | None:
+    """The run's trace; None where it is gone or a later run has overwritten it."""
     if not case.trace or not Path(case.trace).is_file():
         return None
     try:
         trace = open_trace(case.trace)
-        if case.run and trace.summary.run_id != case.run:
-            return None  # a later run has overwritten it
-        plan, notes = plan_of_trace(trace, case.file or None)
+        return None if case.run and trace.summary.run_id != case.run else trace
+    except Error as problem:
+        case.notes.append(str(problem))
+        return None
+
+
+def _recorded(case: Case) -> Plan | None:
+    trace = _trace_of(case)
+    if trace is None:
+        return None
+    try:
+        plan, notes = plan_of_trace(trace, (case.file,) if case.file else ())
     except Error as problem:
         case.notes.append(str(problem))
         return None

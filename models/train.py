@@ -1,8 +1,7 @@
 """Training: replay an untrained pattern under candidate settings, and store what is proven.
 
-Every arm runs under the same preload, tracing and configuration path; a candidate differs from
-the default by its IOTUNE_CONFIG alone. Where ranks outnumber the cores, all arms carry the
-yield shim too: MPICH spins, and a gain would else measure the scheduler.
+Every arm is the same replay (bench.py); a candidate differs from the default by the settings of
+the pattern's own files alone.
 """
 
 from __future__ import annotations
@@ -11,36 +10,29 @@ import os
 import platform as machine
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from iotune.models.bench import TIMEOUT_SECONDS, Bench
 from iotune.models.candidates import Candidate, candidates, refinements
-from iotune.models.cases import Case, plan_of_case, shape_of
-from iotune.models.file_layout import striping_of
+from iotune.models.cases import Case, plan_of_case, shape_of, surroundings_of_case
 from iotune.models.paired import Gain, compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
 
 from iotune import core
 from iotune.errors import Error
-from iotune.launch import preload_environment
-from iotune.leftovers import collect_run
-from iotune.locations import buffer_root, new_run_id
 from iotune.mpi import Mpi
-from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
-from iotune.preload import loadable, preload_path
-from iotune.replayer import find_yield_shim, forget_files, run_plan, scratch_directory
+from iotune.replayer import scratch_directory
 from iotune.trace import open_trace
 from iotune.tunings import tuning_json
 
 _AS_GOOD = 0.97
 # A smaller gain is not worth a setting.
 _WORTHWHILE = 1.02
-# A hanging replay must not hold up the others.
-_TIMEOUT_SECONDS = 600.0
-# Nor one of settings that are as far behind the default: its start has so many seconds to itself.
+# A replay under settings that are as far behind the default must not hold up the others: its start
+# has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
 
 
@@ -124,115 +116,6 @@ class Options:
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
 
 
-class _Bench:
-    """One case's plan, ready to be run under any settings."""
-
-    def __init__(
-        self, case: Case, mpi: Mpi, replayer: Path, scratch: Path, plan: Path, prepare: bool
-    ):
-        self.case = case
-        self.mpi = mpi
-        self.replayer = replayer
-        self.scratch = scratch
-        self.plan = plan
-        self.options = ["--prepare"] if prepare else []
-        self.files = scratch / "files"
-        self.files.mkdir()
-        self.notes: list[str] = []
-        self.preload = preload_path()
-        if case.ranks > (os.cpu_count() or 1):
-            shim = find_yield_shim()
-            if shim is not None:
-                self.preload += ":" + loadable(shim)
-                self.notes.append("more ranks than cores: all arms carry the yield shim")
-            else:
-                self.notes.append(
-                    "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
-                )
-
-    def settle(self) -> None:
-        """The first replay, which also writes what the others read.
-
-        That gets the layout of the file that the program read, where there is one. Raises Error
-        as run() does.
-        """
-        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
-        self.run(DEFAULT, wanted)
-        if wanted and any(striping_of(file) != wanted for file in self.files.glob("*")):
-            self.notes.append(
-                f"{self.case.file} has {wanted['striping_factor']} stripes of"
-                f" {wanted['striping_unit']} bytes, which the replay's file could not get"
-            )
-
-    def trace_of(self, name: str) -> Path:
-        return self.scratch / f"{name}.iotrace"
-
-    def run(
-        self, name: str, settings: Mapping[str, str], limit_seconds: float = _TIMEOUT_SECONDS
-    ) -> float:
-        """Seconds of one replay; its trace replaces the arm's last one.
-
-        Raises Error where it fails or takes longer than `limit_seconds`, its start included.
-        """
-        if self.options:
-            forget_files(self.files)
-        run_id = new_run_id()
-        trace = self.trace_of(name)
-        trace.unlink(missing_ok=True)
-        variables = {
-            "IOTUNE_MODE": "tune",
-            "IOTUNE_TIMING": "pattern",
-            "IOTUNE_DB": "none",
-            "IOTUNE_RUN_ID": run_id,
-            "IOTUNE_RUN_OWNER": str(os.getpid()),
-            "IOTUNE_TRACE": str(trace),
-            # What a replay takes is no observation of the user's program.
-            "XDG_DATA_HOME": str(self.scratch / "data"),
-        }
-        if settings:
-            config = self.scratch / f"{name}.xml"
-            if not config.exists():
-                config.write_text(core.config_xml(dict(settings)))
-            variables["IOTUNE_CONFIG"] = str(config)
-        # The user's own filters would hide the replay, and hints win over every candidate.
-        base = {
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
-            and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
-        }
-        environment = preload_environment(base, self.preload, variables)
-        result = run_plan(
-            self.mpi,
-            self.replayer,
-            self.plan,
-            self.case.ranks,
-            self.files,
-            self.options,
-            environment,
-            limit_seconds,
-        )
-        with suppress(Error, OSError):
-            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
-        return result.seconds
-
-    def effect(self, name: str, candidate: Candidate) -> str:
-        """'applied' (also where that cannot be verified), or what became of the settings."""
-        verdicts: dict[str, str] = {}
-        for file in open_trace(self.trace_of(name)).summary.files:
-            for one in file.settings:
-                if one.parameter in candidate.settings:
-                    verdicts[one.parameter] = one.verdict + (
-                        f" ({one.reason})" if one.reason else ""
-                    )
-        if not verdicts:
-            return "never reached a file"
-        for verdict in verdicts.values():
-            if verdict.startswith(("applied", "unverifiable")):
-                return "applied"
-        return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
-
-
 def train_case(
     case: Case, mpi: Mpi, replayer: Path, options: Options, progress: Progress
 ) -> Outcome:
@@ -242,11 +125,10 @@ def train_case(
     filesystem = core.filesystem_of(directory)
     shape = shape_of(case, plan, filesystem)
     tried = options.chosen or tuple(candidates(shape, options.budget))
+    replay = surroundings_of_case(case, plan)
     # The plan's own text, traces and XML are small beside its files.
-    with scratch_directory(directory, plan_bytes(plan) + (64 << 20)) as scratch:
-        written = scratch / "plan"
-        written.write_text(plan_text(plan), errors="surrogateescape")
-        bench = _Bench(case, mpi, replayer, scratch, written, plan.prepares)
+    with scratch_directory(directory, plan_bytes(replay.plan) + (64 << 20)) as scratch:
+        bench = Bench(case, replay, mpi, replayer, scratch)
         partners = [one for one in refinements(shape) if one not in tried]
         allowed = frozenset(one.text for one in space(shape))
         outcome = _measure(bench, tried, partners, allowed, options, progress)
@@ -264,7 +146,7 @@ def _directory(case: Case, options: Options) -> Path:
 
 
 def _measure(
-    bench: _Bench, tried: Sequence[Candidate], partners: Sequence[Candidate],
+    bench: Bench, tried: Sequence[Candidate], partners: Sequence[Candidate],
     allowed: frozenset[str], options: Options, progress: Progress,
 ) -> Outcome:  # fmt: skip
     """Race the candidates, then confirm the best. Chosen ones are all run in every round.
@@ -275,7 +157,7 @@ def _measure(
     began = time.monotonic()
     bench.settle()
     passed = time.monotonic() - began
-    hopeless_seconds = min(_TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
+    hopeless_seconds = min(TIMEOUT_SECONDS, _START_SECONDS + _HOPELESS * passed)
     progress("", 0)
     measured = {f"c{number}": Measured(one, "") for number, one in enumerate(tried)}
 
@@ -287,7 +169,7 @@ def _measure(
             one = measured[name]
             try:
                 # Who was not hopeless once may meet a tail.
-                limit_seconds = _TIMEOUT_SECONDS if one.effect else hopeless_seconds
+                limit_seconds = TIMEOUT_SECONDS if one.effect else hopeless_seconds
                 seconds = bench.run(name, one.candidate.settings, limit_seconds)
                 # The first of its runs tells: all of them carry the same settings.
                 one.effect = one.effect or bench.effect(name, one.candidate)
@@ -353,12 +235,12 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
     )[2]
 
 
-def _arm(bench: _Bench, name: str, candidate: Candidate) -> Callable[[], float]:
+def _arm(bench: Bench, name: str, candidate: Candidate) -> Callable[[], float]:
     return lambda: bench.run(name, candidate.settings)
 
 
 def _confirm(
-    outcome: Outcome, bench: _Bench, name: str, best: Measured, before: Mapping[str, list[float]],
+    outcome: Outcome, bench: Bench, name: str, best: Measured, before: Mapping[str, list[float]],
     options: Options, progress: Progress,
 ) -> None:  # fmt: skip
     """Measure the best candidate again, alone against default: what won by luck falls back.
@@ -382,7 +264,7 @@ def _confirm(
         )
 
 
-def _name_platform(outcome: Outcome, bench: _Bench, filesystem: str) -> None:
+def _name_platform(outcome: Outcome, bench: Bench, filesystem: str) -> None:
     """The platform that was measured, as the replay's own trace tells it."""
     run = open_trace(bench.trace_of(DEFAULT)).summary
     asked = bench.case.platform

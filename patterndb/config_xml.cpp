@@ -265,6 +265,22 @@ const char* section_of(ParameterLayer layer) {
   }
 }
 
+std::string escaped(const std::string& name) {
+  std::string text;
+  for (char c : name) {
+    if (c == '&') {
+      text += "&amp;";
+    } else if (c == '<') {
+      text += "&lt;";
+    } else if (c == '"') {
+      text += "&quot;";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept {
@@ -272,14 +288,22 @@ Result<Config> read_config(const std::string& xml_path, const std::string& data_
 }
 
 std::string config_text(const Settings& settings) {
+  return config_text(std::vector<FileSettings>{{"", settings}});
+}
+
+std::string config_text(const std::vector<FileSettings>& files) {
   std::string text = "<?xml version=\"1.0\"?>\n<Parameters>\n";
   for (const char* section : kSections) {
     std::string leaves;
-    for (const auto& [name, value] : settings.values()) {
-      const Parameter* parameter = find_parameter(name.c_str());
-      if (parameter == nullptr || strcmp(section_of(parameter->layer), section) != 0) continue;
-      // No valid value holds a character that XML would want escaped.
-      leaves += "    <" + name + ">" + value + "</" + name + ">\n";
+    for (const auto& [file_name, settings] : files) {
+      const std::string attribute =
+          file_name.empty() ? "" : " FileName=\"" + escaped(file_name) + "\"";
+      for (const auto& [name, value] : settings.values()) {
+        const Parameter* parameter = find_parameter(name.c_str());
+        if (parameter == nullptr || strcmp(section_of(parameter->layer), section) != 0) continue;
+        // No valid value holds a character that XML would want escaped.
+        leaves += "    <" + name + attribute + ">" + value + "</" + name + ">\n";
+      }
     }
     text += std::string("  <") + section + ">\n" + leaves + "  </" + section + ">\n";
   }

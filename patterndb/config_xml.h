@@ -26,7 +26,15 @@ struct Config {
 // tags, document types (so no entities) and a setting given twice are errors.
 Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept;
 
+// The settings of files with one base name, or path where there is a slash; "": of every file.
+struct FileSettings {
+  std::string file_name;  // UTF-8 without control characters
+  Settings settings;
+};
+
 // XML that read_config() reads back as `settings` for every file.
 std::string config_text(const Settings& settings);
+// The same for several files: what is said of a file's name beats what is said of every file.
+std::string config_text(const std::vector<FileSettings>& files);
 
 }  // namespace iotune::patterndb

@@ -126,7 +126,13 @@ std::string settings_text(const std::string& json) {
 }
 
 std::string write_config_xml(const std::string& json) {
-  return read(json, "settings", [](const Node& node) { return config_text(read_settings(node)); });
+  return read(json, "settings", [](const Node& node) {
+    std::vector<FileSettings> files;
+    for (const auto& [file_name, settings] : node.value().items()) {
+      files.push_back({file_name, read_settings(node.at(file_name.c_str()))});
+    }
+    return config_text(files);
+  });
 }
 
 std::string read_config_xml(const std::string& xml_path, const std::string& data_file) {
@@ -293,7 +299,7 @@ void bind_patterndb(py::module_& module) {
              "None, or what is wrong with the value.");
   module.def("settings_text", &settings_text, "json"_a, "Settings as canonical text.");
   module.def("write_config_xml", &write_config_xml, "json"_a,
-             "Settings as the XML that IOTUNE_CONFIG names.");
+             "Settings by file name (\"\": of every file) as the XML that IOTUNE_CONFIG names.");
   module.def("read_config_xml", &read_config_xml, "xml_path"_a, "data_file"_a);
   module.def("decide", &decide_json, "question"_a, "What a run would be told at this open.");
   module.def(

@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -92,11 +92,17 @@ def parameters() -> list[dict[str, Any]]:
         return cast("list[dict[str, Any]]", _decoded(native.parameters()))
 
 
-def config_xml(settings: dict[str, str]) -> str:
-    """H5Tuner's XML, as IOTUNE_CONFIG takes it."""
+def config_xml(
+    settings: Mapping[str, str], of_files: Mapping[str, Mapping[str, str]] | None = None
+) -> str:
+    """H5Tuner's XML, as IOTUNE_CONFIG takes it.
+
+    `of_files`: what beats `settings` for files of one base name or path, which is printable text.
+    """
     native = native_part()
+    files = {"": dict(settings), **{name: dict(own) for name, own in (of_files or {}).items()}}
     with as_error():
-        return cast(str, native.write_config_xml(json.dumps(settings)))
+        return cast(str, native.write_config_xml(json.dumps(files)))
 
 
 def read_config_xml(path: str, data_file: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from iotune.errors import Error
@@ -138,11 +138,11 @@ def plan_of_calls(
     calls: Iterable[DatasetCall],
     opens: Iterable[FileOpen],
     ranks: int,
-    only_file: str | None = None,
+    only_files: Collection[str] = (),
 ) -> Plan:
     """The plan of a run: each file's parts in the order of their first open.
 
-    `only_file` keeps one path. Raises Error where nothing is left.
+    `only_files` keeps these paths. Raises Error where nothing is left.
     """
     parts: list[_Part] = []
     current: dict[tuple[int, str], _Part] = {}  # of each rank and file
@@ -151,7 +151,7 @@ def plan_of_calls(
     events: list[FileOpen | DatasetCall] = [*opens, *calls]
     events.sort(key=lambda event: event.start)
     for event in events:
-        if only_file is not None and event.file != only_file:
+        if only_files and event.file not in only_files:
             continue
         who = (event.rank, event.file)
         if isinstance(event, FileOpen) or who not in current:
@@ -172,7 +172,7 @@ def plan_of_calls(
     if not plan.files:
         raise Error(
             "no HDF5 transfer to replay"
-            + (f" on {only_file}" if only_file else "")
+            + (f" on {', '.join(only_files)}" if only_files else "")
             + ": only what goes through H5Dread, H5Dwrite and their kind can be replayed"
         )
     return plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,11 @@ class _Defined:
 
 
 def plan_of_trace(
-    trace: Trace, only_file: str | None = None, pause: Callable[[int], int] | None = None
+    trace: Trace, only_files: Collection[str] = (), pause: Callable[[int], int] | None = None
 ) -> tuple[Plan, list[str]]:
     """The plan of a trace and what in it had to be approximated or left out.
 
+    `only_files`: of these paths alone, where there are any.
     `pause`: what becomes of the nanoseconds that a rank spent outside of HDF5 since its transfer
     before; without it there are no pauses.
     Raises Error where it holds no transfer that can be replayed.
@@ -62,7 +63,7 @@ def plan_of_trace(
         )
     files = {one.file for one in transfers}
     opens = [_absolute(one, files) for one in opens]
-    return plan_of_calls(transfers, opens, ranks, only_file), notes
+    return plan_of_calls(transfers, opens, ranks, only_files), notes
 
 
 @dataclass

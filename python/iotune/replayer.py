@@ -32,6 +32,7 @@ class Replayed:
     seconds: float  # the sum of the rounds
     files: int
     rounds: list[float]
+    file_seconds: list[float]  # of each of the plan's files, over all rounds
 
 
 def find_replayer(mpi: Mpi) -> Path:
@@ -161,6 +162,7 @@ def run_plan(
                 float(result["seconds"]),
                 int(result["files"]),
                 [float(one) for one in result["rounds"]],
+                [float(one) for one in result["file_seconds"]],
             )
     raise Error("the replayer printed no result")
 

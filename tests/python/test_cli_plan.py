@@ -161,9 +161,9 @@ def test_a_file_that_is_only_read_is_prepared() -> None:
 
 def test_one_file_of_a_run_may_be_chosen() -> None:
     calls = [call(0, 1, 0), call(0, 2, 0, file="/tmp/b.h5")]
-    assert [one.path for one in plan_of_calls(calls, [], 1, "/tmp/b.h5").files] == ["/tmp/b.h5"]
+    assert [one.path for one in plan_of_calls(calls, [], 1, ["/tmp/b.h5"]).files] == ["/tmp/b.h5"]
     with pytest.raises(Error, match=r"on /tmp/c\.h5"):
-        plan_of_calls(calls, [], 1, "/tmp/c.h5")
+        plan_of_calls(calls, [], 1, ["/tmp/c.h5"])
 
 
 def test_names_are_quoted_as_the_format_asks() -> None:

@@ -229,7 +229,7 @@ def _pause_rule(wanted: _Wanted) -> Callable[[int], int]:
 def _hdf5_plan(trace: Trace, wanted: _Wanted) -> tuple[Plan, list[str]]:
     """The plan of a trace's HDF5 transfers on the wanted ranks, and what to say about it."""
     pause = None if wanted.pause == "none" else _pause_rule(wanted)
-    plan, notes = plan_of_trace(trace, wanted.file, pause)
+    plan, notes = plan_of_trace(trace, (wanted.file,) if wanted.file else (), pause)
     return (plan if wanted.ranks is None else plan.on_ranks(wanted.ranks)), notes
 
 

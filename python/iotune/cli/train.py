@@ -31,7 +31,7 @@ from iotune.cli.output import (
 )
 from iotune.errors import Error
 from iotune.models.candidates import Candidate, parse_candidate
-from iotune.models.cases import case_of_row
+from iotune.models.cases import case_of_row, in_order
 from iotune.models.paired import Gain
 from iotune.models.race import FEWEST_ROUNDS
 from iotune.models.train import Options, Outcome, train_case
@@ -64,7 +64,7 @@ def command(
     """Train."""
     chosen = _chosen(candidates or [])
     database = opened(db)
-    cases = [case_of_row(row) for row in database.untrained()]
+    cases = in_order([case_of_row(row) for row in database.untrained()])
     if pattern is not None:
         cases = [case for case in cases if case.id == pattern]
     if not cases:
@@ -77,12 +77,15 @@ def command(
     replayer = find_replayer(mpi)
     options = Options(rounds, budget, chosen, directory)
     results: list[dict[str, Any]] = []
+    # By run and path.
+    answers: dict[str, dict[str, dict[str, str]]] = {}
     failed = 0
     for number, case in enumerate(cases, start=1):
         say(
             f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
             f"{'write' if case.write else 'read'}, {case.ranks} ranks"
         )
+        case.answers = answers.setdefault(case.run, {})
         try:
             with _Bar() as bar:
                 outcome = train_case(case, mpi, replayer, options, bar.advance)
@@ -94,6 +97,7 @@ def command(
             failed += 1
             say(f"pattern {case.id} stays untrained: {problem}")
             continue
+        case.answers[case.file] = outcome.winner.candidate.settings if outcome.winner else {}
         for note in [*case.notes, *outcome.notes]:
             say(note)
         results.append(as_dict(outcome))

@@ -240,5 +240,16 @@ TEST_F(Xml, WrittenOnesComeBack) {
   }
 }
 
+TEST_F(Xml, WrittenOnesOfFilesComeBackForThemAlone) {
+  const Settings all = must(Settings::parse("cb_nodes=2;striping_factor=4"));
+  const Settings own = must(Settings::parse("cb_nodes=3;alignment=0,4096"));
+  EXPECT_EQ(settings(config_text({{"", all}, {"vpic0.h5", own}})),
+            "alignment=0,4096;cb_nodes=3;striping_factor=4");
+  EXPECT_EQ(settings(config_text({{"", all}, {"pic0.h5", own}})), "cb_nodes=2;striping_factor=4");
+  const std::string name = "a & \"b\" <c> 'é'.h5";
+  write_file(path_, config_text({{name, own}}));
+  EXPECT_EQ(must(read_config(path_, "/data/" + name)).settings.text(), own.text());
+}
+
 }  // namespace
 }  // namespace iotune::patterndb::testing

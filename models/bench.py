@@ -1,0 +1,154 @@
+"""A case's replay, ready to be run under any settings.
+
+Every arm runs under the same preload, tracing and configuration path. Where ranks outnumber the
+cores, all arms carry the yield shim too: MPICH spins, and a gain would else measure the scheduler.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from iotune.models.candidates import Candidate
+from iotune.models.cases import Case
+from iotune.models.file_layout import striping_of
+from iotune.models.race import DEFAULT
+from iotune.models.surroundings import Surrounded
+
+from iotune import core
+from iotune.errors import Error
+from iotune.launch import preload_environment
+from iotune.leftovers import collect_run
+from iotune.locations import buffer_root, new_run_id
+from iotune.mpi import Mpi
+from iotune.plan import plan_text
+from iotune.preload import loadable, preload_path
+from iotune.replayer import find_yield_shim, forget_files, run_plan
+from iotune.trace import open_trace
+
+# A hanging replay must not hold up the others.
+TIMEOUT_SECONDS = 600.0
+
+
+class Bench:
+    """A case's replay in a scratch directory on the storage that is measured."""
+
+    def __init__(self, case: Case, replay: Surrounded, mpi: Mpi, replayer: Path, scratch: Path):
+        self.case = case
+        self.replay = replay
+        self.mpi = mpi
+        self.replayer = replayer
+        self.scratch = scratch
+        self.plan = scratch / "plan"
+        self.plan.write_text(plan_text(replay.plan), errors="surrogateescape")
+        self.options = ["--prepare"] if replay.plan.prepares else []
+        self.files = scratch / "files"
+        self.files.mkdir()
+        self.notes: list[str] = []
+        self.preload = preload_path()
+        if case.ranks > (os.cpu_count() or 1):
+            shim = find_yield_shim()
+            if shim is not None:
+                self.preload += ":" + loadable(shim)
+                self.notes.append("more ranks than cores: all arms carry the yield shim")
+            else:
+                self.notes.append(
+                    "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
+                )
+
+    def settle(self) -> None:
+        """The first replay, which also writes what the others read.
+
+        That gets the layout of the file that the program read, where there is one. Raises Error
+        as run() does.
+        """
+        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
+        # The replayer writes it under another name first, so this holds for every file.
+        self._run(DEFAULT, core.config_xml(wanted) if wanted else "", TIMEOUT_SECONDS)
+        own = [self.files / name for name in self.replay.own_names]
+        if wanted and any(striping_of(file) != wanted for file in own):
+            self.notes.append(
+                f"{self.case.file} has {wanted['striping_factor']} stripes of"
+                f" {wanted['striping_unit']} bytes, which the replay's file could not get"
+            )
+
+    def trace_of(self, name: str) -> Path:
+        """Of the arm's last run."""
+        return self.scratch / f"{name}.iotrace"
+
+    def run(
+        self, name: str, settings: Mapping[str, str], limit_seconds: float = TIMEOUT_SECONDS
+    ) -> float:
+        """Seconds that the case's own files took in one replay; its trace replaces the last one.
+
+        `settings` are theirs alone. Raises Error where the replay fails or takes longer than
+        `limit_seconds`, its start included.
+        """
+        return self._run(name, self._config(settings), limit_seconds)
+
+    def _config(self, settings: Mapping[str, str]) -> str:
+        if not self.replay.others:
+            return core.config_xml(settings) if settings else ""
+        of_files = {**self.replay.carried, **dict.fromkeys(self.replay.own_names, settings)}
+        return core.config_xml({}, of_files) if any(of_files.values()) else ""
+
+    def _run(self, name: str, config: str, limit_seconds: float) -> float:
+        if self.options:
+            forget_files(self.files)
+        run_id = new_run_id()
+        trace = self.trace_of(name)
+        trace.unlink(missing_ok=True)
+        variables = {
+            "IOTUNE_MODE": "tune",
+            "IOTUNE_TIMING": "pattern",
+            "IOTUNE_DB": "none",
+            "IOTUNE_RUN_ID": run_id,
+            "IOTUNE_RUN_OWNER": str(os.getpid()),
+            "IOTUNE_TRACE": str(trace),
+            # What a replay takes is no observation of the user's program.
+            "XDG_DATA_HOME": str(self.scratch / "data"),
+        }
+        if config:
+            file = self.scratch / f"{name}.xml"
+            file.write_text(config)
+            variables["IOTUNE_CONFIG"] = str(file)
+        # The user's own filters would hide the replay, and hints win over every candidate.
+        base = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
+            and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
+        }
+        result = run_plan(
+            self.mpi,
+            self.replayer,
+            self.plan,
+            self.case.ranks,
+            self.files,
+            self.options,
+            preload_environment(base, self.preload, variables),
+            limit_seconds,
+        )
+        with suppress(Error, OSError):
+            collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+        return sum(result.file_seconds[at] for at in self.replay.own)
+
+    def effect(self, name: str, candidate: Candidate) -> str:
+        """'applied' (also where that cannot be verified), or what became of the settings."""
+        verdicts: dict[str, str] = {}
+        for file in open_trace(self.trace_of(name)).summary.files:
+            if Path(file.path).name not in self.replay.own_names:
+                continue
+            for one in file.settings:
+                if one.parameter in candidate.settings:
+                    verdicts[one.parameter] = one.verdict + (
+                        f" ({one.reason})" if one.reason else ""
+                    )
+        if not verdicts:
+            return "never reached a file"
+        for verdict in verdicts.values():
+            if verdict.startswith(("applied", "unverifiable")):
+                return "applied"
+        return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))

@@ -1,0 +1,200 @@
+"""What a case is replayed behind: the files that its run wrote just before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iotune.models import surroundings
+from iotune.models.cases import Case, in_order
+from iotune.models.surroundings import MOST_FILES, Surrounded, files_before, surrounded
+from user_home import KERNELS, Home
+
+from iotune import core, preload
+from iotune.mpi import find_mpi
+from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
+
+
+def a_file(name: str, opened: float, closed: float, **more: Any) -> FilePattern:
+    """Of the run, with seconds."""
+    fields: dict[str, Any] = {"bytes_written": 100, "datasets": [DatasetPattern()], **more}
+    return FilePattern(
+        path=f"/run/{name}", opened_at_seconds=opened, elapsed_seconds=closed - opened, **fields
+    )
+
+
+def a_part(name: str, elements: int = 100, create: bool = True, write: bool = True) -> PlanFile:
+    """What the run's plan has of a file."""
+    return PlanFile(
+        f"/run/{name}", create, [Dataset("/d", 8, (elements,))],
+        [Transfer(write, 0, True, {0: Selection("all")})],
+    )  # fmt: skip
+
+
+class OfRun:
+    """A trace of which the plan is known."""
+
+    def __init__(self, files: list[FilePattern]):
+        self.summary = RunSummary(files=files)
+
+
+def around(
+    monkeypatch: pytest.MonkeyPatch, run: list[FilePattern], parts: list[PlanFile],
+    own: PlanFile, answers: dict[str, dict[str, str]] | None = None, most_bytes: int = 1 << 20,
+) -> Surrounded:  # fmt: skip
+    """`own` of a run with `parts`."""
+
+    def plan(trace: OfRun, paths: list[str]) -> tuple[Plan, list[str]]:
+        return Plan(1, [one for one in parts if one.path in paths]), []
+
+    monkeypatch.setattr(surroundings, "plan_of_trace", plan)
+    trace: Any = OfRun(run)
+    return surrounded(trace, own.path, Plan(1, [own]), answers or {}, most_bytes)
+
+
+def test_files_are_before_in_a_chain_without_long_waits() -> None:
+    # given one too long ago, two in a row, one that was read, one that came later
+    run = [
+        a_file("old.h5", 0, 1),
+        a_file("a.h5", 5, 6),
+        a_file("b.h5", 6.5, 8),
+        a_file("read.h5", 7, 8, bytes_written=0, bytes_read=100),
+        a_file("posix.dat", 7, 8, datasets=[DatasetPattern(inferred=True)]),
+        a_file("own.h5", 8.5, 9),
+        a_file("later.h5", 9, 10),
+    ]
+    # then
+    assert [one.path for one in files_before(RunSummary(files=run), "/run/own.h5")] == [
+        "/run/b.h5",
+        "/run/a.h5",
+    ]
+    assert files_before(RunSummary(files=run), "/run/old.h5") == []
+    assert files_before(RunSummary(files=run), "/run/none.h5") == []
+
+
+def test_a_long_series_is_cut_to_its_last_files() -> None:
+    run = [a_file(f"{at}.h5", at, at + 1) for at in range(20)]
+    found = files_before(RunSummary(files=run), "/run/19.h5")
+    assert [one.path for one in found] == [f"/run/{18 - at}.h5" for at in range(MOST_FILES)]
+
+
+def test_they_come_first_and_are_none_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given a file that the program writes, and reads again
+    both = replace(
+        a_part("a.h5"), transfers=a_part("a.h5").transfers + a_part("", 1, write=False).transfers
+    )
+    run = [a_file("a.h5", 0, 1), a_file("own.h5", 1, 2)]
+    # when
+    found = around(monkeypatch, run, [both], a_part("own.h5", 7))
+    # then
+    assert [one.path for one in found.plan.files] == ["/run/a.h5", "/run/own.h5"]
+    assert all(one.write for one in found.plan.files[0].transfers)
+    assert found.own == {1} and found.own_names == {"own.h5"} and found.others == ["a.h5"]
+
+
+@pytest.mark.parametrize("why", ["existed", "too large", "same name", "no text"])
+def test_what_cannot_stand_before_it_does_not(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    name = {"same name": "deep/own.h5", "no text": "a\n.h5"}.get(why, "a.h5")
+    part = a_part(name, create=why != "existed")
+    run = [a_file(name, 0, 1), a_file("own.h5", 1, 2)]
+    found = around(
+        monkeypatch,
+        run,
+        [part],
+        a_part("own.h5", 7),
+        {},
+        8 * 106 if why == "too large" else 8 * 107,
+    )
+    assert found.others == [] and len(found.plan.files) == 1
+
+
+def test_of_a_series_all_files_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = [a_file("plt0.h5", 0, 1), a_file("chk.h5", 1, 2), a_file("plt1.h5", 2, 3)]
+    found = around(monkeypatch, run, [a_part("plt0.h5"), a_part("chk.h5", 500)], a_part("plt1.h5"))
+    assert found.own == {0, 2}
+    assert found.own_names == {"plt0.h5", "plt1.h5"} and found.others == ["chk.h5"]
+
+
+def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given two checkpoints of which one was trained, a file with settings, one that refused them
+    was = [
+        SettingOutcome("cb_nodes", "2", "2", "", "applied"),
+        SettingOutcome("alignment", "0,4096", "", "", "refused"),
+    ]
+    names = ["chk0.h5", "chk1.h5", "map.h5", "bare.h5"]
+    run = [
+        a_file("chk0.h5", 0, 1, settings=was),
+        a_file("chk1.h5", 1, 2, settings=was),
+        a_file("map.h5", 2, 3, settings=was),
+        a_file("bare.h5", 3, 4, settings=was[1:]),
+        a_file("own.h5", 4, 5),
+    ]
+    parts = [a_part(name, max(2, at) * 10) for at, name in enumerate(names)]
+    assert parts[0].datasets == parts[1].datasets
+    # when
+    answers = {"/run/chk1.h5": {"striping_factor": "4"}}
+    found = around(monkeypatch, run, [*parts], a_part("own.h5", 7), answers)
+    parts[2].datasets[0] = Dataset("/d", 8, (77,))  # no longer like the checkpoints
+    differs = around(monkeypatch, run, [*parts], a_part("own.h5", 7), answers)
+    # then
+    assert found.carried["chk0.h5"] == found.carried["chk1.h5"] == {"striping_factor": "4"}
+    assert differs.carried["map.h5"] == {"cb_nodes": "2"}
+    assert "bare.h5" not in differs.carried
+
+
+def test_a_run_s_files_are_trained_as_it_opened_them() -> None:
+    def case(name: str, run: str, opened: float) -> Case:
+        return Case(1, {}, {}, run=run, file=name, opened_unix_seconds=opened)
+
+    found = in_order([case("c", "new", 9), case("z", "old", 5), case("a", "new", 4)])
+    assert [one.file for one in found] == ["a", "c", "z"]
+
+
+@pytest.mark.skipif(
+    preload.find_library(preload.LIBRARY) is None or not (KERNELS / "flash-io").exists(),
+    reason="libiotune.so is not installed, or the kernels are not built",
+)
+def test_candidates_reach_the_case_s_own_file_alone(tmp_path: Path) -> None:
+    # given a run that writes a checkpoint and two plot files in a row
+    home = Home(tmp_path)
+    home.run("flash-io", "--size", "4x4x4x4")
+    checkpoint, *plots = (file["path"] for file in home.asked("explain")["files"])
+    assert len(plots) == 2
+    # and a launcher that keeps what each replay was told
+    kept = home.root / "kept"
+    kept.mkdir()
+    launcher = home.root / "mpirun"
+    launcher.write_text(
+        "#!/bin/sh\n"
+        f"""[ -z "$IOTUNE_CONFIG" ] || cp "$IOTUNE_CONFIG" '{kept}'/"$IOTUNE_RUN_ID"\n"""
+        f'exec {find_mpi().command(1)[0]} "$@"\n'
+    )
+    launcher.chmod(0o755)
+    home.environment["IOTUNE_MPIRUN"] = str(launcher)
+    # when
+    outcomes = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=65536")
+    # then each was replayed behind those before it
+    behind = [[note for note in one["notes"] if "behind" in note] for one in outcomes]
+    first, second, third = (Path(path).name for path in [checkpoint, *plots])
+    assert behind[0] == []
+    assert behind[1][0].split(": ")[1].startswith(first) and second not in behind[1][0]
+    assert first in behind[2][0] and f", {second}" in behind[2][0]
+    # and the candidate reached the files that it was for, alone
+    assert [one["candidates"][0]["effect"] for one in outcomes] == ["applied"] * 3
+    told = [
+        {
+            name: core.read_config_xml(str(config), f"/any/{name}")["settings"]
+            for name in (first, second, third, "another.h5")
+        }
+        for config in kept.iterdir()
+    ]
+    candidate = {"cb_buffer_size": "65536"}
+    # (the first has nobody beside it, so what its replay is told is for every file)
+    of_third = [one for one in told if one[third] == candidate and not one["another.h5"]]
+    assert len(of_third) >= 3
+    # and the others had their own answers meanwhile
+    for one in of_third:
+        assert (one[first], one[second]) == (outcomes[0]["settings"], outcomes[1]["settings"])
