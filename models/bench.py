@@ -47,6 +47,8 @@ class Bench:
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
+        # Of each run of an arm, what each of the plan's files took.
+        self.file_seconds: dict[str, list[list[float]]] = {}
         self.preload = preload_path()
         if case.ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -133,6 +135,7 @@ class Bench:
         )
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+        self.file_seconds.setdefault(name, []).append(result.file_seconds)
         return sum(result.file_seconds[at] for at in self.replay.own)
 
     def effect(self, name: str, candidate: Candidate) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iotune.models.candidates import Shape
+from iotune.models.plan_cuts import cut_plan, only_direction
 from iotune.models.surroundings import Surrounded, alone, surrounded
 
 from iotune import core
 from iotune.errors import Error
-from iotune.plan import Plan, PlanFile
+from iotune.plan import Plan
 from iotune.plan_build import StoredPattern, plan_bytes, plan_of_pattern
 from iotune.plan_trace import plan_of_trace
 from iotune.trace import Trace, open_trace
@@ -68,17 +69,6 @@ def case_of_row(row: Mapping[str, Any]) -> Case:
     )
 
 
-def in_order(cases: Sequence[Case]) -> list[Case]:
-    """By run, those of the latest first; of a run in the order in which it opened their files.
-
-    What is found for one file holds where it is replayed before the next.
-    """
-    latest: dict[str, float] = {}
-    for case in cases:
-        latest[case.run] = max(latest.get(case.run, 0.0), case.opened_unix_seconds)
-    return sorted(cases, key=lambda one: (-latest[one.run], one.run, one.opened_unix_seconds))
-
-
 def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     """A plan of the recorded run where its trace is still there, else of the pattern alone.
 
@@ -97,13 +87,19 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
     return cut
 
 
-def surroundings_of_case(case: Case, plan: Plan, most_bytes: int = MOST_BYTES) -> Surrounded:
-    """`plan`, of plan_of_case(), behind what the run wrote just before; a note says so."""
-    trace = _trace_of(case)
+def surroundings_of_case(
+    case: Case, plan: Plan, others: Sequence[Case] = (), most_bytes: int = MOST_BYTES
+) -> Surrounded:
+    """`plan`, of plan_of_case(), behind what the run wrote just before; a note says so.
+
+    `others`, whose files those may be, are measured with it.
+    """
+    trace = trace_of_case(case)
     if trace is None or not case.file:
         return alone(plan)
     try:
-        found = surrounded(trace, case.file, plan, case.answers, most_bytes)
+        members = [one.file for one in others]
+        found = surrounded(trace, case.file, plan, case.answers, most_bytes, members)
     except Error as problem:
         case.notes.append(f"replayed without the files before it: {problem}")
         return alone(plan)
@@ -116,7 +112,7 @@ def surroundings_of_case(case: Case, plan: Plan, most_bytes: int = MOST_BYTES) -
     return found
 
 
-def _trace_of(case: Case) -> Trace | None:
+def trace_of_case(case: Case) -> Trace | None:
     """The run's trace; None where it is gone or a later run has overwritten it."""
     if not case.trace or not Path(case.trace).is_file():
         return None
@@ -129,7 +125,7 @@ def _trace_of(case: Case) -> Trace | None:
 
 
 def _recorded(case: Case) -> Plan | None:
-    trace = _trace_of(case)
+    trace = trace_of_case(case)
     if trace is None:
         return None
     try:
@@ -142,49 +138,6 @@ def _recorded(case: Case) -> Plan | None:
         return None
     case.notes += notes
     return plan
-
-
-def only_direction(plan: Plan, write: bool) -> Plan:
-    """The transfers of one direction: reads of a file that was written are prepared instead."""
-    files = []
-    for file in plan.files:
-        kept = [one for one in file.transfers if one.write == write]
-        if kept:
-            files.append(replace(file, transfers=kept, create=write))
-    return replace(plan, files=files)
-
-
-def cut_plan(plan: Plan, most_bytes: int) -> Plan:
-    """The plan's first datasets, up to `most_bytes` and at least one; `plan` if it fits."""
-    if plan_bytes(plan) <= most_bytes:
-        return plan
-    files: list[PlanFile] = []
-    total = 0
-    for file in plan.files:
-        kept: set[int] = set()
-        for number, dataset in enumerate(file.datasets):
-            size = dataset.element_bytes
-            for extent in dataset.dims:
-                size *= extent
-            if (files or kept) and total + size > most_bytes:
-                break
-            total += size
-            kept.add(number)
-        transfers = [one for one in file.transfers if one.dataset in kept]
-        if transfers:
-            files.append(replace(file, transfers=transfers))
-        if total >= most_bytes:
-            break
-    # A plan's size is that of its datasets: those without a transfer are left out.
-    for at, file in enumerate(files):
-        used = sorted({one.dataset for one in file.transfers})
-        number_of = {old: new for new, old in enumerate(used)}
-        files[at] = replace(
-            file,
-            datasets=[file.datasets[old] for old in used],
-            transfers=[replace(one, dataset=number_of[one.dataset]) for one in file.transfers],
-        )
-    return replace(plan, files=files)
 
 
 def distributions(descriptor: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

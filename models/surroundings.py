@@ -1,14 +1,17 @@
 """What a run wrote just before a case's file: replayed too, for its bytes are still on their way.
 
 A plot file of a megabyte waits behind a checkpoint's bytes, and gains by settings that bring it
-nothing when it is replayed alone on storage that has nothing else to do.
+nothing when it is replayed alone on storage that has nothing else to do. Cases whose files follow
+each other so are measured together (together.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from iotune.models.plan_cuts import cut_plan
 
 from iotune.plan import Plan, PlanFile
 from iotune.plan_build import plan_bytes
@@ -31,6 +34,11 @@ class Surrounded:
     own: frozenset[int]  # of the plan's files: they get the candidates, and their time counts
     carried: Mapping[str, Settings]  # of the others by base name, the same in every arm
 
+    def parts_of(self, path: str) -> list[int]:
+        """Those of `own` that are this file, or differ from it by their names alone (a series)."""
+        shapes = [shape_of_part(one) for one in self.plan.files if one.path == path]
+        return [at for at in sorted(self.own) if shape_of_part(self.plan.files[at]) in shapes]
+
     @property
     def own_names(self) -> frozenset[str]:
         """Base names."""
@@ -47,8 +55,13 @@ def alone(plan: Plan) -> Surrounded:
     return Surrounded(plan, frozenset(range(len(plan.files))), {})
 
 
+def shape_of_part(part: PlanFile) -> PlanFile:
+    """All of it but its name."""
+    return replace(part, path="")
+
+
 def files_before(run: RunSummary, path: str) -> list[FilePattern]:
-    """Files that HDF5 wrote until just before `path` was opened, the latest first.
+    """Files that HDF5 wrote until just before `path` was opened on its storage, the latest first.
 
     A chain: what was closed NEAR_SECONDS before the first of them was opened is too long ago.
     """
@@ -56,25 +69,35 @@ def files_before(run: RunSummary, path: str) -> list[FilePattern]:
     if own is None:
         return []
     found: list[FilePattern] = []
-    begin_seconds = own.opened_at_seconds
+    begin_seconds, device = own.opened_at_seconds, _device(path)
     earlier = [one for one in run.files if one.opened_at_seconds < begin_seconds]
     for one in sorted(earlier, key=lambda one: -one.opened_at_seconds):
         end_seconds = one.opened_at_seconds + one.elapsed_seconds
         near = end_seconds + NEAR_SECONDS >= begin_seconds
-        if near and one.declared and one.bytes_written > 0 and len(found) < MOST_FILES:
+        written = one.declared and one.bytes_written > 0
+        if near and written and len(found) < MOST_FILES and _device(one.path) == device:
             found.append(one)
             begin_seconds = one.opened_at_seconds
     return found
 
 
+def _device(path: str) -> int:
+    """On which file system it lies, or lay."""
+    folder = Path(path).absolute().parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.stat().st_dev
+
+
 def surrounded(
-    trace: Trace, path: str, own: Plan, answers: Mapping[str, Settings], most_bytes: int
-) -> Surrounded:
+    trace: Trace, path: str, own: Plan, answers: Mapping[str, Settings], most_bytes: int,
+    members: Collection[str] = (),
+) -> Surrounded:  # fmt: skip
     """`own`, the plan of the run's file `path`, behind the files before it that fit.
 
-    Those have the settings of `answers` (by path), else what they had in the run. A file that
-    differs from the case's by its name alone (a series) is one of its own. Raises Error where the
-    trace cannot be read.
+    Those have the settings of `answers` (by path), else what they had in the run; `members` (paths)
+    are measured too. A file that differs from a measured one by its name alone (a series) is
+    measured with it. Raises Error where the trace cannot be read.
     """
     found = files_before(trace.summary, path)
     if not found:
@@ -86,26 +109,33 @@ def surrounded(
     # In the replay they lie in one folder, and the settings are told apart by these names.
     if not parts or len(names) < len({one.path for one in files}) or not _printable(names):
         return alone(own)
-    shapes = [replace(one, path="") for one in own.files]
-    before = {at for at, one in enumerate(parts) if replace(one, path="") not in shapes}
+    measured = [*own.files, *(one for one in parts if one.path in members)]
+    shapes = [shape_of_part(one) for one in measured]
+    before = {at for at, one in enumerate(parts) if shape_of_part(one) not in shapes}
     carried = _carried([parts[at] for at in sorted(before)], found, answers)
     return Surrounded(replace(own, files=files), frozenset(range(len(files))) - before, carried)
 
 
 def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> Iterator[PlanFile]:
-    """What of `found` (latest first) was created and fits, in the run's order, writes alone."""
-    kept: set[str] = set()
+    """What of `found` (latest first) was created, in the run's order, writes alone.
+
+    The first that does not fit whole is cut, and who came before it is left out.
+    """
+    kept: list[PlanFile] = []
     for one in found:
-        parts = [part for part in whole.files if part.path == one.path]
-        if not parts or not parts[0].create:
+        own = replace(whole, files=[part for part in whole.files if part.path == one.path])
+        if not own.files or not own.files[0].create:
             continue
-        room_bytes -= plan_bytes(replace(whole, files=parts))
-        if room_bytes < 0:
+        cut = cut_plan(own, room_bytes)
+        if plan_bytes(cut) > room_bytes:
             break
-        kept.add(one.path)
-    for part in whole.files:
+        kept[:0] = cut.files
+        room_bytes -= plan_bytes(cut)
+        if cut is not own:
+            break
+    for part in kept:
         writes = [one for one in part.transfers if one.write]
-        if part.path in kept and writes:
+        if writes:
             yield replace(part, transfers=writes)
 
 
@@ -124,7 +154,7 @@ def _carried(
         }
         for one in found
     }
-    shapes = [(replace(one, path=""), one.path) for one in parts]
+    shapes = [(shape_of_part(one), one.path) for one in parts]
     carried: dict[str, Settings] = {}
     for shape, path in shapes:
         # Of a series one file was trained, and the answer holds for all.

@@ -10,15 +10,17 @@ import os
 import platform as machine
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iotune.models.bench import TIMEOUT_SECONDS, Bench
 from iotune.models.candidates import Candidate, candidates, refinements
 from iotune.models.cases import Case, plan_of_case, shape_of, surroundings_of_case
-from iotune.models.paired import Gain, compare, measure_rounds
+from iotune.models.outcome import Measured, Outcome
+from iotune.models.paired import compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
+from iotune.models.together import shared
 
 from iotune import core
 from iotune.errors import Error
@@ -26,7 +28,6 @@ from iotune.mpi import Mpi
 from iotune.plan_build import plan_bytes
 from iotune.replayer import scratch_directory
 from iotune.trace import open_trace
-from iotune.tunings import tuning_json
 
 _AS_GOOD = 0.97
 # A smaller gain is not worth a setting.
@@ -34,72 +35,6 @@ _WORTHWHILE = 1.02
 # A replay under settings that are as far behind the default must not hold up the others: its start
 # has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
-
-
-@dataclass
-class Measured:
-    """What became of one candidate."""
-
-    candidate: Candidate
-    effect: str  # "applied", or why it was not measured
-    gain: Gain | None = None
-
-
-@dataclass
-class Outcome:
-    """What training found for a case."""
-
-    case: Case
-    platform: dict[str, str]
-    measured: list[Measured]
-    default_seconds: list[float]
-    winner: Measured | None  # confirmed by rounds of its own; None: default is best
-    confirmed: Gain | None = None
-    notes: list[str] = field(default_factory=list)
-
-    def as_tuning(self) -> dict[str, object]:
-        """The answer as the database takes it."""
-        if self.winner is None or self.confirmed is None:
-            return tuning_json(
-                self.case.pattern, self.platform, {}, "train", rounds=len(self.default_seconds)
-            )
-        gain = self.confirmed
-        return tuning_json(
-            self.case.pattern,
-            self.platform,
-            self.winner.candidate.settings,
-            "train",
-            (gain.ratio, gain.low, gain.high),
-            gain.rounds,
-        )
-
-    def trials_json(self) -> dict[str, object] | None:
-        """Every candidate's gain, as an export has it: how settings travel is judged by these.
-
-        None where nothing was measured or the pattern has no key.
-        """
-        key = str(self.case.pattern.get("byte_key", ""))
-        lines = [
-            f"{one.gain.ratio:.4f} {one.candidate.text}"
-            for one in self.measured
-            if one.gain is not None
-        ]
-        if not key or not lines:
-            return None
-        model = {
-            "name": f"trials {key}",
-            "kind": "coefficients",
-            "platform": 1,
-            "payload": "\n".join(lines) + "\n",
-            "made_at": time.time(),
-        }
-        platforms = [{"id": 1, **self.platform}]
-        return {
-            "format": "iotune-patterns",
-            "version": 1,
-            "platforms": platforms,
-            "models": [model],
-        }
 
 
 @dataclass(frozen=True)
@@ -116,16 +51,27 @@ class Options:
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
 
 
-def train_case(
-    case: Case, mpi: Mpi, replayer: Path, options: Options, progress: Progress
-) -> Outcome:
-    """Measure a case. Raises Error where it cannot be replayed here."""
-    directory = _directory(case, options)
-    plan = plan_of_case(case)
+def train_cases(
+    cases: Sequence[Case], mpi: Mpi, replayer: Path, options: Options, progress: Progress
+) -> list[Outcome]:
+    """Measure cases of one run that together.groups() put together; the outcomes of those settled.
+
+    A single case is settled always. Raises Error where the last one cannot be replayed here.
+    """
+    last = cases[-1]
+    directory = _directory(last, options)
+    plan = plan_of_case(last)
     filesystem = core.filesystem_of(directory)
-    shape = shape_of(case, plan, filesystem)
+    replay = surroundings_of_case(last, plan, cases[:-1])
+    members = [(one, replay.parts_of(one.file)) for one in cases[:-1]]
+    members = [(one, parts) for one, parts in members if parts]
+    plans = [replace(plan, files=[replay.plan.files[at] for at in parts]) for _, parts in members]
+    members.append((last, replay.parts_of(plan.files[-1].path)))
+    plans.append(plan)
+    largest = max(range(len(members)), key=lambda at: plan_bytes(plans[at]))
+    case = members[largest][0]
+    shape = shape_of(case, plans[largest], filesystem)
     tried = options.chosen or tuple(candidates(shape, options.budget))
-    replay = surroundings_of_case(case, plan)
     # The plan's own text, traces and XML are small beside its files.
     with scratch_directory(directory, plan_bytes(replay.plan) + (64 << 20)) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
@@ -133,7 +79,9 @@ def train_case(
         allowed = frozenset(one.text for one in space(shape))
         outcome = _measure(bench, tried, partners, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
-        return outcome
+    if len(members) == 1:
+        return [outcome]
+    return shared(outcome, members, bench.file_seconds, options.rounds, options.seed)
 
 
 def _directory(case: Case, options: Options) -> Path:
@@ -256,7 +204,7 @@ def _confirm(
     gain = compare(before[DEFAULT] + times[DEFAULT], before[name] + times[name], options.seed + 1)
     outcome.confirmed = gain
     if fresh.ratio >= _WORTHWHILE and gain.clears_one:
-        outcome.winner = best
+        outcome.winner, outcome.winning_arm = best, name
     else:
         outcome.notes.append(
             f"{best.candidate.text} won its first rounds and not the second "

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from iotune.models import cases, train
 from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate, refinements
-from iotune.models.cases import Case, cut_plan, only_direction
+from iotune.models.cases import Case
+from iotune.models.outcome import Outcome
 from iotune.models.paired import compare, measure_rounds
+from iotune.models.plan_cuts import cut_plan, only_direction
 
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 
@@ -186,7 +188,7 @@ class FakeBench:
         return self.effects.get(name, "applied")
 
 
-def measured(bench: Any, count: int) -> train.Outcome:
+def measured(bench: Any, count: int) -> Outcome:
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(count)]
     options = train.Options(rounds=5)
     return train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)

@@ -31,11 +31,13 @@ from iotune.cli.output import (
 )
 from iotune.errors import Error
 from iotune.models.candidates import Candidate, parse_candidate
-from iotune.models.cases import case_of_row, in_order
+from iotune.models.cases import Case, case_of_row
+from iotune.models.outcome import Outcome
 from iotune.models.paired import Gain
 from iotune.models.race import FEWEST_ROUNDS
-from iotune.models.train import Options, Outcome, train_case
-from iotune.mpi import find_mpi
+from iotune.models.together import groups
+from iotune.models.train import Options, train_cases
+from iotune.mpi import Mpi, find_mpi
 from iotune.replayer import find_replayer
 
 _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
@@ -64,7 +66,7 @@ def command(
     """Train."""
     chosen = _chosen(candidates or [])
     database = opened(db)
-    cases = in_order([case_of_row(row) for row in database.untrained()])
+    cases = [case_of_row(row) for row in database.untrained()]
     if pattern is not None:
         cases = [case for case in cases if case.id == pattern]
     if not cases:
@@ -77,37 +79,57 @@ def command(
     replayer = find_replayer(mpi)
     options = Options(rounds, budget, chosen, directory)
     results: list[dict[str, Any]] = []
-    # By run and path.
-    answers: dict[str, dict[str, dict[str, str]]] = {}
-    failed = 0
-    for number, case in enumerate(cases, start=1):
-        say(
-            f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
-            f"{'write' if case.write else 'read'}, {case.ranks} ranks"
-        )
-        case.answers = answers.setdefault(case.run, {})
+    answers: dict[str, dict[str, dict[str, str]]] = {}  # by run and path
+    waiting, failed = groups(cases), 0
+    while waiting:
+        group = waiting.pop(0)
+        for number, case in enumerate(group, start=len(results) + failed + 1):
+            case.answers = answers.setdefault(case.run, {})
+            say(
+                f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
+                f"{'write' if case.write else 'read'}, {case.ranks} ranks"
+            )
+        if len(group) > 1:
+            say("their files were written one right after the other: measured together")
         try:
-            with _Bar() as bar:
-                outcome = train_case(case, mpi, replayer, options, bar.advance)
-            database.add_tuning(outcome.as_tuning())
-            trials = outcome.trials_json()
-            if trials is not None:
-                database.import_json(json.dumps(trials), "iotune train")
+            outcomes = _measured(group, mpi, replayer, options, database)
         except Error as problem:
-            failed += 1
-            say(f"pattern {case.id} stays untrained: {problem}")
+            if len(group) > 1:
+                say(f"measured one by one: {problem}")
+                waiting[:0] = [[case] for case in group]
+            else:
+                failed += 1
+                say(f"pattern {group[0].id} stays untrained: {problem}")
             continue
-        case.answers[case.file] = outcome.winner.candidate.settings if outcome.winner else {}
-        for note in [*case.notes, *outcome.notes]:
-            say(note)
-        results.append(as_dict(outcome))
-        if not as_json:
-            _print(outcome)
+        for outcome in outcomes:
+            case = outcome.case
+            case.answers[case.file] = outcome.winner.candidate.settings if outcome.winner else {}
+            for note in [*case.notes, *outcome.notes]:
+                say(note)
+            results.append(as_dict(outcome))
+            if not as_json:
+                _print(outcome)
+        settled = [outcome.case.id for outcome in outcomes]
+        waiting[:0] = [[case] for case in group if case.id not in settled]
     if as_json:
         print_json(results)
     next_command("iotune", "run", "--", "...", why="the next run applies what was found")
     if failed and not results:
         raise typer.Exit(1)
+
+
+def _measured(
+    group: list[Case], mpi: Mpi, replayer: Path, options: Options, database: core.Database
+) -> list[Outcome]:
+    """Train, and keep what was found before anything else is begun."""
+    with _Bar() as bar:
+        outcomes = train_cases(group, mpi, replayer, options, bar.advance)
+    for outcome in outcomes:
+        database.add_tuning(outcome.as_tuning())
+        trials = outcome.trials_json()
+        if trials is not None:
+            database.import_json(json.dumps(trials), "iotune train")
+    return outcomes
 
 
 def _chosen(texts: list[str]) -> tuple[Candidate, ...]:
@@ -188,14 +210,15 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
 
 def _print(outcome: Outcome) -> None:
     data(f"pattern {outcome.case.id} {outcome.case.descriptor}")
-    table(
-        _COLUMNS,
-        [
-            [settings_text(one.candidate.settings), one.effect, *_gain(one.gain)]
-            for one in outcome.measured
-        ],
-        indent=2,
-    )
+    if outcome.speaks:
+        table(
+            _COLUMNS,
+            [
+                [settings_text(one.candidate.settings), one.effect, *_gain(one.gain)]
+                for one in outcome.measured
+            ],
+            indent=2,
+        )
     if outcome.winner is not None and outcome.confirmed is not None:
         ratio, interval = _gain(outcome.confirmed)
         data(

@@ -1,0 +1,115 @@
+"""Cases of files that a run wrote in a row: measured together, answered each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from iotune.models import together
+from iotune.models.candidates import Candidate
+from iotune.models.cases import Case
+from iotune.models.outcome import Measured, Outcome
+from iotune.models.paired import compare
+from iotune.models.together import groups, in_order, shared
+
+from iotune.summary import DatasetPattern, FilePattern, RunSummary
+
+
+def a_case(name: str, opened: float, run: str = "r", write: bool = True) -> Case:
+    """Of a run's file."""
+    pattern = {"op": "write" if write else "read", "ranks": 2, "byte_key": name}
+    return Case(1, pattern, {}, trace="t", run=run, file=name, opened_unix_seconds=opened)
+
+
+def names(found: list[list[Case]]) -> list[list[str]]:
+    return [[case.file for case in group] for group in found]
+
+
+@pytest.fixture
+def in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file of /run was written right behind the one before it."""
+
+    class OfRun:
+        summary = RunSummary(
+            files=[
+                FilePattern(
+                    path=f"/run/{name}.h5", opened_at_seconds=at, elapsed_seconds=1,
+                    bytes_written=1, datasets=[DatasetPattern()],
+                )
+                for at, name in enumerate(["chk", "plt", "map"])
+            ]
+        )  # fmt: skip
+
+    monkeypatch.setattr(together, "trace_of_case", lambda case: OfRun())
+
+
+def test_the_latest_run_is_first_and_its_files_are_as_it_opened_them() -> None:
+    cases = [a_case("c", 9, "new"), a_case("z", 5, "old"), a_case("a", 4, "new")]
+    assert [one.file for one in in_order(cases)] == ["a", "c", "z"]
+
+
+@pytest.mark.usefixtures("in_a_row")
+def test_what_a_run_wrote_in_a_row_is_measured_together() -> None:
+    # given three files of a run, one of which was read too, and one that is known by its name alone
+    cases = [
+        a_case("/run/map.h5", 12),
+        a_case("/run/chk.h5", 10),
+        a_case("/run/plt.h5", 11),
+        a_case("/run/chk.h5", 10, write=False),
+        a_case("/run/other.h5", 11.5),
+        a_case("/run/plt.h5", 3, "old"),
+    ]
+    # then
+    assert names(groups(cases)) == [
+        ["/run/chk.h5"],
+        ["/run/other.h5"],
+        ["/run/chk.h5", "/run/plt.h5", "/run/map.h5"],
+        ["/run/plt.h5"],
+    ]
+    assert groups(cases)[0][0].write is False
+    assert groups([]) == []
+
+
+def test_without_the_trace_each_is_measured_alone() -> None:
+    cases = [a_case("/run/chk.h5", 10), a_case("/run/plt.h5", 11)]
+    assert names(groups(cases)) == [["/run/chk.h5"], ["/run/plt.h5"]]
+
+
+def an_outcome(won: bool) -> Outcome:
+    """Of three files together."""
+    winner = Measured(Candidate({"cb_nodes": "1"}), "applied", compare([3.0] * 4, [2.0] * 4, 1))
+    outcome = Outcome(a_case("/run/chk.h5", 1), {}, [winner], [3.0] * 4, None)
+    if won:
+        outcome.winner, outcome.winning_arm, outcome.confirmed = winner, "c0", winner.gain
+    return outcome
+
+
+def shares(outcome: Outcome, default: list[float], tuned: list[float]) -> list[Outcome]:
+    """Of three cases whose files take so many seconds."""
+    members = [
+        (outcome.case, [1]),
+        (a_case("/run/plt.h5", 2), [0, 3]),
+        (a_case("/run/map.h5", 3), [2]),
+    ]
+    seconds = {"default": [[9.0] * 4] * 3 + [default] * 4, "c0": [[9.0] * 4] * 3 + [tuned] * 4}
+    return shared(outcome, members, seconds, rounds=4, seed=1)
+
+
+def test_who_was_not_slower_has_part_in_what_was_proven() -> None:
+    # given a file in two parts that gains in sum, and one that loses
+    found = shares(an_outcome(True), [0.5, 2.0, 0.5, 0.5], [0.6, 1.0, 0.7, 0.1])
+    # then
+    assert [one.case.file for one in found] == ["/run/chk.h5", "/run/plt.h5"]
+    tunings: list[dict[str, Any]] = [one.as_tuning() for one in found]
+    assert all(one["settings"] == {"cb_nodes": "1"} for one in tunings)
+    assert tunings[0]["gain"] == tunings[1]["gain"] == pytest.approx(1.5)
+    assert "1.43x for its own file" in found[1].notes[0] and "chk.h5" in found[1].notes[0]
+    # and how settings travel is learnt of the pattern that was most of it
+    assert found[0].trials_json() is not None and found[1].trials_json() is None
+
+
+def test_where_nothing_was_gained_only_who_took_most_of_the_time_is_settled() -> None:
+    found = shares(an_outcome(False), [0.1, 2.0, 0.5, 0.1], [])
+    assert [one.case.file for one in found] == ["/run/chk.h5"]
+    assert found[0].as_tuning()["state"] == "default-is-best"
+    assert shares(an_outcome(False), [1.0, 1.0, 1.0, 1.0], []) == []
