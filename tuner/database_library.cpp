@@ -88,25 +88,6 @@ const Library& library() noexcept {
   return g_library;
 }
 
-// The file system of the last file's folder: asking costs two calls, which many file systems
-// answer over the network, and the files of a run lie together. Inside a Turn.
-const char* file_system_of_folder(const char* file) noexcept {
-  static constinit char folder[1024] = "";
-  static constinit const char* known = nullptr;
-  const char* const slash = std::strrchr(file, '/');
-  const std::size_t bytes = slash == nullptr ? 0 : static_cast<std::size_t>(slash - file);
-  const bool fits = bytes > 0 && bytes < sizeof folder;
-  if (known != nullptr && fits && std::strncmp(folder, file, bytes) == 0 && folder[bytes] == '\0') {
-    return known;
-  }
-  const char* const system = file_system_of(file);
-  known = nullptr;
-  if (*file != '/' || !fits || std::strcmp(system, "unknown") == 0) return system;
-  std::memcpy(folder, file, bytes);
-  folder[bytes] = '\0';
-  return known = system;
-}
-
 bool database_is_off() noexcept {
   const char* const path = std::getenv("IOTUNE_DB");
   const char* const config = std::getenv("IOTUNE_CONFIG");
@@ -131,7 +112,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.file = asked.file;
   question.mpi = asked.mpi;
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
-  question.filesystem = file_system_of_folder(asked.file);
+  question.filesystem = file_system_of(asked.file);
   question.frozen = recorder::configuration().frozen ? 1 : 0;
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);

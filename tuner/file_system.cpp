@@ -4,6 +4,7 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -35,6 +36,47 @@ std::size_t covered(const char* point, std::size_t bytes, const char* path) noex
   if (at == 1) return 1;  // "/" covers everything
   return path[at] == '/' || path[at] == '\0' ? at : 0;
 }
+
+const char* ask(const char* directory) noexcept {
+  char entries[8];
+  // ceph-fuse reports itself as plain FUSE.
+  if (getxattr(directory, "ceph.dir.entries", entries, 0) >= 0) return "cephfs";
+  struct statfs status {};
+  if (statfs(directory, &status) != 0) return "unknown";
+  return filesystem_name(static_cast<std::uint32_t>(status.f_type));
+}
+
+// The last directory that was asked for: asking costs two calls, which many file systems answer
+// over the network, and the files of a run lie together. A thread that finds it in use does
+// without.
+class LastDirectory {
+ public:
+  // nullptr: not known.
+  const char* recall(const char* path, std::size_t bytes) noexcept {
+    if (in_use_.test_and_set(std::memory_order_acquire)) return nullptr;
+    const bool same = bytes < sizeof path_ && std::strncmp(path_, path, bytes) == 0;
+    const char* const system = same && path_[bytes] == '\0' ? system_ : nullptr;
+    in_use_.clear(std::memory_order_release);
+    return system;
+  }
+
+  void keep(const char* path, std::size_t bytes, const char* system) noexcept {
+    // A relative path means another directory after chdir().
+    if (*path != '/' || bytes >= sizeof path_ || std::strcmp(system, "unknown") == 0) return;
+    if (in_use_.test_and_set(std::memory_order_acquire)) return;
+    std::memcpy(path_, path, bytes);
+    path_[bytes] = '\0';
+    system_ = system;
+    in_use_.clear(std::memory_order_release);
+  }
+
+ private:
+  std::atomic_flag in_use_;
+  char path_[1024] = "";
+  const char* system_ = nullptr;
+};
+
+constinit LastDirectory g_last;
 
 }  // namespace
 
@@ -72,16 +114,16 @@ MountOptions mount_options(const char* mounts, const char* path) noexcept {
 }
 
 const char* file_system_of(const char* file) noexcept {
-  recorder::ShortText<4096> directory;
   const char* const slash = std::strrchr(file, '/');
   if (slash == nullptr) return "unknown";
-  directory.add(file, slash == file ? 1 : static_cast<std::size_t>(slash - file));
-  char entries[8];
-  // ceph-fuse reports itself as plain FUSE.
-  if (getxattr(directory.c_str(), "ceph.dir.entries", entries, 0) >= 0) return "cephfs";
-  struct statfs status {};
-  if (statfs(directory.c_str(), &status) != 0) return "unknown";
-  return filesystem_name(static_cast<std::uint32_t>(status.f_type));
+  const std::size_t bytes = slash == file ? 1 : static_cast<std::size_t>(slash - file);
+  const char* system = g_last.recall(file, bytes);
+  if (system != nullptr) return system;
+  recorder::ShortText<4096> directory;
+  directory.add(file, bytes);
+  system = ask(directory.c_str());
+  g_last.keep(file, bytes, system);
+  return system;
 }
 
 bool locks_hold_between_nodes(const char* file, const char* file_system) noexcept {

@@ -5,7 +5,8 @@
 
 namespace iotune::tuner {
 
-// By its directory, because the file may not exist yet: a name of patterndb/filesystems.h.
+// By its directory, because the file may not exist yet: a name of patterndb/filesystems.h. What the
+// last directory has is remembered; any thread may ask.
 const char* file_system_of(const char* file) noexcept;
 
 // True where fcntl locks exclude processes on other nodes too: ROMIO sieves writes under them.

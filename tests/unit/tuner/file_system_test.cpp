@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace iotune::tuner {
 namespace {
@@ -43,11 +47,52 @@ TEST(MountOptions, AnOptionIsAWholeWord) {
 TEST(FileSystem, OfADirectoryThatIsThere) {
   EXPECT_STREQ(file_system_of("/dev/shm/not-there"), "tmpfs");
   EXPECT_STREQ(file_system_of("/no/such/directory/file"), "unknown");
+  EXPECT_STREQ(file_system_of("not-there"), "unknown");
   EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "tmpfs"));
   EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "beegfs"));
   EXPECT_TRUE(locks_hold_between_nodes("/x/a", "gpfs"));
   // Nothing is mounted there that says it has flock.
   EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "lustre"));
+}
+
+TEST(FileSystem, TheOneRememberedIsOfThatDirectoryAlone) {
+  const std::string root = file_system_of("/a");
+  ASSERT_NE(root, "tmpfs");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_STREQ(file_system_of("/dev/shm/a"), "tmpfs");
+    EXPECT_STREQ(file_system_of("/dev/shm/b"), "tmpfs");
+    EXPECT_STREQ(file_system_of("/dev/shm/none/b"), "unknown");
+    EXPECT_EQ(file_system_of("/dev"), root);
+    EXPECT_EQ(file_system_of("/a"), root);
+  }
+}
+
+TEST(FileSystem, OfARelativePathItIsAskedAnew) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path("/dev/shm");
+  const std::string there = file_system_of("./a");
+  std::filesystem::current_path("/");
+  const std::string root = file_system_of("./a");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(there, "tmpfs");
+  EXPECT_EQ(root, file_system_of("/a"));
+}
+
+TEST(FileSystem, AnyThreadMayAsk) {
+  const std::string root = file_system_of("/a");
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 2000; ++k) {
+        const bool memory = (i + k) % 2 == 0;
+        const std::string found = file_system_of(memory ? "/dev/shm/a" : "/a");
+        if (found != (memory ? std::string("tmpfs") : root)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace
