@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "patterndb/decide.h"
@@ -43,19 +45,27 @@ struct Answered {
 constexpr std::size_t kMostAnswered = 16;
 std::vector<Answered>* g_answered = nullptr;  // never freed: the process may end in any way
 
-// Empty where nothing is to be kept.
+// Empty where nothing is to be kept. No text holds a NUL, and the numbers have fixed places.
 std::string question_key(const Question& question, const Places& places) {
   struct stat status;
   if (!places.config.empty() || stat(places.database.c_str(), &status) != 0) return {};
-  std::size_t slash = question.file.rfind('/');
+  const std::string_view folder(question.file.data(), question.file.rfind('/') + 1);
+  const int64_t numbers[] = {question.ranks,
+                             question.nodes,
+                             question.creating,
+                             static_cast<int64_t>(status.st_dev),
+                             static_cast<int64_t>(status.st_ino),
+                             status.st_size,
+                             status.st_mtim.tv_sec,
+                             status.st_mtim.tv_nsec};
   std::string key;
-  for (const std::string& part :
-       {question.layer, question.program, question.file.substr(0, slash + 1),
-        masked_name(question.file), question.mpi, question.hdf5, question.filesystem,
-        std::to_string(question.ranks), std::to_string(question.nodes),
-        std::to_string(question.creating), places.database, std::to_string(status.st_dev),
-        std::to_string(status.st_ino), std::to_string(status.st_size),
-        std::to_string(status.st_mtim.tv_sec), std::to_string(status.st_mtim.tv_nsec)}) {
+  key.reserve(1024);
+  key.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  const std::string name = masked_name(question.file);
+  for (const std::string_view part :
+       {std::string_view(question.layer), std::string_view(question.program), folder,
+        std::string_view(name), std::string_view(question.mpi), std::string_view(question.hdf5),
+        std::string_view(question.filesystem), std::string_view(places.database)}) {
     key += part;
     key += '\0';
   }
