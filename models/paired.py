@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _RESAMPLES = 4000
+# Times within so much of each other are the same, for all that is decided by them.
+AS_GOOD = 0.97
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from iotune.models.cases import Case, trace_of_case
 from iotune.models.outcome import Outcome
-from iotune.models.paired import compare
+from iotune.models.paired import AS_GOOD, compare
 from iotune.models.race import DEFAULT
 from iotune.models.surroundings import files_before
 
@@ -56,13 +57,16 @@ def _written_before(case: Case) -> set[str]:
 
 def shared(
     outcome: Outcome, members: Sequence[tuple[Case, list[int]]],
-    file_seconds: Mapping[str, Sequence[Sequence[float]]], rounds: int, seed: int,
+    file_seconds: Mapping[str, Sequence[Sequence[float]]], seed: int,
 ) -> list[Outcome]:  # fmt: skip
     """The answers of several cases, each with its files' numbers in the replay.
 
-    `file_seconds`: by arm and run. What was proven is the gain of all files; a case has part in it
-    whose own were not slower in the confirming `rounds`. Who is left out has to be measured again.
+    `file_seconds`: by arm and run; the last runs of two arms are of the same rounds. What was
+    proven is the gain of all files; a case has part in it whose own were as fast at least. Who is
+    left out has to be measured again.
     """
+    arms = (DEFAULT, outcome.winning_arm) if outcome.winner else (DEFAULT,)
+    rounds = min(len(file_seconds[arm]) for arm in arms)
 
     def seconds(arm: str, parts: Sequence[int]) -> list[float]:
         return [sum(run[at] for at in parts) for run in file_seconds[arm][-rounds:]]
@@ -73,11 +77,11 @@ def shared(
         own = seconds(DEFAULT, parts)
         others = ", ".join(Path(one.file).name for one, _ in members if one is not case)
         if outcome.winner is None:
-            has_part = sum(own) > _MOST * sum(seconds(DEFAULT, every))
+            has_part = median(own) > _MOST * median(seconds(DEFAULT, every))
             note = f"measured together with {others}"
         else:
             gain = compare(own, seconds(outcome.winning_arm, parts), seed)
-            has_part = gain.ratio >= 1
+            has_part = gain.ratio >= AS_GOOD
             note = f"measured together with {others}; {gain.ratio:.2f}x for its own file"
         if has_part:
             speaks = case is outcome.case

@@ -17,7 +17,7 @@ from iotune.models.bench import TIMEOUT_SECONDS, Bench
 from iotune.models.candidates import Candidate, candidates, refinements
 from iotune.models.cases import Case, plan_of_case, shape_of, surroundings_of_case
 from iotune.models.outcome import Measured, Outcome
-from iotune.models.paired import compare, measure_rounds
+from iotune.models.paired import AS_GOOD, compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
 from iotune.models.together import shared
@@ -29,7 +29,6 @@ from iotune.plan_build import plan_bytes
 from iotune.replayer import scratch_directory
 from iotune.trace import open_trace
 
-_AS_GOOD = 0.97
 # A smaller gain is not worth a setting.
 _WORTHWHILE = 1.02
 # A replay under settings that are as far behind the default must not hold up the others: its start
@@ -81,7 +80,7 @@ def train_cases(
         _name_platform(outcome, bench, filesystem)
     if len(members) == 1:
         return [outcome]
-    return shared(outcome, members, bench.file_seconds, options.rounds, options.seed)
+    return shared(outcome, members, bench.file_seconds, options.seed)
 
 
 def _directory(case: Case, options: Options) -> Path:
@@ -174,7 +173,7 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
     fastest = max(map(speed, raced), default=0.0)
     if fastest < _WORTHWHILE:
         return None
-    least = max(_WORTHWHILE, fastest * _AS_GOOD)
+    least = max(_WORTHWHILE, fastest * AS_GOOD)
     # Of those as good as the best the one that changes least: a setting needs a reason.
     return min(
         (len(finalists[name].candidate.settings), -speed(name), name)
