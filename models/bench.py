@@ -50,7 +50,7 @@ class Bench:
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
         self.preload = preload_path()
-        if case.ranks > (os.cpu_count() or 1):
+        if replay.plan.ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
             if shim is not None:
                 self.preload += ":" + loadable(shim)
@@ -114,7 +114,7 @@ class Bench:
         }
         if config:
             file = self.scratch / f"{name}.xml"
-            file.write_text(config)
+            file.write_text(config, encoding="utf-8")
             variables["IOTUNE_CONFIG"] = str(file)
         # The user's own filters would hide the replay, and hints win over every candidate.
         base = {
@@ -127,7 +127,7 @@ class Bench:
             self.mpi,
             self.replayer,
             self.plan,
-            self.case.ranks,
+            self.replay.plan.ranks,  # a pattern may be that of fewer
             self.files,
             self.options,
             preload_environment(base, self.preload, variables),

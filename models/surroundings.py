@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iotune.models.plan_cuts import cut_plan
+from iotune.models.plan_cuts import cut_plan, only_direction
 
 from iotune.plan import Plan, PlanFile
 from iotune.plan_build import plan_bytes
@@ -46,8 +46,9 @@ class Surrounded:
 
     @property
     def others(self) -> list[str]:
-        """Base names of the files before, in their order."""
-        return [Path(one.path).name for at, one in enumerate(self.plan.files) if at not in self.own]
+        """Base names of the files before, in the order of their first opens."""
+        before = [one for at, one in enumerate(self.plan.files) if at not in self.own]
+        return list(dict.fromkeys(Path(one.path).name for one in before))
 
 
 def alone(plan: Plan) -> Surrounded:
@@ -99,15 +100,13 @@ def surrounded(
     are measured too. A file that differs from a measured one by its name alone (a series) is
     measured with it. Raises Error where the trace cannot be read.
     """
-    found = files_before(trace.summary, path)
+    found = list(_told_apart(files_before(trace.summary, path), path))
     if not found:
         return alone(own)
     whole, _ = plan_of_trace(trace, [one.path for one in found])
-    parts = list(_fitting(whole, found, most_bytes - plan_bytes(own)))
+    parts = _fitting(whole, found, most_bytes - plan_bytes(own))
     files = [*parts, *own.files]
-    names = {Path(one.path).name for one in files}
-    # In the replay they lie in one folder, and the settings are told apart by these names.
-    if not parts or len(names) < len({one.path for one in files}) or not _printable(names):
+    if not parts:
         return alone(own)
     measured = [*own.files, *(one for one in parts if one.path in members)]
     shapes = [shape_of_part(one) for one in measured]
@@ -116,16 +115,33 @@ def surrounded(
     return Surrounded(replace(own, files=files), frozenset(range(len(files))) - before, carried)
 
 
-def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> Iterator[PlanFile]:
+def _told_apart(found: list[FilePattern], path: str) -> Iterator[FilePattern]:
+    """Those of other base names than `path` and each other, the latest of each.
+
+    In the replay they lie in one folder, and the settings are told apart by these names.
+    """
+    names = {Path(path).name}
+    if not Path(path).name.isprintable():
+        return
+    for one in found:
+        name = Path(one.path).name
+        if name.isprintable() and name not in names:
+            names.add(name)
+            yield one
+
+
+def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> list[PlanFile]:
     """What of `found` (latest first) was created, in the run's order, writes alone.
 
     The first that does not fit whole is cut, and who came before it is left out.
     """
     kept: list[PlanFile] = []
     for one in found:
-        own = replace(whole, files=[part for part in whole.files if part.path == one.path])
-        if not own.files or not own.files[0].create:
+        parts = [part for part in whole.files if part.path == one.path]
+        if not parts or not parts[0].create:
             continue
+        # As its own case replays it: a part that opens it again may be left without what it opens.
+        own = only_direction(replace(whole, files=parts), write=True)
         cut = cut_plan(own, room_bytes)
         if plan_bytes(cut) > room_bytes:
             break
@@ -133,14 +149,7 @@ def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> Iterator
         room_bytes -= plan_bytes(cut)
         if cut is not own:
             break
-    for part in kept:
-        writes = [one for one in part.transfers if one.write]
-        if writes:
-            yield replace(part, transfers=writes)
-
-
-def _printable(names: set[str]) -> bool:
-    return all(name.isprintable() for name in names)
+    return kept
 
 
 def _carried(

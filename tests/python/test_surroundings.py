@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import surroundings
-from iotune.models.surroundings import MOST_FILES, Surrounded, files_before, surrounded
+from iotune.models import bench, surroundings
+from iotune.models.cases import Case
+from iotune.models.surroundings import MOST_FILES, Surrounded, alone, files_before, surrounded
 from user_home import KERNELS, Home
 
 from iotune import core, preload
 from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.replayer import Replayed
 from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
 
 
@@ -94,6 +96,34 @@ def test_they_come_first_and_are_none_of_its_own(monkeypatch: pytest.MonkeyPatch
     assert found.own == {1} and found.own_names == {"own.h5"} and found.others == ["a.h5"]
 
 
+def test_what_the_run_opened_again_needs_nothing_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given a file that is opened again for another dataset, and read at last
+    again = a_part("a.h5", 50, create=False)
+    again.datasets[0] = Dataset("/later", 8, (50,))
+    run = [a_file("a.h5", 0, 1), a_file("own.h5", 1, 2)]
+    parts = [a_part("a.h5"), again, a_part("a.h5", create=False, write=False)]
+    # when
+    found = around(monkeypatch, run, parts, a_part("own.h5", 7))
+    # then each part makes what it writes, as in the file's own case
+    assert [(one.create, one.datasets[0].path) for one in found.plan.files] == [
+        (True, "/d"),
+        (True, "/later"),
+        (True, "/d"),
+    ]
+    assert found.own == {2} and found.others == ["a.h5"]
+
+
+def test_of_one_base_name_the_latest_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given files of the own name and of one that another folder has too, beside one that fits
+    names = ["x/a.h5", "fits.h5", "y/a.h5", "x/own.h5"]
+    run = [a_file(name, at, at + 1) for at, name in enumerate([*names, "own.h5"])]
+    parts = [a_part(name, 10 * at) for at, name in enumerate(names, start=2)]
+    # when
+    found = around(monkeypatch, run, parts, a_part("own.h5", 7))
+    # then
+    assert [one.path for one in found.plan.files] == ["/run/fits.h5", "/run/y/a.h5", "/run/own.h5"]
+
+
 @pytest.mark.parametrize("why", ["existed", "too large", "same name", "no text"])
 def test_what_cannot_stand_before_it_does_not(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     name = {"same name": "deep/own.h5", "no text": "a\n.h5"}.get(why, "a.h5")
@@ -163,6 +193,25 @@ def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.Monk
     assert found.carried["chk0.h5"] == found.carried["chk1.h5"] == {"striping_factor": "4"}
     assert differs.carried["map.h5"] == {"cb_nodes": "2"}
     assert "bare.h5" not in differs.carried
+
+
+def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # given a file that two of a run's four ranks wrote
+    asked: list[int] = []
+
+    def run_plan(mpi: object, replayer: object, plan: object, ranks: int, *_: object) -> Replayed:
+        asked.append(ranks)
+        return Replayed(1, 1.0, 1, [1.0], [1.0])
+
+    monkeypatch.setattr(bench, "run_plan", run_plan)
+    case = Case(1, {"op": "write", "ranks": 2}, {})
+    around_it = alone(replace(Plan(4), files=[a_part("own.h5")]))
+    # when
+    bench.Bench(case, around_it, find_mpi(), Path("replay"), tmp_path).run("c0", {})
+    # then
+    assert asked == [4]
 
 
 def behind(outcome: dict[str, Any]) -> str:
