@@ -46,7 +46,7 @@ class Bench:
         self.options = ["--prepare"] if replay.plan.prepares else []
         self.files = scratch / "files"
         self.files.mkdir()
-        self.notes: list[str] = []
+        self.notes = list(replay.notes)
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
         self.preload = preload_path()

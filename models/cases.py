@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from iotune.models.candidates import Shape
 from iotune.models.plan_cuts import cut_plan, only_direction
-from iotune.models.surroundings import Surrounded, alone, surrounded
+from iotune.models.surroundings import Answers, Surrounded, alone, surrounded
 
 from iotune import core
 from iotune.errors import Error
@@ -34,8 +34,6 @@ class Case:
     file: str = ""  # of the run that showed it
     opened_unix_seconds: float = 0.0  # when that run opened it
     datasets: int = 1
-    # What training found for other files of the same run, by path.
-    answers: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -88,9 +86,10 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
 
 
 def surroundings_of_case(
-    case: Case, plan: Plan, others: Sequence[Case] = (), most_bytes: int = MOST_BYTES
-) -> Surrounded:
-    """`plan`, of plan_of_case(), behind what the run wrote just before; a note says so.
+    case: Case, plan: Plan, answers: Answers, others: Sequence[Case] = (),
+    most_bytes: int = MOST_BYTES,
+) -> Surrounded:  # fmt: skip
+    """`plan`, of plan_of_case(), behind what the run wrote just before; its notes say so.
 
     `others`, whose files those may be, are measured with it.
     """
@@ -99,16 +98,17 @@ def surroundings_of_case(
         return alone(plan)
     try:
         members = [one.file for one in others]
-        found = surrounded(trace, case.file, plan, case.answers, most_bytes, members)
-    except Error as problem:
-        case.notes.append(f"replayed without the files before it: {problem}")
-        return alone(plan)
+        found = surrounded(trace, case.file, plan, answers, most_bytes, members)
+    except (Error, OSError) as problem:
+        note = f"replayed without the files before it: {problem}"
+        return replace(alone(plan), notes=(note,))
     if found.others:
         names = [
             name + "".join(f" {one}={value}" for one, value in found.carried.get(name, {}).items())
             for name in found.others
         ]
-        case.notes.append(f"replayed behind what the run wrote just before: {', '.join(names)}")
+        note = f"replayed behind what the run wrote just before: {', '.join(names)}"
+        found = replace(found, notes=(*found.notes, note))
     return found
 
 

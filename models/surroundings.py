@@ -7,7 +7,7 @@ each other so are measured together (together.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,8 @@ NEAR_SECONDS = 1.0
 MOST_FILES = 8
 
 Settings = Mapping[str, str]
+# What a run would be told at the open of a file; None: nothing that was measured for it.
+Answers = Callable[[RunSummary, FilePattern], Settings | None]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Surrounded:
     plan: Plan
     own: frozenset[int]  # of the plan's files: they get the candidates, and their time counts
     carried: Mapping[str, Settings]  # of the others by base name, the same in every arm
+    notes: tuple[str, ...] = ()
 
     def parts_of(self, path: str) -> list[int]:
         """Those of `own` that are this file, or differ from it by their names alone (a series)."""
@@ -91,28 +94,30 @@ def _device(path: str) -> int:
 
 
 def surrounded(
-    trace: Trace, path: str, own: Plan, answers: Mapping[str, Settings], most_bytes: int,
+    trace: Trace, path: str, own: Plan, answers: Answers, most_bytes: int,
     members: Collection[str] = (),
 ) -> Surrounded:  # fmt: skip
     """`own`, the plan of the run's file `path`, behind the files before it that fit.
 
-    Those have the settings of `answers` (by path), else what they had in the run; `members` (paths)
-    are measured too. A file that differs from a measured one by its name alone (a series) is
+    Those have the settings of `answers`, else what they had in the run; `members` (paths) are
+    measured too. A file that differs from a measured one by its name alone (a series) is
     measured with it. Raises Error where the trace cannot be read.
     """
     found = list(_told_apart(files_before(trace.summary, path), path))
     if not found:
         return alone(own)
     whole, _ = plan_of_trace(trace, [one.path for one in found])
-    parts = _fitting(whole, found, most_bytes - plan_bytes(own))
+    parts, notes = _fitting(whole, found, most_bytes - plan_bytes(own))
     files = [*parts, *own.files]
     if not parts:
         return alone(own)
     measured = [*own.files, *(one for one in parts if one.path in members)]
     shapes = [shape_of_part(one) for one in measured]
     before = {at for at, one in enumerate(parts) if shape_of_part(one) not in shapes}
-    carried = _carried([parts[at] for at in sorted(before)], found, answers)
-    return Surrounded(replace(own, files=files), frozenset(range(len(files))) - before, carried)
+    others = {parts[at].path for at in before}
+    carried = _carried(trace.summary, [one for one in found if one.path in others], answers)
+    is_own = frozenset(range(len(files))) - before
+    return Surrounded(replace(own, files=files), is_own, carried, notes)
 
 
 def _told_apart(found: list[FilePattern], path: str) -> Iterator[FilePattern]:
@@ -130,12 +135,15 @@ def _told_apart(found: list[FilePattern], path: str) -> Iterator[FilePattern]:
             yield one
 
 
-def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> list[PlanFile]:
-    """What of `found` (latest first) was created, in the run's order, writes alone.
+def _fitting(
+    whole: Plan, found: list[FilePattern], room_bytes: int
+) -> tuple[list[PlanFile], tuple[str, ...]]:
+    """What of `found` (latest first) was created, in the run's order, writes alone; what was cut.
 
     The first that does not fit whole is cut, and who came before it is left out.
     """
     kept: list[PlanFile] = []
+    notes: tuple[str, ...] = ()
     for one in found:
         parts = [part for part in whole.files if part.path == one.path]
         if not parts or not parts[0].create:
@@ -148,27 +156,22 @@ def _fitting(whole: Plan, found: list[FilePattern], room_bytes: int) -> list[Pla
         kept[:0] = cut.files
         room_bytes -= plan_bytes(cut)
         if cut is not own:
+            whole_mib, cut_mib = plan_bytes(own) >> 20, plan_bytes(cut) >> 20
+            notes = (f"{Path(one.path).name}: only {cut_mib} of {whole_mib} MiB are replayed",)
             break
-    return kept
+    return kept, notes
 
 
-def _carried(
-    parts: list[PlanFile], found: list[FilePattern], answers: Mapping[str, Settings]
-) -> dict[str, Settings]:
-    of_run = {
-        one.path: {
-            setting.parameter: setting.wanted
-            for setting in one.settings
-            if setting.verdict.startswith("applied")
-        }
-        for one in found
-    }
-    shapes = [(shape_of_part(one), one.path) for one in parts]
+def _carried(run: RunSummary, others: list[FilePattern], answers: Answers) -> dict[str, Settings]:
     carried: dict[str, Settings] = {}
-    for shape, path in shapes:
-        # Of a series one file was trained, and the answer holds for all.
-        trained = [other for like, other in shapes if like == shape and other in answers]
-        settings = answers[trained[0]] if trained else of_run.get(path, {})
+    for one in others:
+        settings = answers(run, one)
+        if settings is None:
+            settings = {
+                setting.parameter: setting.wanted
+                for setting in one.settings
+                if setting.verdict.startswith("applied")
+            }
         if settings:
-            carried[Path(path).name] = settings
+            carried[Path(one.path).name] = settings
     return carried

@@ -20,6 +20,7 @@ from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import AS_GOOD, compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
+from iotune.models.surroundings import Answers
 from iotune.models.together import shared
 
 from iotune import core
@@ -45,6 +46,8 @@ class Options:
     chosen: tuple[Candidate, ...] = ()  # instead of those by mechanism
     directory: Path | None = None  # default: where the pattern's file lay
     seed: int = 20150915
+    # The answers of other files, by the file system that is measured.
+    answers: Callable[[str], Answers] = lambda _: lambda run, file: None
 
 
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
@@ -58,10 +61,12 @@ def train_cases(
     A single case is settled always. Raises Error where the last one cannot be replayed here.
     """
     last = cases[-1]
+    for case in cases:
+        case.notes.clear()  # of an attempt before
     directory = _directory(last, options)
     plan = plan_of_case(last)
     filesystem = core.filesystem_of(directory)
-    replay = surroundings_of_case(last, plan, cases[:-1])
+    replay = surroundings_of_case(last, plan, options.answers(filesystem), cases[:-1])
     members = [(one, replay.parts_of(one.file)) for one in cases[:-1]]
     members = [(one, parts) for one, parts in members if parts]
     plans = [replace(plan, files=[replay.plan.files[at] for at in parts]) for _, parts in members]

@@ -207,6 +207,14 @@ class Database:
         """Patterns that lack an answer, with the run to train from."""
         return cast("list[dict[str, Any]]", self._ask("untrained")["untrained"])
 
+    def decide(self, question: dict[str, Any]) -> dict[str, Any]:
+        """What a run would be told at an open, out of this database alone."""
+        where = {"database": self._db.path, "spool": "", "config": ""}
+        with as_error():
+            return cast(
+                "dict[str, Any]", _decoded(native_part().decide(json.dumps({**question, **where})))
+            )
+
     def observations(self, workload: dict[str, Any], file_bytes: int) -> list[dict[str, Any]]:
         """What runs of a workload (program, file, ranks, nodes) took, per platform and settings.
 

@@ -17,6 +17,7 @@ from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.replayer import Replayed
 from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
+from iotune.tunings import tuning_json
 
 
 def a_file(name: str, opened: float, closed: float, **more: Any) -> FilePattern:
@@ -53,7 +54,10 @@ def around(
 
     monkeypatch.setattr(surroundings, "plan_of_trace", plan)
     trace: Any = OfRun(run)
-    return surrounded(trace, own.path, Plan(1, [own]), answers or {}, most_bytes)
+    known = answers or {}
+    return surrounded(
+        trace, own.path, Plan(1, [own]), lambda _, file: known.get(file.path), most_bytes
+    )
 
 
 def test_files_are_before_in_a_chain_without_long_waits() -> None:
@@ -142,17 +146,18 @@ def test_what_cannot_stand_before_it_does_not(monkeypatch: pytest.MonkeyPatch, w
 
 def test_the_first_that_does_not_fit_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     # given a large file of two datasets, and one before it
-    large = a_part("a.h5")
-    large.datasets.append(Dataset("/e", 8, (100,)))
+    large = a_part("a.h5", 200_000)
+    large.datasets.append(Dataset("/e", 8, (200_000,)))
     large.transfers.append(replace(large.transfers[0], dataset=1))
     run = [a_file("first.h5", 0, 1), a_file("a.h5", 1, 2), a_file("own.h5", 2, 3)]
     # when
     found = around(
-        monkeypatch, run, [a_part("first.h5", 1), large], a_part("own.h5", 7), {}, 8 * 150
+        monkeypatch, run, [a_part("first.h5", 1), large], a_part("own.h5", 7), {}, 8 * 300_000
     )
     # then
     assert found.others == ["a.h5"]
     assert [one.path for one in found.plan.files[0].datasets] == ["/d"]
+    assert found.notes == ("a.h5: only 1 of 3 MiB are replayed",)
 
 
 def test_files_of_other_storage_are_not_before() -> None:
@@ -169,7 +174,7 @@ def test_of_a_series_all_files_are_its_own(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    # given two checkpoints of which one was trained, a file with settings, one that refused them
+    # given two trained files of which one's default is best, one with settings, one refused them
     was = [
         SettingOutcome("cb_nodes", "2", "2", "", "applied"),
         SettingOutcome("alignment", "0,4096", "", "", "refused"),
@@ -183,16 +188,11 @@ def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.Monk
         a_file("own.h5", 4, 5),
     ]
     parts = [a_part(name, max(2, at) * 10) for at, name in enumerate(names)]
-    assert parts[0].datasets == parts[1].datasets
     # when
-    answers = {"/run/chk1.h5": {"striping_factor": "4"}}
-    found = around(monkeypatch, run, [*parts], a_part("own.h5", 7), answers)
-    parts[2].datasets[0] = Dataset("/d", 8, (77,))  # no longer like the checkpoints
-    differs = around(monkeypatch, run, [*parts], a_part("own.h5", 7), answers)
+    answers: dict[str, dict[str, str]] = {"/run/chk0.h5": {}, "/run/chk1.h5": {"cb_nodes": "4"}}
+    found = around(monkeypatch, run, parts, a_part("own.h5", 7), answers)
     # then
-    assert found.carried["chk0.h5"] == found.carried["chk1.h5"] == {"striping_factor": "4"}
-    assert differs.carried["map.h5"] == {"cb_nodes": "2"}
-    assert "bare.h5" not in differs.carried
+    assert found.carried == {"chk1.h5": {"cb_nodes": "4"}, "map.h5": {"cb_nodes": "2"}}
 
 
 def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
@@ -245,10 +245,35 @@ def train_one_by_one(root: Path) -> tuple[Home, list[dict[str, Any]], list[str]]
     raise AssertionError("the files were never trained one by one")
 
 
-@pytest.mark.skipif(
+NEEDS_RUNS = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "flash-io").exists(),
     reason="libiotune.so is not installed, or the kernels are not built",
 )
+
+
+@NEEDS_RUNS
+def test_an_answer_of_an_earlier_training_is_carried(tmp_path: Path) -> None:
+    # given a run of which the checkpoint was trained before, for writing, by somebody
+    home = Home(tmp_path)
+    home.run("flash-io", "--size", "4x4x4x4")
+    home.type("db", "list")
+    data = str(home.root / "data" / "iotune" / "patterns.db")
+    database = core.Database(data)
+    rows = sorted(database.untrained(), key=lambda row: float(row["observed_at"]))
+    pattern, platform = rows[0]["pattern"], rows[0]["platform"]
+    database.add_tuning(
+        tuning_json(pattern, platform, {"cb_nodes": "1"}, "train", (2.0, 1.5, 2.5), 5)
+    )
+    # when the plot files are trained
+    outcomes = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=65536")
+    # then each is told once what was before it, and with what settings
+    assert len(outcomes) == 2
+    for one in outcomes:
+        [told] = [note for note in one["notes"] if "behind" in note]
+        assert f"{Path(rows[0]['file']).name} cb_nodes=1" in told
+
+
+@NEEDS_RUNS
 def test_candidates_reach_the_case_s_own_file_alone(tmp_path: Path) -> None:
     # when
     home, outcomes, names = train_one_by_one(tmp_path)

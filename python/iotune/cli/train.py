@@ -8,6 +8,7 @@ its own once more; else "default is best" is the answer.
   iotune train --candidates 'romio_cb_write=disable' --candidates 'cb_nodes=2;cb_config_list=*:2'
 """
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -39,6 +40,7 @@ from iotune.models.together import groups
 from iotune.models.train import Options, train_cases
 from iotune.mpi import Mpi, find_mpi
 from iotune.replayer import find_replayer
+from iotune.summary import FilePattern, RunSummary
 
 _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
 
@@ -77,14 +79,15 @@ def command(
         return
     mpi = find_mpi()
     replayer = find_replayer(mpi)
-    options = Options(rounds, budget, chosen, directory)
+    options = Options(
+        rounds, budget, chosen, directory,
+        answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
+    )  # fmt: skip
     results: list[dict[str, Any]] = []
-    answers: dict[str, dict[str, dict[str, str]]] = {}  # by run and path
     waiting, failed = groups(cases), 0
     while waiting:
         group = waiting.pop(0)
         for number, case in enumerate(group, start=len(results) + failed + 1):
-            case.answers = answers.setdefault(case.run, {})
             say(
                 f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
                 f"{'write' if case.write else 'read'}, {case.ranks} ranks"
@@ -103,7 +106,6 @@ def command(
             continue
         for outcome in outcomes:
             case = outcome.case
-            case.answers[case.file] = outcome.winner.candidate.settings if outcome.winner else {}
             for note in [*case.notes, *outcome.notes]:
                 say(note)
             results.append(as_dict(outcome))
@@ -130,6 +132,25 @@ def _measured(
         if trials is not None:
             database.import_json(json.dumps(trials), "iotune train")
     return outcomes
+
+
+def answer_of(
+    database: core.Database, filesystem: str, run: RunSummary, file: FilePattern
+) -> Optional[dict[str, str]]:
+    """What the database tells a run for a file that it creates, where that was measured."""
+    decision = database.decide(
+        {
+            "program": run.program,
+            "file": file.path,
+            "mpi": run.mpi,
+            "hdf5": run.hdf5,
+            "filesystem": filesystem,
+            "ranks": run.ranks,
+            "nodes": run.nodes,
+        }
+    )
+    measured = decision["source"] == "exact" and decision["state"] in ("tuned", "default-is-best")
+    return dict(decision["settings"]) if measured else None
 
 
 def _chosen(texts: list[str]) -> tuple[Candidate, ...]:
