@@ -100,8 +100,7 @@ def surroundings_of_case(
         members = [one.file for one in others]
         found = surrounded(trace, case.file, plan, answers, most_bytes, members)
     except (Error, OSError) as problem:
-        note = f"replayed without the files before it: {problem}"
-        return replace(alone(plan), notes=(note,))
+        return without_others(plan, problem)
     if found.others:
         names = [
             name + "".join(f" {one}={value}" for one, value in found.carried.get(name, {}).items())
@@ -110,6 +109,12 @@ def surroundings_of_case(
         note = f"replayed behind what the run wrote just before: {', '.join(names)}"
         found = replace(found, notes=(*found.notes, note))
     return found
+
+
+def without_others(plan: Plan, problem: Exception) -> Surrounded:
+    """`plan` by itself, for a reason that its notes tell."""
+    note = f"replayed without the files before it: {problem}"
+    return replace(alone(plan), notes=(note,))
 
 
 def trace_of_case(case: Case) -> Trace | None:

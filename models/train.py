@@ -15,19 +15,27 @@ from pathlib import Path
 
 from iotune.models.bench import TIMEOUT_SECONDS, Bench
 from iotune.models.candidates import Candidate, candidates, refinements
-from iotune.models.cases import Case, plan_of_case, shape_of, surroundings_of_case
+from iotune.models.cases import (
+    MOST_BYTES,
+    Case,
+    plan_of_case,
+    shape_of,
+    surroundings_of_case,
+    without_others,
+)
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import AS_GOOD, compare, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
-from iotune.models.surroundings import Answers
+from iotune.models.surroundings import Answers, Surrounded
 from iotune.models.together import shared
 
 from iotune import core
 from iotune.errors import Error
 from iotune.mpi import Mpi
+from iotune.plan import Plan
 from iotune.plan_build import plan_bytes
-from iotune.replayer import scratch_directory
+from iotune.replayer import room_of, scratch_directory
 from iotune.trace import open_trace
 
 # A smaller gain is not worth a setting.
@@ -35,6 +43,8 @@ _WORTHWHILE = 1.02
 # A replay under settings that are as far behind the default must not hold up the others: its start
 # has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
+# The plan's own text, traces and XML are small beside its files.
+_BESIDE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -66,18 +76,37 @@ def train_cases(
     directory = _directory(last, options)
     plan = plan_of_case(last)
     filesystem = core.filesystem_of(directory)
-    replay = surroundings_of_case(last, plan, options.answers(filesystem), cases[:-1])
+    # Where there is no room for the files before it, it is measured without them.
+    room_bytes = room_of(directory)
+    most_bytes = MOST_BYTES if room_bytes is None else min(MOST_BYTES, room_bytes - _BESIDE_BYTES)
+    answers = options.answers(filesystem)
+    replay = surroundings_of_case(last, plan, answers, cases[:-1], most_bytes)
+
+    def measured(replay: Surrounded) -> list[Outcome]:
+        return _train(cases, plan, replay, directory, mpi, replayer, options, progress)
+
+    try:
+        return measured(replay)
+    except Error as problem:
+        if len(cases) > 1 or not replay.others:
+            raise
+        # What is the fault of another file must not keep this one from its answer.
+        return measured(without_others(plan, problem))
+
+
+def _train(
+    cases: Sequence[Case], plan: Plan, replay: Surrounded, directory: Path, mpi: Mpi,
+    replayer: Path, options: Options, progress: Progress,
+) -> list[Outcome]:  # fmt: skip
+    """Measure `replay`, which has the files of `cases` as far as they fit: `plan` is the last's."""
+    last, filesystem = cases[-1], core.filesystem_of(directory)
     members = [(one, replay.parts_of(one.file)) for one in cases[:-1]]
     members = [(one, parts) for one, parts in members if parts]
-    plans = [replace(plan, files=[replay.plan.files[at] for at in parts]) for _, parts in members]
     members.append((last, replay.parts_of(plan.files[-1].path)))
-    plans.append(plan)
-    largest = max(range(len(members)), key=lambda at: plan_bytes(plans[at]))
-    case = members[largest][0]
-    shape = shape_of(case, plans[largest], filesystem)
+    case, of_case = speaking(members, replay, plan)
+    shape = shape_of(case, of_case, filesystem)
     tried = options.chosen or tuple(candidates(shape, options.budget))
-    # The plan's own text, traces and XML are small beside its files.
-    with scratch_directory(directory, plan_bytes(replay.plan) + (64 << 20)) as scratch:
+    with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
         partners = [one for one in refinements(shape) if one not in tried]
         allowed = frozenset(one.text for one in space(shape))
@@ -86,6 +115,24 @@ def train_cases(
     if len(members) == 1:
         return [outcome]
     return shared(outcome, members, bench.file_seconds, options.seed)
+
+
+def speaking(
+    members: Sequence[tuple[Case, list[int]]], replay: Surrounded, plan: Plan
+) -> tuple[Case, Plan]:
+    """The case with the most bytes in the replay, and the plan of its file: `plan` is the last's.
+
+    That is of one file of a series, by whose size candidates are chosen.
+    """
+    files = replay.plan.files
+
+    def bytes_of(member: tuple[Case, list[int]]) -> int:
+        return plan_bytes(replace(plan, files=[files[at] for at in member[1]]))
+
+    case, _ = max(members, key=bytes_of)
+    if case is members[-1][0]:
+        return case, plan
+    return case, replace(plan, files=[one for one in files if one.path == case.file])
 
 
 def _directory(case: Case, options: Options) -> Path:

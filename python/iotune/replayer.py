@@ -167,19 +167,32 @@ def run_plan(
     raise Error("the replayer printed no result")
 
 
+def room_of(directory: Path) -> int | None:
+    """Bytes that may be written there: nine tenths of what is free.
+
+    None where the file system tells no size at all (CephFS without a manager), or is not there.
+    """
+    with suppress(OSError):
+        disk = shutil.disk_usage(directory)
+        if disk.total > 0:
+            return disk.free * 9 // 10
+    return None
+
+
 @contextmanager
 def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
     """A directory of our own on the storage of `parent`, removed afterwards.
 
     The replayer may replace what lies in it, so it is never one of the user's. Raises Error
-    where it cannot be made, or where `needed_bytes` would fill the storage beyond nine tenths
-    of what is free. A file system that tells no size at all (CephFS without a manager) is tried.
+    where it cannot be made, or where `needed_bytes` are more than room_of() it. A file system that
+    tells no size is tried.
     """
     try:
-        disk = shutil.disk_usage(parent)
-        if disk.total > 0 and needed_bytes > 0.9 * disk.free:
+        room_bytes = room_of(parent)
+        if room_bytes is not None and needed_bytes > room_bytes:
+            free_mib = shutil.disk_usage(parent).free >> 20
             raise Error(
-                f"{parent} has {disk.free >> 20} MiB free, the replay needs {needed_bytes >> 20}; "
+                f"{parent} has {free_mib} MiB free, the replay needs {needed_bytes >> 20}; "
                 "--dir names another place"
             )
         directory = Path(tempfile.mkdtemp(prefix=".iotune-replay-", dir=parent))

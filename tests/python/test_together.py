@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import together
+from iotune.models import together, train
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import compare
+from iotune.models.surroundings import Surrounded
 from iotune.models.together import groups, in_order, shared
+from iotune.models.train import Options, train_cases
 
+from iotune.errors import Error
+from iotune.mpi import find_mpi
+from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.plan_build import plan_bytes
 from iotune.summary import DatasetPattern, FilePattern, RunSummary
 
 
@@ -115,3 +122,79 @@ def test_where_nothing_was_gained_only_who_took_most_of_the_time_is_settled() ->
     assert [one.case.file for one in found] == ["/run/chk.h5"]
     assert found[0].as_tuning()["state"] == "default-is-best"
     assert answered(an_outcome(False), [1.0, 1.0, 1.0, 1.0]) == []
+
+
+def a_plan(*sizes: int) -> Plan:
+    """Of files that take so many MiB."""
+    whole = {0: Selection("all")}
+    return Plan(2, [
+        PlanFile(
+            f"/run/{at}.h5", True, [Dataset("/d", 1 << 20, (size,))],
+            [Transfer(True, 0, True, whole)],
+        )
+        for at, size in enumerate(sizes)
+    ])  # fmt: skip
+
+
+class Trained:
+    """train_cases(), of which the replays behind another file fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path):
+        self.folder = folder
+        self.most_bytes = 0
+        self.replays: list[Surrounded] = []
+        monkeypatch.setattr(train, "plan_of_case", lambda case: a_plan(1))
+        monkeypatch.setattr(train, "surroundings_of_case", self.surroundings)
+        monkeypatch.setattr(train, "_train", self.train)
+
+    def surroundings(self, case: Case, plan: Plan, *more: Any) -> Surrounded:
+        self.most_bytes = more[-1]
+        return Surrounded(a_plan(5, 1), frozenset([1]), {})
+
+    def train(self, cases: list[Case], plan: Plan, replay: Surrounded, *_: Any) -> list[Outcome]:
+        self.replays.append(replay)
+        if replay.others:
+            raise Error("0.h5 cannot be created")
+        return []
+
+    def __call__(self, *cases: Case) -> None:
+        options = Options(directory=self.folder)
+        train_cases(cases, find_mpi(), Path("replay"), options, lambda what, more: None)
+
+
+def test_what_fails_behind_others_is_replayed_by_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    trained = Trained(monkeypatch, tmp_path)
+    # when
+    trained(a_case("/run/1.h5", 2))
+    # then
+    [_, by_itself] = trained.replays
+    assert by_itself.others == []
+    assert by_itself.notes == ("replayed without the files before it: 0.h5 cannot be created",)
+    # but those that are measured together are tried one by one first
+    with pytest.raises(Error, match="cannot be created"):
+        trained(a_case("/run/0.h5", 1), a_case("/run/1.h5", 2))
+
+
+def test_files_before_have_what_room_there_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    trained = Trained(monkeypatch, tmp_path)
+    seen = []
+    for free in (1000 << 20, 100 << 20, None):
+        monkeypatch.setattr(train, "room_of", lambda folder, free=free: free)
+        trained(a_case("/run/1.h5", 2))
+        seen.append(trained.most_bytes >> 20)
+    assert seen == [512, 36, 512]
+
+
+def test_candidates_fit_one_file_of_a_series() -> None:
+    # given a case of three files, and one of a file that is larger than each but not than all
+    case, last = a_case("/run/2.h5", 2), a_case("/run/3.h5", 3)
+    replay = Surrounded(a_plan(5, 5, 5, 6), frozenset(range(4)), {})
+    plan = Plan(2, replay.plan.files[3:])
+    # then
+    spoke, of_case = train.speaking([(case, [0, 1, 2]), (last, [3])], replay, plan)
+    assert spoke is case and plan_bytes(of_case) == 5 << 20
+    assert train.speaking([(case, [0]), (last, [3])], replay, plan) == (last, plan)
