@@ -170,7 +170,8 @@ def _carried(run: RunSummary, others: list[FilePattern], answers: Answers) -> di
             settings = {
                 setting.parameter: setting.wanted
                 for setting in one.settings
-                if setting.verdict.startswith("applied")
+                # What was for a dataset names it; the plan has the chunks that it got.
+                if setting.verdict.startswith("applied") and not setting.reason.startswith("/")
             }
         if settings:
             carried[Path(one.path).name] = settings

@@ -177,6 +177,7 @@ def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.Monk
     # given two trained files of which one's default is best, one with settings, one refused them
     was = [
         SettingOutcome("cb_nodes", "2", "2", "", "applied"),
+        SettingOutcome("chunk", "10", "10", "/d", "applied"),
         SettingOutcome("alignment", "0,4096", "", "", "refused"),
     ]
     names = ["chk0.h5", "chk1.h5", "map.h5", "bare.h5"]
