@@ -189,7 +189,10 @@ def _measure(
 
     race = Race(run, options.seed)
     names = list(measured)
-    progress("measuring", most_runs(len(names), options.rounds) - 2 * options.rounds)
+    to_come = most_runs(len(names), options.rounds) - 2 * options.rounds
+    if options.chosen:
+        to_come = (1 + len(names)) * options.rounds
+    progress("measuring", to_come)
     if options.chosen:
         finalists = names
         for _ in range(options.rounds):

@@ -228,6 +228,18 @@ def test_two_settings_are_stored_only_where_both_are_needed(
     assert set(outcome.winner.candidate.settings) == names
 
 
+def test_measurements_of_chosen_candidates_are_as_many_as_were_told() -> None:
+    # given two candidates of which none is worth rounds of its own
+    bench: Any = FakeBench({name: (1.0, 1.0) for name in ("default", "c0", "c1")}, {})
+    told: list[int] = []
+    chosen = (Candidate({"cb_nodes": "1"}), Candidate({"cb_nodes": "2"}))
+    options = train.Options(rounds=5, chosen=chosen)
+    # when
+    train._measure(bench, chosen, [], frozenset(), options, lambda what, more: told.append(more))
+    # then
+    assert sum(told) == len(bench.runs) == 1 + 3 * 5
+
+
 def test_what_won_by_luck_is_not_stored() -> None:
     bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 1.0)}, {})
     outcome = measured(bench, 1)
