@@ -157,13 +157,16 @@ def run_plan(
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("{"):
             result = json.loads(line)
-            return Replayed(
-                int(result["bytes"]),
-                float(result["seconds"]),
-                int(result["files"]),
-                [float(one) for one in result["rounds"]],
-                [float(one) for one in result["file_seconds"]],
-            )
+            try:
+                return Replayed(
+                    int(result["bytes"]),
+                    float(result["seconds"]),
+                    int(result["files"]),
+                    [float(one) for one in result["rounds"]],
+                    [float(one) for one in result["file_seconds"]],
+                )
+            except KeyError as missing:
+                raise Error(f"{replayer} is of another iotune: it prints no {missing}") from None
     raise Error("the replayer printed no result")
 
 

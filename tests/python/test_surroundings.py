@@ -13,9 +13,10 @@ from iotune.models.surroundings import MOST_FILES, Surrounded, alone, files_befo
 from user_home import KERNELS, Home
 
 from iotune import core, preload
+from iotune.errors import Error
 from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
-from iotune.replayer import Replayed
+from iotune.replayer import Replayed, run_plan
 from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
 from iotune.tunings import tuning_json
 
@@ -213,6 +214,16 @@ def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
     bench.Bench(case, around_it, find_mpi(), Path("replay"), tmp_path).run("c0", {})
     # then
     assert asked == [4]
+
+
+def test_a_replayer_of_another_version_is_named(tmp_path: Path) -> None:
+    replayer = tmp_path / "old"
+    replayer.write_text(
+        """#!/bin/sh\necho '{"bytes": 1, "seconds": 1, "files": 1, "rounds": [1]}'\n"""
+    )
+    replayer.chmod(0o755)
+    with pytest.raises(Error, match="old is of another iotune: it prints no 'file_seconds'"):
+        run_plan(find_mpi(), replayer, tmp_path / "plan", 1, tmp_path)
 
 
 def behind(outcome: dict[str, Any]) -> str:
