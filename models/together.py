@@ -65,6 +65,8 @@ def shared(
     proven is the gain of all files; a case has part in it whose own were as fast at least. Who is
     left out has to be measured again.
     """
+    if not outcome.default_seconds:
+        return []  # no candidate ran to its end, for whichever file's sake
     arms = (DEFAULT, outcome.winning_arm) if outcome.winner else (DEFAULT,)
     rounds = min(len(file_seconds[arm]) for arm in arms)
 

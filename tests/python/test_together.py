@@ -117,6 +117,12 @@ def test_who_was_not_slower_has_part_in_what_was_proven() -> None:
     assert found[0].trials_json() is not None and found[1].trials_json() is None
 
 
+def test_where_no_candidate_ran_to_its_end_nobody_is_settled() -> None:
+    outcome = an_outcome(False)
+    outcome.default_seconds = []
+    assert answered(outcome, [0.1, 2.0, 0.5, 0.1]) == []
+
+
 def test_where_nothing_was_gained_only_who_took_most_of_the_time_is_settled() -> None:
     found = answered(an_outcome(False), [0.1, 2.0, 0.5, 0.1])
     assert [one.case.file for one in found] == ["/run/chk.h5"]
