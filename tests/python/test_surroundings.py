@@ -13,6 +13,7 @@ from iotune.models.surroundings import MOST_FILES, Surrounded, alone, files_befo
 from user_home import KERNELS, Home
 
 from iotune import core, preload
+from iotune.cli.train import answer_of
 from iotune.errors import Error
 from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
@@ -224,6 +225,29 @@ def test_a_replayer_of_another_version_is_named(tmp_path: Path) -> None:
     replayer.chmod(0o755)
     with pytest.raises(Error, match="old is of another iotune: it prints no 'file_seconds'"):
         run_plan(find_mpi(), replayer, tmp_path / "plan", 1, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "told"),
+    [
+        ("exact", "tuned", {"cb_nodes": "1"}),
+        ("exact", "reverted", {}),
+        ("similar", "tuned", None),
+        ("untrained", "untrained", None),
+    ],
+)
+def test_an_answer_that_was_taken_back_is_the_default(
+    source: str, state: str, told: dict[str, str] | None
+) -> None:
+    class Telling:
+        def decide(self, question: dict[str, Any]) -> dict[str, Any]:
+            assert (question["program"], question["file"]) == ("/bin/flash", "/run/a.h5")
+            settings = {"cb_nodes": "1"} if state == "tuned" else {}
+            return {"source": source, "state": state, "settings": settings}
+
+    database: Any = Telling()
+    run = RunSummary(program="/bin/flash")
+    assert answer_of(database, "ext4", run, a_file("a.h5", 0, 1)) == told
 
 
 def behind(outcome: dict[str, Any]) -> str:

@@ -149,8 +149,8 @@ def answer_of(
             "nodes": run.nodes,
         }
     )
-    measured = decision["source"] == "exact" and decision["state"] in ("tuned", "default-is-best")
-    return dict(decision["settings"]) if measured else None
+    # An answer that was taken back is one too: the next run sets nothing.
+    return dict(decision["settings"]) if decision["source"] == "exact" else None
 
 
 def _chosen(texts: list[str]) -> tuple[Candidate, ...]:
