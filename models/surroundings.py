@@ -60,8 +60,19 @@ def alone(plan: Plan) -> Surrounded:
 
 
 def shape_of_part(part: PlanFile) -> PlanFile:
-    """All of it but its name."""
-    return replace(part, path="")
+    """All of it but its name and the order of its datasets.
+
+    In which order several ranks come to independent transfers is luck.
+    """
+    order = sorted(range(len(part.datasets)), key=lambda at: part.datasets[at].path)
+    number_of = {old: new for new, old in enumerate(order)}
+    transfers = [replace(one, dataset=number_of[one.dataset]) for one in part.transfers]
+    return replace(
+        part,
+        path="",
+        datasets=[part.datasets[at] for at in order],
+        transfers=sorted(transfers, key=lambda one: one.dataset),
+    )
 
 
 def files_before(run: RunSummary, path: str) -> list[FilePattern]:

@@ -175,6 +175,29 @@ def test_of_a_series_all_files_are_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.own_names == {"plt0.h5", "plt1.h5"} and found.others == ["chk.h5"]
 
 
+def test_a_series_is_one_in_whichever_order_its_datasets_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # given files of two datasets that two ranks wrote one each, now the one first, now the other
+    def part(name: str, *paths: str) -> PlanFile:
+        ranks = {"/d": 0, "/e": 1}
+        return PlanFile(
+            f"/run/{name}", True, [Dataset(path, 8, (100,)) for path in paths],
+            [
+                Transfer(True, at, False, {ranks[path]: Selection("all")})
+                for at, path in enumerate(paths)
+            ],
+        )  # fmt: skip
+
+    run = [a_file(name, at, at + 1) for at, name in enumerate(["plt0.h5", "plt1.h5", "plt2.h5"])]
+    parts = [part("plt0.h5", "/d", "/e"), part("plt1.h5", "/e", "/d")]
+    other = replace(parts[1], transfers=[replace(parts[1].transfers[0], dataset=1)])
+    # then
+    own = part("plt2.h5", "/d", "/e")
+    assert around(monkeypatch, run, parts, own).own == {0, 1, 2}
+    assert around(monkeypatch, run, [parts[0], other], own).own == {0, 2}
+
+
 def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.MonkeyPatch) -> None:
     # given two trained files of which one's default is best, one with settings, one refused them
     was = [
