@@ -135,6 +135,8 @@ class Bench:
         )
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
+        if len(result.file_seconds) != len(self.replay.plan.files):
+            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
         self.file_seconds.setdefault(name, []).append(result.file_seconds)
         return sum(result.file_seconds[at] for at in self.replay.own)
 

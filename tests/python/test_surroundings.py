@@ -17,7 +17,7 @@ from iotune.cli.train import answer_of
 from iotune.errors import Error
 from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
-from iotune.replayer import Replayed, run_plan
+from iotune.replayer import Replayed
 from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
 from iotune.tunings import tuning_json
 
@@ -240,14 +240,14 @@ def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
     assert asked == [4]
 
 
-def test_a_replayer_of_another_version_is_named(tmp_path: Path) -> None:
-    replayer = tmp_path / "old"
-    replayer.write_text(
-        """#!/bin/sh\necho '{"bytes": 1, "seconds": 1, "files": 1, "rounds": [1]}'\n"""
-    )
-    replayer.chmod(0o755)
-    with pytest.raises(Error, match="old is of another iotune: it prints no 'file_seconds'"):
-        run_plan(find_mpi(), replayer, tmp_path / "plan", 1, tmp_path)
+def test_a_replayer_of_another_version_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bench, "run_plan", lambda *_: Replayed(1, 1.0, 1, [1.0], []))
+    around_it = alone(Plan(1, [a_part("own.h5")]))
+    one = bench.Bench(Case(1, {"op": "write"}, {}), around_it, find_mpi(), Path("old"), tmp_path)
+    with pytest.raises(Error, match="old is of another iotune"):
+        one.run("c0", {})
 
 
 @pytest.mark.parametrize(
