@@ -323,8 +323,12 @@ class Arms:
             return
         self.kernel(self.environment(False), True)
         if self.placing:
-            placing = self.environment(True, XDG_DATA_HOME=str(self.placing))
-            self.kernel(placing, True, self.placed)
+            self._place()
+
+    def _place(self) -> None:
+        """The files as iotune's answer for the write lays them out."""
+        placing = self.environment(True, XDG_DATA_HOME=str(self.placing))
+        self.kernel(placing, True, self.placed)
 
     def renew(self) -> None:
         """New files to read, where that draws their pieces' places on the storage anew.
@@ -342,6 +346,8 @@ class Arms:
         """
         self.steps = steps
         if steps > 1:
+            if self.placing:
+                self._place()  # who writes has to have seen one as well
             self.prepare()
             self.iotune()
         self.iotune()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from iotune.models.candidates import Candidate
@@ -182,3 +183,29 @@ def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):
     assert arms.room() > 10**6
     usage |= {"total": 100_000, "free": 7_000}
     assert arms.room() == 4  # half of what is free but for them
+
+
+def test_who_lays_out_longer_runs_files_has_seen_some_before(tmp_path, monkeypatch):
+    # given a read of files that iotune's answer for the write lays out
+    place = tuning_cases.Storage("cephfs", tmp_path, "mpirun", 4)
+    case = tuning_cases.Case("vpic-io", (), False, place)
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    arms = tuning_cases.Arms(case, tmp_path, tmp_path / "home", answers)
+    written: list[tuple[str, int]] = []
+
+    def kernel(env: object, write: bool, folder: Path | None = None) -> float:
+        written.append(((folder or arms.plain).name, arms.steps))
+        assert write
+        return 1.0
+
+    monkeypatch.setattr(arms, "kernel", kernel)
+    monkeypatch.setattr(arms, "iotune", lambda: 1.0)
+    monkeypatch.setattr(arms, "wanted", lambda: {})
+    # when runs get other names, and when they do not
+    arms.lengthen(2, {})
+    longer, written[:] = list(written), []
+    arms.lengthen(1, {})
+    # then
+    assert longer == [("placed", 2), ("plain", 2), ("placed", 2)]
+    assert written == []
