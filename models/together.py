@@ -62,7 +62,7 @@ def shared(
     """The answers of several cases, each with its files' numbers in the replay.
 
     `file_seconds`: by arm and run; the last runs of two arms are of the same rounds. What was
-    proven is the gain of all files; a case has part in it whose own were as fast at least. Who is
+    proven is the gain of all files; a case has part in it whose own were AS_GOOD at least. Who is
     left out has to be measured again.
     """
     if not outcome.default_seconds:

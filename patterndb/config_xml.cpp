@@ -287,10 +287,6 @@ Result<Config> read_config(const std::string& xml_path, const std::string& data_
   return guarded<Config>([&] { return read_or_recall(xml_path, data_file); });
 }
 
-std::string config_text(const Settings& settings) {
-  return config_text(std::vector<FileSettings>{{"", settings}});
-}
-
 std::string config_text(const std::vector<FileSettings>& files) {
   std::string text = "<?xml version=\"1.0\"?>\n<Parameters>\n";
   for (const char* section : kSections) {

@@ -32,9 +32,8 @@ struct FileSettings {
   Settings settings;
 };
 
-// XML that read_config() reads back as `settings` for every file.
-std::string config_text(const Settings& settings);
-// The same for several files: what is said of a file's name beats what is said of every file.
+// XML that read_config() reads back as these settings: what is said of a file's name beats what is
+// said of every file.
 std::string config_text(const std::vector<FileSettings>& files);
 
 }  // namespace iotune::patterndb

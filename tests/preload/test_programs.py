@@ -38,9 +38,14 @@ def missing(*programs: str) -> bool:
     return bool(absent)
 
 
+def head(file: Path) -> bytes:
+    with file.open("rb") as buffer:
+        return buffer.read(6)
+
+
 def all_calls(place: Place) -> list[dict[str, Any]]:
     # A process that was ended while it began has a buffer that is none yet.
-    begun = [file for file in place.leftovers() if file.read_bytes()[:6].strip(b"\0")]
+    begun = [file for file in place.leftovers() if head(file).strip(b"\0")]
     return [call for file in (*place.traces(), *begun) for call in place.calls(file)]
 
 

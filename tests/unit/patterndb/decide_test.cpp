@@ -241,7 +241,7 @@ TEST_F(Decide, ConfigWinsOverTheDatabase) {
   observe_once();
   tell(tuned(vpic(), "cb_nodes=2"));
   config_ = at("config.xml");
-  write_file(config_, config_text(must(Settings::parse("cb_nodes=7"))));
+  write_file(config_, config_text({{"", must(Settings::parse("cb_nodes=7"))}}));
   Decision decision = ask();
   EXPECT_EQ(decision.source, "config");
   EXPECT_EQ(decision.settings.text(), "cb_nodes=7");
