@@ -328,9 +328,10 @@ read_slowly(20, 40)
         helped = [c for c in reads if c["pid"] != program]
         assert helped, f"{told}: the helper never went on"
         assert min(map(begin, helped)) >= opened, f"{told}: the gate was open"
-        # It was asked for a block while the gate was closed, and the program has that.
-        behind = min(c["arguments"]["offset"] for c in helped)
-        assert behind >= 20 * 600_000 // 4096 * 4096, f"{told}: {behind} was read twice"
+        # It was asked for a block while the gate was closed, and the program has that. Single pages
+        # of it may be read anew: a kernel that is told to reclaim them early takes them by then.
+        behind = [c["arguments"] for c in helped if c["arguments"]["offset"] < 20 * 600_000 - 4096]
+        assert sum(one["result"] for one in behind) < 65536, f"{told}: {behind} read twice"
         blocks = {c["arguments"]["offset"] // 600_000 for c in helped}
         assert told[2]["requested"] > len(blocks), f"{told}: nothing was to be taken over"
 
