@@ -29,6 +29,7 @@ static const struct option table[] = {
     {"--independent", FLAG, "    independent transfers (default)"},
     {"--write", FLAG, "          create the files (default)"},
     {"--read", FLAG, "           read files that --write left"},
+    {"--fresh", FLAG, "          remove the files of a step before its clock starts"},
     {"--verify", FLAG,
      "         compare every byte with its formula; after --write by reading again"},
     {"--chunk", DIMS, "AxB..    chunk dimensions; contiguous without"},
@@ -75,6 +76,7 @@ static void set_flag(const char* name, struct kernel_options* options) {
   if (strcmp(name, "--independent") == 0) options->collective = false;
   if (strcmp(name, "--write") == 0) options->read = false;
   if (strcmp(name, "--read") == 0) options->read = true;
+  if (strcmp(name, "--fresh") == 0) options->fresh = true;
   if (strcmp(name, "--verify") == 0) options->verify = true;
   if (strcmp(name, "--uneven") == 0) options->uneven = true;
   if (strcmp(name, "--json") == 0) options->json = true;
@@ -124,6 +126,10 @@ static bool consistent(const struct kernel_spec* spec, const struct kernel_optio
   if (options->deflate >= 0 && options->chunk.n == 0) {
     snprintf(error, size, "--deflate %d: only chunks can be compressed, give --chunk too",
              options->deflate);
+    return false;
+  }
+  if (options->fresh && options->read) {
+    snprintf(error, size, "--fresh: it would remove what --read reads");
     return false;
   }
   if (options->deflate >= 0 && !options->read && !options->collective) {

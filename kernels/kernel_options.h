@@ -14,7 +14,7 @@ struct kernel_options {
   int datasets;                                /* 0: the kernel's own number */
   int steps;
   bool numbered; /* --steps was given: file names carry the step */
-  bool collective, read, verify, uneven, json, help;
+  bool collective, read, fresh, verify, uneven, json, help;
   int deflate; /* -1: none */
   int pause_ms;
   int rows;           /* of a call; 0: all */

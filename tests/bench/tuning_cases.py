@@ -295,17 +295,22 @@ class Arms:
         Below SECONDS, `limit_seconds` ends a run and is its time then.
         """
         folder = folder or self.plain
-        for path in folder.glob("data*.h5"):
-            if write:
-                path.unlink()
-            else:
-                _forget(path, self.case.storage.name)
         storage = self.case.storage
+        # Local pages that were free for long are slow to get, where a host takes them back: the
+        # longer an arm takes to start, the more of them it would find. So they are freed as late
+        # as can be. A striped file system would still be removing objects.
+        fresh = write and storage.name not in STRIPED
+        for path in folder.glob("data*.h5"):
+            if not write:
+                _forget(path, storage.name)
+            elif not fresh:
+                path.unlink()
         command = [
             *(storage.launcher, "-n", str(storage.ranks)),
             *(str(self.build / "bin" / self.case.kernel), *self.case.words),
             *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
             *(("--steps", str(self.steps)) if self.steps > 1 else ()),
+            *(("--fresh",) if fresh else ()),
         ]
         try:
             done = run_limited(command, env, limit_seconds)
@@ -346,6 +351,8 @@ class Arms:
         """
         self.steps = steps
         if steps > 1:
+            for path in self.folder.glob("*/data*.h5"):  # of other names: nobody replaces them
+                path.unlink()
             if self.placing:
                 self._place()  # who writes has to have seen one as well
             self.prepare()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -209,3 +210,20 @@ def test_who_lays_out_longer_runs_files_has_seen_some_before(tmp_path, monkeypat
     # then
     assert longer == [("placed", 2), ("plain", 2), ("placed", 2)]
     assert written == []
+
+
+@pytest.mark.parametrize("storage", ["disk", "cephfs"])
+def test_a_local_file_is_replaced_by_the_run_itself(tmp_path, monkeypatch, storage):
+    place = tuning_cases.Storage(storage, tmp_path, "mpirun", 2)
+    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    old = arms.plain / "data.h5"
+    old.write_bytes(b"old")
+    seen: list[tuple[bool, bool]] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        seen.append((old.exists(), "--fresh" in command))
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    monkeypatch.setattr(tuning_cases, "run_limited", run)
+    assert arms.default() == 1
+    assert seen == [(True, True) if storage == "disk" else (False, False)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -185,6 +186,14 @@ def options(programs: Programs) -> None:
     # Each step has bytes of its own: one in the place of another has to be noticed.
     (programs.scratch / "s00001.h5").replace(programs.scratch / "s00000.h5")
     programs.wrong(1, "s00000.h5", command=(2, "vpic-io", *series, "--read"))
+    first, others = programs.scratch / "s00000.h5", programs.scratch / "s00002.h5"
+    inodes = [path.stat().st_ino for path in (first, others)]
+    os.link(first, programs.scratch / "kept.h5")  # so that its inode is given to nobody else
+    programs.right(2, "vpic-io", "--particles", 50, "--steps", 1, "--output", "s.h5", "--fresh")
+    assert [path.stat().st_ino == old for path, old in zip((first, others), inodes)] == [
+        False,
+        True,
+    ]
     packed = ("--size", "40x6", "--chunk", "8x3", "--deflate", 6, "--collective", "--verify")
     programs.right(4, "column-io", *packed)
     programs.right(4, "column-io", *packed, "--read")
@@ -217,6 +226,7 @@ def faults(programs: Programs) -> None:
         (("--deflate 3", "--collective"), ("--deflate", 3, "--chunk", 10)),
         (("--chunk 4000", "larger"), ("--chunk", 4000, "--size", 100)),
         (("--block 2",), ("--block", 2)),
+        (("--fresh", "--read"), ("--fresh", "--read")),
         (("--verify=1",), ("--verify=1",)),
     ):
         programs.wrong(2, *words, command=(2, "vpic-io", *arguments))
