@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from iotune.limited_run import run_limited
 ROOT = Path(__file__).resolve().parents[2]
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 SECONDS = 600
+_PACE_SECONDS = 2.3
 _FOLDER = "tuning-bench-"
 _SHARED = "memory"  # folder of the scratch
 
@@ -254,6 +256,7 @@ class Arms:
         self.placed.mkdir(exist_ok=True)
         # Which of the two an arm's file is in: one is enough where nothing is placed.
         self.own = self.placed if self.placing else self.plain
+        self._next_run = 0.0  # monotonic seconds
         self.steps = 1  # files of a run, each written or read as the words say
         self.database = self.home / "data" / "iotune" / "patterns.db"
         shim = native.yield_shim(self.build)
@@ -300,6 +303,8 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
+        if fresh and storage.name.endswith("disk"):
+            self._keep_pace()
         for path in folder.glob("data*.h5"):
             if not write:
                 _forget(path, storage.name)
@@ -321,6 +326,15 @@ class Arms:
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
+
+    def _keep_pace(self) -> None:
+        """Begin no run before the pages that the last one freed were looked at by the kernel.
+
+        It does so every two seconds (page reporting), and those that a run has freed and not yet
+        taken again are its slow ones: one run in four of half a second, none where it waits.
+        """
+        time.sleep(max(0.0, self._next_run - time.monotonic()))
+        self._next_run = time.monotonic() + _PACE_SECONDS
 
     def prepare(self) -> None:
         """The files that are read."""
