@@ -119,7 +119,8 @@ if [ -z "$keep" ] || [ ! -d "$run$home/$folder" ]; then
   chown -R --reference="$run$home" "$run$home/$folder"
 fi
 if [ -s "$run/usr/local/share/outer-ca-bundle.crt" ]; then
-  bare+=(PIP_CERT=/usr/local/share/outer-ca-bundle.crt)
+  bare+=(PIP_CERT=/usr/local/share/outer-ca-bundle.crt
+    CARGO_HTTP_CAINFO=/usr/local/share/outer-ca-bundle.crt)
 fi
 say "as $user in $home/$folder: $*"
 inside "$run" "${bare[@]}" HOME="$home" USER="$user" LOGNAME="$user" \
