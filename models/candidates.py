@@ -116,9 +116,14 @@ def _collective(shape: Shape) -> list[Candidate]:
     )
     large = Candidate({"cb_buffer_size": str(64 * _MIB)}, "fewer exchanges")
     small = Candidate({"cb_buffer_size": str(4 * _MIB)}, "exchanges that fit the cache")
-    forced_several = [
-        Candidate({two_phase: "enable", **one.settings}, "two-phase with several aggregators")
-        for one in several[:1]
+    # Each aggregator's part of an exchange fits a cache, and none waits for a single one.
+    shared = [
+        Candidate({**one.settings, **small.settings}, f"{one.why}, in parts that fit the cache")
+        for one in several[-1:]
+    ]
+    forced_shared = [
+        Candidate({two_phase: "enable", **one.settings}, f"two-phase always, {one.why}")
+        for one in shared
     ]
     individual = Candidate(
         {"dxpl_mpio_collective_opt": "individual"}, "collective for HDF5, independent below"
@@ -126,8 +131,8 @@ def _collective(shape: Shape) -> list[Candidate]:
     if shape.interleaved:
         # Different mechanisms first: a small budget is not to go to four kinds of one.
         two, more = several[:1], several[1:]
-        return [alone, *two, individual, small, plain, large, *more, *forced_several, forced]
-    return [plain, individual, alone, forced, *several, *forced_several, large, small]
+        return [alone, *two, individual, small, *shared, plain, large, *more, forced]
+    return [plain, individual, alone, forced, *forced_shared, *several, large, small]
 
 
 def _independent(shape: Shape) -> list[Candidate]:

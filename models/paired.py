@@ -1,17 +1,20 @@
 """Paired measurements: every arm in every round, and what their times say of each other.
 
 Times of storage have heavy tails and drift. So arms are compared by the ratio of their medians
-over rounds that lay side by side, and a claim is made only with an interval beside it.
+over rounds that lay side by side, and a claim is made only with an interval beside it. Where few
+rounds have to decide between two arms, their ranks do.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _RESAMPLES = 4000
+_ONE_SIDED_95 = 1.645  # standard deviations of a normal distribution
 # Times within so much of each other are the same, for all that is decided by them.
 AS_GOOD = 0.97
 
@@ -62,8 +65,7 @@ def compare(
     best of a dozen would otherwise look good by luck.
     Raises ValueError where there are no rounds or their numbers differ.
     """
-    if len(default) != len(candidate) or not default:
-        raise ValueError("both arms need the same number of rounds, at least one")
+    _check_rounds(default, candidate)
     draw = random.Random(seed)
     numbers = range(len(default))
     ratios = []
@@ -78,3 +80,25 @@ def compare(
     low = ratios[int(tail * (_RESAMPLES - 1))]
     high = ratios[int((1 - tail) * (_RESAMPLES - 1) + 0.5)]
     return Gain(statistics.median(default) / statistics.median(candidate), low, high, len(default))
+
+
+def compare_ranks(default: Sequence[float], candidate: Sequence[float]) -> Gain:
+    """The gain of one `candidate`, by how often its times lie below the default's.
+
+    The ratio is the median of the ratios of all pairs of times, and each bound holds at 95 %: the
+    interval by ranks of Hodges and Lehmann (1963), from the normal approximation of Mann and
+    Whitney's U. One slow run of six moves a bootstrap of medians below 1, and this by one rank; a
+    drift only widens it. Raises ValueError where there are no rounds or their numbers differ.
+    """
+    _check_rounds(default, candidate)
+    ratios = sorted(one / other for one in default for other in candidate)
+    count = len(default)
+    spread = math.sqrt(count * count * (2 * count + 1) / 12)
+    # The half keeps the bound's promise down to three rounds, where U takes few values.
+    beyond = max(0, math.floor(len(ratios) / 2 - _ONE_SIDED_95 * spread - 0.5))
+    return Gain(statistics.median(ratios), ratios[beyond], ratios[-1 - beyond], count)
+
+
+def _check_rounds(default: Sequence[float], candidate: Sequence[float]) -> None:
+    if len(default) != len(candidate) or not default:
+        raise ValueError("both arms need the same number of rounds, at least one")

@@ -24,7 +24,7 @@ from iotune.models.cases import (
     without_others,
 )
 from iotune.models.outcome import Measured, Outcome
-from iotune.models.paired import AS_GOOD, compare, measure_rounds
+from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.space import space
 from iotune.models.surroundings import Answers, Surrounded
@@ -254,8 +254,8 @@ def _confirm(
     progress("confirming", 2 * options.rounds)
     arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
     times = measure_rounds(arms, options.rounds, options.seed + 1, lambda: progress("", 0))
-    fresh = compare(times[DEFAULT], times[name], options.seed + 1)
-    gain = compare(before[DEFAULT] + times[DEFAULT], before[name] + times[name], options.seed + 1)
+    fresh = compare_ranks(times[DEFAULT], times[name])
+    gain = compare_ranks(before[DEFAULT] + times[DEFAULT], before[name] + times[name])
     outcome.confirmed = gain
     if fresh.ratio >= _WORTHWHILE and gain.clears_one:
         outcome.winner, outcome.winning_arm = best, name

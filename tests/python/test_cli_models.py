@@ -11,7 +11,7 @@ from iotune.models import cases, train
 from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate, refinements
 from iotune.models.cases import Case
 from iotune.models.outcome import Outcome
-from iotune.models.paired import compare, measure_rounds
+from iotune.models.paired import compare, compare_ranks, measure_rounds
 from iotune.models.plan_cuts import cut_plan, only_direction
 
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
@@ -159,10 +159,45 @@ def test_the_best_of_a_dozen_equals_seldom_wins() -> None:
     assert won < 8
 
 
+def test_one_slow_run_of_six_hides_no_gain_from_the_ranks() -> None:
+    # given a gain of a seventh; measured times
+    default = [0.420, 0.406, 0.419, 0.419, 0.410, 0.394]
+    candidate = [0.354, 0.357, 0.377, 0.359, 0.366, 0.537]
+    # when
+    gain = compare_ranks(default, candidate)
+    # then
+    assert gain.clears_one and gain.low <= gain.ratio <= gain.high
+    assert gain.ratio == pytest.approx(1.14, abs=0.02)
+    # but two of six do, and who is slower than the default is not taken for faster
+    assert not compare_ranks(default, [*candidate[1:], 0.44]).clears_one
+    assert compare_ranks(candidate, default).high < 1
+
+
+@pytest.mark.parametrize("rounds", [3, 6, 8])
+def test_ranks_deceive_as_seldom_as_they_say(rounds: int) -> None:
+    # given arms without any difference, times with a heavy tail
+    draw = random.Random(rounds)
+
+    def times() -> list[float]:
+        tail = [2 if draw.random() < 0.1 else 1 for _ in range(rounds)]
+        return [slow * draw.lognormvariate(0, 0.2) for slow in tail]
+
+    won = sum(compare_ranks(times(), times()).clears_one for _ in range(1000))
+    # then 50 expected at most; more than 75 would be a one in thousands chance
+    assert 10 < won < 75
+
+
+def test_a_drift_is_no_gain_by_ranks() -> None:
+    default = [1.0, 2.0, 4.0, 8.0, 10.0]
+    assert not compare_ranks(default, [time * 1.02 for time in default]).clears_one
+
+
 def test_rounds_that_differ_in_number_are_an_error() -> None:
     for default, candidate in (([], []), ([1.0], [1.0, 2.0])):
         with pytest.raises(ValueError, match="rounds"):
             compare(default, candidate, seed=1)
+        with pytest.raises(ValueError, match="rounds"):
+            compare_ranks(default, candidate)
 
 
 class FakeBench:
