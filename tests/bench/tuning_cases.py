@@ -43,6 +43,9 @@ class Storage:
     folder: Path
     launcher: str
     ranks: int
+    # Whether runs that write keep a pace (Arms._keep_pace): a write's pages are new ones there, and
+    # how slow those are depends on how long they were free.
+    paced: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ ABSENT = {
 
 def storages(scratch: Path) -> dict[str, Storage]:
     """Those that are there now."""
-    found = {"disk": Storage("disk", scratch, "mpirun.mpich", min(2, os.cpu_count() or 1))}
+    found = {"disk": Storage("disk", scratch, "mpirun.mpich", min(2, os.cpu_count() or 1), True)}
     if Path("/dev/shm").is_dir():
         found["memory"] = Storage("memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks)
     testbed = ROOT / "tests" / "testbed"
@@ -112,7 +115,7 @@ def storages(scratch: Path) -> dict[str, Storage]:
         found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
     if os.geteuid() == 0:
         launcher = str(testbed / "local_nodes")
-        found["nodes-disk"] = Storage("nodes-disk", scratch, launcher, 4)
+        found["nodes-disk"] = Storage("nodes-disk", scratch, launcher, 4, True)
         found["nodes-memory"] = Storage("nodes-memory", scratch / _SHARED, launcher, 4)
     return found
 
@@ -303,7 +306,7 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
-        if fresh and storage.name.endswith("disk"):
+        if fresh and storage.paced:
             self._keep_pace()
         for path in folder.glob("data*.h5"):
             if not write:

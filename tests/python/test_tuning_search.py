@@ -227,3 +227,49 @@ def test_a_local_file_is_replaced_by_the_run_itself(tmp_path, monkeypatch, stora
     monkeypatch.setattr(tuning_cases, "run_limited", run)
     assert arms.default() == 1
     assert seen == [(True, True) if storage == "disk" else (False, False)]
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypatch, paced):
+    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2, paced)
+    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    now = [100.0]
+    begun: list[float] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        begun.append(now[0])
+        now[0] += 0.5 if len(begun) < 3 else 5.0
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(tuning_cases, "run_limited", run)
+    monkeypatch.setattr(tuning_cases.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(tuning_cases.time, "sleep", sleep)
+    for _ in range(4):
+        arms.default()
+    # then a long run is followed at once
+    assert begun == pytest.approx([100, 102.3, 104.6, 109.6] if paced else [100, 100.5, 101, 106])
+    # and who reads waits for nobody
+    reading = tuning_cases.Case("vpic-io", (), False, place)
+    arms = tuning_cases.Arms(reading, tmp_path, tmp_path / "reads")
+    arms.default()
+    arms.default()
+    assert begun[-1] - begun[-2] == pytest.approx(5)
+
+
+def test_longer_runs_leave_no_files_of_other_names(tmp_path, monkeypatch):
+    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
+    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    monkeypatch.setattr(tuning_cases.Arms, "iotune", lambda _: 1.0)
+    monkeypatch.setattr(tuning_cases.Arms, "wanted", lambda _: {})
+    alone = [folder / "data.h5" for folder in (arms.plain, arms.own)]
+    beside = arms.plain / "notes.txt"
+    for path in (*alone, beside):
+        path.write_text("old")
+    arms.lengthen(1, {})
+    assert all(path.exists() for path in alone)
+    arms.lengthen(3, {})
+    assert not any(path.exists() for path in alone)
+    assert beside.exists()
