@@ -16,6 +16,8 @@ _LARGE_FILE_BYTES = 64 * _MIB
 _MOST_AGGREGATORS = 8
 # Of a dataset and rank; the tuner cuts it to what the node has.
 _MOST_CACHE_BYTES = 1024 * _MIB
+# Threshold and boundary: the smallest threshold that the tuner does not raise.
+ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
 # Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
 # hence the short unit.
@@ -172,9 +174,7 @@ def _placement(shape: Shape) -> list[Candidate]:
     found = []
     if shape.write and shape.file_bytes >= _LARGE_FILE_BYTES:
         # The threshold keeps metadata and small datasets where they were.
-        found.append(
-            Candidate({"alignment": f"{256 * 1024},{_MIB}"}, "ranks begin at block boundaries")
-        )
+        found.append(Candidate({"alignment": ALIGNMENT}, "ranks begin at block boundaries"))
         found.append(Candidate({"meta_block_size": str(_MIB)}, "metadata in one place"))
     return found
 

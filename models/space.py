@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from iotune.models.candidates import STRIPED, STRIPES, Candidate, Shape
+from iotune.models.candidates import ALIGNMENT, STRIPED, STRIPES, Candidate, Shape
 
 MIB = 1024 * 1024
 
@@ -59,7 +59,7 @@ def _independent(verb: str, buffer: str) -> list[Settings]:
 def _placement(shape: Shape) -> list[Settings]:
     if not shape.write:
         return [_NONE]
-    alignment = _each("alignment", f"{256 * 1024},{MIB}")
+    alignment = _each("alignment", ALIGNMENT)
     metadata = _each("meta_block_size", MIB)
     if shape.filesystem not in STRIPED:
         return _product(alignment, metadata)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from iotune.models.candidates import Candidate, Shape, candidates
+from iotune.models.candidates import ALIGNMENT, Candidate, Shape, candidates
 from iotune.models.paired import Gain
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
 from iotune.models.space import space
@@ -174,3 +174,11 @@ def test_nothing_is_confirmed_that_is_hardly_better_or_ran_too_seldom():
     assert to_confirm({"one": finalist(1.01, 1.0, a="1")}, lambda _: 1.01) is None
     assert to_confirm({"one": finalist(3.0, 3.0, rounds=2, a="1")}, lambda _: 3.0) is None
     assert to_confirm({}, lambda _: 1.0) is None
+
+
+def test_the_alignment_is_one_that_the_tuner_sets_as_it_stands():
+    """It raises a threshold below four times the boundary (docs/safety.md)."""
+    threshold, boundary = map(int, ALIGNMENT.split(","))
+    assert threshold >= 4 * boundary
+    shape = Shape(True, False, ("BLOCK",), 2, 1 << 30)
+    assert any(one.settings.get("alignment") == ALIGNMENT for one in candidates(shape))
