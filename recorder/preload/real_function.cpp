@@ -104,19 +104,72 @@ constinit std::uint16_t g_provider_count = 0;
 // Look-ups are rare; dlsym takes the loader's lock in any case.
 constinit SpinLock g_lookup_lock;
 
-Provider* provider_of(const void* function) noexcept {
-  const struct link_map* const map = map_of(function);
-  if (map == nullptr) return nullptr;
+Provider* known_provider(const struct link_map* map) noexcept {
   for (std::uint16_t i = 0; i < g_provider_count; ++i) {
     if (g_providers[i].link_map == map) return &g_providers[i];
   }
+  return nullptr;
+}
+
+bool is_program(const struct link_map* map) noexcept {
+  return map->l_name == nullptr || map->l_name[0] == '\0';
+}
+
+// Another handle of a library that is loaded, for the caller to close.
+void* handle_of(const struct link_map* map) noexcept {
+  return dlopen(is_program(map) ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// What a caller in `library` would get without us and those before us.
+void* next_function(void* library, const char* name) noexcept {
+  void* const found = library == nullptr ? nullptr : dlsym(library, name);
+  return found == nullptr || is_not_behind_us(found) ? dlsym(RTLD_NEXT, name) : found;
+}
+
+// A function of the library that `function` is part of, or wraps: a profiling tool may stand
+// between us and the MPI or HDF5 whose handles the call is about, and has but some of its calls.
+// Of MPI it is the one with the call's profiling name, of HDF5 one with a call that none wraps.
+const void* behind_tools(void* library, const char* name, const void* function) noexcept {
+  char asked[128] = "P";
+  if (std::strncmp(name, "MPI_", 4) == 0) {
+    std::strncat(asked, name, sizeof asked - 2);
+  } else if (std::strncmp(name, "H5", 2) == 0) {
+    std::strcpy(asked, "H5get_libversion");
+  } else {
+    return function;
+  }
+  const void* const found = next_function(library, asked);
+  void* const behind = found == nullptr ? nullptr : handle_of(map_of(found));
+  if (behind == nullptr) return function;
+  // An MPI may be two libraries, of which the one with the profiling names has no others.
+  const bool whole = dlsym(behind, name) != nullptr;
+  dlclose(behind);
+  return whole ? found : function;
+}
+
+// `own` is what the caller's library finds by itself. In front of the same MPI or HDF5 the global
+// scope may have a tool, which a call of any library meets first; another MPI or HDF5 there is not
+// what this caller was linked to (their symbols have versions).
+void* through_tools(const char* name, void* own) noexcept {
+  void* const next = dlsym(RTLD_NEXT, name);
+  if (next == nullptr || next == own) return own;
+  const struct link_map* const map = map_of(own);
+  return map_of(next) != map && map_of(behind_tools(nullptr, name, next)) == map ? next : own;
+}
+
+// Those that are known are no tools: most calls of a library ask for nothing else.
+Provider* provider_of(void* library, const char* name, const void* function) noexcept {
+  if (Provider* const known = known_provider(map_of(function))) return known;
+  const struct link_map* const map = map_of(behind_tools(library, name, function));
+  if (map == nullptr) return nullptr;
+  if (Provider* const known = known_provider(map)) return known;
   if (g_provider_count == kMaxProviders) return nullptr;
   Provider& provider = g_providers[g_provider_count];
   provider.number = g_provider_count++;
   provider.link_map = map;
-  const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
-  provider.handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-  std::strncpy(provider.name, is_program ? "(program)" : map->l_name, sizeof provider.name - 1);
+  provider.handle = handle_of(map);
+  std::strncpy(provider.name, is_program(map) ? "(program)" : map->l_name,
+               sizeof provider.name - 1);
   return &provider;
 }
 
@@ -142,18 +195,12 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   const auto* const map = static_cast<const struct link_map*>(caller_map);
   RealFunction real;
   const JumpSafeGuard guard(g_lookup_lock);
-  if (map != nullptr && map != own_map()) {
-    const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
-    if (void* const handle = dlopen(is_program ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD)) {
-      real.function = dlsym(handle, name);
-      dlclose(handle);
-    }
-  }
-  if (real.function == nullptr || is_not_behind_us(real.function)) {
-    real.function = dlsym(RTLD_NEXT, name);
-  }
+  void* const library = map != nullptr && map != own_map() ? handle_of(map) : nullptr;
+  real.function = next_function(library, name);
+  if (real.function != nullptr) real.function = through_tools(name, real.function);
+  if (real.function != nullptr) real.provider = provider_of(library, name, real.function);
+  if (library != nullptr) dlclose(library);
   if (real.function == nullptr) return {};
-  real.provider = provider_of(real.function);
   real.internal = real.provider != nullptr && real.provider->link_map == caller_map;
   if (caller_map == nullptr) return real;
   for (Entry& entry : entries_) {

@@ -2,7 +2,8 @@
 //
 // One pointer per symbol is not enough: a Python process can hold three HDF5 libraries, and a
 // wheel's library is visible to its own extension modules alone. HDF5 and MPI calls are
-// resolved per calling library; POSIX calls, of which there is one provider, once.
+// resolved per calling library; POSIX calls, of which there is one provider, once. Between us and
+// MPI or HDF5 may be a profiling tool, which gets the calls that it would get without us.
 #pragma once
 
 #include <atomic>
@@ -11,8 +12,9 @@
 
 namespace iotune::recorder {
 
-// A loaded library that provides HDF5 or MPI, known by its link map. Numbers are handed out in
-// order of discovery and never reused; handles are tabled by (provider, id).
+// A loaded library that provides HDF5 or MPI, not a tool that wraps it; known by its link map.
+// Numbers are handed out in order of discovery and never reused; handles are tabled by (provider,
+// id).
 struct Provider {
   const void* link_map = nullptr;
   void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers

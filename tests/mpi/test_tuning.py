@@ -11,6 +11,7 @@ import re
 import sqlite3
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,35 @@ def database(place: Place) -> None:
     assert without.values == first.values and without.said == [], without.said
 
 
+def behind_a_tool(place: Place) -> None:
+    """Tools that profile MPI and HDF5, loaded before iotune or behind it, cost neither anything."""
+    tool = place.build / "lib" / "libprofiling_tool.so"
+    names = ("MPI_File_open", "MPI_File_close", "MPI_File_write_at_all", "H5Fcreate")
+    file = place.scratch / "a.h5"
+
+    def run(*mode: str, **env: Any) -> tuple[Seen, dict[str, str | None], Counter[str]]:
+        """What the program saw, what the tool counted, the calls of the trace."""
+        file.unlink(missing_ok=True)
+        seen = Seen(place, "a.h5", *mode, **env)
+        told = {name: seen.values.pop(name, None) for name in names}
+        recorded = env.get("preload", True)
+        return seen, told, Counter(call["name"] for call in (place.calls() if recorded else []))
+
+    for mode in ("--mpiio",), ():
+        settings = {"IOTUNE_CONFIG": config(place)}
+        alone, _, calls = run(*mode, **settings)
+        assert alone.outcomes, alone.said
+        _, counts, _ = run(*mode, preload=False, LD_PRELOAD=tool)
+        assert counts["MPI_File_open"] == "1" and "0" in counts.values(), counts
+        for loaded in (f"{tool}:{place.library}", f"{place.library}:{tool}"):
+            seen, told, both = run(*mode, **settings, LD_PRELOAD=loaded)
+            assert told == counts, (loaded, told, counts)
+            assert both == calls, (loaded, both - calls, calls - both)
+            assert seen.values == alone.values, (loaded, seen.values, alone.values)
+            assert seen.outcomes == alone.outcomes, (loaded, seen.outcomes)
+            assert seen.said == alone.said, (loaded, seen.said)
+
+
 DATASETS = """<Parameters><High_Level_IO_Library>
   <chunk>128</chunk> <chunk VariableName="b">64</chunk> <chunk_cache>8388608</chunk_cache>
   <dxpl_mpio_collective_opt>individual</dxpl_mpio_collective_opt>
@@ -412,4 +442,4 @@ if __name__ == "__main__":
           "named-by-file-system": named_by_file_system, "database": database, "datasets": datasets,
           "datasets-memory": datasets_memory, "datasets-of-program": datasets_of_program,
           "datasets-misfit": datasets_misfit,
-          "datasets-uneven": datasets_uneven})  # fmt: skip
+          "datasets-uneven": datasets_uneven, "behind-a-tool": behind_a_tool})  # fmt: skip
