@@ -40,17 +40,24 @@ bool matches(const char* pattern, const char* end, const char* text) noexcept {
   const char* star_text = nullptr;
   while (*text != '\0') {
     if (pattern != end && *pattern == '*') {
-      star = pattern++;
+      star = pattern;
       star_text = text;
     } else if (pattern != end && (*pattern == '?' || *pattern == *text)) {
       ++pattern;
       ++text;
+      continue;
     } else if (star != nullptr) {
-      pattern = star + 1;
-      text = ++star_text;
+      ++star_text;
     } else {
       return false;
     }
+    pattern = star + 1;
+    if (pattern == end) return true;
+    // The star goes on to where what follows it can begin.
+    if (*pattern != '*' && *pattern != '?') {
+      while (*star_text != '\0' && *star_text != *pattern) ++star_text;
+    }
+    text = star_text;
   }
   while (pattern != end && *pattern == '*') ++pattern;
   return pattern == end;

@@ -114,7 +114,7 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
 void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept {
   static constexpr const char* kPrefixes[] = {
       "ufs:", "nfs:", "xfs:", "panfs:", "pvfs2:", "gpfs:", "lustre:", "daos:", "ime:", "quobyte:"};
-  if (name != nullptr) {
+  if (name != nullptr && *name != '/') {
     for (const char* prefix : kPrefixes) {
       if (starts_with(name, prefix)) {
         name += std::strlen(prefix);

@@ -25,18 +25,26 @@ std::uint64_t product(const std::uint64_t* values, std::size_t n) noexcept {
   return result;
 }
 
+// A place of a file, or counts, by dimension: of kMaxDimensions the first are there.
+struct Corner {
+  explicit Corner(std::size_t n) noexcept {
+    for (std::size_t d = 0; d < n; ++d) at[d] = 0;  // where HDF5 fails to say
+  }
+  std::uint64_t at[kMaxDimensions];
+};
+
 // H5S_sel_type of hdf5.h
 constexpr int kSelNone = 0, kSelPoints = 1, kSelHyperslabs = 2, kSelAll = 3;
 
 void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
                    Points points) noexcept {
   if (points == Points::kRecorded) record.number(api.H5Sget_select_npoints(space));
-  std::uint64_t first[kMaxDimensions] = {}, last[kMaxDimensions] = {};
-  api.H5Sget_select_bounds(space, first, last);
+  Corner first(n), last(n);
+  api.H5Sget_select_bounds(space, first.at, last.at);
   record.number(std::int64_t{kTooLarge});
   record.number(static_cast<std::int64_t>(n));
-  record.values(first, n);
-  record.values(last, n);
+  record.values(first.at, n);
+  record.values(last.at, n);
 }
 
 // H5Soffset_simple moves a selection without changing what HDF5 says of it, and nothing asks for
@@ -44,10 +52,10 @@ void append_bounds(const Hdf5Api& api, RecordWriter& record, Hid space, std::siz
 // `low` is the lowest corner of what HDF5 says; 0 where the bounds cannot be had.
 void offset_from_bounds(const Hdf5Api& api, Hid space, std::size_t n, const std::uint64_t* low,
                         std::uint64_t* offset) noexcept {
-  std::uint64_t first[kMaxDimensions] = {}, last[kMaxDimensions] = {};
-  const bool known = api.H5Sget_select_bounds(space, first, last) >= 0;
+  Corner first(n), last(n);
+  const bool known = api.H5Sget_select_bounds(space, first.at, last.at) >= 0;
   // Modulo 2^64, so that an offset may be negative.
-  for (std::size_t d = 0; d < n; ++d) offset[d] = known ? first[d] - low[d] : 0;
+  for (std::size_t d = 0; d < n; ++d) offset[d] = known ? first.at[d] - low[d] : 0;
 }
 
 // Copies a list of `entries` × `words_each` in pieces that fit the stack.
@@ -83,17 +91,17 @@ void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_
 void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
                       Points points, std::size_t most_words) noexcept {
   if (api.H5Sis_regular_hyperslab(space) > 0) {
-    std::uint64_t parts[4][kMaxDimensions] = {};
-    api.H5Sget_regular_hyperslab(space, parts[0], parts[1], parts[2], parts[3]);
+    Corner start(n), stride(n), count(n), block(n);
+    api.H5Sget_regular_hyperslab(space, start.at, stride.at, count.at, block.at);
     std::uint64_t offset[kMaxDimensions];
-    offset_from_bounds(api, space, n, parts[0], offset);
-    for (std::size_t d = 0; d < n; ++d) parts[0][d] += offset[d];
+    offset_from_bounds(api, space, n, start.at, offset);
+    for (std::size_t d = 0; d < n; ++d) start.at[d] += offset[d];
     if (points == Points::kRecorded) {
-      record.number(static_cast<std::int64_t>(product(parts[2], n) * product(parts[3], n)));
+      record.number(static_cast<std::int64_t>(product(count.at, n) * product(block.at, n)));
     }
     record.number(std::int64_t{kRegular});
     record.number(static_cast<std::int64_t>(n));
-    for (const auto& part : parts) record.values(part, n);
+    for (const Corner* part : {&start, &stride, &count, &block}) record.values(part->at, n);
     return;
   }
   const std::int64_t blocks = api.H5Sget_select_hyper_nblocks(space);
