@@ -139,7 +139,8 @@ const void* behind_tools(void* library, const char* name, const void* function) 
     return function;
   }
   const void* const found = next_function(library, asked);
-  void* const behind = found == nullptr ? nullptr : handle_of(map_of(found));
+  const struct link_map* const map = found == nullptr ? nullptr : map_of(found);
+  void* const behind = map == nullptr ? nullptr : handle_of(map);
   if (behind == nullptr) return function;
   // An MPI may be two libraries, of which the one with the profiling names has no others.
   const bool whole = dlsym(behind, name) != nullptr;
