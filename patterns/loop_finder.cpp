@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "patterns/block_lengths.h"
+
 namespace iotune::patterns {
 namespace {
 
@@ -33,18 +35,13 @@ bool goes_on(const FoundTerm* term, std::uint32_t parts) noexcept {
   return term->print - below->print == below->print - (below - parts)->print;
 }
 
-// Four numbers side by side.
-using Four = std::uint32_t __attribute__((vector_size(16)));
-
-Four four_at(const std::uint32_t* place) noexcept {
-  Four four;
-  std::memcpy(&four, place, sizeof four);
-  return four;
-}
-
-// So many entries below the bottom of the stack may_be_block looks at.
+// So many entries below the bottom of the stack BlockLengths looks at.
 constexpr std::size_t below_bottom(std::size_t n) noexcept {
-  return (n < kMaxBodyTerms ? n : kMaxBodyTerms) + 8;
+  return (n < kMaxBodyTerms ? n : kMaxBodyTerms) + BlockLengths::kAtOnce;
+}
+// The same of an array of every second one, and what is above the bottom there.
+constexpr std::size_t seconds(std::size_t n) noexcept {
+  return n / 2 + 1 + below_bottom(n);
 }
 
 template <class T>
@@ -63,7 +60,7 @@ std::size_t LoopFinder::scratch_bytes(std::size_t n, unsigned dims) noexcept {
   const Capacities room = capacities(n);
   return n * (sizeof(std::uint64_t) + sizeof(FoundTerm)) + room.bodies * sizeof(Body) +
          room.parts * sizeof(BodyPart) + (room.leaves + room.table) * sizeof(std::uint32_t) +
-         2 * (n + below_bottom(n)) * sizeof(std::uint32_t) + 8 * alignof(Body);
+         2 * (n + below_bottom(n) + seconds(n)) * sizeof(std::uint16_t) + 10 * alignof(Body);
 }
 
 LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims,
@@ -83,10 +80,10 @@ LoopFinder::LoopFinder(const std::uint64_t* values, std::size_t n, unsigned dims
   leaves_ = carve<std::uint32_t>(at, room.leaves);
   table_ = carve<std::uint32_t>(at, room.table);
   const std::size_t below = below_bottom(n);
-  low_prints_ = carve<std::uint32_t>(at, n + below) + below;
-  term_parts_ = carve<std::uint32_t>(at, n + below) + below;
-  std::memset(low_prints_ - below, 0, below * sizeof(std::uint32_t));
-  std::memset(term_parts_ - below, 0, below * sizeof(std::uint32_t));
+  // What lies below the bottom may hold anything: how many terms there are is asked before.
+  top_bits_ = carve<std::uint16_t>(at, n + below) + below;
+  term_parts_ = carve<std::uint16_t>(at, n + below) + below;
+  for (std::uint16_t*& bits : every_second_) bits = carve<std::uint16_t>(at, seconds(n)) + below;
   table_mask_ = static_cast<std::uint32_t>(room.table - 1);
   body_limit_ = static_cast<std::uint32_t>(room.bodies);
   part_limit_ = static_cast<std::uint32_t>(room.parts);
@@ -114,8 +111,9 @@ void LoopFinder::run() noexcept {
 // changing columns and to leave out the others.
 void LoopFinder::fingerprint() noexcept {
   constexpr std::uint32_t kBlockRows = 32;
-  std::uint64_t changed[kMaxDims] = {};
-  std::uint64_t factors[kMaxDims] = {};
+  std::uint64_t changed[kMaxDims];
+  std::uint64_t factors[kMaxDims];
+  for (unsigned j = 0; j < dims_; ++j) changed[j] = 0;
   for (std::uint32_t begin = 0; begin < n_; begin += kBlockRows) {
     const std::uint32_t end = n_ - begin < kBlockRows ? n_ : begin + kBlockRows;
     if (active_.count < dims_) {
@@ -142,8 +140,10 @@ void LoopFinder::fingerprint() noexcept {
 }
 
 void LoopFinder::push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept {
-  low_prints_[size_] = static_cast<std::uint32_t>(prints_[start]);
-  term_parts_[size_] = bodies_[body].parts;
+  const auto top_bits = static_cast<std::uint16_t>(prints_[start] >> 48U);
+  top_bits_[size_] = top_bits;
+  every_second_[size_ % 2][size_ / 2] = top_bits;
+  term_parts_[size_] = static_cast<std::uint16_t>(bodies_[body].parts);
   terms_[size_++] = {prints_[start], start, count, body, bodies_[body].parts};
 }
 
@@ -190,32 +190,16 @@ bool LoopFinder::is_alert() const noexcept {
 
 bool LoopFinder::reduce_once(std::uint32_t most_parts) noexcept {
   const std::uint32_t longest = size_ - 1 < most_parts ? size_ - 1 : most_parts;
-  for (std::uint32_t b = 1; b <= longest; b += 4) {
-    const auto may_be = may_be_block(b);
-    std::uint64_t any[2];
-    std::memcpy(any, &may_be, sizeof any);
-    if ((any[0] | any[1]) == 0) continue;
-    const std::uint32_t count = longest - b < 4 ? longest - b + 1 : 4;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (may_be[3 - i] != 0 && reduce_by(b + i)) return true;
+  const std::uint32_t place = size_ - 1;
+  BlockLengths lengths(top_bits_ + place, every_second_[place % 2] + place / 2,
+                       term_parts_ + place);
+  for (std::uint32_t b = 1; b <= longest; b += BlockLengths::kAtOnce, lengths.next()) {
+    for (BlockLengths::Lanes maybe = lengths.maybe(); maybe.any();) {
+      const std::uint32_t parts = b + maybe.take_lowest();
+      if (parts <= longest && reduce_by(parts)) return true;
     }
   }
   return false;
-}
-
-// May the top terms be a block of `parts + 3` down to `parts` terms? Most are not, and are told
-// from that by half of a fingerprint, four at once.
-LoopFinder::FourAnswers LoopFinder::may_be_block(std::uint32_t parts) const noexcept {
-  const std::uint32_t* const print = low_prints_ + size_ - 1;
-  const Four top = Four{} + *print;
-  const Four below = four_at(print - parts - 3);
-  // Every second one, as far again below.
-  const std::ptrdiff_t twice = 2 * std::ptrdiff_t{parts} + 6;
-  const Four lower = four_at(print - twice), upper = four_at(print - twice + 4);
-  const Four still_below = __builtin_shufflevector(lower, upper, 0, 2, 4, 6);
-  const Four loop_parts = four_at(term_parts_ + size_ - 1 - parts - 3);
-  const Four wanted = Four{3, 2, 1, 0} + parts;
-  return (top + still_below == below + below) | (loop_parts == wanted);
 }
 
 bool LoopFinder::reduce_by(std::uint32_t parts) noexcept {

@@ -86,15 +86,11 @@ class LoopFinder {
                  std::uint32_t ref_from) const noexcept;
 
  private:
-  // Not zero: yes.
-  using FourAnswers = std::int32_t __attribute__((vector_size(16)));
-
   void fingerprint() noexcept;
   void push(std::uint32_t body, std::uint32_t count, std::uint32_t start) noexcept;
   void push_cut_iteration(const Body& body, std::uint32_t start, std::uint32_t rows) noexcept;
   void reduce() noexcept;
   bool reduce_once(std::uint32_t most_parts) noexcept;
-  FourAnswers may_be_block(std::uint32_t parts) const noexcept;
   bool reduce_by(std::uint32_t parts) noexcept;
   bool is_alert() const noexcept;
   bool next_iteration(std::uint32_t parts) const noexcept;
@@ -116,9 +112,11 @@ class LoopFinder {
 
   std::uint64_t* prints_ = nullptr;
   FoundTerm* terms_ = nullptr;  // the stack, bottom first
-  // Of each term the lower half of its fingerprint and its parts, side by side.
-  std::uint32_t* low_prints_ = nullptr;
-  std::uint32_t* term_parts_ = nullptr;
+  // Of each term the top 16 bits of its fingerprint and its parts, side by side; and of the terms
+  // at even and at odd places these bits by themselves.
+  std::uint16_t* top_bits_ = nullptr;
+  std::uint16_t* term_parts_ = nullptr;
+  std::uint16_t* every_second_[2] = {};
   Body* bodies_ = nullptr;  // [0] stands for the atom
   BodyPart* parts_ = nullptr;
   std::uint32_t* leaves_ = nullptr;

@@ -17,6 +17,27 @@ constexpr std::int64_t difference(std::uint64_t to, std::uint64_t from) noexcept
   return static_cast<std::int64_t>(to - from);
 }
 
+void set_place(std::uint8_t* bits, unsigned place) noexcept {
+  bits[place / 7] = static_cast<std::uint8_t>(bits[place / 7] | 1U << place % 7);
+}
+
+// The head of a terms encoding, tuple_bytes.h's read_head().
+void write_first_tuple(const std::uint64_t* tuple, unsigned dims, const Columns& active,
+                       ByteWriter& out) noexcept {
+  std::uint8_t bits[kMaskGroups] = {};
+  for (unsigned c = 0; c < active.count; ++c) set_place(bits, active.index[c]);
+  write_mask(out, bits, dims);
+  if (dims == 1) return out.svarint(difference(tuple[0], 0));
+  std::uint8_t nonzero[kMaskGroups] = {};
+  for (unsigned j = 0; j < dims; ++j) {
+    if (tuple[j] != 0) set_place(nonzero, j);
+  }
+  write_mask(out, nonzero, dims);
+  for (unsigned j = 0; j < dims; ++j) {
+    if (tuple[j] != 0) out.svarint(difference(tuple[j], 0));
+  }
+}
+
 // How many definitions of one body are compared with a term before it is defined
 // once more.
 constexpr unsigned kMostVariants = 8;
@@ -29,7 +50,7 @@ class TermWriter {
       : values_(values), dims_(dims), found_(found), active_(found.active()), out_(out) {}
 
   void write() noexcept {
-    write_first_tuple();
+    write_first_tuple(values_, dims_, active_, out_);
     const FoundTerm* terms = found_.terms();
     list([terms](std::uint32_t i) noexcept { return terms[i]; }, found_.term_count());
   }
@@ -39,21 +60,6 @@ class TermWriter {
     std::uint32_t start;
     std::uint32_t older;  // number of the definition of the same body before this one
   };
-
-  void write_first_tuple() noexcept {
-    std::uint8_t bits[kMaskGroups] = {};
-    for (unsigned c = 0; c < active_.count; ++c) set(bits, active_.index[c]);
-    write_mask(out_, bits, dims_);
-    if (dims_ == 1) return out_.svarint(difference(values_[0], 0));
-    std::uint8_t nonzero[kMaskGroups] = {};
-    for (unsigned j = 0; j < dims_; ++j) {
-      if (values_[j] != 0) set(nonzero, j);
-    }
-    write_mask(out_, nonzero, dims_);
-    for (unsigned j = 0; j < dims_; ++j) {
-      if (values_[j] != 0) out_.svarint(difference(values_[j], 0));
-    }
-  }
 
   // Terms that follow each other. `term(i)` yields the i-th; the place of the
   // first one is known from outside.
@@ -175,7 +181,7 @@ class TermWriter {
       bool differs = active_.count == 1;
       for (std::uint32_t i = 0; i < count && !differs; ++i) differs = change(step(i), column) != 0;
       if (!differs) continue;
-      set(bits, c);
+      set_place(bits, c);
       changed.add(column);
     }
     if (active_.count > 1) write_mask(out_, bits, active_.count);
@@ -187,9 +193,6 @@ class TermWriter {
   std::int64_t change(Step step, unsigned column) const noexcept {
     return difference(values_[std::size_t{step.to} * dims_ + column],
                       values_[std::size_t{step.from} * dims_ + column]);
-  }
-  static void set(std::uint8_t* bits, unsigned place) noexcept {
-    bits[place / 7] = static_cast<std::uint8_t>(bits[place / 7] | 1U << place % 7);
   }
 
   const std::uint64_t* values_;
@@ -231,6 +234,26 @@ void write_plain(const std::int64_t* values, std::size_t n, unsigned dims,
   }
 }
 
+// A tuple alone, as most streams of a file that is written once have: its plain form has all of its
+// zeros, the terms' form two masks and a head instead. (Packed it takes more than plain.)
+void write_alone(const std::int64_t* tuple, unsigned dims, ByteWriter& out) noexcept {
+  unsigned zeros = 0, last = 0;
+  for (unsigned j = 0; j < dims; ++j) {
+    if (tuple[j] == 0) {
+      ++zeros;
+    } else {
+      last = j;
+    }
+  }
+  if (dims == 1 || zeros <= 3 + last / 7) {
+    out.u8(kModePlain);
+    return write_plain(tuple, 1, dims, out);
+  }
+  out.u8(kModeTerms);
+  write_first_tuple(reinterpret_cast<const std::uint64_t*>(tuple), dims, Columns{}, out);
+  out.varint(atoms_head(1));
+}
+
 }  // namespace
 
 std::size_t scratch_bytes(std::size_t n, unsigned dims) noexcept {
@@ -258,6 +281,12 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
     return !out.overflowed();
   }
   const ByteWriter::Mark start = out.mark();
+  if (n == 1) {
+    write_alone(values.data(), dims, out);
+    if (!out.overflowed()) return true;
+    out.rewind(start);
+    return false;
+  }
   const std::size_t used = out.bytes_used();
   const auto* words = reinterpret_cast<const std::uint64_t*>(values.data());
   std::size_t best_bytes = SIZE_MAX;
@@ -266,11 +295,13 @@ bool encode_tuples(std::span<const std::int64_t> values, std::size_t n, unsigned
     found.run();
     out.u8(kModeTerms);
     TermWriter(words, dims, found, out).write();
+    const unsigned active_columns = found.active().count;
     if (!out.overflowed()) {
       best_bytes = out.bytes_used() - used - 1;
-      // The other forms have about a bit a tuple at least, so that they need not be measured
-      // where much was found.
-      if (best_bytes * 8 <= n) return true;
+      // Where much was found the other forms need not be measured.
+      if (best_bytes <= n * dims && best_bytes <= least_packed_bytes(n, dims, active_columns)) {
+        return true;
+      }
     }
   }
   PackedColumn columns[kMaxDims];

@@ -42,6 +42,8 @@ void PlainFrame::record(const std::int64_t* words, const WordForm* forms, std::s
                         bool failed) noexcept {
   scope_.stop();
   RecordWriter record(scope_, call_.number, call_.times);
+  // Of a dataspace that several arguments are as long as.
+  std::int64_t space = -1, space_length = -1;
   for (std::size_t i = 0; i < arguments; ++i) {
     const std::int64_t word = words[i];
     const std::int64_t owner = words[forms[i].of];
@@ -70,8 +72,11 @@ void PlainFrame::record(const std::int64_t* words, const WordForm* forms, std::s
         record.array(pointer<const unsigned>(word), failed ? -1 : owner);
         break;
       case Form::kSpaceDims:
-        record.array(pointer<const std::uint64_t>(word),
-                     failed ? -1 : space_dimensions(*provider_, owner));
+        if (!failed && word != 0 && owner != space) {
+          space = owner;
+          space_length = space_dimensions(*provider_, owner);
+        }
+        record.array(pointer<const std::uint64_t>(word), space_length);
         break;
       case Form::kDatasetDims:
         record.array(pointer<const std::uint64_t>(word),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "patterns/loop_finder.h"
@@ -35,6 +36,21 @@ TEST(TupleLoops, nothing_is_something) {
   EXPECT_TRUE(encode_tuples({}, 5, 0, {}, out));  // five tuples of no values
   ByteReader in(out.written());
   EXPECT_TRUE(decode_tuples(in, 5, 0, {}));
+}
+
+// The plain form has all of its zeros, the form of terms two masks and a head.
+TEST(TupleLoops, a_tuple_alone_takes_the_shorter_form) {
+  for (unsigned dims = 1; dims <= 40; ++dims) {
+    for (unsigned zeros = 0; zeros <= dims; ++zeros) {
+      Values values(dims, 5);
+      for (unsigned j = 0; j < zeros; ++j) values[(j * 7) % dims] = 0;
+      const auto shown =
+          static_cast<std::size_t>(dims - std::count(values.begin(), values.end(), 0));
+      const std::size_t masks = (dims + 6) / 7;
+      EXPECT_LE(expect_round_trip(values, dims), 1 + std::min<std::size_t>(dims, shown + masks + 2))
+          << dims << ", " << zeros;
+    }
+  }
 }
 
 TEST(TupleLoops, a_regular_batch_costs_twelve_bytes_and_three_per_changed_dim) {
@@ -104,6 +120,31 @@ TEST(TupleLoops, loops_in_loops_may_move_differently_too) {
       without_squares.insert(without_squares.end(), {values[i], values[i + 1]});
   }
   EXPECT_LE(expect_round_trip(without_squares, 2), 80U);
+}
+
+// Of each length that is looked for, and of values whose steps show in the highest bits alone.
+TEST(TupleLoops, blocks_of_every_length_fold) {
+  for (unsigned length = 1; length <= 64; ++length) {
+    for (const unsigned before : {0U, 1U, 2U}) {
+      for (const std::int64_t unit :
+           {std::int64_t{1}, std::int64_t{1} << 16, std::int64_t{1} << 50}) {
+        std::uint64_t random = length;
+        const auto drawn = [&random] {
+          random = random * 6364136223846793005U + 1442695040888963407U;
+          return static_cast<std::int64_t>(random >> 55U);
+        };
+        Values block;
+        for (unsigned i = 0; i < length; ++i) block.push_back(drawn() * unit);
+        Values values;
+        for (unsigned i = 0; i < before; ++i) values.push_back(drawn() * unit);
+        for (int i = 0; i < 40; ++i) values.insert(values.end(), block.begin(), block.end());
+        // The block is there once, or twice where a part of it repeats by chance; 40 blocks that
+        // are not folded take three times as much.
+        EXPECT_LE(expect_round_trip(values, 1, {64}), 12 + 20 * std::size_t{before + length})
+            << length << " after " << before << ", unit " << unit;
+      }
+    }
+  }
 }
 
 TEST(TupleLoops, equal_bodies_are_written_once) {
