@@ -181,7 +181,11 @@ class EventsTokenizer {
     }
     const std::uint64_t pairs = in_.varint();
     to_.varint(pairs);
-    tuples(pairs, 2);
+    if (ByteReader(in_).u8() != kOrderAsSurprises) return tuples(pairs, 2);
+    to_.structural(in_.u8());
+    const std::uint64_t surprises = in_.varint();
+    to_.varint(surprises);
+    tuples(surprises, 3);
   }
 
   void tuples(std::uint64_t n, unsigned dims) noexcept {

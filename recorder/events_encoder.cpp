@@ -6,6 +6,7 @@
 #include "recorder/batch_streams.h"
 #include "recorder/call_table.h"
 #include "recorder/call_times.h"
+#include "recorder/order_prediction.h"
 #include "recorder/stream_values.h"
 
 namespace iotune::recorder {
@@ -205,7 +206,27 @@ class BatchWriter {
       for (unsigned k = 0; k < turns.period; ++k) payload.varint(turns.streams[k]);
     }
     payload.varint(pairs.size() / 2);
-    return patterns::encode_tuples(pairs, pairs.size() / 2, 2, rest_, payload, kOrderOptions);
+    payload.u8(kOrderAsSurprises);
+    auto* const predictor = reinterpret_cast<OrderPredictor*>(rest_.data());
+    predictor->reset(batch_.count());
+    std::int64_t* to = values_;
+    std::int64_t expected = 0;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      const OrderPair pair{static_cast<std::uint64_t>(pairs[i]),
+                           static_cast<std::uint64_t>(pairs[i + 1])};
+      const bool surprises = predictor->expected() != pair;
+      predictor->take(pair);
+      ++expected;
+      if (!surprises) continue;
+      to[0] = expected - 1;
+      to[1] = pairs[i];
+      to[2] = pairs[i + 1];
+      to += 3;
+      expected = 0;
+    }
+    const auto surprises = static_cast<std::size_t>(to - values_) / 3;
+    payload.varint(surprises);
+    return patterns::encode_tuples({values_, to}, surprises, 3, rest_, payload, kOrderOptions);
   }
 
   // A stream's exact calls are its first ones.
@@ -259,7 +280,8 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
   // No sequence of tuples is longer: a tuple takes a word at least. (Scratch for tuples does not
   // depend on their width.)
   return value_words(ring_bytes) * 8 + BatchStreams::scratch_bytes(ring_bytes) +
-         patterns::scratch_bytes(ring_bytes / 8 + 16, 1) + sizeof(TimeModels) + 64;
+         patterns::scratch_bytes(ring_bytes / 8 + 16, 1) + sizeof(TimeModels) +
+         sizeof(OrderPredictor) + 64;
 }
 
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept {

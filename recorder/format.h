@@ -6,7 +6,9 @@
 
 namespace iotune::recorder {
 
-inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kFormatVersion = 3;
+// Traces and buffers of older versions than that are refused.
+inline constexpr std::uint32_t kOldestReadVersion = 2;
 
 inline constexpr char kTraceMagic[] = "IOTUNE-TRACE";  // 12 bytes without the NUL
 inline constexpr std::size_t kTraceHeadBytes = 16;
@@ -20,6 +22,9 @@ enum class BlockType : std::uint8_t { kProcess = 1, kEvents = 2, kEnd = 3, kShar
 // Flags of a stream above the mask of layers.
 inline constexpr std::uint64_t kEveryTimeExact = 1U << 4U;
 inline constexpr std::uint64_t kLayerMask = 0x0f;
+
+// Form of the order of calls; less than that are the modes of tuples, which version 2 has there.
+inline constexpr std::uint8_t kOrderAsSurprises = 3;
 
 inline constexpr std::size_t kRingHeadBytes = 64;
 inline constexpr std::size_t kRecordHeadBytes = 32;

@@ -149,8 +149,9 @@ Result<BufferImage> read_buffer(const InputFile& file) {
   BufferImage image;
   patterns::ByteReader reader(std::span<const std::byte>(head).subspan(8));
   const std::uint32_t version = reader.u32le();
-  if (version != kFormatVersion) {
+  if (version < kOldestReadVersion || version > kFormatVersion) {
     return Error{file.path(), "format version " + std::to_string(version) + ", this iotune reads " +
+                                  std::to_string(kOldestReadVersion) + " to " +
                                   std::to_string(kFormatVersion)};
   }
   reader.u32le();

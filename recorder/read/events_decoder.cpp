@@ -7,6 +7,7 @@
 #include "patterns/tuple_loops.h"
 #include "recorder/call_times.h"
 #include "recorder/format.h"
+#include "recorder/order_prediction.h"
 #include "recorder/stream_values.h"
 
 namespace iotune::recorder {
@@ -147,22 +148,59 @@ class Decoder {
       }
       if (streams.empty()) return false;
     }
-    const std::size_t pairs = read_count();
-    std::vector<std::int64_t> read(2 * pairs);
-    if (in_.failed() || !patterns::decode_tuples(in_, pairs, 2, read)) return false;
+    std::vector<OrderPair> pairs(read_count());
+    const bool as_surprises = patterns::ByteReader(in_).u8() == kOrderAsSurprises;
+    if (in_.failed() || !(as_surprises ? read_surprises(pairs) : read_pairs(pairs))) return false;
     order_.reserve(count_);
-    for (std::size_t i = 0; i < pairs; ++i) {
-      const auto number = static_cast<std::uint64_t>(read[2 * i]);
-      const auto calls = static_cast<std::uint64_t>(read[2 * i + 1]);
-      if (calls > count_ - order_.size() || number >= times_.size() + turns.size()) return false;
-      if (number < times_.size()) {
-        order_.insert(order_.end(), calls, static_cast<std::uint32_t>(number));
+    for (const OrderPair& pair : pairs) {
+      if (pair.calls > count_ - order_.size() || pair.what >= times_.size() + turns.size()) {
+        return false;
+      }
+      if (pair.what < times_.size()) {
+        order_.insert(order_.end(), pair.calls, static_cast<std::uint32_t>(pair.what));
         continue;
       }
-      const std::vector<std::uint32_t>& streams = turns[number - times_.size()];
-      for (std::uint64_t k = 0; k < calls; ++k) order_.push_back(streams[k % streams.size()]);
+      const std::vector<std::uint32_t>& streams = turns[pair.what - times_.size()];
+      for (std::uint64_t k = 0; k < pair.calls; ++k) order_.push_back(streams[k % streams.size()]);
     }
     return order_.size() == count_;
+  }
+
+  // As version 2 has them.
+  bool read_pairs(std::vector<OrderPair>& pairs) {
+    std::vector<std::int64_t> read(2 * pairs.size());
+    if (!patterns::decode_tuples(in_, pairs.size(), 2, read)) return false;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      pairs[i] = {static_cast<std::uint64_t>(read[2 * i]),
+                  static_cast<std::uint64_t>(read[2 * i + 1])};
+    }
+    return true;
+  }
+
+  bool read_surprises(std::vector<OrderPair>& pairs) {
+    in_.u8();
+    const std::size_t surprises = read_count();
+    std::vector<std::int64_t> read(3 * surprises);
+    if (in_.failed() || !patterns::decode_tuples(in_, surprises, 3, read)) return false;
+    const auto predictor = std::make_unique<OrderPredictor>();
+    predictor->reset(times_.size());
+    auto pair = pairs.begin();
+    const auto expect = [&](std::uint64_t number) {
+      for (; number > 0; --number, ++pair) {
+        *pair = predictor->expected();
+        predictor->take(*pair);
+      }
+    };
+    for (std::size_t i = 0; i < surprises; ++i) {
+      const auto expected = static_cast<std::uint64_t>(read[3 * i]);
+      if (expected >= static_cast<std::uint64_t>(pairs.end() - pair)) return false;
+      expect(expected);
+      *pair = {static_cast<std::uint64_t>(read[3 * i + 1]),
+               static_cast<std::uint64_t>(read[3 * i + 2])};
+      predictor->take(*pair++);
+    }
+    expect(static_cast<std::uint64_t>(pairs.end() - pair));
+    return true;
   }
 
   // A number of things of which each takes a byte at least, or belongs to a call.

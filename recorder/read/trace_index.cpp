@@ -65,8 +65,9 @@ Result<TraceIndex> index_trace(const std::string& path) {
   }
   const std::uint32_t version =
       patterns::ByteReader(std::span<const std::byte>(head).subspan(kMagicBytes)).u32le();
-  if (version != kFormatVersion) {
+  if (version < kOldestReadVersion || version > kFormatVersion) {
     return Error{path, "trace format version " + std::to_string(version) + ", this iotune reads " +
+                           std::to_string(kOldestReadVersion) + " to " +
                            std::to_string(kFormatVersion)};
   }
   TraceIndex index{std::move(*file), {}, {}, {}, {}, {}, false};
