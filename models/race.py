@@ -36,6 +36,7 @@ class Race:
     run: Callable[[str], float | None]
     seed: int
     rounds: list[dict[str, float]] = field(default_factory=list)
+    runs: int = 0
 
     def __post_init__(self) -> None:
         self._draw = random.Random(self.seed)
@@ -44,6 +45,7 @@ class Race:
         """One run of each and of the default; those of `names` that are still in."""
         order = [DEFAULT, *names]
         self._draw.shuffle(order)
+        self.runs += len(order)
         now = {name: seconds for name in order if (seconds := self.run(name)) is not None}
         if DEFAULT not in now:
             raise ValueError("the default was not measured")
@@ -87,11 +89,7 @@ class Race:
         Returns the finalists, the fastest first; each ran at least `rounds` times, more where
         two are close and `most_runs` leaves room.
         """
-        runs = 0
-
         def run(names: Sequence[str]) -> list[str]:
-            nonlocal runs
-            runs += 1 + len(names)
             return self.fastest(self.round(names))
 
         first = left = run(names)
@@ -110,7 +108,7 @@ class Race:
             if winner in running and winner not in left:
                 left[-1] = winner
         allowed = most_runs(len(names), rounds) - 2 * rounds
-        while left and runs + 1 + len(left) <= allowed:
+        while left and self.runs + 1 + len(left) <= allowed:
             fewest = min(len(self.rounds_of(name)) for name in left)
             if fewest >= rounds:
                 left = [name for name in left if self.speed(name) >= _CLOSE * self.speed(left[0])]

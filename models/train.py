@@ -189,10 +189,11 @@ def _measure(
 
     race = Race(run, options.seed)
     names = list(measured)
-    to_come = most_runs(len(names), options.rounds) - 2 * options.rounds
+    # At most, without those that confirm.
+    race_runs = most_runs(len(names), options.rounds) - 2 * options.rounds
     if options.chosen:
-        to_come = (1 + len(names)) * options.rounds
-    progress("measuring", to_come)
+        race_runs = (1 + len(names)) * options.rounds
+    progress("measuring", race_runs)
     if options.chosen:
         finalists = names
         for _ in range(options.rounds):
@@ -210,7 +211,8 @@ def _measure(
     if best is not None:
         raced = race.rounds_of(best)
         before = {name: [one[name] for one in raced] for name in (DEFAULT, best)}
-        _confirm(outcome, bench, best, measured[best], before, options, progress)
+        spare_rounds = max(0, race_runs - race.runs) // 2
+        _confirm(outcome, bench, best, measured[best], before, options, spare_rounds, progress)
     return outcome
 
 
@@ -243,21 +245,31 @@ def _arm(bench: Bench, name: str, candidate: Candidate) -> Callable[[], float]:
 
 def _confirm(
     outcome: Outcome, bench: Bench, name: str, best: Measured, before: Mapping[str, list[float]],
-    options: Options, progress: Progress,
+    options: Options, spare_rounds: int, progress: Progress,
 ) -> None:  # fmt: skip
     """Measure the best candidate again, alone against default: what won by luck falls back.
 
     It is proven where it is better in these rounds, which did not choose it, and where all that it
     ran, those of the race (`before`) included, leave no doubt. The race alone flatters the best
-    of many, and a few fresh rounds alone prove no gain below a fifth.
+    of many, and a few fresh rounds alone prove no gain below a fifth. Where they leave doubt, the
+    rounds follow that the race was allowed and did not need.
     """
-    progress("confirming", 2 * options.rounds)
     arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
-    times = measure_rounds(arms, options.rounds, options.seed + 1, lambda: progress("", 0))
-    fresh = compare_ranks(times[DEFAULT], times[name])
-    gain = compare_ranks(before[DEFAULT] + times[DEFAULT], before[name] + times[name])
+    times: dict[str, list[float]] = {DEFAULT: [], name: []}
+    for look, rounds in enumerate((options.rounds, spare_rounds)):
+        if rounds == 0:
+            break
+        progress("confirming" if look == 0 else "confirming, in doubt", 2 * rounds)
+        more = measure_rounds(arms, rounds, options.seed + 1 + look, lambda: progress("", 0))
+        for arm, seconds in more.items():
+            times[arm] += seconds
+        fresh = compare_ranks(times[DEFAULT], times[name])
+        gain = compare_ranks(before[DEFAULT] + times[DEFAULT], before[name] + times[name])
+        proven = fresh.ratio >= _WORTHWHILE and gain.clears_one
+        if proven or gain.ratio < _WORTHWHILE:
+            break
     outcome.confirmed = gain
-    if fresh.ratio >= _WORTHWHILE and gain.clears_one:
+    if proven:
         outcome.winner, outcome.winning_arm = best, name
     else:
         outcome.notes.append(

@@ -21,4 +21,14 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
 // waiting; else it is left for the next run or command. No failure is worth a word there.
 void fold_spool(const std::string& database, const std::string& spool) noexcept;
 
+// Stores the observation in the user's database, without the detour through the spool, where it
+// would be written, read and parsed. Where the database cannot be written without waiting, it is
+// left in the spool: the path there, else empty.
+Result<std::string> keep(const Observation& observation, const std::string& database,
+                         const std::string& spool) noexcept;
+
+// At a run's end: observe(), but kept; and whatever lies in the spool is folded.
+Result<std::string> learn_from_trace(const std::string& trace_path, const std::string& database,
+                                     const std::string& spool) noexcept;
+
 }  // namespace iotune::patterndb

@@ -6,30 +6,66 @@
 
 namespace iotune::patterndb {
 
+namespace {
+
+// A program waits for its end: what a lock holds for longer waits in the spool.
+constexpr int kWaitMilliseconds = 20;
+
+Observation observed(const std::string& trace_path) {
+  auto summary = analyzer::summarize(trace_path);
+  if (!summary) throw Fault{summary.error().text()};
+  Observation observation = observation_of(*summary, trace_path);
+  // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
+  for (ObservedFile& file : observation.files) {
+    const bool settings = file.decision_source == "exact" || file.decision_source == "similar";
+    if (settings && !exploration_is_on()) file.decision_source = "held";
+  }
+  return observation;
+}
+
+std::string spooled(const Observation& observation, const std::string& spool) {
+  Result<std::string> path = leave_in_spool(observation, spool);
+  if (!path) throw Fault{path.error().text()};
+  return *path;
+}
+
+}  // namespace
+
 Result<std::string> observe(const std::string& trace_path, const std::string& spool) noexcept {
   return guarded<std::string>([&]() -> std::string {
-    auto summary = analyzer::summarize(trace_path);
-    if (!summary) throw Fault{summary.error().text()};
-    Observation observation = observation_of(*summary, trace_path);
-    // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
-    for (ObservedFile& file : observation.files) {
-      const bool settings = file.decision_source == "exact" || file.decision_source == "similar";
-      if (settings && !exploration_is_on()) file.decision_source = "held";
-    }
-    if (observation.files.empty()) return {};
-    Result<std::string> path = leave_in_spool(observation, spool);
-    if (!path) throw Fault{path.error().text()};
-    return *path;
+    const Observation observation = observed(trace_path);
+    return observation.files.empty() ? std::string() : spooled(observation, spool);
   });
 }
 
 void fold_spool(const std::string& database, const std::string& spool) noexcept {
-  // A program waits for its end: a lock held longer than this leaves the spool for later.
-  constexpr int kFoldMilliseconds = 20;
   constexpr std::size_t kMostFolded = 64;
   if (!has_spool_files(spool)) return;
-  Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kFoldMilliseconds});
+  Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
   if (db) static_cast<void>(db->ingest_spool(spool, kMostFolded));
+}
+
+Result<std::string> keep(const Observation& observation, const std::string& database,
+                         const std::string& spool) noexcept {
+  return guarded<std::string>([&]() -> std::string {
+    Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
+    if (db && db->add_observation(observation, spool_name(observation.run))) return {};
+    return spooled(observation, spool);
+  });
+}
+
+Result<std::string> learn_from_trace(const std::string& trace_path, const std::string& database,
+                                     const std::string& spool) noexcept {
+  return guarded<std::string>([&]() -> std::string {
+    const Observation observation = observed(trace_path);
+    if (!observation.files.empty()) {
+      Result<std::string> left = keep(observation, database, spool);
+      if (!left) throw Fault{left.error().text()};
+      if (!left->empty()) return *left;  // the database is not to be had now
+    }
+    fold_spool(database, spool);
+    return {};
+  });
 }
 
 }  // namespace iotune::patterndb

@@ -9,8 +9,11 @@ namespace iotune::patterndb {
 
 inline constexpr char kSpoolSuffix[] = ".observation.json";
 
-// Writes the observation whole or not at all (a hidden file, then rename), mode 0600, under a
-// name that no other process draws. Makes the folder. Returns the path.
+// A name that no other process draws, for an observation of this run.
+std::string spool_name(const std::string& run);
+
+// Writes the observation whole or not at all (a hidden file, then rename), mode 0600, under its
+// spool_name(). Makes the folder. Returns the path.
 Result<std::string> leave_in_spool(const Observation& observation,
                                    const std::string& folder) noexcept;
 

@@ -23,19 +23,6 @@ std::string plain(const std::string& run) {
   return text;
 }
 
-std::string unique_name(const std::string& run) {
-  std::uint64_t random = 0;
-  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    random = static_cast<std::uint64_t>(now.tv_nsec);
-  }
-  char text[64];
-  snprintf(text, sizeof text, "%012lld-%ld-%016llx-", static_cast<long long>(time(nullptr)),
-           static_cast<long>(getpid()), static_cast<unsigned long long>(random));
-  return text + plain(run) + kSpoolSuffix;
-}
-
 void write_all(int descriptor, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -48,12 +35,25 @@ void write_all(int descriptor, const std::string& text) {
 
 }  // namespace
 
+std::string spool_name(const std::string& run) {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    random = static_cast<std::uint64_t>(now.tv_nsec);
+  }
+  char text[64];
+  snprintf(text, sizeof text, "%012lld-%ld-%016llx-", static_cast<long long>(time(nullptr)),
+           static_cast<long>(getpid()), static_cast<unsigned long long>(random));
+  return text + plain(run) + kSpoolSuffix;
+}
+
 Result<std::string> leave_in_spool(const Observation& observation,
                                    const std::string& folder) noexcept {
   return guarded<std::string>([&] {
     if (folder.empty()) throw Fault{"no place for the spool: HOME is not set"};
     make_private_folder(folder);
-    std::string name = unique_name(observation.run);
+    std::string name = spool_name(observation.run);
     std::string hidden = folder + "/." + name;
     std::string path = folder + "/" + name;
     std::string text = dump(to_json(observation));

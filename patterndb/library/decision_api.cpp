@@ -164,9 +164,8 @@ extern "C" __attribute__((visibility("default"))) int iotune_observe(const char*
   Result<int> done = guarded<int>([&] {
     expect_one_thread();
     const Places places = places_from_environment();
-    Result<std::string> spooled = observe(trace_path, places.spool);
-    if (!spooled) throw Fault{spooled.error().text()};
-    fold_spool(places.database, places.spool);
+    Result<std::string> left = learn_from_trace(trace_path, places.database, places.spool);
+    if (!left) throw Fault{left.error().text()};
     return 0;
   });
   if (done) return 0;

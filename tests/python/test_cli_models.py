@@ -13,6 +13,7 @@ from iotune.models.cases import Case
 from iotune.models.outcome import Outcome
 from iotune.models.paired import compare, compare_ranks, measure_rounds
 from iotune.models.plan_cuts import cut_plan, only_direction
+from iotune.models.race import most_runs
 
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 
@@ -289,6 +290,45 @@ def test_a_small_gain_is_proven_by_all_rounds_together() -> None:
     outcome = measured(bench, 1)
     assert outcome.as_tuning()["state"] == "tuned"
     assert outcome.confirmed is not None and outcome.confirmed.rounds == 10
+
+
+class TailedBench(FakeBench):
+    """Every third run of an arm takes thrice as long."""
+
+    def run(self, name: str, settings: dict[str, str], limit_seconds: float = 0.0) -> float:
+        seconds = super().run(name, settings, limit_seconds)
+        return seconds * (3 if self.runs.count(name) % 3 == 0 else 1)
+
+
+def raced(arms: int, fastest: float) -> tuple[TailedBench, Outcome]:
+    times = {"default": 1.0, "c0": fastest, **{f"c{number}": 1.3 for number in range(1, arms)}}
+    bench = TailedBench({name: (one, one) for name, one in times.items()}, {})
+    tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(arms)]
+    options = train.Options(rounds=3)
+    outcome = train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)  # type: ignore[arg-type]
+    return bench, outcome
+
+
+def test_doubt_is_settled_by_the_runs_that_the_race_was_allowed_and_did_not_need() -> None:
+    # given a gain of a fifth among tails that hide it from three rounds
+    bench, outcome = raced(12, 0.8)
+    # then
+    assert outcome.as_tuning()["state"] == "tuned"
+    assert outcome.confirmed is not None
+    assert outcome.confirmed.rounds == bench.runs.count("c0")
+    raced_rounds = len(outcome.default_seconds)
+    assert bench.runs.count("default") > 1 + raced_rounds + 3
+    assert len(bench.runs) <= 1 + most_runs(12, 3)
+
+
+def test_without_doubt_or_hope_no_runs_are_spent_on_it() -> None:
+    # given what is ten times as fast, and what is hardly faster
+    for fastest, state in ((0.1, "tuned"), (1.2, "default-is-best")):
+        bench, outcome = raced(12, fastest)
+        # then
+        assert outcome.as_tuning()["state"] == state
+        confirming = 3 if state == "tuned" else 0
+        assert bench.runs.count("default") == 1 + len(outcome.default_seconds) + confirming
 
 
 def test_a_candidate_without_effect_is_not_measured() -> None:

@@ -1,11 +1,13 @@
 #include "patterndb/spool.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "fixtures.h"
+#include "patterndb/observe.h"
 #include "patterndb/record_json.h"
 
 namespace iotune::patterndb::testing {
@@ -141,6 +143,34 @@ TEST_F(Spool, AFullDiskLeavesNothing) {
   // /dev/full stands in for the disk: no file of ours can be made below it.
   Result<std::string> path = leave_in_spool(vpic_run(), "/dev/full/spool");
   EXPECT_FALSE(path);
+}
+
+TEST_F(Spool, ARunsEndGoesPastIt) {
+  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_)), "");
+  EXPECT_EQ(observed(), 1u);
+  EXPECT_FALSE(exists(spool_));
+  // The same run twice are two runs: who keeps the database tells them apart.
+  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_)), "");
+  EXPECT_EQ(observed(), 2u);
+}
+
+TEST_F(Spool, ARunsEndIsLeftInItWhereTheDatabaseIsLocked) {
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(at("patterns.db").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const std::string left = must(keep(vpic_run(), at("patterns.db"), spool_));
+  sqlite3_close(other);
+  EXPECT_TRUE(exists(left));
+  EXPECT_EQ(entries(spool_), 1u);
+  EXPECT_EQ(observed(), 0u);
+  EXPECT_EQ(ingest().observations, 1u);
+}
+
+TEST_F(Spool, ARunsEndIsLeftInItWhereTheDatabaseIsNone) {
+  write_file(at("other.db"), "not a database, but somebody's");
+  EXPECT_TRUE(exists(must(keep(vpic_run(), at("other.db"), spool_))));
+  EXPECT_EQ(read_file(at("other.db")), "not a database, but somebody's");
+  EXPECT_FALSE(keep(vpic_run(), at("other.db"), "/dev/full/spool"));
 }
 
 }  // namespace
