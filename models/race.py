@@ -89,6 +89,7 @@ class Race:
         Returns the finalists, the fastest first; each ran at least `rounds` times, more where
         two are close and `most_runs` leaves room.
         """
+
         def run(names: Sequence[str]) -> list[str]:
             return self.fastest(self.round(names))
 
