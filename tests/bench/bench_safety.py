@@ -3,7 +3,8 @@
 Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
 writes or reads as many files in a row as take --seconds, unless half of the storage's room is
 less; rounds are added until the interval is within 3 % of its value or --most rounds are done,
-and are kept. --report 1 measures nothing.
+and are kept. --report 1 measures nothing. A second row tells whole runs of the same rounds, from
+the launcher's start to its end: iotune notes what it saw at the end of a run, outside of the first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tuning_search import Clock, Rounds, half_width, ratio
 
 FEWEST = 5
 WITHIN = 0.03
+ARMS = ("default", "iotune")
+WHOLE = ", whole run"
 
 
 def enough(rounds: Rounds, most: int) -> bool:
@@ -31,13 +34,11 @@ def enough(rounds: Rounds, most: int) -> bool:
 def add_rounds(arms: Arms, state: State, rounds: Rounds, most: int, clock: Clock) -> None:
     clock.begin(f"at most {2 * most} runs", 2 * max(0, FEWEST - len(rounds)))
     while not enough(rounds, most):
-        first = len(rounds) % 2 == 0  # by turns: neither arm is always the warmer one
-        one = {"default": arms.default()} if first else {}
-        clock.tick()
-        one["iotune"] = arms.iotune()
-        if not first:
-            one["default"] = arms.default()
-        clock.tick()
+        one: dict[str, float] = {}
+        for arm in ARMS if len(rounds) % 2 == 0 else ARMS[::-1]:  # neither is always the warmer one
+            one[arm] = getattr(arms, arm)()
+            one[arm + WHOLE] = arms.whole_seconds
+            clock.tick()
         rounds.append(one)
         state.save()
 
@@ -88,12 +89,17 @@ def main() -> int:
         table.rounds[case.name] = rounds
         seconds = statistics.median(one["default"] for one in rounds)
         answer = ";".join(f"{name}={value}" for name, value in own["trained"]["settings"].items())
-        table.add(
+        name = (
             f"{case.name}, {len(rounds)} rounds of {seconds:.2g} s, "
-            f"{answer or own['trained']['state']}: iotune against default",
-            ratio(rounds, "iotune", "default"),
-            at_least(0.97),
+            f"{answer or own['trained']['state']}"
         )
+        table.add(
+            f"{name}: iotune against default", ratio(rounds, "iotune", "default"), at_least(0.97)
+        )
+        # Rounds of before have no whole runs.
+        if any("iotune" + WHOLE in one for one in rounds):
+            whole = ratio(rounds, "iotune" + WHOLE, "default" + WHOLE)
+            table.add(f"{name}: whole runs", whole, at_least(0.97))
     session.close()
     return table.finish(options.out)
 

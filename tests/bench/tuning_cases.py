@@ -261,6 +261,8 @@ class Arms:
         self.own = self.placed if self.placing else self.plain
         self._next_run = 0.0  # monotonic seconds
         self.steps = 1  # files of a run, each written or read as the words say
+        # Of the last run, from the launcher's start to its end: what a user waits.
+        self.whole_seconds = 0.0
         self.database = self.home / "data" / "iotune" / "patterns.db"
         shim = native.yield_shim(self.build)
         # In every arm where ranks outnumber the cores.
@@ -320,12 +322,15 @@ class Arms:
             *(("--steps", str(self.steps)) if self.steps > 1 else ()),
             *(("--fresh",) if fresh else ()),
         ]
+        began = time.monotonic()
         try:
             done = run_limited(command, env, limit_seconds)
         except subprocess.TimeoutExpired:
             if limit_seconds >= SECONDS:
                 raise
             return limit_seconds
+        finally:
+            self.whole_seconds = time.monotonic() - began
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
