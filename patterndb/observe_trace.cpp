@@ -23,8 +23,9 @@ Observation observed(const std::string& trace_path) {
   return observation;
 }
 
-std::string spooled(const Observation& observation, const std::string& spool) {
-  Result<std::string> path = leave_in_spool(observation, spool);
+std::string spooled(const Observation& observation, const std::string& spool,
+                    const std::string& name) {
+  Result<std::string> path = leave_in_spool(observation, spool, name);
   if (!path) throw Fault{path.error().text()};
   return *path;
 }
@@ -34,7 +35,7 @@ std::string spooled(const Observation& observation, const std::string& spool) {
 Result<std::string> observe(const std::string& trace_path, const std::string& spool) noexcept {
   return guarded<std::string>([&]() -> std::string {
     const Observation observation = observed(trace_path);
-    return observation.files.empty() ? std::string() : spooled(observation, spool);
+    return observation.files.empty() ? std::string() : spooled(observation, spool, {});
   });
 }
 
@@ -49,8 +50,10 @@ Result<std::string> keep(const Observation& observation, const std::string& data
                          const std::string& spool) noexcept {
   return guarded<std::string>([&]() -> std::string {
     Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
-    if (db && db->add_observation(observation, spool_name(observation.run))) return {};
-    return spooled(observation, spool);
+    // One name: what failed after all was stored counts once.
+    const std::string name = spool_name(observation.run);
+    if (db && db->add_observation(observation, name)) return {};
+    return spooled(observation, spool, name);
   });
 }
 

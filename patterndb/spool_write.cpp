@@ -48,12 +48,12 @@ std::string spool_name(const std::string& run) {
   return text + plain(run) + kSpoolSuffix;
 }
 
-Result<std::string> leave_in_spool(const Observation& observation,
-                                   const std::string& folder) noexcept {
+Result<std::string> leave_in_spool(const Observation& observation, const std::string& folder,
+                                   const std::string& given_name) noexcept {
   return guarded<std::string>([&] {
     if (folder.empty()) throw Fault{"no place for the spool: HOME is not set"};
     make_private_folder(folder);
-    std::string name = spool_name(observation.run);
+    std::string name = given_name.empty() ? spool_name(observation.run) : given_name;
     std::string hidden = folder + "/." + name;
     std::string path = folder + "/" + name;
     std::string text = dump(to_json(observation));
