@@ -1,7 +1,5 @@
 #include "analyzer/call_owners.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "recorder/read/call_arguments.h"
@@ -11,82 +9,75 @@ namespace {
 
 using recorder::ArgumentValue;
 using recorder::Call;
-using recorder::CallArguments;
 using recorder::Layer;
 
 std::vector<std::uint64_t> unsigned_values(std::span<const std::int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-bool makes_object(std::string_view name) {
-  return name.find("create") != std::string_view::npos ||
-         name.find("open") != std::string_view::npos;
-}
-
-// iotune_file follows it.
-bool makes_descriptor(std::string_view name) {
-  constexpr std::string_view kNames[] = {"open",     "openat",    "creat",   "fopen",
-                                         "freopen",  "tmpfile",   "mkstemp", "mkostemp",
-                                         "mkstemps", "mkostemps", "opendir"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
+// Ids of one kind only: dataspaces and property lists have no file.
+bool has_file(char hdf5_kind) {
+  return std::string_view("FDGOA").find(hdf5_kind) != std::string_view::npos;
 }
 
 }  // namespace
 
 std::int32_t OwnerFollower::index_of(std::string_view path) {
-  const auto [found, added] =
-      index_.try_emplace(std::string(path), static_cast<std::int32_t>(index_.size()));
-  if (added) files_.emplace_back(path);
-  return found->second;
+  if (const auto known = index_.find(path); known != index_.end()) return known->second;
+  files_.emplace_back(path);
+  return index_[files_.back()] = static_cast<std::int32_t>(files_.size() - 1);
 }
 
 void OwnerFollower::define_dataset(const Call& call) {
-  const std::optional<CallArguments> arguments = arguments_of(call);
-  if (!arguments) return;
-  const auto number = [&](const char* name) { return arguments->find(name)->numbers[0]; };
+  if (read_arguments(call, arguments_)) define_dataset();
+}
+
+void OwnerFollower::define_dataset() {
+  const auto number = [&](const char* name) { return arguments_.find(name)->numbers[0]; };
   DatasetDefinition& definition = datasets_[number("object")];
-  definition.file = arguments->find("file")->text;
-  definition.path = arguments->find("path")->text;
+  definition.file = arguments_.find("file")->text;
+  definition.path = arguments_.find("path")->text;
   definition.element_bytes = static_cast<std::uint64_t>(number("element_bytes"));
   definition.filters = static_cast<std::uint32_t>(number("filters"));
-  definition.dims = unsigned_values(arguments->find("dims")->numbers);
+  definition.dims = unsigned_values(arguments_.find("dims")->numbers);
   if (definition.dims.empty()) definition.dims = {1};
-  definition.chunk = unsigned_values(arguments->find("chunk")->numbers);
+  definition.chunk = unsigned_values(arguments_.find("chunk")->numbers);
 }
 
 std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   opened_.reset();
   dataset_ = nullptr;
   if (call.signature() == nullptr) return kNone;
-  switch (call.signature()->layer) {
-    case Layer::kIotune:
-      return file_of_note(call);
-    case Layer::kHdf5:
-      return file_of_hdf5(number, call);
-    case Layer::kMpiIo:
-      return file_of_mpi(number, call);
-    default:
-      return file_of_posix(number, call);
+  const CallFacts& facts = facts_of(*call.signature());
+  const Layer layer = call.signature()->layer;
+  const bool posix = layer == Layer::kPosix || layer == Layer::kStdio;
+  if (posix && !facts.waits_for_note) return file_of_posix(call);
+  if (layer == Layer::kHdf5 && !has_file(facts.hdf5_kind)) return kNone;
+  if (!posix && !read_arguments(call, arguments_)) return kNone;
+  if (facts.waits_for_note) {
+    last_open_[call.thread] = number;
+    return kNone;
   }
+  if (layer == Layer::kIotune) return file_of_note(call, facts);
+  return layer == Layer::kHdf5 ? file_of_hdf5(call, facts) : file_of_mpi(facts);
 }
 
-std::int32_t OwnerFollower::file_of_note(const Call& call) {
-  const std::optional<CallArguments> arguments = arguments_of(call);
-  if (!arguments) return kNone;
-  if (call.name() == "iotune_view") return file_of_mpi_handle(*arguments);
-  if (call.name() == "iotune_prefetch") {
-    const auto found = by_number_.find(arguments->find("file")->numbers[0]);
+std::int32_t OwnerFollower::file_of_note(const Call& call, const CallFacts& facts) {
+  using Note = CallFacts::Note;
+  if (facts.note == Note::kView) return file_of_mpi_handle();
+  if (facts.note == Note::kPrefetch) {
+    const auto found = by_number_.find(arguments_.find("file")->numbers[0]);
     return found == by_number_.end() ? kNone : found->second;
   }
-  if (call.name() != "iotune_file") {
-    if (call.name() == "iotune_dataset") define_dataset(call);
-    const ArgumentValue* const file = arguments->find("file");
+  if (facts.note != Note::kFile) {
+    if (facts.note == Note::kDataset && !all_known_) define_dataset();
+    const ArgumentValue* const file = arguments_.find("file");
     return file == nullptr ? kNone : index_of(file->text);
   }
-  const std::int32_t file = index_of(arguments->find("path")->text);
-  const std::int64_t handle = arguments->find("handle")->numbers[0];
-  const std::int64_t layer = arguments->find("layer")->numbers[0];
-  by_number_[arguments->find("file")->numbers[0]] = file;
+  const std::int32_t file = index_of(arguments_.find("path")->text);
+  const std::int64_t handle = arguments_.find("handle")->numbers[0];
+  const std::int64_t layer = arguments_.find("layer")->numbers[0];
+  by_number_[arguments_.find("file")->numbers[0]] = file;
   if (layer == static_cast<std::int64_t>(Layer::kHdf5)) hdf5_[handle] = file;
   if (layer == static_cast<std::int64_t>(Layer::kMpiIo)) mpi_[handle] = file;
   // The call that opened it stands before it, and the name in it may be a relative one.
@@ -97,24 +88,12 @@ std::int32_t OwnerFollower::file_of_note(const Call& call) {
   return file;
 }
 
-std::int32_t OwnerFollower::file_of_hdf5(std::size_t position, const Call& call) {
-  const std::string& name = call.name();
-  // Ids of one kind only: dataspaces and property lists have no file.
-  const char kind = name.size() > 2 ? name[2] : '\0';
-  const bool of_file = kind == 'F' || kind == 'D' || kind == 'G' || kind == 'O' || kind == 'A';
-  if (!of_file) return kNone;
-  const std::optional<CallArguments> arguments = arguments_of(call);
-  if (!arguments) return kNone;
-  if (name == "H5Fcreate" || name == "H5Fopen" || name == "H5Fcreate_async" ||
-      name == "H5Fopen_async") {
-    last_open_[call.thread] = position;
-    return kNone;
-  }
+std::int32_t OwnerFollower::file_of_hdf5(const Call& call, const CallFacts& facts) {
   if (call.signature()->transfer) {
     // All datasets of one call are of one file.
-    const ArgumentValue* const datasets = arguments->find("dataset");
+    const ArgumentValue* const datasets = arguments_.find("dataset");
     std::int32_t file = kNone;
-    const std::vector<recorder::TransferExtras> all = recorder::transfer_extras(*arguments);
+    const std::vector<recorder::TransferExtras> all = recorder::transfer_extras(arguments_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto dataset = datasets_.find(all[i].object);
       if (dataset == datasets_.end()) continue;
@@ -125,61 +104,47 @@ std::int32_t OwnerFollower::file_of_hdf5(std::size_t position, const Call& call)
     }
     if (file != kNone) return file;
   }
-  // After what asynchronous forms have before.
-  const std::size_t first = name.ends_with("_async") ? 3 : 0;
-  if (arguments->values.size() <= first ||
-      arguments->values[first].signature->form != recorder::ArgumentForm::kNumber) {
+  const std::size_t first = facts.asynchronous ? 3 : 0;
+  if (arguments_.values.size() <= first ||
+      arguments_.values[first].signature->form != recorder::ArgumentForm::kNumber) {
     return kNone;
   }
-  const std::int64_t object = arguments->values[first].numbers[0];
+  const std::int64_t object = arguments_.values[first].numbers[0];
   const auto owner = hdf5_.find(object);
   if (owner == hdf5_.end()) return kNone;
   const std::int32_t file = owner->second;
-  if (const auto known = object_of_.find(object); kind == 'D' && known != object_of_.end()) {
-    if (const auto found = datasets_.find(known->second); found != datasets_.end()) {
-      dataset_ = &found->second;
-    }
+  if (facts.hdf5_kind == 'D') {
+    const auto known = object_of_.find(object);
+    const auto found = known == object_of_.end() ? datasets_.end() : datasets_.find(known->second);
+    if (found != datasets_.end()) dataset_ = &found->second;
   }
-  const std::int64_t result = arguments->result.value_or(-1);
-  if (name.ends_with("close") || name.ends_with("close_async")) {
+  const std::int64_t result = arguments_.result.value_or(-1);
+  if (facts.closes_object) {
     if (result >= 0) {
       hdf5_.erase(owner);
       object_of_.erase(object);
     }
-  } else if (makes_object(name) && result > 0) {
+  } else if (facts.makes_object && result > 0) {
     hdf5_[result] = file;
     object_of_.erase(result);
   }
   return file;
 }
 
-std::int32_t OwnerFollower::file_of_mpi(std::size_t position, const Call& call) {
-  const std::optional<CallArguments> arguments = arguments_of(call);
-  if (!arguments) return kNone;
-  if (call.name() == "MPI_File_open") {
-    last_open_[call.thread] = position;
-    return kNone;
-  }
-  const std::int32_t file = file_of_mpi_handle(*arguments);
-  if (file != kNone && call.name() == "MPI_File_close") {
-    mpi_.erase(arguments->find("file")->numbers[0]);
-  }
+std::int32_t OwnerFollower::file_of_mpi(const CallFacts& facts) {
+  const std::int32_t file = file_of_mpi_handle();
+  if (file != kNone && facts.closes_file) mpi_.erase(arguments_.find("file")->numbers[0]);
   return file;
 }
 
-std::int32_t OwnerFollower::file_of_mpi_handle(const CallArguments& arguments) const {
-  const ArgumentValue* const handle = arguments.find("file");
+std::int32_t OwnerFollower::file_of_mpi_handle() const {
+  const ArgumentValue* const handle = arguments_.find("file");
   if (handle == nullptr || handle->numbers.size() != 1) return kNone;
   const auto owner = mpi_.find(handle->numbers[0]);
   return owner == mpi_.end() ? kNone : owner->second;
 }
 
-std::int32_t OwnerFollower::file_of_posix(std::size_t position, const Call& call) {
-  const std::string& name = call.name();
-  if (makes_descriptor(name)) {
-    last_open_[call.thread] = position;
-    return kNone;
-  }
+std::int32_t OwnerFollower::file_of_posix(const Call& call) const {
   if (call.keys().size() < 2) return kNone;
   const auto owner = by_number_.find(call.keys()[1]);
   return owner == by_number_.end() ? kNone : owner->second;
@@ -189,9 +154,14 @@ CallOwners owners_of(const recorder::ProcessCalls& process) {
   CallOwners owners;
   owners.file_of_call.assign(process.calls.size(), CallOwners::kNone);
   OwnerFollower follower;
+  std::size_t noted = 0;
   for (const Call& call : process.calls) {
-    if (call.name() == "iotune_dataset") follower.define_dataset(call);
+    if (call.signature() == nullptr) continue;
+    if (facts_of(*call.signature()).note != CallFacts::Note::kDataset) continue;
+    follower.define_dataset(call);
+    ++noted;
   }
+  if (follower.datasets().size() == noted) follower.know_all_datasets();
   for (std::size_t i = 0; i < process.calls.size(); ++i) {
     owners.file_of_call[i] = follower.follow(i, process.calls[i]);
     if (follower.opened())

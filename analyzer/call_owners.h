@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/call_facts.h"
 #include "recorder/read/call.h"
 #include "recorder/read/call_arguments.h"
 
@@ -48,6 +50,8 @@ class OwnerFollower {
 
   // iotune_dataset. One that comes late (another thread noted it) may be given before its turn.
   void define_dataset(const recorder::Call& call);
+  // All calls of iotune_dataset were given, and no object twice: their turns say nothing new.
+  void know_all_datasets() { all_known_ = true; }
 
   const std::vector<std::string>& files() const { return files_; }  // absolute paths
   // By object number.
@@ -59,21 +63,33 @@ class OwnerFollower {
  private:
   using Handles = std::unordered_map<std::int64_t, std::int32_t>;
 
-  std::int32_t index_of(std::string_view path);
-  std::int32_t file_of_note(const recorder::Call& call);
-  std::int32_t file_of_hdf5(std::size_t number, const recorder::Call& call);
-  std::int32_t file_of_mpi(std::size_t number, const recorder::Call& call);
-  std::int32_t file_of_mpi_handle(const recorder::CallArguments& arguments) const;
-  std::int32_t file_of_posix(std::size_t number, const recorder::Call& call);
+  // Looks names up without a copy of them.
+  struct PathHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view path) const {
+      return std::hash<std::string_view>()(path);
+    }
+  };
 
+  std::int32_t index_of(std::string_view path);
+  // Of the call whose arguments were read last.
+  std::int32_t file_of_note(const recorder::Call& call, const CallFacts& facts);
+  std::int32_t file_of_hdf5(const recorder::Call& call, const CallFacts& facts);
+  std::int32_t file_of_mpi(const CallFacts& facts);
+  std::int32_t file_of_mpi_handle() const;
+  std::int32_t file_of_posix(const recorder::Call& call) const;
+  void define_dataset();
+
+  recorder::CallArguments arguments_;
   std::vector<std::string> files_;
-  std::unordered_map<std::string, std::int32_t> index_;
+  std::unordered_map<std::string, std::int32_t, PathHash, std::equal_to<>> index_;
   std::unordered_map<std::int64_t, DatasetDefinition> datasets_;  // by object number
   std::unordered_map<std::int64_t, std::int64_t> object_of_;      // by dataset id
   Handles by_number_, hdf5_, mpi_;
   std::unordered_map<std::uint32_t, std::size_t> last_open_;  // call, by thread
   std::optional<std::pair<std::size_t, std::int32_t>> opened_;
   const DatasetDefinition* dataset_ = nullptr;
+  bool all_known_ = false;
 };
 
 struct CallOwners {

@@ -1,8 +1,8 @@
 #include "analyzer/dataset_versions.h"
 
-#include <string_view>
+#include <algorithm>
 
-#include "recorder/read/call_arguments.h"
+#include "analyzer/call_facts.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -25,28 +25,27 @@ bool is_alike(const DatasetRecord& record, const DatasetDefinition& definition) 
 }  // namespace
 
 void DatasetVersions::follow(const recorder::Call& call) {
-  const std::string_view name = call.name();
-  const bool note = name == "iotune_dataset";
-  const bool makes = name.starts_with("H5Dcreate"), opens = name.starts_with("H5Dopen");
-  if (!note && !makes && !opens) return;
-  const std::optional<recorder::CallArguments> arguments = arguments_of(call);
-  if (!arguments) return;
+  if (call.signature() == nullptr) return;
+  const CallFacts& facts = facts_of(*call.signature());
+  const bool note = facts.note == CallFacts::Note::kDataset;
+  if (!note && !facts.makes_dataset && !facts.opens_dataset) return;
+  if (!read_arguments(call, arguments_)) return;
   if (note) {
-    made_[arguments->find("object")->numbers[0]] =
-        made_ids_.erase(arguments->find("dataset")->numbers[0]) > 0;
-  } else if (makes) {
-    made_ids_.insert(arguments->result.value_or(-1));
+    made_[arguments_.find("object")->numbers[0]] =
+        made_ids_.erase(arguments_.find("dataset")->numbers[0]) > 0;
+  } else if (facts.makes_dataset) {
+    made_ids_.insert(arguments_.result.value_or(-1));
   } else {
-    made_ids_.erase(arguments->result.value_or(-1));
+    made_ids_.erase(arguments_.result.value_or(-1));
   }
 }
 
 DatasetRecord& DatasetVersions::record_of(FileRecord& file, std::int64_t object,
                                           const DatasetDefinition& definition, bool write) {
-  DatasetRecord*& known = by_object_[{object, write}];
+  DatasetRecord*& known = by_object_[write ? 1 : 0][object];
   if (known != nullptr) return *known;
   std::list<DatasetRecord>& versions = file.datasets[{definition.path, write}];
-  DatasetRecord*& newest = newest_[{&file, {definition.path, write}}];
+  DatasetRecord*& newest = newest_[&versions];
   for (DatasetRecord& record : versions) {
     if (is_alike(record, definition) && record.said_dims.contains(definition.dims)) {
       known = &record;

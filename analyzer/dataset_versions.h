@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
+#include <list>
 #include <unordered_map>
 #include <unordered_set>
-#include <utility>
 
 #include "analyzer/call_owners.h"
 #include "analyzer/file_table.h"
@@ -26,10 +24,11 @@ class DatasetVersions {
                            const DatasetDefinition& definition, bool write);
 
  private:
+  recorder::CallArguments arguments_;
   std::unordered_set<std::int64_t> made_ids_;
-  std::unordered_map<std::int64_t, bool> made_;  // by object
-  std::map<std::pair<std::int64_t, bool>, DatasetRecord*> by_object_;
-  std::map<std::pair<FileRecord*, std::pair<std::string, bool>>, DatasetRecord*> newest_;
+  std::unordered_map<std::int64_t, bool> made_;                                 // by object
+  std::unordered_map<std::int64_t, DatasetRecord*> by_object_[2];               // read, written
+  std::unordered_map<const std::list<DatasetRecord>*, DatasetRecord*> newest_;  // by versions
 };
 
 }  // namespace iotune::analyzer

@@ -7,15 +7,20 @@
 namespace iotune::analyzer {
 
 std::uint32_t Decomposition::Parts::index_of(const IndexSet& set) {
-  const std::uint64_t hash = set.hash();
-  auto [at, end] = by_hash.equal_range(hash);
-  for (; at != end; ++at) {
-    if (sets[at->second] == set) return at->second;
+  constexpr std::size_t kFew = 16;  // comparing them costs no more than a hash
+  if (sets.size() <= kFew) {
+    const auto found = std::find(sets.begin(), sets.end(), set);
+    if (found != sets.end()) return static_cast<std::uint32_t>(found - sets.begin());
+  } else {
+    for (std::size_t i = by_hash.size(); i < sets.size(); ++i) {
+      by_hash.emplace(sets[i].hash(), static_cast<std::uint32_t>(i));
+    }
+    for (auto [at, end] = by_hash.equal_range(set.hash()); at != end; ++at) {
+      if (sets[at->second] == set) return at->second;
+    }
   }
-  const auto number = static_cast<std::uint32_t>(sets.size());
   sets.push_back(set);
-  by_hash.emplace(hash, number);
-  return number;
+  return static_cast<std::uint32_t>(sets.size() - 1);
 }
 
 void Decomposition::add(const Region& rank) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,8 +42,8 @@ class Decomposition {
  private:
   // The different sets that ranks hold of one dimension.
   struct Parts {
-    std::deque<IndexSet> sets;
-    std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash;
+    std::vector<IndexSet> sets;
+    std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash;  // where they are many
     std::uint32_t index_of(const IndexSet& set);
   };
   struct Dimension {

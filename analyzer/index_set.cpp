@@ -42,7 +42,11 @@ class RunCollector {
   }
   IndexSet finish() {
     IndexSet set;
-    set.progressions_ = std::move(list_);
+    if (list_.size() > 1) {
+      set.many_ = std::move(list_);
+    } else if (!list_.empty()) {
+      set.one_ = list_[0];
+    }
     return set;
   }
 
@@ -83,15 +87,11 @@ std::optional<IndexSet> IndexSet::of(std::uint64_t start, std::uint64_t stride, 
                    static_cast<unsigned __int128>(count - 1) * stride + block;
   if (end >= kLimit) return std::nullopt;
   if (stride == block) return interval(start, count * block);
-  IndexSet set;
-  set.progressions_.push_back({start, stride, count, block});
-  return set;
+  return IndexSet({start, stride, count, block});
 }
 
 IndexSet IndexSet::interval(std::uint64_t start, std::uint64_t size) {
-  IndexSet set;
-  if (size > 0) set.progressions_.push_back({start, 0, 1, size});
-  return set;
+  return size == 0 ? IndexSet() : IndexSet({start, 0, 1, size});
 }
 
 std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
@@ -103,7 +103,8 @@ std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
   const IndexSet* previous = nullptr;
   for (const IndexSet* set : sets) {
     if (previous != nullptr && *set == *previous) continue;
-    pieces.insert(pieces.end(), set->progressions_.begin(), set->progressions_.end());
+    const std::span<const Progression> own = set->progressions();
+    pieces.insert(pieces.end(), own.begin(), own.end());
     previous = set;
   }
   const auto by_start = [](const Progression& a, const Progression& b) {
@@ -151,15 +152,20 @@ std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
   return collector.finish();
 }
 
+std::span<Progression> IndexSet::changeable() {
+  if (!many_.empty()) return many_;
+  return {&one_, one_.count > 0 ? std::size_t{1} : std::size_t{0}};
+}
+
 IndexSet IndexSet::moved(std::uint64_t from, std::uint64_t to) const {
   IndexSet set = *this;
-  for (Progression& p : set.progressions_) p.start = p.start - from + to;
+  for (Progression& p : set.changeable()) p.start = p.start - from + to;
   return set;
 }
 
 std::optional<IndexSet> IndexSet::in_units(std::uint64_t from, std::uint64_t unit) const {
   IndexSet set = *this;
-  for (Progression& p : set.progressions_) {
+  for (Progression& p : set.changeable()) {
     p.start -= from;
     if (p.start % unit != 0 || p.stride % unit != 0 || p.block % unit != 0) return std::nullopt;
     p.start /= unit;
@@ -171,13 +177,13 @@ std::optional<IndexSet> IndexSet::in_units(std::uint64_t from, std::uint64_t uni
 
 std::uint64_t IndexSet::size() const {
   std::uint64_t sum = 0;
-  for (const Progression& p : progressions_) sum += p.count * p.block;
+  for (const Progression& p : progressions()) sum += p.count * p.block;
   return sum;
 }
 
 std::uint64_t IndexSet::runs() const {
   std::uint64_t sum = 0;
-  for (const Progression& p : progressions_) sum += p.count;
+  for (const Progression& p : progressions()) sum += p.count;
   return sum;
 }
 
@@ -203,8 +209,8 @@ bool IndexSet::may_meet(const IndexSet& other) const {
     };
     return touches(run) || touches(run + 1);
   };
-  for (const Progression& a : progressions_) {
-    for (const Progression& b : other.progressions_) {
+  for (const Progression& a : progressions()) {
+    for (const Progression& b : other.progressions()) {
       if (meet(a, b)) return true;
     }
   }
@@ -221,12 +227,12 @@ bool IndexSet::contains(const IndexSet& other) const {
 }
 
 std::uint64_t IndexSet::hash() const {
-  std::uint64_t hash = progressions_.size();
+  std::uint64_t hash = progressions().size();
   const auto mix = [&](std::uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
     hash ^= hash >> 29U;
   };
-  for (const Progression& p : progressions_) {
+  for (const Progression& p : progressions()) {
     mix(p.start);
     mix(p.stride);
     mix(p.count);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,23 +42,33 @@ class IndexSet {
   IndexSet moved(std::uint64_t from, std::uint64_t to) const;
   std::optional<IndexSet> in_units(std::uint64_t from, std::uint64_t unit) const;
 
-  bool empty() const { return progressions_.empty(); }
+  bool empty() const { return progressions().empty(); }
   std::uint64_t size() const;
   std::uint64_t runs() const;
-  std::uint64_t first() const { return progressions_.front().start; }  // of a set not empty
-  std::uint64_t end() const { return progressions_.back().end(); }
-  bool is_interval() const { return progressions_.size() == 1 && progressions_[0].count == 1; }
+  std::uint64_t first() const { return progressions().front().start; }  // of a set not empty
+  std::uint64_t end() const { return progressions().back().end(); }
+  bool is_interval() const { return many_.empty() && one_.count == 1; }
   // True where an index may be in both; false only where none is.
   bool may_meet(const IndexSet& other) const;
   bool contains(const IndexSet& other) const;  // false where it cannot be told cheaply
 
-  const std::vector<Progression>& progressions() const { return progressions_; }
+  // Valid while the set is and is not changed.
+  std::span<const Progression> progressions() const {
+    if (!many_.empty()) return many_;
+    return {&one_, one_.count > 0 ? std::size_t{1} : std::size_t{0}};
+  }
   bool operator==(const IndexSet&) const = default;
   std::uint64_t hash() const;
 
  private:
   friend class RunCollector;
-  std::vector<Progression> progressions_;
+  explicit IndexSet(const Progression& one) : one_(one) {}
+  std::span<Progression> changeable();
+
+  // Nearly all sets are one progression, and a run's datasets have many thousand sets: those take
+  // no memory of their own.
+  Progression one_{0, 0, 0, 0};    // the only one; of no other use where there are several
+  std::vector<Progression> many_;  // two or more
 };
 
 }  // namespace iotune::analyzer

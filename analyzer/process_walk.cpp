@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "analyzer/bytes/byte_shares.h"
+#include "analyzer/call_facts.h"
 #include "analyzer/call_owners.h"
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
@@ -26,15 +26,6 @@ using recorder::TransferExtras;
 
 constexpr std::size_t layer_index(Layer layer) {
   return static_cast<std::size_t>(layer);
-}
-
-bool is_write(const Call& call) {
-  return call.name().find("write") != std::string::npos;
-}
-
-bool closes_file(const std::string& name) {
-  return name == "H5Fclose" || name == "H5Fclose_async" || name == "MPI_File_close" ||
-         name == "close" || name == "fclose";
 }
 
 class Walk {
@@ -67,7 +58,10 @@ class Walk {
     while (calls.next(group)) {
       // Threads may note a dataset down after one of them used it.
       for (const Call* call : group.calls) {
-        if (call->name() == "iotune_dataset") owners.define_dataset(*call);
+        const CallSignature* const signature = call->signature();
+        if (signature != nullptr && facts_of(*signature).note == CallFacts::Note::kDataset) {
+          owners.define_dataset(*call);
+        }
       }
       file_of_call.assign(group.calls.size(), CallOwners::kNone);
       for (const std::uint32_t at : group.by_end) {
@@ -118,31 +112,31 @@ class Walk {
 
   // A call on the file of that number, in the order of their ends.
   void follow(std::size_t index, const Call& call, std::int32_t owner) {
+    if (call.signature() == nullptr) return;
+    const CallSignature& signature = *call.signature();
+    const CallFacts& facts = facts_of(signature);
     versions_.follow(call);
-    const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 &&
-                          call.signature()->transfer && call.signature()->layer != Layer::kHdf5;
+    const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 && signature.transfer &&
+                          signature.layer != Layer::kHdf5;
     bytes_.follow(index, call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
-                  is_write(call));
+                  facts.writes);
     if (owner == CallOwners::kNone) return;
     FileRecord& file = *files_[static_cast<std::size_t>(owner)];
-    const CallSignature& signature = *call.signature();
-    const std::optional<CallArguments> arguments = arguments_of(call);
-    if (signature.layer == Layer::kIotune) {
-      note(file, call, *arguments);
-      return;
-    }
-    spend(file, call);
-    if (!signature.transfer) return;
-    const bool write = is_write(call);
-    if (signature.layer == Layer::kHdf5) {
-      hdf5_transfer(file, index, call, *arguments, write);
+    const bool note = signature.layer == Layer::kIotune;
+    if (!note) spend(file, call, facts);
+    if (!note && !signature.transfer) return;
+    if (!read_arguments(call, arguments_)) return;
+    if (note) {
+      take_note(file, facts.note);
+    } else if (signature.layer == Layer::kHdf5) {
+      hdf5_transfer(file, index, call, arguments_, facts.writes);
     } else if (signature.layer == Layer::kMpiIo) {
-      count(file, Layer::kMpiIo, write, mpi_bytes(signature, *arguments));
+      count(file, Layer::kMpiIo, facts.writes, mpi_bytes(signature, arguments_));
     } else {
       // stdio's result counts items.
-      const std::int64_t bytes = arguments->number(signature, "bytes").value_or(-1);
-      count(file, signature.layer, write,
-            signature.layer == Layer::kStdio ? bytes : arguments->result.value_or(-1));
+      const std::int64_t bytes = arguments_.number(signature, "bytes").value_or(-1);
+      count(file, signature.layer, facts.writes,
+            signature.layer == Layer::kStdio ? bytes : arguments_.result.value_or(-1));
     }
   }
 
@@ -151,9 +145,8 @@ class Walk {
     for (auto& [record, share] : shares_) share.region = Region(record->dims.size());
     for (const Transfer& transfer : transfers_) {
       const Call call = ranks.call_of(transfer.call, k);
-      const std::optional<CallArguments> arguments = arguments_of(call);
-      if (!arguments) continue;
-      const std::vector<TransferExtras> all = recorder::transfer_extras(*arguments);
+      if (!read_arguments(call, arguments_)) continue;
+      const std::vector<TransferExtras> all = recorder::transfer_extras(arguments_);
       if (transfer.place >= all.size()) continue;
       add_to(*transfer.record, all[transfer.place], transfer.scalar);
     }
@@ -193,17 +186,17 @@ class Walk {
     bytes_.finish_member(wall_ns);
   }
 
-  void note(FileRecord& file, const Call& call, const CallArguments& arguments) {
-    const std::string& name = call.name();
-    if (name == "iotune_file") {
-      const std::int64_t layer = arguments.find("layer")->numbers[0];
+  void take_note(FileRecord& file, CallFacts::Note note) {
+    using Note = CallFacts::Note;
+    if (note == Note::kFile) {
+      const std::int64_t layer = arguments_.find("layer")->numbers[0];
       if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
-    } else if (name == "iotune_decision") {
-      note_decision(file, arguments);
-    } else if (name == "iotune_setting") {
-      note_setting(file, arguments);
-    } else if (name == "iotune_prefetch") {
-      note_prefetch(file.prefetch, arguments);
+    } else if (note == Note::kDecision) {
+      note_decision(file, arguments_);
+    } else if (note == Note::kSetting) {
+      note_setting(file, arguments_);
+    } else if (note == Note::kPrefetch) {
+      note_prefetch(file.prefetch, arguments_);
     }
   }
 
@@ -261,16 +254,14 @@ class Walk {
   }
 
   // Counts the call's time for the file if it is an outermost one.
-  void spend(FileRecord& file, const Call& call) {
+  void spend(FileRecord& file, const Call& call, const CallFacts& facts) {
     // What runs the program's own code has that code's calls inside of its time.
-    const bool calls_back = call.name().find("iterate") != std::string::npos ||
-                            call.name().find("visit") != std::string::npos;
-    if (call.layers() != 0 || calls_back) return;
+    if (call.layers() != 0 || facts.runs_program) return;
     FileUse& use = uses_[&file];
     use.first_ns = std::min(use.first_ns, call.start_ns);
     use.last_ns = std::max(use.last_ns, call.end_ns());
     use.nanoseconds += call.duration_ns;
-    use.open = !closes_file(call.name());
+    use.open = !facts.closes_file;
   }
 
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
@@ -337,6 +328,7 @@ class Walk {
 
   FileTable& table_;
   bool alike_;
+  CallArguments arguments_;  // of the call that is followed
   // Said of datasets so far.
   const std::unordered_map<std::int64_t, DatasetDefinition>* datasets_ = nullptr;
   std::vector<FileRecord*> files_;  // by number, as their owners count

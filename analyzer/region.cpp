@@ -233,6 +233,10 @@ void Region::give_up() {
 std::vector<std::uint64_t> Region::extents() const {
   std::vector<std::uint64_t> extents(dimensions_, 0);
   if (parts_.empty()) return extents;
+  if (parts_.size() == 1) {
+    for (std::size_t d = 0; d < parts_[0].size(); ++d) extents[d] = parts_[0][d].size();
+    return extents;
+  }
   const Product hull = hull_of(parts_, dimensions_);
   for (std::size_t d = 0; d < dimensions_; ++d) {
     if (!hull.empty()) {

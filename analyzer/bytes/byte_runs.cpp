@@ -1,6 +1,7 @@
 #include "analyzer/bytes/byte_runs.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "analyzer/saturating.h"
@@ -58,7 +59,8 @@ bool ByteRuns::compact() {
     pieces_ = {};
     return false;
   }
-  pieces_ = all->progressions();
+  const std::span<const Progression> pieces = all->progressions();
+  pieces_.assign(pieces.begin(), pieces.end());
   compact_at_ = std::max<std::size_t>(8192, 2 * pieces_.size());
   return true;
 }

@@ -22,30 +22,31 @@ const ArgumentValue* CallArguments::find(std::string_view name) const {
   return nullptr;
 }
 
-std::optional<CallArguments> arguments_of(const Call& call) {
+bool read_arguments(const Call& call, CallArguments& result) {
   const CallSignature* const signature = call.signature();
-  if (signature == nullptr) return std::nullopt;
-  CallArguments result;
-  result.values.reserve(signature->arguments.size());
+  if (signature == nullptr) return false;
+  result.values.clear();
+  result.texts.clear();
+  result.result.reset();
   std::size_t key = 0, number = 0, text = 0;
   const std::span<const std::int64_t> keys = call.keys(), numbers = call.numbers;
   for (const ArgumentSignature& argument : signature->arguments) {
     ArgumentValue value{&argument, {}, {}, false};
     switch (argument.form) {
       case ArgumentForm::kKey:
-        if (key == keys.size()) return std::nullopt;
+        if (key == keys.size()) return false;
         value.numbers = keys.subspan(key++, 1);
         break;
       case ArgumentForm::kNumber:
-        if (number == numbers.size()) return std::nullopt;
+        if (number == numbers.size()) return false;
         value.numbers = numbers.subspan(number++, 1);
         break;
       case ArgumentForm::kArray: {
-        if (number == numbers.size()) return std::nullopt;
+        if (number == numbers.size()) return false;
         const std::int64_t length = numbers[number++];
         value.null = length < 0;
         if (value.null) break;
-        if (static_cast<std::uint64_t>(length) > numbers.size() - number) return std::nullopt;
+        if (static_cast<std::uint64_t>(length) > numbers.size() - number) return false;
         value.numbers = numbers.subspan(number, static_cast<std::size_t>(length));
         number += static_cast<std::size_t>(length);
         break;
@@ -60,11 +61,17 @@ std::optional<CallArguments> arguments_of(const Call& call) {
     result.values.push_back(value);
   }
   if (signature->layer != Layer::kIotune) {
-    if (number == numbers.size()) return std::nullopt;
+    if (number == numbers.size()) return false;
     result.result = numbers[number++];
   }
   result.extras = numbers.subspan(number);
   while (text < call.texts().size()) result.texts.push_back(call.texts()[text++]);
+  return true;
+}
+
+std::optional<CallArguments> arguments_of(const Call& call) {
+  std::optional<CallArguments> result(std::in_place);
+  if (!read_arguments(call, *result)) result.reset();
   return result;
 }
 

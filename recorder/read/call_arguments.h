@@ -33,6 +33,8 @@ struct CallArguments {
 
 // Nothing where the call has no signature or fewer words than its signature says.
 std::optional<CallArguments> arguments_of(const Call& call);
+// The same for one call after the other, into memory that is used again. False: nothing.
+bool read_arguments(const Call& call, CallArguments& result);
 
 // What a transfer selects, in the file or in memory (FORMAT.md).
 struct Selection {

@@ -1,6 +1,7 @@
 #include "tuner/job_memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -18,7 +19,8 @@ class JobMemory : public ::testing::Test {
     std::ofstream(root_ + group + "/" + file) << text << '\n';
   }
   std::uint64_t of(const char* groups) { return group_limit_bytes(groups, root_.c_str()); }
-  std::string root_ = ::testing::TempDir() + "iotune-groups";
+  // Of this process: tests run at the same time.
+  std::string root_ = ::testing::TempDir() + "iotune-groups-" + std::to_string(getpid());
 };
 
 TEST_F(JobMemory, IsTheLeastOfAGroupAndOfThoseAboveIt) {

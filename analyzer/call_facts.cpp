@@ -1,0 +1,66 @@
+#include "analyzer/call_facts.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::CallSignature;
+using recorder::Layer;
+using Note = CallFacts::Note;
+
+template <std::size_t N>
+bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
+  return std::find(names, names + N, name) != names + N;
+}
+
+Note note_of(std::string_view name) {
+  constexpr std::pair<std::string_view, Note> kNotes[] = {
+      {"iotune_file", Note::kFile},       {"iotune_dataset", Note::kDataset},
+      {"iotune_view", Note::kView},       {"iotune_decision", Note::kDecision},
+      {"iotune_setting", Note::kSetting}, {"iotune_prefetch", Note::kPrefetch}};
+  const auto* const found = std::find_if(std::begin(kNotes), std::end(kNotes),
+                                         [&](const auto& note) { return note.first == name; });
+  return found == std::end(kNotes) ? Note::kNone : found->second;
+}
+
+CallFacts find_facts(const CallSignature& signature) {
+  constexpr std::string_view kOpens[] = {
+      "H5Fcreate", "H5Fopen",  "H5Fcreate_async", "H5Fopen_async", "MPI_File_open", "open",
+      "openat",    "creat",    "fopen",           "freopen",       "tmpfile",       "mkstemp",
+      "mkostemp",  "mkstemps", "mkostemps",       "opendir"};
+  constexpr std::string_view kCloses[] = {"H5Fclose", "H5Fclose_async", "MPI_File_close", "close",
+                                          "fclose"};
+  const std::string_view name = signature.name;
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  const bool hdf5 = signature.layer == Layer::kHdf5;
+  CallFacts facts{};
+  facts.writes = has("write");
+  facts.closes_file = is_one_of(name, kCloses);
+  facts.runs_program = has("iterate") || has("visit");
+  facts.waits_for_note = is_one_of(name, kOpens);
+  facts.makes_dataset = name.starts_with("H5Dcreate");
+  facts.opens_dataset = name.starts_with("H5Dopen");
+  facts.makes_object = hdf5 && (has("create") || has("open"));
+  facts.closes_object = hdf5 && (name.ends_with("close") || name.ends_with("close_async"));
+  facts.asynchronous = hdf5 && name.ends_with("_async");
+  facts.hdf5_kind = hdf5 && name.size() > 2 ? name[2] : '\0';
+  facts.note = note_of(name);
+  return facts;
+}
+
+}  // namespace
+
+const CallFacts& facts_of(const CallSignature& signature) {
+  static const std::vector<CallFacts> all = [] {
+    std::vector<CallFacts> facts;
+    for (const CallSignature& one : recorder::call_table()) facts.push_back(find_facts(one));
+    return facts;
+  }();
+  return all[static_cast<std::size_t>(&signature - recorder::call_table().data())];
+}
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,28 @@
+// What the name of a call says of it, found once for all its calls.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/call_table.h"
+
+namespace iotune::analyzer {
+
+struct CallFacts {
+  enum class Note : std::uint8_t { kNone, kFile, kDataset, kView, kDecision, kSetting, kPrefetch };
+
+  bool writes;
+  bool closes_file;
+  bool runs_program;    // the program's own code has its calls inside
+  bool waits_for_note;  // opens a file: iotune_file follows and says which
+  bool makes_dataset, opens_dataset;
+  bool makes_object;   // HDF5: the result is an id below the file of the first argument
+  bool closes_object;  // HDF5
+  bool asynchronous;   // HDF5: what others have first stands behind three more arguments
+  char hdf5_kind;      // F, D, G …; NUL elsewhere
+  Note note;           // pseudo calls
+};
+
+// `signature` must stand in recorder::call_table().
+const CallFacts& facts_of(const recorder::CallSignature& signature);
+
+}  // namespace iotune::analyzer
