@@ -19,9 +19,13 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
 
 Note note_of(std::string_view name) {
   constexpr std::pair<std::string_view, Note> kNotes[] = {
-      {"iotune_file", Note::kFile},       {"iotune_dataset", Note::kDataset},
-      {"iotune_view", Note::kView},       {"iotune_decision", Note::kDecision},
-      {"iotune_setting", Note::kSetting}, {"iotune_prefetch", Note::kPrefetch}};
+      {"iotune_file", Note::kFile},
+      {"iotune_dataset", Note::kDataset},
+      {"iotune_view", Note::kView},
+      {"iotune_decision", Note::kDecision},
+      {"iotune_setting", Note::kSetting},
+      {"iotune_prefetch", Note::kPrefetch},
+      {"iotune_sampled_out", Note::kSampledOut}};
   const auto* const found = std::find_if(std::begin(kNotes), std::end(kNotes),
                                          [&](const auto& note) { return note.first == name; });
   return found == std::end(kNotes) ? Note::kNone : found->second;

@@ -8,7 +8,16 @@
 namespace iotune::analyzer {
 
 struct CallFacts {
-  enum class Note : std::uint8_t { kNone, kFile, kDataset, kView, kDecision, kSetting, kPrefetch };
+  enum class Note : std::uint8_t {
+    kNone,
+    kFile,
+    kDataset,
+    kView,
+    kDecision,
+    kSetting,
+    kPrefetch,
+    kSampledOut
+  };
 
   bool writes;
   bool closes_file;

@@ -49,7 +49,8 @@ struct FileRecord {
   static constexpr std::uint64_t kAnywhere = UINT64_MAX;
   std::map<std::pair<std::uint64_t, bool>, ByteRecord> bytes;
 
-  bool cut_short = false;  // a process that died left it open
+  bool cut_short = false;    // a process that died left it open
+  bool sampled_out = false;  // of one opening at least the calls were not recorded
   bool decided = false;
   std::string decision_source, decision_pattern, decision_message, decision_state;
   std::int64_t decision_row = -1;

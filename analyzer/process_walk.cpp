@@ -197,6 +197,8 @@ class Walk {
       note_setting(file, arguments_);
     } else if (note == Note::kPrefetch) {
       note_prefetch(file.prefetch, arguments_);
+    } else if (note == Note::kSampledOut) {
+      file.sampled_out = true;
     }
   }
 

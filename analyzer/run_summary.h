@@ -79,6 +79,8 @@ struct FilePattern {
   // A process that ended without a word (a signal, _exit) left it open: what it would have moved
   // is not known.
   bool cut_short;
+  // Of a long series: of some opening only its times and settings are known (IOTUNE_RECORD).
+  bool sampled_out;
   std::vector<DatasetPattern> datasets;  // in order of first transfer
   // Index of a dataset that speaks for the file: of the largest ones, the first
   // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.

@@ -124,6 +124,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   for (auto& [start, dataset] : datasets) file.datasets.push_back(std::move(dataset));
   choose_speaker(file);
   file.cut_short = record.cut_short;
+  file.sampled_out = record.sampled_out;
   file.decision_source = record.decision_source;
   file.decision_pattern = record.decision_pattern;
   file.decision_message = record.decision_message;

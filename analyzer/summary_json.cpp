@@ -97,6 +97,7 @@ Json json_of(const FilePattern& file) {
           {"datasets", list_of(file.datasets)},
           {"speaker", file.speaker ? Json(*file.speaker) : Json()},
           {"speaker_count", file.speaker_count},
+          {"sampled_out", file.sampled_out},
           {"decision_source", file.decision_source},
           {"decision_pattern", file.decision_pattern},
           {"decision_message", file.decision_message},

@@ -114,7 +114,7 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
   std::string machine = host_class();
   for (const analyzer::FilePattern& file : summary.files) {
     // Half a checkpoint is neither another pattern of the workload nor a measurement.
-    if (file.cut_short) continue;
+    if (file.cut_short || file.sampled_out) continue;
     if (std::none_of(file.datasets.begin(), file.datasets.end(), is_declared) &&
         file.decision_source.empty()) {
       continue;

@@ -84,7 +84,7 @@ def processes_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 _FILE_COLUMNS = (
     *("path", "bytes_written", "bytes_read", "io_seconds", "elapsed_seconds"),
-    *("opened_at_seconds", "decision_source", "decision_message"),
+    *("opened_at_seconds", "sampled_out", "decision_source", "decision_message"),
 )
 
 

@@ -84,6 +84,7 @@ class FilePattern:
     datasets: list[DatasetPattern] = field(default_factory=list)
     speaker: int | None = None
     speaker_count: int = 0
+    sampled_out: bool = False  # of a long series: calls were not recorded (IOTUNE_RECORD)
     decision_source: str = ""
     decision_pattern: str = ""
     decision_message: str = ""

@@ -106,6 +106,7 @@ PSEUDO_CALLS = [
         "number:row number:distance_thousandths number:state text:file "
         "text:source text:pattern text:message",
     ),
+    ("iotune_sampled_out", "text:file"),
     (
         "iotune_prefetch",
         "key:file handle:fd number:reads number:hits number:late number:requested "

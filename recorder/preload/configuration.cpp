@@ -58,7 +58,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *prefetch, *schedule, *delivery, *cache, *state, *home;
+      *exclude, *site, *record, *prefetch, *schedule, *delivery, *cache, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -79,6 +79,7 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.include, value_of(entry, "IOTUNE_INCLUDE")) ||
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
       take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG")) ||
+      take(found.record, value_of(entry, "IOTUNE_RECORD")) ||
       take(found.prefetch, value_of(entry, "IOTUNE_PREFETCH")) ||
       take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE")) ||
       take(found.delivery, value_of(entry, "IOTUNE_PREFETCH_DELIVERY")) ||
@@ -221,6 +222,23 @@ IOTUNE_START_CODE void read_mode(const char* mode) noexcept {
   }
 }
 
+// Of what a run records when nobody looks for the calls themselves.
+IOTUNE_START_CODE bool reads_sample(const char* record) noexcept {
+  if (record != nullptr && std::strcmp(record, "sample") == 0) return true;
+  if (record != nullptr && *record != '\0') {
+    if (std::strcmp(record, "all") != 0 && !g_configuration.is_launcher) {
+      ShortText<256> text;
+      text << "IOTUNE_RECORD=" << record << " is none of all, sample: all is recorded";
+      say(text.c_str());
+    }
+    return false;
+  }
+  const char* const prefetch = g_configuration.prefetch;
+  return g_configuration.mode == Mode::kTune && g_configuration.trace_path == nullptr &&
+         !g_configuration.time_every_call &&
+         (prefetch == nullptr || std::strcmp(prefetch, "none") == 0);
+}
+
 }  // namespace
 
 const Configuration& configuration() noexcept {
@@ -261,6 +279,7 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   if (g_configuration.mode == Mode::kOff) return;
   g_configuration.frozen = limits.frozen;
   g_configuration.share = limits.share;
+  g_configuration.samples_files = reads_sample(found.record);
   g_configuration.include = keep_globs("IOTUNE_INCLUDE", found.include);
   g_configuration.exclude = keep_globs("IOTUNE_EXCLUDE", found.exclude);
 }

@@ -9,10 +9,13 @@ namespace iotune::recorder {
 enum class Mode : std::uint8_t { kOff, kRecord, kTune };
 
 struct Configuration {
-  Mode mode = Mode::kTune;            // IOTUNE_MODE
-  bool time_every_call = false;       // IOTUNE_TIMING=call or exact
-  bool exact_times = false;           // IOTUNE_TIMING=exact: to the nanosecond
-  bool verbose = false;               // IOTUNE_VERBOSE
+  Mode mode = Mode::kTune;       // IOTUNE_MODE
+  bool time_every_call = false;  // IOTUNE_TIMING=call or exact
+  bool exact_times = false;      // IOTUNE_TIMING=exact: to the nanosecond
+  bool verbose = false;          // IOTUNE_VERBOSE
+  // IOTUNE_RECORD=sample, and where it says nothing and neither a trace is asked for nor times nor
+  // prefetching, in which all calls count: of long series of files not all are recorded.
+  bool samples_files = false;
   const char* trace_path = nullptr;   // IOTUNE_TRACE, nullptr: the default directory
   const char* buffer_root = nullptr;  // IOTUNE_BUFFER_DIR, nullptr: /dev/shm/iotune-<uid>
   const char* include = nullptr;      // IOTUNE_INCLUDE, globs separated by ':'

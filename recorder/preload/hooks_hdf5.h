@@ -14,7 +14,8 @@ void after_H5Fcreate(Provider&, HookState&, Hid file, const char* name, unsigned
 void before_H5Fopen(Provider&, HookState&, const char*& name, unsigned& flags, Hid& fapl) noexcept;
 void after_H5Fopen(Provider&, HookState&, Hid file, const char* name, unsigned flags,
                    Hid fapl) noexcept;
-void after_H5Fclose(Provider&, int result, Hid file) noexcept;
+void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept;
+void after_H5Fclose(Provider&, HookState&, int result, Hid file) noexcept;
 void after_H5Fget_access_plist(Provider&, Hid fapl, Hid file) noexcept;
 
 // --- datasets (hooks_hdf5_datasets.cpp)

@@ -1,3 +1,4 @@
+#include "recorder/preload/file_sample.h"
 #include "recorder/preload/hooks_hdf5.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
@@ -7,16 +8,33 @@
 namespace iotune::recorder {
 namespace {
 
+// What HookState::object says of a file.
+constexpr std::int64_t kNotTraced = 0, kTraced = 1, kSampledOut = 2;
+
+// What is opened now will be: calls on another file that is open have to be recorded.
+bool is_the_only_file(Provider& provider) noexcept {
+  constexpr Hid kEverything = 0x1f;    // H5F_OBJ_ALL: of all files
+  constexpr unsigned kFiles = 0x0001;  // H5F_OBJ_FILE
+  if (provider.asynchronous.load(std::memory_order_relaxed)) return false;
+  const Hdf5Api* const api = hdf5_api(provider);
+  return api != nullptr && api->H5Fget_obj_count(kEverything, kFiles) == 0;
+}
+
 void before_open(Provider& provider, HookState& hook, const char* name, bool creating,
                  Hid& fapl) noexcept {
   const OwnCode own;
+  t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
+  hook.object = path_is_traced(path.c_str()) && start_buffer() ? kTraced : kNotTraced;
   if (const Hdf5Api* const api = hdf5_version()[0] == '\0' ? hdf5_api(provider) : nullptr) {
     unsigned version[3] = {};
     api->H5get_libversion(&version[0], &version[1], &version[2]);
     set_hdf5_version(version[0], version[1], version[2]);
+  }
+  if (hook.object == kTraced && is_sampled_out(path.c_str()) && is_the_only_file(provider)) {
+    hook.object = kSampledOut;
+    t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
   g_advice.before_hdf5_open(provider, path.c_str(), creating, fapl, hook.open);
 }
@@ -25,7 +43,13 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
   const OwnCode own;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  if (file >= 0 && hook.object == 1) {
+  if (file >= 0 && hook.object == kSampledOut) {
+    RecordWriter record(CallNumber::kiotune_sampled_out, ticks_now());
+    record.text(path.c_str());
+    record.commit();
+    count_sampled_out();
+  }
+  if (file >= 0 && hook.object != kNotTraced) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());
     record.key(next_file_number());
     record.number(static_cast<std::int64_t>(file));
@@ -34,6 +58,10 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.commit();
   }
   g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
+  if (hook.object != kSampledOut) return;
+  const bool open = file >= 0 && !hook.pending;
+  t_thread.unrecorded = open ? ThreadState::Unrecorded::kAll : ThreadState::Unrecorded::kNothing;
+  t_thread.unrecorded_file = file;
 }
 
 }  // namespace
@@ -55,7 +83,17 @@ void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* na
   after_open(provider, hook, name, file);
 }
 
-void after_H5Fclose(Provider& provider, int result, Hid file) noexcept {
+void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept {
+  // Its close is recorded again, but not what HDF5 does in there.
+  if (t_thread.unrecorded == ThreadState::Unrecorded::kAll && t_thread.unrecorded_file == file) {
+    t_thread.unrecorded = ThreadState::Unrecorded::kInside;
+  }
+}
+
+void after_H5Fclose(Provider& provider, HookState&, int result, Hid file) noexcept {
+  if (t_thread.unrecorded == ThreadState::Unrecorded::kInside) {
+    t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
+  }
   // Whether the id is gone now would be asked.
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;

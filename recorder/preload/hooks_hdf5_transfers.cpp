@@ -29,9 +29,14 @@ void append_actual_mode(const Hdf5Api& api, RecordWriter& record, Hid dxpl) noex
   record.numbers({mode, local, global});
 }
 
+// Not where the file is sampled out.
+bool records_hdf5() noexcept {
+  return t_thread.unrecorded == ThreadState::Unrecorded::kNothing;
+}
+
 void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {
   const OwnCode own;
-  hook.object = object_of(provider, dataset);
+  if (records_hdf5()) hook.object = object_of(provider, dataset);
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   g_advice.before_hdf5_transfer(provider, dataset, dxpl, hook.open);
 }
@@ -45,6 +50,7 @@ void extras(Provider& provider, HookState& hook, RecordWriter& record, int resul
             Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl) noexcept {
   const OwnCode own;
   after(provider, hook, dataset, result);
+  if (!record.wanted()) return;
   const Hdf5Api* const api = hdf5_api(provider);
   record.number(hook.object);
   if (api == nullptr || result < 0) {
@@ -63,7 +69,7 @@ void before_many(Provider& provider, HookState& hook, std::size_t count, const H
                  Hid dxpl) noexcept {
   if (count == 0 || datasets == nullptr) return;
   const OwnCode own;
-  for (std::size_t i = 0; i < count; ++i) object_of(provider, datasets[i]);
+  for (std::size_t i = 0; records_hdf5() && i < count; ++i) object_of(provider, datasets[i]);
   before(provider, hook, datasets[0], dxpl);
 }
 
@@ -75,6 +81,7 @@ void extras_of_many(Provider& provider, HookState& hook, RecordWriter& record, i
   if (count == 0 || datasets == nullptr) return;
   const OwnCode own;
   after(provider, hook, datasets[0], result);
+  if (!record.wanted()) return;
   const Hdf5Api* const api = hdf5_api(provider);
   if (api == nullptr || result < 0) return;
   const std::int64_t mode = transfer_mode(*api, dxpl);
@@ -93,6 +100,7 @@ void extras_of_chunk(Provider& provider, HookState& hook, RecordWriter& record, 
                      Hid dataset, Hid dxpl, const std::uint64_t* offset) noexcept {
   const OwnCode own;
   after(provider, hook, dataset, result);
+  if (!record.wanted()) return;
   const Hdf5Api* const api = hdf5_api(provider);
   record.number(hook.object);
   if (api == nullptr || result < 0 || hook.object == 0) {

@@ -79,7 +79,9 @@ bool glob_matches(const char* pattern, const char* text) noexcept {
   return matches(pattern, pattern + std::strlen(pattern), text);
 }
 
-bool path_is_traced(const char* absolute) noexcept {
+namespace {
+
+bool is_traced(const char* absolute) noexcept {
   const Configuration& configured = configuration();
   if (any_of(configured.include, absolute)) return true;
   if (any_of(configured.exclude, absolute)) return false;
@@ -93,6 +95,24 @@ bool path_is_traced(const char* absolute) noexcept {
     if (starts_with(absolute, prefix)) return false;
   }
   return true;
+}
+
+// The path that was asked for last, hashed, and in the lowest bit the answer: HDF5, MPI-IO and
+// POSIX ask one after the other for the same file.
+constinit std::uint64_t g_last = 0;
+
+}  // namespace
+
+bool path_is_traced(const char* absolute) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char* at = absolute; *at != '\0'; ++at) {
+    hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3u;
+  }
+  const std::uint64_t last = __atomic_load_n(&g_last, __ATOMIC_RELAXED);
+  if ((last ^ hash) <= 1) return (last & 1) != 0;
+  const bool traced = is_traced(absolute);
+  __atomic_store_n(&g_last, (hash & ~std::uint64_t{1}) | (traced ? 1 : 0), __ATOMIC_RELAXED);
+  return traced;
 }
 
 }  // namespace iotune::recorder

@@ -41,6 +41,7 @@ PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
 void PlainFrame::record(const std::int64_t* words, const WordForm* forms, std::size_t arguments,
                         bool failed) noexcept {
   scope_.stop();
+  if (!scope_.recorded()) return;
   RecordWriter record(scope_, call_.number, call_.times);
   // Of a dataspace that several arguments are as long as.
   std::int64_t space = -1, space_length = -1;

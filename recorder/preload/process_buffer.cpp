@@ -4,6 +4,7 @@
 #include "recorder/preload/buffer_state.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/file_sample.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_text.h"
@@ -129,6 +130,10 @@ bool encode_ring(Ring& ring) noexcept {
   return ring.in_file && store_and_empty(ring);
 }
 
+std::uint32_t recorded_threads() noexcept {
+  return g_buffer.threads;
+}
+
 void count_dropped(std::uint64_t calls) noexcept {
   if (g_buffer.file.exists()) {
     __atomic_fetch_add(&g_buffer.file.header().dropped, calls, __ATOMIC_RELAXED);
@@ -182,6 +187,7 @@ void end_buffer(const char* how) noexcept {
   text.clear();
   text << "end=" << how << "\ncalls=" << g_buffer.calls
        << "\ndropped=" << g_buffer.file.header().dropped << '\n';
+  if (sampled_out_files() > 0) text << "sampled_out=" << sampled_out_files() << '\n';
   g_buffer.file.add_text(BlockType::kEnd, text.c_str(), text.size());
   g_buffer.file.header().state = static_cast<std::uint32_t>(BufferState::kEnded);
 }

@@ -61,6 +61,9 @@ Ring* ring_of_this_thread() noexcept;
 // emptied all the same and its calls are counted as dropped.
 bool encode_ring(Ring& ring) noexcept;
 
+// That have had a ring so far.
+std::uint32_t recorded_threads() noexcept;
+
 void count_dropped(std::uint64_t calls) noexcept;
 std::uint64_t dropped_calls() noexcept;  // so far, in this process
 

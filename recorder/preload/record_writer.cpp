@@ -42,13 +42,19 @@ bool take_exact(Ring& ring, Times times) noexcept {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept {
+RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept
+    : wanted_(scope.recorded()) {
+  if (!wanted_) return;
   begin(number, scope.outer_layers(), times, scope.start_ticks(), scope.duration_ticks());
 }
 
 void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
                      std::uint64_t duration_ticks) noexcept {
   constexpr std::uint64_t kBytes = kHeaderBytes + std::size_t{5} * 8;
+  if (t_thread.unrecorded != ThreadState::Unrecorded::kNothing &&
+      (layers_in(call.stream) & CallScope::kHdf5Bit) != 0) {
+    return;
+  }
   const OwnCode own;
   Ring* const ring = t_thread.ring;
   // Up to the end of this block no function is called that could change errno.
@@ -176,6 +182,7 @@ void RecordWriter::numbers(std::initializer_list<std::int64_t> values_in_order) 
 }
 
 void RecordWriter::commit() noexcept {
+  if (!wanted_) return;
   if (record_ == nullptr) {
     count_dropped(1);
     return;

@@ -48,6 +48,8 @@ class RecordWriter {
   void text(const char* text) noexcept;
 
   void commit() noexcept;
+  // False where the call is not to be recorded: what would cost something to ask need not be.
+  bool wanted() const noexcept { return wanted_; }
 
  private:
   bool word(std::int64_t value) noexcept {
@@ -67,7 +69,7 @@ class RecordWriter {
   std::byte* end_ = nullptr;
   std::uint64_t word_ = 0;  // the ring's when the record was begun
   std::uint16_t keys_ = 0, numbers_ = 0;
-  bool too_large_ = false;
+  bool too_large_ = false, wanted_ = true;
   static constexpr int kMaxTexts = 6;
   int texts_ = 0;
   const char* text_[kMaxTexts];

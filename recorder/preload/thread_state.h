@@ -24,6 +24,9 @@ struct ThreadState {
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
   std::uint8_t told_count, told_as[kMaxGuards];
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
+  // Of a file that is sampled out (file_sample.h): what of HDF5's calls is not recorded.
+  enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll } unrecorded;
+  std::int64_t unrecorded_file;  // the one that is open
   Ring* ring;
   // Transfers that the advice counts as under way (told_transfer.h), of signal handlers, too, which
   // may be left: by the address of what stands for them, never looked at.
@@ -63,6 +66,8 @@ class OwnCode {
 // library's own business and is not recorded: a transfer counts once a layer.
 class CallScope {
  public:
+  static constexpr std::uint8_t kHdf5Bit = 1u << static_cast<unsigned>(Layer::kHdf5);
+
   explicit CallScope(Layer layer) noexcept
       : bit_(static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer))),
         outer_(t_thread.layers),
@@ -85,10 +90,19 @@ class CallScope {
     ++t_thread.aside;
     aside_ = true;
   }
-  void start() noexcept { start_ = ticks_now(); }
+  void start() noexcept {
+    if (recorded()) start_ = ticks_now();
+  }
   void stop() noexcept {
-    end_ = ticks_now();
+    if (recorded()) end_ = ticks_now();
     errno_ = errno;
+  }
+  // False for calls of HDF5, and inside of these, on a file that is sampled out.
+  bool recorded() const noexcept {
+    using Unrecorded = ThreadState::Unrecorded;
+    if (t_thread.unrecorded == Unrecorded::kNothing) return true;
+    const std::uint8_t own = t_thread.unrecorded == Unrecorded::kAll ? bit_ : 0;
+    return ((outer_ | own) & kHdf5Bit) == 0;
   }
   // For calls that are recorded although the wrapper did not make them.
   void keep_errno() noexcept { errno_ = errno; }

@@ -26,7 +26,7 @@ std::string process_name(const Attributes& attributes) {
 std::vector<std::string> losses_of(const TraceIndex& index) {
   std::vector<std::string> losses = index.warnings;
   std::set<std::string> ranks;
-  std::uint64_t size = 0;
+  std::uint64_t size = 0, sampled_out = 0;
   for (const ProcessSection& process : index.processes) {
     const std::string name = process_name(process.attributes) + ": ";
     if (is_rank(text_of(process.attributes, "rank"))) {
@@ -38,6 +38,7 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
       losses.push_back(name + std::to_string(process.dropped) +
                        " calls were not recorded for lack of memory");
     }
+    sampled_out = std::max(sampled_out, unsigned_of(process.end, "sampled_out"));
     std::uint64_t calls = 0;
     for (const EventsPlace& place : process.events) calls += place.calls;
     // Threads that went on behind the end have more.
@@ -49,6 +50,10 @@ std::vector<std::string> losses_of(const TraceIndex& index) {
       losses.push_back(name + (process.alive ? "is still running"
                                              : "ended without a word (a signal, _exit or exec)"));
     }
+  }
+  if (sampled_out > 0) {
+    losses.push_back("of " + std::to_string(sampled_out) + " further files of a series only the " +
+                     "opening and settings are recorded (IOTUNE_RECORD=all records all)");
   }
   if (index.processes.empty()) losses.emplace_back("no process is in the trace");
   if (!ranks.empty() && ranks.size() < size) {

@@ -287,6 +287,7 @@ class Arms:
         if tuned:
             libraries.insert(0, self.build / "lib" / "libiotune.so")
             env["IOTUNE_TRACE"] = str(self.home / "last.iotrace")
+            env["IOTUNE_RECORD"] = "sample"  # as where no trace is asked for
         if libraries:
             env["LD_PRELOAD"] = native.preload(*libraries)
         return env | more

@@ -74,7 +74,7 @@ def test_damage_at_every_byte(trace: Path, kind: str, tmp_path: Path) -> None:
 
 def test_a_silent_loss_would_be_found(tmp_path: Path) -> None:
     # given what cannot be told: a bit of the offset of a call in a ring
-    trace = next(one for one in TRACES if one.suffix == ".gz")
+    *_, trace = (one for one in TRACES if one.suffix == ".gz")  # of the present table of calls
     readable = kept_traces.unpacked(trace, tmp_path)
     # when
     found = faults(readable, "flip", 74_000, 76_000, 3)

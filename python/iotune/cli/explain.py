@@ -62,7 +62,9 @@ def command(
     run = chosen_trace(trace)
     summary = run.summary
     files = [
-        file for file in summary.files if file.declared or file.decision_source or file.prefetch
+        file
+        for file in summary.files
+        if not file.sampled_out and (file.declared or file.decision_source or file.prefetch)
     ]
     database = _database(db)
     brought = [compare_with_default(database, summary, file) for file in files]
@@ -76,7 +78,11 @@ def command(
     else:
         for file, one in zip(files, brought):
             _explain(summary, file, one)
-        if not files:
+        if others := sum(file.sampled_out for file in summary.files):
+            data()
+            data(f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
+                 "were not recorded (IOTUNE_RECORD=all records all)")  # fmt: skip
+        if not files and not others:
             data("no file went through HDF5 or MPI-IO: there was nothing to decide")
     _next(files, words_for(run, trace))
 

@@ -22,6 +22,7 @@ from typing import IO, Annotated, Optional
 
 import typer
 
+from iotune import core
 from iotune.cli.output import (
     count_text,
     data,
@@ -155,7 +156,7 @@ def command(
 def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
     if wanted.layer not in (None, "hdf5"):
         raise Error("--emit-c is for HDF5's transfers: without --layer")
-    plan, notes = _hdf5_plan(open_trace(source), wanted)
+    plan, notes = _hdf5_plan(_opened(source), wanted)
     text = c_source(plan, source.name, notes)
     for note in notes:
         say(note)
@@ -201,9 +202,17 @@ def _given_plan(source: Path, of_calls: bool, ranks: Optional[int]) -> _Planned:
     return _Planned(source, planned_ranks, 0, prepares, of_calls)
 
 
+def _opened(source: Path) -> Trace:
+    """The trace; says what is missing in it, which is not replayed."""
+    trace = open_trace(source)
+    for loss in core.losses(source):
+        say(loss)
+    return trace
+
+
 def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
     pause = _pause_rule(wanted)
-    trace = open_trace(source)
+    trace = _opened(source)
     hdf5 = wanted.layer == "hdf5" or (
         wanted.layer is None and has_hdf5_transfers(trace, wanted.file)
     )

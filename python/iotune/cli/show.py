@@ -92,7 +92,9 @@ def _patterns(run: RunSummary, files: tuple[str, ...]) -> None:
     data(_headline(run))
     for warning in run.warnings:
         say(warning)
-    shown = [one for one in run.files if not files or is_file(one.path, files)]
+    shown = [one for one in run.files if is_file(one.path, files or ("*",))]
+    if not files:  # of the others the warning tells
+        shown = [one for one in shown if not one.sampled_out]
     if not shown:
         data("no file" if not files else f"the run touched no {', '.join(files)}")
     for one in shown:
@@ -127,6 +129,9 @@ def _file(file: FilePattern) -> None:
     ]
     rate = rate_text(file.bytes / file.io_seconds if file.io_seconds > 0 else 0.0)
     data()
+    if file.sampled_out:
+        data(f"{file.path}   not in the sample that was recorded of its series")
+        return
     data(
         f"{file.path}   {', '.join(moved) or 'no bytes moved'} "
         f"in {seconds_text(file.io_seconds)} ({rate})"

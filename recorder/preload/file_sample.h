@@ -1,0 +1,23 @@
+// Of a long series of files (plt00000.h5, plt00001.h5 …) the first ones are recorded whole and of
+// the further ones a sample: recording hundreds of calls of each of thousands of files that are
+// alike would take a share of a run's time that the run has no good of. Of the others stand in the
+// trace their names, when they were opened and closed, and what was decided for them.
+#pragma once
+
+#include <cstdint>
+
+namespace iotune::recorder {
+
+// Recorded whole of every series, and of the further files one in so many.
+constexpr std::uint32_t kWholeFiles = 8, kSampledOne = 64;
+
+// Whether the calls on this file, which is to be opened, need not be recorded. Says the same of a
+// name whenever it is asked, and the same in every process that opens the series' files in order;
+// false where all is to be recorded (IOTUNE_RECORD) and for names without numbers.
+bool is_sampled_out(const char* path) noexcept;
+
+// Of how many openings the calls were not recorded, in this process.
+void count_sampled_out() noexcept;
+std::uint64_t sampled_out_files() noexcept;
+
+}  // namespace iotune::recorder

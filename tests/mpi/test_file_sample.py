@@ -1,0 +1,143 @@
+"""Of long series of files the first are recorded whole, and of the others a sample."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+from harness import Place, main  # noqa: E402
+
+FILES, WHOLE = 60, 8
+# What stands in the trace of a file that is not in the sample.
+FEW = {"H5Fcreate", "H5Fopen", "H5Fclose", "iotune_file", "iotune_sampled_out", "iotune_decision",
+       "iotune_setting"}  # fmt: skip
+
+
+def run(place: Place, *beside: str, **env: Any) -> tuple[Path, str]:
+    """A run of the program without a name for its trace; the trace, and what was said."""
+    place.clear()
+    env = {"IOTUNE_TRACE": None, "IOTUNE_DB": "none", **env}
+    done = place.right(place.run(place.bin / "series_files", FILES, *beside, **env))
+    (trace,) = place.traces()
+    return trace, done.err.decode()
+
+
+def openings(calls: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Of each file of the series that is opened, in order: its name, the calls up to its close.
+
+    In the trace a call stands behind those that were made inside of it.
+    """
+    found: list[tuple[str, list[dict[str, Any]]]] = []
+    since: list[dict[str, Any]] = []
+    name = ""
+    for call in calls:
+        since.append(call)
+        if call["name"] in ("H5Fcreate", "H5Fopen"):
+            name = call["texts"][0]
+            if "none" in name:  # it was not there
+                since, name = [], ""
+        elif call["name"] == "H5Fclose" and name:
+            found.append((name, since))
+            since, name = [], ""
+    return found
+
+
+def left_out(calls: list[dict[str, Any]]) -> list[str]:
+    return [Path(c["texts"][0]).name for c in calls if c["name"] == "iotune_sampled_out"]
+
+
+def sample(place: Place) -> None:
+    """The sample is whole, of the others only their opening stands there; no byte differs."""
+    done = place.right(place.run(place.bin / "series_files", FILES, preload=False))
+    assert done.err == b""
+    bare = {path.name: path.read_bytes() for path in place.scratch.glob("*.h5")}
+    for beside in ((), ("log",), ("fail",)):
+        trace, said = run(place, *beside)
+        assert said == "", said
+        calls = place.calls(trace)
+        out = left_out(calls)
+        # By name, one in 64 of the others stays: the same ones in every run.
+        assert FILES - WHOLE - 8 <= len(set(out)) <= FILES - WHOLE, out
+        assert not {f"step{i:05}.h5" for i in range(WHOLE)} & set(out), out
+        opened = openings(calls)
+        assert len(opened) == FILES + 2, len(opened)
+        for name, inside in opened:
+            names = {call["name"] for call in inside}
+            if beside == ("log",) and "H5Fcreate" in names:
+                (line,) = [c for c in inside if c["name"] == "write" and c["depth"] == 0]
+                assert line["arguments"]["count"] == 7, line
+                names.discard("write")
+            if name in out:
+                assert names <= FEW and "iotune_sampled_out" in names, (name, names)
+            else:
+                moved = "H5Dread" if "H5Fopen" in names else "H5Dwrite"
+                assert {moved, "H5Dclose", "iotune_dataset"} <= names, (name, names)
+        # Opened again a file is as whole as it was at first.
+        assert out.count(opened[-2][0]) == 0 and out.count(opened[-1][0]) in (0, 2), out
+        (head,) = place.heads(trace)
+        assert head["end"]["sampled_out"] == str(len(out)), head["end"]
+        files = {Path(f["path"]).name: f for f in place.summary(trace)["files"]}
+        assert {name for name, file in files.items() if file["sampled_out"]} == set(out)
+        assert all(bool(file["datasets"]) == (name not in out)
+                   for name, file in files.items() if name.startswith("step"))  # fmt: skip
+        (said,) = [w for w in place.summary(trace)["warnings"] if "series" in w]
+        assert re.match(rf"of {len(out)} further files .*IOTUNE_RECORD=all", said), said
+        assert {p.name: p.read_bytes() for p in place.scratch.glob("step*.h5")} == bare
+
+
+def beside(place: Place) -> None:
+    """While another HDF5 file is open, whose calls count, all is recorded."""
+    trace, _ = run(place, "keep")
+    calls = place.calls(trace)
+    # The two that are read when it has been closed may be left out; nothing that is written may.
+    assert len(left_out(calls)) <= 2
+    assert len([c for c in calls if c["name"] == "H5Dwrite"]) == 2 * FILES
+    assert len([c for c in calls if c["name"] == "iotune_dataset"]) >= 2 * FILES
+
+
+def asked(place: Place) -> None:
+    """Who asks for a trace, times or prefetching has all calls; IOTUNE_RECORD decides."""
+    named = place.scratch / "named.iotrace"
+    for env in (
+        {"IOTUNE_RECORD": "all"}, {"IOTUNE_TRACE": named}, {"IOTUNE_MODE": "record"},
+        {"IOTUNE_TIMING": "call"}, {"IOTUNE_PREFETCH": "pattern"}, {"IOTUNE_RECORD": "some"},
+    ):  # fmt: skip
+        named.unlink(missing_ok=True)
+        trace, said = run(place, **env)
+        assert left_out(place.calls(trace)) == [], env
+        unknown = "IOTUNE_RECORD=some is none of all, sample" in said
+        assert unknown == ("some" in env.values()), said
+    for more in ({"IOTUNE_TRACE": named}, {"IOTUNE_MODE": "record"}):
+        named.unlink(missing_ok=True)
+        trace, _ = run(place, IOTUNE_RECORD="sample", **more)
+        assert left_out(place.calls(trace)), more
+
+
+def ranks(place: Place) -> None:
+    """All ranks leave the same files out; nothing is learnt of these, and of the others all."""
+    place.clear()
+    database = place.data / "iotune" / "patterns.db"
+    done = place.mpi(2, place.bin / "vpic-io", "--size", 1000, "--steps", FILES, "--verify",
+                     IOTUNE_TRACE=None)  # fmt: skip
+    place.right(done, "vpic-io")
+    (trace,) = place.traces()
+    calls = place.calls(trace)
+    by_rank = [sorted(left_out([c for c in calls if c["rank"] == rank])) for rank in (0, 1)]
+    out = set(by_rank[0])
+    assert by_rank[0] == by_rank[1] and len(out) >= FILES - WHOLE - 8, by_rank
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        learnt = [Path(row[0]).name for row in db.execute("SELECT file_path FROM observations")]
+    whole = {Path(f["path"]).name for f in place.summary(trace)["files"] if not f["sampled_out"]}
+    assert sorted(learnt) == sorted(whole) and not whole & out, (learnt, json.dumps(sorted(out)))
+    # --verify reads each file again: both openings are left out, or none.
+    assert all(by_rank[0].count(name) == 2 for name in out), by_rank[0]
+
+
+if __name__ == "__main__":
+    main({"sample": sample, "beside": beside, "asked": asked, "ranks": ranks})
