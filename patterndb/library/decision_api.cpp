@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -36,19 +37,21 @@ void say(const char* text, char* out, size_t capacity) {
 }
 
 // A series of files asks the same question at each: what was answered holds while the database is
-// the same file with the same time and size. The connection itself cannot be kept: the program may
-// close descriptors that it never opened, and hand their numbers to files of its own.
+// the same file with the same time and size, or none is there. The connection itself cannot be
+// kept: the program may close descriptors that it never opened, and hand their numbers to files of
+// its own.
 struct Answered {
   std::string question;
-  Decision decision;
+  Result<Decision> decision;
 };
 constexpr std::size_t kMostAnswered = 16;
 std::vector<Answered>* g_answered = nullptr;  // never freed: the process may end in any way
 
 // Empty where nothing is to be kept. No text holds a NUL, and the numbers have fixed places.
 std::string question_key(const Question& question, const Places& places) {
-  struct stat status;
-  if (!places.config.empty() || stat(places.database.c_str(), &status) != 0) return {};
+  struct stat status {};  // zeros where there is none
+  if (!places.config.empty()) return {};
+  if (stat(places.database.c_str(), &status) != 0 && errno != ENOENT) return {};
   const std::string_view folder(question.file.data(), question.file.rfind('/') + 1);
   const int64_t numbers[] = {question.ranks,
                              question.nodes,
@@ -79,9 +82,10 @@ Result<Decision> from_what_is_stored(const Question& question, const Places& pla
     if (!key.empty() && one.question == key) return one.decision;
   }
   Result<Decision> decision = decide(question, places);
-  if (decision && !key.empty()) {
+  // What failed is tried again, but for a database that is not there.
+  if (!key.empty() && (decision || access(places.database.c_str(), F_OK) != 0)) {
     if (g_answered->size() == kMostAnswered) g_answered->erase(g_answered->begin());
-    g_answered->push_back({key, *decision});
+    g_answered->push_back({key, decision});
   }
   return decision;
 }

@@ -49,6 +49,13 @@ def main():
         status, text = ask(IOTUNE_DB=str(broken))
         assert status == 1 and "damaged" in text, text
 
+        # That there is none is remembered for as long as there is none.
+        late = folder / "late.db"
+        status, text = ask("renamed", str(broken), str(late), IOTUNE_DB=str(late))
+        before, _, then = text.partition("then ")
+        assert status == 1 and "no pattern database there" in before, text
+        assert "damaged" in then, text
+
         status, text = ask("observe", str(folder / "none.iotrace"))
         assert "observe -1 " in text, text
 

@@ -1,5 +1,6 @@
 /* library_client LIBRARY PROGRAM FILE FILESYSTEM: asks as the preload does, from plain C. Prints
- * the answer; then, with "observe TRACE" behind, leaves an observation. Exit status 1: refused. */
+ * the answer; then, with "observe TRACE" behind, leaves an observation, or with "renamed FROM TO"
+ * renames a file and asks once more. Exit status 1: refused. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,12 @@ int main(int argc, char** argv) {
     char message[256] = "";
     int done = observe(argv[6], message, sizeof message);
     printf("observe %d %s\n", done, message);
+  }
+  if (argc > 7 && strcmp(argv[5], "renamed") == 0) {
+    question.version = IOTUNE_DECISION_VERSION;
+    if (decide(&question, answer, sizeof answer) >= 0 || rename(argv[6], argv[7]) != 0) return 2;
+    length = decide(&question, answer, sizeof answer);
+    printf("then %s\n", answer);
   }
   return length < 0 ? 1 : 0;
 }
