@@ -136,10 +136,12 @@ Result<Decision> decide_in_run(const Question& question) {
   return std::move(*own);
 }
 
-int decide_into(const iotune_question& question, char* answer, size_t capacity) {
+// Without a database each file gets the error: it is returned, for to throw one costs more than the
+// answer.
+Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
   Result<Decision> decision = decide_in_run(question_from(question));
-  if (!decision) throw Fault{decision.error().text()};
+  if (!decision) return Error{{}, decision.error().text()};
   std::string text = decision_text(*decision);
   if (text.size() >= capacity) throw Fault{"the decision is too long"};
   memcpy(answer, text.c_str(), text.size() + 1);
