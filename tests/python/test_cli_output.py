@@ -280,3 +280,24 @@ def test_sizes_are_for_people(count: int, text: str) -> None:
 )
 def test_seconds_are_for_people(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
+
+
+def test_of_files_outside_the_sample_only_what_was_set_is_told(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    nothing = {"datasets": [], "speaker": None, "bytes_written": 0, "sampled_out": True}
+    plain = {**FILE, **nothing, "path": "/scratch/cyclic00009.h5"}
+    tuned = {**TUNED, **nothing, "path": "/scratch/cyclic00010.h5"}
+    summary = {**SUMMARY, "files": [FILE, plain, tuned]}
+    monkeypatch.setattr(core, "summarize", lambda path: summary)
+    # when
+    shown, one, explained = typed("show"), typed("show", "--file", "*9.h5"), typed("explain")
+    # then
+    assert "cyclic00001.h5" in shown.stdout and "cyclic00009.h5" not in shown.stdout
+    assert "cyclic00009.h5   not in the sample that was recorded of its series" in one.stdout
+    assert "cyclic00009.h5" not in explained.stdout
+    told = explained.stdout.split("/scratch/cyclic00010.h5")[1]
+    assert "its calls were not recorded" in told and "romio_cb_write" in told
+    assert "brought" not in told
+    assert "not shown: 1 further file of a series" in told

@@ -61,13 +61,12 @@ def command(
     """Explain it."""
     run = chosen_trace(trace)
     summary = run.summary
-    files = [
-        file
-        for file in summary.files
-        if not file.sampled_out and (file.declared or file.decision_source or file.prefetch)
-    ]
+    files = [file for file in summary.files if _is_explained(file)]
     database = _database(db)
-    brought = [compare_with_default(database, summary, file) for file in files]
+    brought = [
+        Comparison() if file.sampled_out else compare_with_default(database, summary, file)
+        for file in files
+    ]
     if as_json:
         print_json(
             {
@@ -78,7 +77,8 @@ def command(
     else:
         for file, one in zip(files, brought):
             _explain(summary, file, one)
-        if others := sum(file.sampled_out for file in summary.files):
+        others = sum(file.sampled_out and not _is_explained(file) for file in summary.files)
+        if others:
             data()
             data(f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
                  "were not recorded (IOTUNE_RECORD=all records all)")  # fmt: skip
@@ -107,6 +107,13 @@ def _next(files: list[FilePattern], trace: list[str]) -> None:
         next_command("iotune", "show", *trace)
 
 
+def _is_explained(file: FilePattern) -> bool:
+    """Whether there is anything to say: of files that are not in the sample only what was set."""
+    if file.sampled_out:
+        return bool(file.settings) or file.decision_source == "series"
+    return bool(file.declared or file.decision_source or file.prefetch)
+
+
 def needs_training(file: FilePattern) -> bool:
     """Whether the file's pattern has no answer yet."""
     return file.declared and file.decision_source in ("", "unknown", "untrained")
@@ -116,6 +123,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
     speaker = file.speaks
     return {
         "path": file.path,
+        "sampled_out": file.sampled_out,
         "recognised": speaker.descriptor if speaker and not speaker.inferred else None,
         "source": file.decision_source or None,
         "state": file.decision_state or None,
@@ -148,7 +156,8 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
         )
     else:
         data("  settings    none: the program's own were left alone")
-    data(f"  brought     {_brought(file, brought)}")
+    if not file.sampled_out:
+        data(f"  brought     {_brought(file, brought)}")
     if file.prefetch is not None:
         data(f"  prefetch    {_prefetched(file.prefetch)}")
     data()
@@ -171,6 +180,8 @@ def _prefetched(done: PrefetchOutcome) -> str:
 
 def _recognised(run: RunSummary, file: FilePattern) -> str:
     speaker = file.speaks
+    if file.sampled_out:
+        return "its calls were not recorded: it is not in the sample of its series"
     if speaker is None:
         return "no HDF5 transfer"
     if speaker.inferred:
