@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/process_buffer.h"
 
 namespace iotune::recorder {
@@ -25,21 +26,17 @@ bool is_digit(char c) noexcept {
 }
 
 struct Hashes {
-  std::uint64_t name = 0xcbf29ce484222325u, key = 0xcbf29ce484222325u;
+  Fnv1a name, key;
   bool has_number = false;
 };
 
 Hashes hashes_of(const char* path) noexcept {
-  constexpr std::uint64_t kPrime = 0x100000001b3u;  // FNV-1a
   Hashes hashes;
   bool in_number = false;
   for (const char* at = path; *at != '\0'; ++at) {
     const bool digit = is_digit(*at);
-    hashes.name = (hashes.name ^ static_cast<unsigned char>(*at)) * kPrime;
-    if (!digit || !in_number) {
-      const char masked = digit ? '#' : *at;
-      hashes.key = (hashes.key ^ static_cast<unsigned char>(masked)) * kPrime;
-    }
+    hashes.name.add(*at);
+    if (!digit || !in_number) hashes.key.add(digit ? '#' : *at);
     in_number = digit;
     hashes.has_number = hashes.has_number || digit;
   }
@@ -89,7 +86,7 @@ bool is_sampled_out(const char* path) noexcept {
   if (!samples || bytes >= kMaxName) return false;
   const Hashes hashes = hashes_of(path);
   if (!hashes.has_number) return false;
-  Series* const series = series_of(hashes.key);
+  Series* const series = series_of(hashes.key.value());
   if (series == nullptr) return false;
   if (series->files < kWholeFiles) {
     if (series->files == 0 || counts_on(series->newest, path)) {
@@ -100,7 +97,8 @@ bool is_sampled_out(const char* path) noexcept {
   }
   // By its name, so that ranks need not have counted alike. FNV's low bits follow the last
   // characters too closely.
-  const std::uint64_t drawn = (hashes.name ^ hashes.name >> 32U) * 0x9e3779b97f4a7c15u >> 40U;
+  const std::uint64_t name = hashes.name.value();
+  const std::uint64_t drawn = (name ^ name >> 32U) * 0x9e3779b97f4a7c15u >> 40U;
   if (drawn % kSampledOne == 0 || !counts_on(series->newest, path)) return false;
   return true;
 }

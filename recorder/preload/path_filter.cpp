@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/short_text.h"
 
 namespace iotune::recorder {
@@ -104,10 +105,7 @@ constinit std::uint64_t g_last = 0;
 }  // namespace
 
 bool path_is_traced(const char* absolute) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char* at = absolute; *at != '\0'; ++at) {
-    hash = (hash ^ static_cast<unsigned char>(*at)) * 0x100000001b3u;
-  }
+  const std::uint64_t hash = Fnv1a::of(absolute);
   const std::uint64_t last = __atomic_load_n(&g_last, __ATOMIC_RELAXED);
   if ((last ^ hash) <= 1) return (last & 1) != 0;
   const bool traced = is_traced(absolute);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "recorder/preload/at_start.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 
@@ -139,10 +140,9 @@ bool run_is_in_share(const char* run_id, unsigned share) noexcept {
   if (starts_with(run_id, "slurm-")) {
     while (bytes > 0 && run_id[bytes - 1] != '-') --bytes;
   }
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (std::size_t i = 0; i < bytes; ++i) {
-    hash = (hash ^ static_cast<unsigned char>(run_id[i])) * 0x100000001b3u;
-  }
+  Fnv1a job;
+  for (std::size_t i = 0; i < bytes; ++i) job.add(run_id[i]);
+  std::uint64_t hash = job.value();
   // Its low bits alone follow those of the last character.
   hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdu;
   return (hash >> 32) % 100 < share;

@@ -7,6 +7,7 @@
 
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
@@ -33,10 +34,7 @@ constinit std::uint32_t g_kept = 0;
 constinit ThreadLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (; *text != '\0'; ++text) {
-    hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
-  }
+  const std::uint64_t hash = recorder::Fnv1a::of(text);
   return hash == 0 ? 1 : hash;
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/prefetch/shared_table.h"
@@ -199,11 +200,7 @@ bool note_inherited() noexcept {
 }
 
 std::uint64_t print_of(const char* run_id) noexcept {
-  std::uint64_t print = 0xcbf29ce484222325u;
-  for (; *run_id != '\0'; ++run_id) {
-    print = (print ^ static_cast<unsigned char>(*run_id)) * 0x100000001b3u;
-  }
-  return print | 1;
+  return recorder::Fnv1a::of(run_id) | 1;
 }
 
 std::int64_t ns_of(const statx_timestamp& time) noexcept {

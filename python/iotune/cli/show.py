@@ -92,9 +92,10 @@ def _patterns(run: RunSummary, files: tuple[str, ...]) -> None:
     data(_headline(run))
     for warning in run.warnings:
         say(warning)
-    shown = [one for one in run.files if is_file(one.path, files or ("*",))]
-    if not files:  # of the others the warning tells
-        shown = [one for one in shown if not one.sampled_out]
+    # Of files outside the sample the warning tells, where none is asked for by name.
+    shown = [
+        one for one in run.files if (is_file(one.path, files) if files else not one.sampled_out)
+    ]
     if not shown:
         data("no file" if not files else f"the run touched no {', '.join(files)}")
     for one in shown:
