@@ -15,6 +15,10 @@ from harness import Place, collect, main  # noqa: E402
 HOW = ("finalize", "abort", "kill", "segv", "no-finalize", "no-finalize-_exit", "late",
        "late-_exit", "late-kill")  # fmt: skip
 
+# MPICH's launcher ends with 0 or, one run in 30 even on a quiet machine, with 1 where ranks leave
+# at once without MPI_Finalize, iotune or not.
+UNFINALIZED = ("no-finalize", "no-finalize-_exit")
+
 Calls = dict[tuple[int, str], list[tuple[int, int]]]
 
 
@@ -77,7 +81,10 @@ def death(how: str, place: Place) -> None:
     program = place.bin / "mpi_deaths"
     bare = place.mpi(2, program, files, how, seed, preload=False)
     done = place.mpi(2, program, files, how, seed, IOTUNE_TRACE=None, IOTUNE_DB="none")
-    assert done.status == bare.status, (bare, done)
+    if how in UNFINALIZED:
+        assert {bare.status, done.status} <= {0, 1}, (bare, done)
+    else:
+        assert done.status == bare.status, (bare, done)
     assert done.said() == [], done.said()
     want = planned(done.out)
     assert want == planned(bare.out) and len({rank for rank, _ in want}) == 2, want.keys()
