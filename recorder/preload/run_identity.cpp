@@ -31,10 +31,30 @@ void append_safe(const char* text) noexcept {
   for (; *text != '\0'; ++text) g_run_id << (is_safe(*text) ? *text : '-');
 }
 
-// The parent of an MPI rank is its launcher's proxy, one a node; that of a shell's child is not.
-bool parent_is_proxy(long parent) noexcept {
+// Field `number` of /proc/PID/stat, from 1 on (behind the name); 0 where it cannot be read.
+std::uint64_t stat_field(long pid, int number) noexcept {
   ShortText<64> path;
-  path << "/proc/" << parent << "/comm";
+  path << "/proc/" << pid << "/stat";
+  char text[1024];
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  const long bytes = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  if (bytes <= 0) return 0;
+  text[bytes] = '\0';
+  // The name in brackets may hold spaces and brackets: count fields after the last one.
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr) return 0;
+  for (int field = 2; field < number; ++field) {
+    at = std::strchr(at + 1, ' ');
+    if (at == nullptr) return 0;
+  }
+  return parse_decimal(at + 1);
+}
+
+bool is_proxy(long pid) noexcept {
+  ShortText<64> path;
+  path << "/proc/" << pid << "/comm";
   char name[32] = {};
   const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -46,6 +66,20 @@ bool parent_is_proxy(long parent) noexcept {
     if (starts_with(name, proxy)) return true;
   }
   return false;
+}
+
+// The launcher's proxy that this process is a rank of, one a node; 0: none. Between them may stand
+// what runs the rank (time, perf, a script), but a batch job's script runs what is no rank of it.
+long proxy_above() noexcept {
+  constexpr int kMostBetween = 8;
+  const bool ranks = std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+                     std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  long pid = raw::getppid();
+  for (int i = 0; i <= (ranks ? kMostBetween : 0) && pid > 1; ++i) {
+    if (is_proxy(pid)) return pid;
+    pid = static_cast<long>(stat_field(pid, 4));
+  }
+  return 0;
 }
 
 void choose_run_id() noexcept {
@@ -65,9 +99,8 @@ void choose_run_id() noexcept {
     g_global = true;
     return;
   }
-  const long parent = raw::getppid();
-  if (parent_is_proxy(parent)) {
-    g_run_id << "proxy-" << parent << '-' << process_start_time(parent);
+  if (const long proxy = proxy_above(); proxy != 0) {
+    g_run_id << "proxy-" << proxy << '-' << process_start_time(proxy);
     return;
   }
   g_run_id << "pid-" << raw::getpid() << '-' << process_start_time(raw::getpid());
@@ -90,23 +123,7 @@ bool private_directory(const char* path) noexcept {
 }  // namespace
 
 std::uint64_t process_start_time(long pid) noexcept {
-  ShortText<64> path;
-  path << "/proc/" << pid << "/stat";
-  char text[1024];
-  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return 0;
-  const long bytes = raw::read(fd, text, sizeof text - 1);
-  raw::close(fd);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  // The name in brackets may hold spaces and brackets: count fields after the last one.
-  const char* at = std::strrchr(text, ')');
-  if (at == nullptr) return 0;
-  for (int field = 2; field < 22; ++field) {
-    at = std::strchr(at + 1, ' ');
-    if (at == nullptr) return 0;
-  }
-  return parse_decimal(at + 1);
+  return stat_field(pid, 22);
 }
 
 void set_run_id_of_launcher() noexcept {

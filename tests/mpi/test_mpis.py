@@ -119,6 +119,17 @@ def alone(place: Place, program: Path) -> None:
     assert outcomes(calls) == {}, calls
 
 
+def behind_a_script(place: Place, mpi: Mpi, program: Path) -> None:
+    """Ranks that a script of each rank starts are ranks of one run: recorded and tuned alike."""
+    place.clear()
+    script = place.scratch / "rank.sh"
+    script.write_text('LD_PRELOAD="$1" "$2" a.bin\nexit $?\n')
+    place.right(place.mpi(2, "sh", script, place.preload(), program, preload=False,
+                          IOTUNE_CONFIG=place.scratch / "config.xml", IOTUNE_DB="none",
+                          IOTUNE_TRACE=place.trace))  # fmt: skip
+    assert outcomes(check_merged(place, mpi, 2)), "nothing was set"
+
+
 def spine(place: Place, name: str) -> None:
     mpi = find_mpi(name)
     if mpi is None:
@@ -131,6 +142,7 @@ def spine(place: Place, name: str) -> None:
     tuned(place, mpi, program, bare)
     assert (place.scratch / "a.bin").read_bytes() == expected
     alone(place, program)
+    behind_a_script(place, mpi, program)
 
 
 def headers(place: Place, name: str) -> None:
