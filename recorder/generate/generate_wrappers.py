@@ -207,8 +207,11 @@ def wrapper(call: Call, exported: str) -> str:
         if "after" in call.flags:
             lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
         return "\n".join([*lines, "  return result;", "}", ""])
+    # The extras of a call with hooks tell the advice of its end, recorded or not.
+    has_duties = call.extras and "before" in call.flags
+    wanted = "" if has_duties else "if (scope.recorded()) "
     lines += [
-        "  {",
+        f"  {wanted}{{",
         f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times_of(call)});",
         *(f"    {code}" for code in record_arguments(call)),
     ]

@@ -1,5 +1,6 @@
 #include "recorder/preload/object_table.h"
 
+#include <atomic>
 #include <cstddef>
 
 #include "recorder/preload/jump_safe_guard.h"
@@ -10,12 +11,14 @@ namespace {
 
 struct Slot {
   std::int64_t id;
-  std::int64_t number;  // 0 free, -1 forgotten
+  std::int64_t number;  // 0 free
   std::uint64_t provider;
 };
 
 constinit Slot* g_slots = nullptr;
-constinit std::size_t g_capacity = 0, g_used = 0;
+constinit std::size_t g_capacity = 0;
+// Read without the lock, too, by a thread that looks for what it put in itself.
+constinit std::atomic<std::size_t> g_used{0};
 constinit std::int64_t g_next_object = 1, g_next_file = 1;
 constinit SpinLock g_lock;
 
@@ -30,36 +33,49 @@ Slot* find_slot(std::uint16_t provider, std::int64_t id) noexcept {
   for (std::size_t at = start_of(provider, id, g_capacity);; at = (at + 1) & (g_capacity - 1)) {
     Slot& slot = g_slots[at];
     if (slot.number == 0) return nullptr;
-    if (slot.number > 0 && slot.id == id && slot.provider == provider) return &slot;
+    if (slot.id == id && slot.provider == provider) return &slot;
   }
 }
 
 void insert(Slot* slots, std::size_t capacity, const Slot& entry) noexcept {
   std::size_t at = start_of(static_cast<std::uint16_t>(entry.provider), entry.id, capacity);
-  while (slots[at].number > 0) at = (at + 1) & (capacity - 1);
+  while (slots[at].number != 0) at = (at + 1) & (capacity - 1);
   slots[at] = entry;
 }
 
 bool grow() noexcept {
-  std::size_t living = 0;
-  for (std::size_t i = 0; i < g_capacity; ++i) living += g_slots[i].number > 0 ? 1 : 0;
-  std::size_t capacity = 256;
-  while (capacity < living * 4) capacity *= 2;
+  const std::size_t capacity = g_capacity == 0 ? 256 : g_capacity * 2;
   auto* const slots = static_cast<Slot*>(private_memory(capacity * sizeof(Slot)));
   if (slots == nullptr) return false;
   for (std::size_t i = 0; i < g_capacity; ++i) {
-    if (g_slots[i].number > 0) insert(slots, capacity, g_slots[i]);
+    if (g_slots[i].number != 0) insert(slots, capacity, g_slots[i]);
   }
   if (g_slots != nullptr) unmap(g_slots, g_capacity * sizeof(Slot));
   g_slots = slots;
   g_capacity = capacity;
-  g_used = living;
   return true;
+}
+
+// Leaves no mark: those behind it move up as far as they may, so that a search never passes what
+// was there once.
+void remove(Slot* slot) noexcept {
+  const std::size_t mask = g_capacity - 1;
+  auto hole = static_cast<std::size_t>(slot - g_slots);
+  for (std::size_t at = (hole + 1) & mask; g_slots[at].number != 0; at = (at + 1) & mask) {
+    const Slot& next = g_slots[at];
+    const std::size_t start =
+        start_of(static_cast<std::uint16_t>(next.provider), next.id, g_capacity);
+    if (((at - start) & mask) < ((at - hole) & mask)) continue;
+    g_slots[hole] = next;
+    hole = at;
+  }
+  g_slots[hole].number = 0;
 }
 
 }  // namespace
 
 std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
+  if (g_used.load(std::memory_order_relaxed) == 0) return 0;
   const JumpSafeGuard guard(g_lock);
   const Slot* const slot = find_slot(provider, id);
   return slot == nullptr ? 0 : slot->number;
@@ -67,16 +83,21 @@ std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
 
 std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
   const JumpSafeGuard guard(g_lock);
-  if ((g_used + 1) * 2 > g_capacity && !grow()) return 0;
+  const std::size_t used = g_used.load(std::memory_order_relaxed) + 1;
+  if (used * 2 > g_capacity && !grow()) return 0;
   const Slot entry{id, g_next_object++, provider};
   insert(g_slots, g_capacity, entry);
-  ++g_used;
+  g_used.store(used, std::memory_order_relaxed);
   return entry.number;
 }
 
 void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
+  if (g_used.load(std::memory_order_relaxed) == 0) return;
   const JumpSafeGuard guard(g_lock);
-  if (Slot* const slot = find_slot(provider, id)) slot->number = -1;
+  Slot* const slot = find_slot(provider, id);
+  if (slot == nullptr) return;
+  remove(slot);
+  g_used.store(g_used.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 void unlock_objects_after_fork() noexcept {

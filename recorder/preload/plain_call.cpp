@@ -23,13 +23,16 @@ std::int64_t filled(std::int64_t word, bool failed) noexcept {
 
 PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
     : scope_(layer), call_(call) {
-  // call_name ends every name with a NUL.
-  const char* const name = call_name(static_cast<std::size_t>(call.number)).data();
-  const RealFunction found = symbol_of(call.number).find(name, caller);
+  CallerSymbol& symbol = symbol_of(call.number);
+  RealFunction found = symbol.find_newest(caller);
+  if (found.function == nullptr) {
+    // call_name ends every name with a NUL.
+    const char* const name = call_name(static_cast<std::size_t>(call.number)).data();
+    found = symbol.find_by_library(name, caller);
+    if (found.function == nullptr) say_missing(name);
+  }
   function_ = found.function;
-  if (function_ == nullptr) {
-    say_missing(name);
-  } else if (!goes_straight_through(scope_, found)) {
+  if (function_ != nullptr && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();
     scope_.start();

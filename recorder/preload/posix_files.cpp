@@ -93,6 +93,8 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     const OwnCode own;
     g_advice.after_create(fd);
   }
+  // Then it has no number either, and its transfers are nobody's business.
+  if (!scope.recorded()) return fd;
   {
     RecordWriter record(scope, number, Times::kControl);
     write(record, absolute.c_str());

@@ -14,6 +14,7 @@ namespace iotune::recorder {
 namespace {
 
 constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
+constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
 // to be told to the advice as well, or its stamps are not the processor's counter.
@@ -24,7 +25,7 @@ __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std
   ThreadState& thread = t_thread;
   layers = thread.layers;
   if (g_recording != kRecorded || g_tick_source != TickSource::kCounter || thread.ours != 0 ||
-      (layers & kBit) != 0) {
+      (layers & kPassed) != 0) {
     return false;
   }
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
@@ -196,7 +197,9 @@ template <typename Call>
 __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const Call& call) noexcept {
   const ThreadState& thread = t_thread;
-  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kBit) != 0) return call();
+  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kPassed) != 0) {
+    return call();
+  }
   return watched_call(
       asked, [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); },
       &call);

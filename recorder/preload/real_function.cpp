@@ -176,17 +176,27 @@ Provider* provider_of(void* library, const char* name, const void* function) noe
 
 }  // namespace
 
+constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
+constinit std::uint16_t CallerSymbol::used_ = 0;
+
+// What the newest displaces was the next newest.
+void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  if ((address & ~kAddress) != 0) return;
+  std::uint64_t word = address | std::uint64_t{number} << kEntryShift;
+  for (std::atomic<std::uint64_t>& one : newest_) {
+    word = one.exchange(word, std::memory_order_acq_rel);
+  }
+}
+
 RealFunction CallerSymbol::find_by_library(const char* name, const void* caller) noexcept {
   const void* const map = map_of(caller);
-  for (std::size_t i = 0; i < kEntries; ++i) {
-    const void* const known = entries_[i].caller_map.load(std::memory_order_acquire);
-    if (known == nullptr) break;
-    if (known != map) continue;
-    const auto address = reinterpret_cast<std::uintptr_t>(caller);
-    if ((address & ~kAddress) == 0) {
-      newest_.store(address | std::uint64_t{i} << kEntryShift, std::memory_order_release);
-    }
-    return entries_[i].real;
+  for (std::uint16_t number = first_.load(std::memory_order_acquire); number != 0;
+       number = entries_[number].next) {
+    const Entry& entry = entries_[number];
+    if (entry.caller_map != map) continue;
+    remember(number, caller);
+    return {entry.function, entry.provider, entry.internal};
   }
   return look_up(name, map);
 }
@@ -203,15 +213,14 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   if (library != nullptr) dlclose(library);
   if (real.function == nullptr) return {};
   real.internal = real.provider != nullptr && real.provider->link_map == caller_map;
-  if (caller_map == nullptr) return real;
-  for (Entry& entry : entries_) {
-    const void* const known = entry.caller_map.load(std::memory_order_relaxed);
-    if (known == caller_map) return entry.real;
-    if (known != nullptr) continue;
-    entry.real = real;
-    entry.caller_map.store(caller_map, std::memory_order_release);
-    break;
-  }
+  // Without an entry every call is looked up anew. Two threads may have come here with one symbol:
+  // the second entry is never found, and says the same.
+  if (caller_map == nullptr || used_ + 1u == kEntries) return real;
+  const auto number = static_cast<std::uint16_t>(used_ + 1);
+  entries_[number] = {caller_map, real.function, real.provider,
+                      first_.load(std::memory_order_relaxed), real.internal};
+  used_ = number;
+  first_.store(number, std::memory_order_release);
   return real;
 }
 

@@ -37,33 +37,50 @@ struct RealFunction {
 
 // The cache of one symbol: which real function each calling library gets. All zero at start,
 // and the name is passed and not kept: hundreds of these cost no relocation and touch no page
-// before their first call.
+// before their first call. What was found lies in a table of all symbols, in the order of their
+// first calls: a program's few lie together, where a call between two large transfers finds the
+// caches cold.
 class CallerSymbol {
  public:
   // `caller`: a return address in the calling library. {nullptr, nullptr} where there is none.
   RealFunction find(const char* name, const void* caller) noexcept {
-    // The place in the program that called last mostly calls again.
-    const std::uint64_t newest = newest_.load(std::memory_order_acquire);
-    if ((newest & kAddress) == reinterpret_cast<std::uintptr_t>(caller)) {
-      return entries_[newest >> kEntryShift].real;
-    }
-    return find_by_library(name, caller);
+    RealFunction found = find_newest(caller);
+    if (found.function == nullptr) found = find_by_library(name, caller);
+    return found;
   }
 
- private:
-  struct Entry {
-    std::atomic<const void*> caller_map{nullptr};
-    RealFunction real;
-  };
+  // Where one of the places that called last calls again, as it mostly does; else without function.
+  RealFunction find_newest(const void* caller) const noexcept {
+    for (const std::atomic<std::uint64_t>& one : newest_) {
+      const std::uint64_t newest = one.load(std::memory_order_acquire);
+      if ((newest & kAddress) != reinterpret_cast<std::uintptr_t>(caller)) continue;
+      const Entry& entry = entries_[newest >> kEntryShift];
+      return {entry.function, entry.provider, entry.internal};
+    }
+    return {};
+  }
   RealFunction find_by_library(const char* name, const void* caller) noexcept;
+
+ private:
+  // Not changed once its number is known.
+  struct alignas(32) Entry {
+    const void* caller_map;
+    void* function;
+    Provider* provider;
+    std::uint16_t next;  // the symbol's next entry; 0: none
+    bool internal;
+  };
   RealFunction look_up(const char* name, const void* caller_map) noexcept;
-  static constexpr std::size_t kEntries = 12;
+  void remember(std::uint16_t number, const void* caller) noexcept;
+  static constexpr std::size_t kEntries = 4096;
+  static Entry entries_[kEntries];  // number 0 stands for none
+  static std::uint16_t used_;
   // A return address and the entry of its library, in one word: threads change it under each
   // other.
-  static constexpr unsigned kEntryShift = 56;
+  static constexpr unsigned kEntryShift = 48;
   static constexpr std::uint64_t kAddress = (std::uint64_t{1} << kEntryShift) - 1;
-  std::atomic<std::uint64_t> newest_{0};
-  Entry entries_[kEntries];
+  std::atomic<std::uint64_t> newest_[3] = {};
+  std::atomic<std::uint16_t> first_{0};
 };
 
 // The next definition after this library; nullptr where there is none. Looked up once.

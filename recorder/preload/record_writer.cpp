@@ -51,10 +51,6 @@ RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, Times time
 void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
                      std::uint64_t duration_ticks) noexcept {
   constexpr std::uint64_t kBytes = kHeaderBytes + std::size_t{5} * 8;
-  if (t_thread.unrecorded != ThreadState::Unrecorded::kNothing &&
-      (layers_in(call.stream) & CallScope::kHdf5Bit) != 0) {
-    return;
-  }
   const OwnCode own;
   Ring* const ring = t_thread.ring;
   // Up to the end of this block no function is called that could change errno.
@@ -100,7 +96,7 @@ RecordWriter::RecordWriter(CallNumber number, std::uint8_t layers, std::uint64_t
 }
 
 RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
-  begin(number, t_thread.layers, Times::kControl, at_ticks, 0);
+  begin(number, t_thread.layers & kLayerBits, Times::kControl, at_ticks, 0);
 }
 
 void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,

@@ -46,7 +46,7 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   scope.stop();
   const int fd = descriptor_of(stream);
   if (fd >= 0) set_file_of_descriptor(fd, 0);
-  if (!traced) return stream;
+  if (!traced || !scope.recorded()) return stream;
   {
     RecordWriter record(scope, number, Times::kControl);
     record.text(absolute.c_str());

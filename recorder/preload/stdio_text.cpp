@@ -24,6 +24,7 @@ std::int64_t position_of(FILE* stream) noexcept {
 
 void record(const CallScope& scope, CallNumber number, int fd, std::uint32_t file,
             std::int64_t first, std::int64_t second, std::int64_t third) noexcept {
+  if (!scope.recorded()) return;
   record_transfer({stream_word(number, scope.outer_layers(), fd, file), {first, second, third}},
                   scope.start_ticks(), scope.duration_ticks());
 }

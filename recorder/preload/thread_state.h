@@ -16,8 +16,10 @@ class JumpSafeGuard;
 constexpr std::size_t kMaxGuards = 4;
 
 struct ThreadState {
-  std::uint8_t layers;  // bit per Layer: a wrapper of it is on this thread's stack
-  std::uint8_t ours;    // > 0: iotune's own code runs, everything passes through
+  // Bit per Layer: a wrapper of it is on this thread's stack. And kUnrecordedBit: inside of a call
+  // of HDF5 of which nothing is recorded.
+  std::uint8_t layers;
+  std::uint8_t ours;  // > 0: iotune's own code runs, everything passes through
   // > 0: a call runs the program's own code, which is not inside of it. The library's own calls
   // are, though no layer says so.
   std::uint8_t aside;
@@ -34,6 +36,8 @@ struct ThreadState {
   JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
+
+constexpr std::uint8_t kLayerBits = 0x1f, kUnrecordedBit = 0x80;
 
 // Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
 // no allocation at first use.
@@ -66,8 +70,6 @@ class OwnCode {
 // library's own business and is not recorded: a transfer counts once a layer.
 class CallScope {
  public:
-  static constexpr std::uint8_t kHdf5Bit = 1u << static_cast<unsigned>(Layer::kHdf5);
-
   explicit CallScope(Layer layer) noexcept
       : bit_(static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer))),
         outer_(t_thread.layers),
@@ -91,29 +93,40 @@ class CallScope {
     aside_ = true;
   }
   void start() noexcept {
-    if (recorded()) start_ = ticks_now();
+    recorded_ = (outer_ & kUnrecordedBit) == 0;
+    if (bit_ == kHdf5Bit && t_thread.unrecorded != ThreadState::Unrecorded::kNothing) pass_inner();
+    if (recorded_) start_ = ticks_now();
   }
   void stop() noexcept {
-    if (recorded()) end_ = ticks_now();
+    if (recorded_) end_ = ticks_now();
     errno_ = errno;
+    if (!aside_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
-  // False for calls of HDF5, and inside of these, on a file that is sampled out.
-  bool recorded() const noexcept {
-    using Unrecorded = ThreadState::Unrecorded;
-    if (t_thread.unrecorded == Unrecorded::kNothing) return true;
-    const std::uint8_t own = t_thread.unrecorded == Unrecorded::kAll ? bit_ : 0;
-    return ((outer_ | own) & kHdf5Bit) == 0;
-  }
+  // False for calls of HDF5, and inside of these, on a file that is sampled out. Known from start()
+  // on.
+  bool recorded() const noexcept { return recorded_; }
   // For calls that are recorded although the wrapper did not make them.
   void keep_errno() noexcept { errno_ = errno; }
 
   std::uint64_t start_ticks() const noexcept { return start_; }
   std::uint64_t duration_ticks() const noexcept { return end_ - start_; }
-  std::uint8_t outer_layers() const noexcept { return outer_; }
+  std::uint8_t outer_layers() const noexcept { return outer_ & kLayerBits; }
 
  private:
+  static constexpr std::uint8_t kHdf5Bit = 1u << static_cast<unsigned>(Layer::kHdf5);
+  static constexpr std::uint8_t kMpiIoBit = 1u << static_cast<unsigned>(Layer::kMpiIo);
+  // What the call makes in turn goes straight through its wrappers. Where the file itself is opened
+  // that holds for MPI-IO alone, whose settings came from above: a POSIX call may have to stripe
+  // what it creates.
+  void pass_inner() noexcept {
+    recorded_ = t_thread.unrecorded == ThreadState::Unrecorded::kInside;
+    if (aside_) return;
+    const unsigned passed = recorded_ ? kMpiIoBit : kLayerBits;
+    t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_ | passed | kUnrecordedBit);
+  }
+
   std::uint8_t bit_, outer_;
-  bool active_, aside_ = false;
+  bool active_, aside_ = false, recorded_ = true;
   int errno_ = -1;  // below 0: the call went straight through
   std::uint64_t start_ = 0, end_ = 0;
 };
