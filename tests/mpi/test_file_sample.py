@@ -13,7 +13,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
 
-FILES, WHOLE = 60, 8
+FILES, WHOLE = 60, 4
 # What stands in the trace of a file that is not in the sample.
 FEW = {"H5Fcreate", "H5Fopen", "H5Fclose", "iotune_file", "iotune_sampled_out", "iotune_decision",
        "iotune_setting"}  # fmt: skip
