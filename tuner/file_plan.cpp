@@ -127,9 +127,7 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
 
 FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
                          std::int64_t object) noexcept {
-  if (__atomic_load_n(&g_plans, __ATOMIC_RELAXED) == nullptr || api.H5Iget_file_id == nullptr) {
-    return nullptr;
-  }
+  if (!any_file_plan() || api.H5Iget_file_id == nullptr) return nullptr;
   std::int64_t file = -1;
   {
     const recorder::QuietProbes quiet(api);
@@ -162,7 +160,11 @@ void forget_plan_communicator(recorder::Word comm) noexcept {
   }
 }
 
-bool any_individual_io() noexcept {
+[[gnu::hot]] bool any_file_plan() noexcept {
+  return __atomic_load_n(&g_plans, __ATOMIC_RELAXED) != nullptr;
+}
+
+[[gnu::hot]] bool any_individual_io() noexcept {
   return __atomic_load_n(&g_individual, __ATOMIC_RELAXED) > 0;
 }
 

@@ -48,6 +48,9 @@ bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept;
 // The program has freed the communicator that `comm` was made of.
 void forget_plan_communicator(recorder::Word comm) noexcept;
 
+// False while no file has a plan that is open.
+bool any_file_plan() noexcept;
+
 // True while some open file has `individual_io`.
 bool any_individual_io() noexcept;
 

@@ -253,9 +253,11 @@ void note_individual_io(const FilePlan& plan, int got) noexcept {
 
 }  // namespace
 
-void before_hdf5_dataset(Provider& hdf5, DatasetCall& call, OpenState& state) noexcept {
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+[[gnu::hot]] void before_hdf5_dataset(Provider& hdf5, DatasetCall& call,
+                                      OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
+  // Mostly there is no plan, and no more memory than that is to be asked for it.
+  const Hdf5Api* const api = any_file_plan() ? recorder::hdf5_api(hdf5) : nullptr;
   if (api == nullptr) return;
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
@@ -282,10 +284,12 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
          try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
 }
 
-void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) noexcept {
+[[gnu::hot]] void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset,
+                                     OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
+  if (at.plan == nullptr) return;
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  if (at.plan == nullptr || api == nullptr) return;
+  if (api == nullptr) return;
   // What a failed call says belongs to the program: closing our lists would empty the stack.
   const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
   const bool wanted =
@@ -308,11 +312,13 @@ void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, OpenState& state) 
 //
 // Every rank of the file sets its list, whatever it held: were one left alone because its program
 // asked for HDF5's default explicitly, the ranks' calls below would not match.
-void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
-                          OpenState& state) noexcept {
+[[gnu::hot]] void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
+                                       OpenState& state) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
+  const bool watched = series_is_watched(), individual = dxpl != 0 && any_individual_io();
+  if (!watched && !individual) return;
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  if (series_is_watched()) {
+  if (watched) {
     int asked = 0;
     if (dxpl != 0 && api != nullptr && api->H5Pget_dxpl_mpio != nullptr) {
       const recorder::QuietProbes quiet(*api);
@@ -321,8 +327,7 @@ void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxp
     state.words[kSeriesStart] = series_clock_ns();
     state.words[kSeriesMode] = asked == kCollective ? 1 : 0;
   }
-  if (dxpl == 0 || !any_individual_io()) return;
-  if (api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
+  if (!individual || api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
       api->H5Pget_dxpl_mpio == nullptr) {
     return;
   }
@@ -346,13 +351,14 @@ void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxp
   }
 }
 
-void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result, OpenState& state) noexcept {
+[[gnu::hot]] void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result,
+                                      OpenState& state) noexcept {
   if (state.words[kSeriesStart] != 0) {
     count_transfer(state.words[kSeriesStart], state.words[kSeriesMode] != 0);
   }
   const TransferInProgress at = transfer_of(state);
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  if (at.plan == nullptr || api == nullptr) return;
+  const Hdf5Api* const api = at.plan == nullptr ? nullptr : recorder::hdf5_api(hdf5);
+  if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
   api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);

@@ -42,7 +42,7 @@ std::uint64_t series_clock_ns() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-bool series_is_watched() noexcept {
+[[gnu::hot]] bool series_is_watched() noexcept {
   return __atomic_load_n(&g_watching, __ATOMIC_RELAXED);
 }
 

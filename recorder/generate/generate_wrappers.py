@@ -140,6 +140,17 @@ def plain_kind(call: Call, argument: Argument) -> str:
     return f"ArrayOf<{element}, {owner}>"
 
 
+def is_hot(call: Call) -> bool:
+    """Called for every dataset: such wrappers lie together in memory."""
+    of_datasets = call.name.startswith(("H5Dopen", "H5Dcreate")) or call.name.endswith("close")
+    return bool(call.flags & {"transfer", "often"}) or of_datasets
+
+
+def head(call: Call, exported: str) -> str:
+    hot = "[[gnu::hot]] " if is_hot(call) else ""
+    return f"{hot}IOTUNE_EXPORT {C_TYPES[call.result][0]} {exported}({parameter_list(call)}) {{"
+
+
 def plain_wrapper(call: Call) -> str:
     result_type = C_TYPES[call.result][0]
     kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
@@ -147,7 +158,7 @@ def plain_wrapper(call: Call) -> str:
     calls_back = "true" if "calls_back" in call.flags else "false"
     return "\n".join(
         [
-            f"IOTUNE_EXPORT {result_type} {call.name}({parameter_list(call)}) {{",
+            head(call, call.name),
             f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
             f"      {names}{{CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}}},",
             "      __builtin_return_address(0));",
@@ -164,7 +175,7 @@ def wrapper(call: Call, exported: str) -> str:
     hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
     hooks_name = call.sync or call.name
     lines = [
-        f"IOTUNE_EXPORT {result_type} {exported}({parameter_list(call)}) {{",
+        head(call, exported),
         "  static constinit CallerSymbol symbol;",
         f'  const RealFunction found = symbol.find("{exported}", __builtin_return_address(0));',
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",

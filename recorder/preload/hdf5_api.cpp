@@ -103,7 +103,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
 
 }  // namespace
 
-const Hdf5Api* hdf5_api(Provider& provider) noexcept {
+[[gnu::hot]] const Hdf5Api* hdf5_api(Provider& provider) noexcept {
   // A provider that failed is remembered by a table without its first entry.
   const auto* known =
       static_cast<const Hdf5Api*>(provider.hdf5_api.load(std::memory_order_acquire));

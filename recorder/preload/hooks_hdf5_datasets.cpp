@@ -4,7 +4,7 @@
 namespace iotune::recorder {
 namespace {
 
-void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
+[[gnu::hot]] void before(Provider& provider, HookState& hook, DatasetCall& call) noexcept {
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   const OwnCode own;
   g_advice.before_hdf5_dataset(provider, call, hook.open);
@@ -15,7 +15,7 @@ bool again(Provider& provider, HookState& hook, Hid dataset, Hid& dcpl) noexcept
   return g_advice.again_hdf5_dataset(provider, dataset, dcpl, hook.open);
 }
 
-void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
+[[gnu::hot]] void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
   const OwnCode own;
   // An id may have been used before and been closed in a way that is not wrapped.
   if (dataset >= 0) forget_object(provider.number, dataset);
@@ -75,18 +75,18 @@ void before_H5Dopen1(Provider& provider, HookState& hook, Hid& loc, const char*&
 void after_H5Dopen1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*) noexcept {
   after(provider, hook, dataset);
 }
-void before_H5Dopen2(Provider& provider, HookState& hook, Hid& loc, const char*& name,
-                     Hid& dapl) noexcept {
+[[gnu::hot]] void before_H5Dopen2(Provider& provider, HookState& hook, Hid& loc, const char*& name,
+                                  Hid& dapl) noexcept {
   DatasetCall call{loc, 0, 0, name, false, true, 0, dapl};
   before(provider, hook, call);
   dapl = call.dapl;
 }
-void after_H5Dopen2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*,
-                    Hid) noexcept {
+[[gnu::hot]] void after_H5Dopen2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*,
+                                 Hid) noexcept {
   after(provider, hook, dataset);
 }
 
-void after_H5Dclose(Provider& provider, int result, Hid dataset) noexcept {
+[[gnu::hot]] void after_H5Dclose(Provider& provider, int result, Hid dataset) noexcept {
   if (result >= 0) forget_object(provider.number, dataset);
 }
 

@@ -34,20 +34,21 @@ bool records_hdf5() noexcept {
   return t_thread.unrecorded == ThreadState::Unrecorded::kNothing;
 }
 
-void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {
+[[gnu::hot]] void before(Provider& provider, HookState& hook, Hid dataset, Hid dxpl) noexcept {
   const OwnCode own;
   if (records_hdf5()) hook.object = object_of(provider, dataset);
   if (provider.asynchronous.load(std::memory_order_relaxed)) return;
   g_advice.before_hdf5_transfer(provider, dataset, dxpl, hook.open);
 }
 
-void after(Provider& provider, HookState& hook, Hid dataset, int result) noexcept {
+[[gnu::hot]] void after(Provider& provider, HookState& hook, Hid dataset, int result) noexcept {
   if (provider.asynchronous.load(std::memory_order_relaxed) && hook.open.words[0] == 0) return;
   g_advice.after_hdf5_transfer(provider, dataset, result, hook.open);
 }
 
-void extras(Provider& provider, HookState& hook, RecordWriter& record, int result, Hid dataset,
-            Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl) noexcept {
+[[gnu::hot]] void extras(Provider& provider, HookState& hook, RecordWriter& record, int result,
+                         Hid dataset, Hid mem_type, Hid mem_space, Hid file_space,
+                         Hid dxpl) noexcept {
   const OwnCode own;
   after(provider, hook, dataset, result);
   if (!record.wanted()) return;
@@ -115,22 +116,22 @@ void extras_of_chunk(Provider& provider, HookState& hook, RecordWriter& record, 
 
 }  // namespace
 
-void before_H5Dread(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid& dxpl,
-                    void*&) noexcept {
+[[gnu::hot]] void before_H5Dread(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&,
+                                 Hid&, Hid& dxpl, void*&) noexcept {
   before(provider, hook, dataset, dxpl);
 }
-void before_H5Dwrite(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&, Hid&, Hid& dxpl,
-                     void*&) noexcept {
+[[gnu::hot]] void before_H5Dwrite(Provider& provider, HookState& hook, Hid& dataset, Hid&, Hid&,
+                                  Hid&, Hid& dxpl, void*&) noexcept {
   before(provider, hook, dataset, dxpl);
 }
-void extras_H5Dread(Provider& provider, HookState& hook, RecordWriter& record, int result,
-                    Hid dataset, Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl,
-                    void*) noexcept {
+[[gnu::hot]] void extras_H5Dread(Provider& provider, HookState& hook, RecordWriter& record,
+                                 int result, Hid dataset, Hid mem_type, Hid mem_space,
+                                 Hid file_space, Hid dxpl, void*) noexcept {
   extras(provider, hook, record, result, dataset, mem_type, mem_space, file_space, dxpl);
 }
-void extras_H5Dwrite(Provider& provider, HookState& hook, RecordWriter& record, int result,
-                     Hid dataset, Hid mem_type, Hid mem_space, Hid file_space, Hid dxpl,
-                     void*) noexcept {
+[[gnu::hot]] void extras_H5Dwrite(Provider& provider, HookState& hook, RecordWriter& record,
+                                  int result, Hid dataset, Hid mem_type, Hid mem_space,
+                                  Hid file_space, Hid dxpl, void*) noexcept {
   extras(provider, hook, record, result, dataset, mem_type, mem_space, file_space, dxpl);
 }
 

@@ -74,7 +74,7 @@ void remove(Slot* slot) noexcept {
 
 }  // namespace
 
-std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
+[[gnu::hot]] std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
   if (g_used.load(std::memory_order_relaxed) == 0) return 0;
   const JumpSafeGuard guard(g_lock);
   const Slot* const slot = find_slot(provider, id);
@@ -91,7 +91,7 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
   return entry.number;
 }
 
-void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
+[[gnu::hot]] void forget_object(std::uint16_t provider, std::int64_t id) noexcept {
   if (g_used.load(std::memory_order_relaxed) == 0) return;
   const JumpSafeGuard guard(g_lock);
   Slot* const slot = find_slot(provider, id);

@@ -21,7 +21,17 @@ std::int64_t filled(std::int64_t word, bool failed) noexcept {
 
 }  // namespace
 
-PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
+[[gnu::hot]] void* function_to_pass(PlainCall call, const void* caller) noexcept {
+  const ThreadState& thread = t_thread;
+  constexpr auto kHdf5Bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
+  if (thread.unrecorded != ThreadState::Unrecorded::kAll || call.calls_back || thread.ours != 0 ||
+      (thread.layers & kHdf5Bit) != 0) {
+    return nullptr;
+  }
+  return symbol_of(call.number).find_newest(caller).function;
+}
+
+[[gnu::hot]] PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
     : scope_(layer), call_(call) {
   CallerSymbol& symbol = symbol_of(call.number);
   RealFunction found = symbol.find_newest(caller);
@@ -41,8 +51,8 @@ PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
 
 // After a failed call nothing is asked (the error stack is the program's), nor is anything read
 // that the failure may have been about.
-void PlainFrame::record(const std::int64_t* words, const WordForm* forms, std::size_t arguments,
-                        bool failed) noexcept {
+[[gnu::hot]] void PlainFrame::record(const std::int64_t* words, const WordForm* forms,
+                                     std::size_t arguments, bool failed) noexcept {
   scope_.stop();
   if (!scope_.recorded()) return;
   RecordWriter record(scope_, call_.number, call_.times);

@@ -60,7 +60,7 @@ FindObject find_object_function() noexcept {
   return reinterpret_cast<FindObject>(known.load(std::memory_order_acquire));
 }
 
-const struct link_map* map_of(const void* address) noexcept {
+[[gnu::hot]] const struct link_map* map_of(const void* address) noexcept {
   if (const FindObject find = find_object_function()) {
     FoundObject found{};
     if (find(const_cast<void*>(address), &found) == 0) return found.link_map;
@@ -189,7 +189,8 @@ void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
   }
 }
 
-RealFunction CallerSymbol::find_by_library(const char* name, const void* caller) noexcept {
+[[gnu::hot]] RealFunction CallerSymbol::find_by_library(const char* name,
+                                                        const void* caller) noexcept {
   const void* const map = map_of(caller);
   for (std::uint16_t number = first_.load(std::memory_order_acquire); number != 0;
        number = entries_[number].next) {

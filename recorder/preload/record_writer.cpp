@@ -42,7 +42,8 @@ bool take_exact(Ring& ring, Times times) noexcept {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const CallScope& scope, CallNumber number, Times times) noexcept
+[[gnu::hot]] RecordWriter::RecordWriter(const CallScope& scope, CallNumber number,
+                                        Times times) noexcept
     : wanted_(scope.recorded()) {
   if (!wanted_) return;
   begin(number, scope.outer_layers(), times, scope.start_ticks(), scope.duration_ticks());
@@ -99,8 +100,8 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
   begin(number, t_thread.layers & kLayerBits, Times::kControl, at_ticks, 0);
 }
 
-void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,
-                         std::uint64_t duration) noexcept {
+[[gnu::hot]] void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times,
+                                      std::uint64_t start, std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
   word_ = ring->word->load(std::memory_order_relaxed);
@@ -159,7 +160,7 @@ void RecordWriter::array(const unsigned* numbers, std::int64_t count) noexcept {
   for (std::int64_t i = 0; i < count && !too_large_; ++i) number(std::int64_t{numbers[i]});
 }
 
-void RecordWriter::values(const std::uint64_t* numbers, std::size_t count) noexcept {
+[[gnu::hot]] void RecordWriter::values(const std::uint64_t* numbers, std::size_t count) noexcept {
   if (numbers_ + count > 0xffff || (position_ + 8 * count > end_ && !make_room(8 * count))) {
     too_large_ = true;
     return;
@@ -173,11 +174,12 @@ void RecordWriter::text(const char* text) noexcept {
   if (texts_ < kMaxTexts) text_[texts_++] = text == nullptr ? "" : text;
 }
 
-void RecordWriter::numbers(std::initializer_list<std::int64_t> values_in_order) noexcept {
+[[gnu::hot]] void RecordWriter::numbers(
+    std::initializer_list<std::int64_t> values_in_order) noexcept {
   values(reinterpret_cast<const std::uint64_t*>(values_in_order.begin()), values_in_order.size());
 }
 
-void RecordWriter::commit() noexcept {
+[[gnu::hot]] void RecordWriter::commit() noexcept {
   if (!wanted_) return;
   if (record_ == nullptr) {
     count_dropped(1);

@@ -99,7 +99,8 @@ class CallScope {
   }
   void stop() noexcept {
     if (recorded_) end_ = ticks_now();
-    errno_ = errno;
+    // HDF5 promises nothing of errno, and its place is one more line of memory.
+    if (recorded_ || bit_ != kHdf5Bit) errno_ = errno;
     if (!aside_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
   // False for calls of HDF5, and inside of these, on a file that is sampled out. Known from start()
