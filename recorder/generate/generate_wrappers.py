@@ -174,13 +174,15 @@ def wrapper(call: Call, exported: str) -> str:
     names = ", ".join(parameter(a) for a in call.arguments)
     hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
     hooks_name = call.sync or call.name
+    # What HDF5 does with files that are sampled out, but not the run's end in there.
+    passed = ", kUnrecordedBit" if call.name.startswith("MPI_File_") else ""
     lines = [
         head(call, exported),
         "  static constinit CallerSymbol symbol;",
         f'  const RealFunction found = symbol.find("{exported}", __builtin_return_address(0));',
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
         f'  if (real == nullptr) return say_missing("{exported}"), -1;',
-        f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]});",
+        f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]}{passed});",
         f"  if (goes_straight_through(scope, found)) return real({names});",
     ]
     if uses_provider(call):

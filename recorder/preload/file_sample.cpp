@@ -6,6 +6,7 @@
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/fnv1a.h"
 #include "recorder/preload/process_buffer.h"
+#include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 namespace {
@@ -82,7 +83,9 @@ Series* series_of(std::uint64_t key) noexcept {
 bool is_sampled_out(const char* path) noexcept {
   const std::size_t bytes = std::strlen(path);
   // With one thread nobody else works on a file, or in here, meanwhile.
-  const bool samples = configuration().samples_files && recorded_threads() == 1;
+  // And prefetching has to see all transfers, whatever IOTUNE_RECORD says.
+  const bool samples =
+      configuration().samples_files && g_recording != kWatched && recorded_threads() == 1;
   if (!samples || bytes >= kMaxName) return false;
   const Hashes hashes = hashes_of(path);
   if (!hashes.has_number) return false;

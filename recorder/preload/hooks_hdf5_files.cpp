@@ -16,6 +16,7 @@ bool is_the_only_file(Provider& provider) noexcept {
   constexpr Hid kEverything = 0x1f;    // H5F_OBJ_ALL: of all files
   constexpr unsigned kFiles = 0x0001;  // H5F_OBJ_FILE
   if (provider.asynchronous.load(std::memory_order_relaxed)) return false;
+  if (is_another_hdf5_in_use(provider)) return false;
   const Hdf5Api* const api = hdf5_api(provider);
   return api != nullptr && api->H5Fget_obj_count(kEverything, kFiles) == 0;
 }

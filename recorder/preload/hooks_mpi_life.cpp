@@ -7,6 +7,7 @@
 #include "recorder/preload/presence.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
+#include "recorder/preload/run_identity.h"
 
 namespace iotune::recorder {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 void before_init(HookState&) noexcept {
   {
     const OwnCode own;
+    join_run_of_launcher();
     register_presence();
     g_advice.before_mpi_init();
   }

@@ -136,7 +136,7 @@ void* function_to_pass(PlainCall call, const void* caller) noexcept;
 // While one exists nothing of what HDF5 calls in turn is looked at.
 class PassedCall {
  public:
-  PassedCall() noexcept : outer_(t_thread.layers) { t_thread.layers = kLayerBits | kUnrecordedBit; }
+  PassedCall() noexcept : outer_(t_thread.layers) { t_thread.layers = outer_ | kPassedBits; }
   ~PassedCall() { t_thread.layers = outer_; }
   PassedCall(const PassedCall&) = delete;
   PassedCall& operator=(const PassedCall&) = delete;

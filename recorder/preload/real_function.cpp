@@ -179,27 +179,31 @@ Provider* provider_of(void* library, const char* name, const void* function) noe
 constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
 constinit std::uint16_t CallerSymbol::used_ = 0;
 
-// What the newest displaces was the next newest.
+// What the newest displaces was the next newest. Threads that do this at once may leave one twice.
 void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
   if ((address & ~kAddress) != 0) return;
   std::uint64_t word = address | std::uint64_t{number} << kEntryShift;
   for (std::atomic<std::uint64_t>& one : newest_) {
-    word = one.exchange(word, std::memory_order_acq_rel);
+    const std::uint64_t displaced = one.load(std::memory_order_acquire);
+    one.store(word, std::memory_order_release);
+    word = displaced;
   }
+}
+
+std::uint16_t CallerSymbol::entry_of(const void* caller_map) const noexcept {
+  std::uint16_t number = first_.load(std::memory_order_acquire);
+  while (number != 0 && entries_[number].caller_map != caller_map) number = entries_[number].next;
+  return number;
 }
 
 [[gnu::hot]] RealFunction CallerSymbol::find_by_library(const char* name,
                                                         const void* caller) noexcept {
   const void* const map = map_of(caller);
-  for (std::uint16_t number = first_.load(std::memory_order_acquire); number != 0;
-       number = entries_[number].next) {
-    const Entry& entry = entries_[number];
-    if (entry.caller_map != map) continue;
-    remember(number, caller);
-    return {entry.function, entry.provider, entry.internal};
-  }
-  return look_up(name, map);
+  const std::uint16_t number = entry_of(map);
+  if (number == 0) return look_up(name, map);
+  remember(number, caller);
+  return entries_[number].real();
 }
 
 RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {
@@ -214,9 +218,8 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   if (library != nullptr) dlclose(library);
   if (real.function == nullptr) return {};
   real.internal = real.provider != nullptr && real.provider->link_map == caller_map;
-  // Without an entry every call is looked up anew. Two threads may have come here with one symbol:
-  // the second entry is never found, and says the same.
-  if (caller_map == nullptr || used_ + 1u == kEntries) return real;
+  // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
+  if (caller_map == nullptr || used_ + 1u == kEntries || entry_of(caller_map) != 0) return real;
   const auto number = static_cast<std::uint16_t>(used_ + 1);
   entries_[number] = {caller_map, real.function, real.provider,
                       first_.load(std::memory_order_relaxed), real.internal};
@@ -230,6 +233,13 @@ void* NextSymbol::look_up(const char* name) noexcept {
   void* const real = dlsym(RTLD_NEXT, name);
   real_.store(real, std::memory_order_release);
   return real;
+}
+
+bool is_another_hdf5_in_use(const Provider& one) noexcept {
+  for (const Provider& other : g_providers) {
+    if (&other != &one && other.hdf5_api.load(std::memory_order_relaxed) != nullptr) return true;
+  }
+  return false;
 }
 
 void unlock_lookups_after_fork() noexcept {

@@ -55,7 +55,7 @@ class CallerSymbol {
       const std::uint64_t newest = one.load(std::memory_order_acquire);
       if ((newest & kAddress) != reinterpret_cast<std::uintptr_t>(caller)) continue;
       const Entry& entry = entries_[newest >> kEntryShift];
-      return {entry.function, entry.provider, entry.internal};
+      return entry.real();
     }
     return {};
   }
@@ -69,7 +69,10 @@ class CallerSymbol {
     Provider* provider;
     std::uint16_t next;  // the symbol's next entry; 0: none
     bool internal;
+
+    RealFunction real() const noexcept { return {function, provider, internal}; }
   };
+  std::uint16_t entry_of(const void* caller_map) const noexcept;
   RealFunction look_up(const char* name, const void* caller_map) noexcept;
   void remember(std::uint16_t number, const void* caller) noexcept;
   static constexpr std::size_t kEntries = 4096;
@@ -110,6 +113,9 @@ void* default_symbol(const char* name) noexcept;
 
 // A symbol of the provider's own library or what it depends on.
 void* provider_symbol(const Provider& provider, const char* name) noexcept;
+
+// Whether another HDF5 than this one has been called.
+bool is_another_hdf5_in_use(const Provider& one) noexcept;
 
 void unlock_lookups_after_fork() noexcept;
 

@@ -68,21 +68,17 @@ bool is_proxy(long pid) noexcept {
   return false;
 }
 
-// The launcher's proxy that this process is a rank of, one a node; 0: none. Between them may stand
-// what runs the rank (time, perf, a script), but a batch job's script runs what is no rank of it.
-long proxy_above() noexcept {
-  constexpr int kMostBetween = 8;
-  const bool ranks = std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
-                     std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+// The launcher's proxy that is the parent, or above it with at most so many between; 0: none.
+long proxy_above(int most_between) noexcept {
   long pid = raw::getppid();
-  for (int i = 0; i <= (ranks ? kMostBetween : 0) && pid > 1; ++i) {
+  for (int i = 0; i <= most_between && pid > 0; ++i) {
     if (is_proxy(pid)) return pid;
     pid = static_cast<long>(stat_field(pid, 4));
   }
   return 0;
 }
 
-void choose_run_id() noexcept {
+void choose_run_id(int most_between) noexcept {
   const char* const given = std::getenv("IOTUNE_RUN_ID");
   if (given != nullptr && *given != '\0') {
     append_safe(given);
@@ -99,7 +95,7 @@ void choose_run_id() noexcept {
     g_global = true;
     return;
   }
-  if (const long proxy = proxy_above(); proxy != 0) {
+  if (const long proxy = proxy_above(most_between); proxy != 0) {
     g_run_id << "proxy-" << proxy << '-' << process_start_time(proxy);
     return;
   }
@@ -151,8 +147,17 @@ void set_run_id_of_launcher() noexcept {
 }
 
 const char* run_id() noexcept {
-  if (g_run_id.size() == 0) choose_run_id();
+  if (g_run_id.size() == 0) choose_run_id(0);
   return g_run_id.c_str();
+}
+
+void join_run_of_launcher() noexcept {
+  constexpr int kMostBetween = 8;
+  const bool is_rank = std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+                       std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
+  if (!is_rank || g_directory.size() > 0 || !run_is_this_process()) return;
+  g_run_id.clear();
+  choose_run_id(kMostBetween);
 }
 
 bool run_id_is_global() noexcept {

@@ -17,6 +17,11 @@ void set_run_id_of_launcher() noexcept;
 // and '-' only.
 const char* run_id() noexcept;
 
+// At MPI_Init: what runs a rank (time, perf, a script) may stand between it and its launcher's
+// proxy, whose run it is one of then. Other programs that a rank starts are runs of their own, as
+// is a rank that has recorded something already.
+void join_run_of_launcher() noexcept;
+
 // True where the id is shared by all processes of a parallel run on every node.
 bool run_id_is_global() noexcept;
 // True where the id came from `iotune run`, or a launcher: the trace is joined by them.

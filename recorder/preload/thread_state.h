@@ -38,6 +38,10 @@ struct ThreadState {
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
 constexpr std::uint8_t kLayerBits = 0x1f, kUnrecordedBit = 0x80;
+// Inside of a call of HDF5 on a file that is sampled out, but where it is opened or closed.
+constexpr std::uint8_t kPassedBits = kUnrecordedBit | 1u << static_cast<unsigned>(Layer::kHdf5) |
+                                     1u << static_cast<unsigned>(Layer::kStdio) |
+                                     1u << static_cast<unsigned>(Layer::kPosix);
 
 // Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
 // no allocation at first use.
@@ -70,10 +74,11 @@ class OwnCode {
 // library's own business and is not recorded: a transfer counts once a layer.
 class CallScope {
  public:
-  explicit CallScope(Layer layer) noexcept
+  // `passed`: other bits with which the call goes straight through.
+  explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
       : bit_(static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer))),
         outer_(t_thread.layers),
-        active_(g_recording && t_thread.ours == 0 && (outer_ & bit_) == 0) {
+        active_(g_recording && t_thread.ours == 0 && (outer_ & (bit_ | passed)) == 0) {
     if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
   ~CallScope() {
@@ -115,15 +120,14 @@ class CallScope {
 
  private:
   static constexpr std::uint8_t kHdf5Bit = 1u << static_cast<unsigned>(Layer::kHdf5);
-  static constexpr std::uint8_t kMpiIoBit = 1u << static_cast<unsigned>(Layer::kMpiIo);
   // What the call makes in turn goes straight through its wrappers. Where the file itself is opened
   // that holds for MPI-IO alone, whose settings came from above: a POSIX call may have to stripe
-  // what it creates.
+  // what it creates. MPI_Finalize, which an error's handler may call in there, never does.
   void pass_inner() noexcept {
     recorded_ = t_thread.unrecorded == ThreadState::Unrecorded::kInside;
     if (aside_) return;
-    const unsigned passed = recorded_ ? kMpiIoBit : kLayerBits;
-    t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_ | passed | kUnrecordedBit);
+    const unsigned passed = recorded_ ? kUnrecordedBit : kPassedBits;
+    t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_ | passed);
   }
 
   std::uint8_t bit_, outer_;

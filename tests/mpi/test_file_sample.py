@@ -139,5 +139,19 @@ def ranks(place: Place) -> None:
     assert all(by_rank[0].count(name) == 2 for name in out), by_rank[0]
 
 
+def ended(place: Place) -> None:
+    """A run that ends inside a call of HDF5 on a file outside the sample is complete."""
+    place.clear()
+    done = place.mpi(1, place.bin / "series_files", FILES, "end", IOTUNE_TRACE=None,
+                     IOTUNE_DB="none")  # fmt: skip
+    place.right(done, "series_files end")
+    assert not place.leftovers(), place.leftovers()
+    (trace,) = place.traces()
+    (head,) = place.heads(trace)
+    assert head["end"]["end"] == "finalize", head["end"]
+    assert left_out(place.calls(trace))
+
+
 if __name__ == "__main__":
-    main({"sample": sample, "beside": beside, "asked": asked, "ranks": ranks})
+    main({"sample": sample, "beside": beside, "asked": asked, "ranks": ranks,
+          "ended": ended})  # fmt: skip

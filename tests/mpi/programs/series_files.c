@@ -1,7 +1,8 @@
 /* A series of small HDF5 files of one process, and what may be open beside them.
- *   series_files FILES [keep|log|fail]
+ *   series_files FILES [keep|log|fail|end]
  * keep: another HDF5 file is open and written meanwhile; log: a line is written to log.txt by
- * write(2) while each file is open; fail: before each file one is opened that is not there.
+ * write(2) while each file is open; fail: before each file one is opened that is not there;
+ * end: MPI, too, ends in the handler of the error that the file behind the last one is not there.
  * At the end the fourth file and the last but one are opened again and read. */
 #include <fcntl.h>
 #include <hdf5.h>
@@ -46,12 +47,20 @@ static void read_back(int number) {
   MUST(H5Dclose(dataset) >= 0 && H5Fclose(file) >= 0);
 }
 
+static herr_t end_of_run(hid_t stack, void* nothing) {
+  (void)stack;
+  (void)nothing;
+  MPI_Finalize();
+  exit(0);
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 2 || argc == 3);
   const int files = atoi(argv[1]);
   const char* const beside = argc == 3 ? argv[2] : "";
   hid_t kept = -1;
   int log = -1;
+  if (strcmp(beside, "end") == 0) MUST(MPI_Init(&argc, &argv) == 0);
   if (strcmp(beside, "keep") == 0) {
     kept = H5Fcreate("kept.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     MUST(kept >= 0);
@@ -81,5 +90,10 @@ int main(int argc, char** argv) {
   if (log >= 0) MUST(close(log) == 0);
   read_back(3);
   read_back(files - 2);
+  if (strcmp(beside, "end") == 0) {
+    MUST(H5Eset_auto2(H5E_DEFAULT, end_of_run, NULL) >= 0);
+    read_back(files);
+    MUST(0);
+  }
   return 0;
 }
