@@ -213,8 +213,7 @@ static void run_rounds(const struct plan* plan, const struct options* options, i
                         .file = new_numbers(options, plan->files),
                         .own = new_numbers(options, plan->files),
                         .slowest = new_numbers(options, plan->files)};
-  for (int i = 0; i < options->repeat; i++)
-    times.round[i] = one_round(plan, rank, &buffer, &times);
+  for (int i = 0; i < options->repeat; i++) times.round[i] = one_round(plan, rank, &buffer, &times);
   MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) report(plan->files, all * (uint64_t)options->repeat, &times, options->repeat);
   free(times.round);

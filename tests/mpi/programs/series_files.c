@@ -72,7 +72,9 @@ int main(int argc, char** argv) {
     char name[64];
     if (strcmp(beside, "fail") == 0) {
       snprintf(name, sizeof name, "none%05d.h5", i);
-      H5E_BEGIN_TRY { MUST(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT) < 0); }
+      H5E_BEGIN_TRY {
+        MUST(H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+      }
       H5E_END_TRY;
     }
     snprintf(name, sizeof name, "step%05d.h5", i);
