@@ -33,7 +33,7 @@ bool read_arguments(const Call& call, CallArguments& result) {
   ArgumentValue* next = result.values.data();
   for (const ArgumentSignature& argument : signature->arguments) {
     // Written member by member, where it stays: to copy one whole right after it was written in
-    // parts makes the processor wait, which was half of a summary's time.
+    // parts makes the processor wait, which was a quarter of a summary's time.
     ArgumentValue& value = *next++;
     value.signature = &argument;
     value.numbers = {};
