@@ -89,7 +89,9 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
 }  // namespace
 
 void clear(Decision& decision) noexcept {
-  std::memset(&decision, 0, offsetof(Decision, settings));
+  decision.source[0] = decision.state[0] = decision.pattern[0] = decision.message[0] = '\0';
+  decision.row = decision.distance_milli = 0;
+  decision.count = 0;
 }
 
 Setting* next_slot(Decision& decision) noexcept {

@@ -365,4 +365,8 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
   release(at.plan);
 }
 
+bool leaves_datasets_alone() noexcept {
+  return !any_file_plan() && !any_individual_io() && !series_is_watched();
+}
+
 }  // namespace iotune::tuner

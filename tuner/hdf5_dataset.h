@@ -18,4 +18,7 @@ void before_hdf5_transfer(recorder::Provider& hdf5, std::int64_t dataset, std::i
 void after_hdf5_transfer(recorder::Provider& hdf5, std::int64_t dataset, int result,
                          recorder::OpenState& state) noexcept;
 
+// Whether all of the above have nothing to do until a file is opened or closed.
+bool leaves_datasets_alone() noexcept;
+
 }  // namespace iotune::tuner

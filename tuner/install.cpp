@@ -71,6 +71,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.after_hdf5_dataset = after_hdf5_dataset;
   advice.before_hdf5_transfer = before_hdf5_transfer;
   advice.after_hdf5_transfer = after_hdf5_transfer;
+  advice.leaves_datasets_alone = leaves_datasets_alone;
   advice.hdf5_fapl_mpio = follow_fapl_mpio;
   advice.hdf5_property = follow_property;
   advice.before_hdf5_open = before_hdf5_open;

@@ -14,6 +14,8 @@ from call_signatures import ARRAYS, C_TYPES, Argument, Call, TableError, read_ta
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
 # Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).
 COMMON_INTEGERS = ("amode", "whence", "thread_level")
+# Hooked, and made for every dataset.
+OF_DATASETS = ("H5Dcreate2", "H5Dopen2", "H5Dread", "H5Dwrite", "H5Dclose")
 FILLED = ("sizep", "uintp", "hboolp")
 
 
@@ -146,9 +148,29 @@ def is_hot(call: Call) -> bool:
     return bool(call.flags & {"transfer", "often"}) or of_datasets
 
 
+def stays_in_memory(call: Call) -> bool:
+    """A call of HDF5 on dataspaces or property lists, which makes no calls that are wrapped."""
+    return call.name.startswith(("H5S", "H5P")) and "calls_back" not in call.flags
+
+
 def head(call: Call, exported: str) -> str:
     hot = "[[gnu::hot]] " if is_hot(call) else ""
     return f"{hot}IOTUNE_EXPORT {C_TYPES[call.result][0]} {exported}({parameter_list(call)}) {{"
+
+
+def pass_straight(call: Call, condition: str, symbol: str, guard: str = "") -> list[str]:
+    """Lines that make the real call at once, where it is known for this place of the program."""
+    types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
+    names = ", ".join(parameter(a) for a in call.arguments)
+    real = f"reinterpret_cast<{C_TYPES[call.result][0]} (*)({types})>(passed)"
+    return [
+        f"  if ({condition}) {{",
+        f"    if (void* const passed = {symbol}.newest_function(__builtin_return_address(0))) {{",
+        *([f"      {guard}"] if guard else []),
+        f"      return {real}({names});",
+        "    }",
+        "  }",
+    ]
 
 
 def plain_wrapper(call: Call) -> str:
@@ -156,9 +178,12 @@ def plain_wrapper(call: Call) -> str:
     kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
     calls_back = "true" if "calls_back" in call.flags else "false"
+    symbol = f"plain_symbol(CallNumber::k{call.name})"
+    straight = stays_in_memory(call) and is_hot(call)
     return "\n".join(
         [
             head(call, call.name),
+            *(pass_straight(call, "is_outside_sample()", symbol) if straight else []),
             f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
             f"      {names}{{CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}}},",
             "      __builtin_return_address(0));",
@@ -176,10 +201,34 @@ def wrapper(call: Call, exported: str) -> str:
     hooks_name = call.sync or call.name
     # What HDF5 does with files that are sampled out, but not the run's end in there.
     passed = ", kUnrecordedBit" if call.name.startswith("MPI_File_") else ""
-    lines = [
-        head(call, exported),
-        "  static constinit CallerSymbol symbol;",
-        f'  const RealFunction found = symbol.find("{exported}", __builtin_return_address(0));',
+    lines = [head(call, exported)]
+    caller = "__builtin_return_address(0)"
+    if call.name in OF_DATASETS:
+        caller = "caller"
+        watched = f"watched_{exported}"
+        comma = ", " if names else ""
+        lines = [
+            f"static constinit CallerSymbol symbol_{exported};",
+            f"[[gnu::noinline]] static {result_type} {watched}("
+            f"{parameter_list(call)}{comma}const void* caller);",
+            *lines,
+            *pass_straight(
+                call,
+                "t_thread.unrecorded == ThreadState::Unrecorded::kUntouched",
+                f"symbol_{exported}",
+                "const PassedCall inside;",
+            ),
+            f"  return {watched}({names}{comma}__builtin_return_address(0));",
+            "}",
+            f"static {result_type} {watched}({parameter_list(call)}{comma}const void* caller) {{",
+            f"  CallerSymbol& symbol = symbol_{exported};",
+        ]
+    else:
+        lines.append("  static constinit CallerSymbol symbol;")
+        if passed and exported == call.name and "transfer" in call.flags:
+            lines += pass_straight(call, "(t_thread.layers & kUnrecordedBit) != 0", "symbol")
+    lines += [
+        f'  const RealFunction found = symbol.find("{exported}", {caller});',
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
         f'  if (real == nullptr) return say_missing("{exported}"), -1;',
         f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]}{passed});",

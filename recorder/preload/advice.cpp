@@ -37,6 +37,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .after_hdf5_dataset = [](Provider&, std::int64_t, OpenState&) {},
     .before_hdf5_transfer = [](Provider&, std::int64_t, std::int64_t, OpenState&) {},
     .after_hdf5_transfer = [](Provider&, std::int64_t, int, OpenState&) {},
+    .leaves_datasets_alone = [] { return true; },
     .hdf5_property = [](Provider&, CallNumber, const std::int64_t*, int) {},
     .hdf5_fapl_mpio = [](Provider&, std::int64_t, Word, Word) {},
     .before_mpiio_open = [](Provider&, Word, const char*, int, Word&, OpenState&) {},

@@ -118,6 +118,9 @@ struct Advice {
   void (*before_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                                OpenState& state);
   void (*after_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, int result, OpenState& state);
+  // Whether none of the three above nor the two around H5Dread and H5Dwrite has anything to do
+  // until the next open or close of a file.
+  bool (*leaves_datasets_alone)();
   // The program set a property itself, copied or closed a list: words are the recorded
   // numbers, the call's result last.
   void (*hdf5_property)(Provider& hdf5, CallNumber call, const std::int64_t* words, int count);

@@ -61,7 +61,12 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
   g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
   if (hook.object != kSampledOut) return;
   const bool open = file >= 0 && !hook.pending;
-  t_thread.unrecorded = open ? ThreadState::Unrecorded::kAll : ThreadState::Unrecorded::kNothing;
+  // A number that is still known may be that of an id which is given out again: the hooks see to
+  // it.
+  const bool untouched = knows_no_objects() && g_advice.leaves_datasets_alone();
+  t_thread.unrecorded = !open       ? ThreadState::Unrecorded::kNothing
+                        : untouched ? ThreadState::Unrecorded::kUntouched
+                                    : ThreadState::Unrecorded::kAll;
   t_thread.unrecorded_file = file;
 }
 
@@ -86,7 +91,7 @@ void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* na
 
 void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept {
   // Its close is recorded again, but not what HDF5 does in there.
-  if (t_thread.unrecorded == ThreadState::Unrecorded::kAll && t_thread.unrecorded_file == file) {
+  if (is_outside_sample() && t_thread.unrecorded_file == file) {
     t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
 }

@@ -14,8 +14,7 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
   absolute_path_of_mpi(name, path);
   hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
   // Inside HDF5's own open the decision has been made a layer above.
-  const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
-  if ((t_thread.layers & hdf5_bit) != 0) return;
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
   g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);
 }
 
@@ -33,8 +32,7 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
     record.text(path.c_str());
     record.commit();
   }
-  const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
-  if ((t_thread.layers & hdf5_bit) != 0) return;
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
   g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
 }
 

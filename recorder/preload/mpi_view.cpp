@@ -48,8 +48,7 @@ void after_MPI_File_set_view(Provider& provider, int result, Word file, std::int
                              Word etype, Word filetype, const char* datarep, Word) noexcept {
   const OwnCode own;
   // HDF5's own views say less than the selection above them, and come twice a transfer.
-  const auto hdf5_bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
-  if (result != 0 || (t_thread.layers & hdf5_bit) != 0) return;
+  if (result != 0 || (t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr) return;
   DatatypeRuns layout(*mpi);

@@ -100,6 +100,10 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
   g_used.store(g_used.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
+bool knows_no_objects() noexcept {
+  return g_used.load(std::memory_order_relaxed) == 0;
+}
+
 void unlock_objects_after_fork() noexcept {
   g_lock.unlock();
 }

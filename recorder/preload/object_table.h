@@ -15,6 +15,8 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept;
 
 void forget_object(std::uint16_t provider, std::int64_t id) noexcept;
 
+bool knows_no_objects() noexcept;
+
 void unlock_objects_after_fork() noexcept;
 
 // For files, across all layers.

@@ -9,7 +9,7 @@ constinit bool g_mpi_ends = false;
 
 // Called by MPI itself, with nothing of HDF5 (which may close its files there) in between.
 bool is_the_end_of_mpi(std::uint8_t layers) noexcept {
-  return g_mpi_ends && layers == 1u << static_cast<unsigned>(Layer::kMpiIo);
+  return g_mpi_ends && layers == bit_of(Layer::kMpiIo);
 }
 
 }  // namespace

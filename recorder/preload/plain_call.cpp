@@ -3,12 +3,6 @@
 namespace iotune::recorder {
 namespace {
 
-// One cache for each call of the table: zero at start, and not touched before the first call.
-CallerSymbol& symbol_of(CallNumber number) noexcept {
-  static constinit CallerSymbol symbols[kCallCount];
-  return symbols[static_cast<std::size_t>(number)];
-}
-
 template <typename T>
 T* pointer(std::int64_t word) noexcept {
   return reinterpret_cast<T*>(word);
@@ -21,19 +15,11 @@ std::int64_t filled(std::int64_t word, bool failed) noexcept {
 
 }  // namespace
 
-[[gnu::hot]] void* function_to_pass(PlainCall call, const void* caller) noexcept {
-  const ThreadState& thread = t_thread;
-  constexpr auto kHdf5Bit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kHdf5));
-  if (thread.unrecorded != ThreadState::Unrecorded::kAll || call.calls_back || thread.ours != 0 ||
-      (thread.layers & kHdf5Bit) != 0) {
-    return nullptr;
-  }
-  return symbol_of(call.number).find_newest(caller).function;
-}
+constinit CallerSymbol g_plain_symbols[kCallCount];
 
 [[gnu::hot]] PlainFrame::PlainFrame(Layer layer, PlainCall call, const void* caller) noexcept
     : scope_(layer), call_(call) {
-  CallerSymbol& symbol = symbol_of(call.number);
+  CallerSymbol& symbol = plain_symbol(call.number);
   RealFunction found = symbol.find_newest(caller);
   if (found.function == nullptr) {
     // call_name ends every name with a NUL.

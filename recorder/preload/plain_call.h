@@ -128,29 +128,20 @@ class PlainFrame {
   Provider* provider_ = nullptr;  // nullptr: the call goes straight through
 };
 
-// The real function of a call of HDF5 on a file that is sampled out, of which nothing is to be
-// done; nullptr where the frame has to see. As little code as may be: caches are cold between two
-// large transfers, and such a call costs what it touches.
-void* function_to_pass(PlainCall call, const void* caller) noexcept;
-
-// While one exists nothing of what HDF5 calls in turn is looked at.
-class PassedCall {
- public:
-  PassedCall() noexcept : outer_(t_thread.layers) { t_thread.layers = outer_ | kPassedBits; }
-  ~PassedCall() { t_thread.layers = outer_; }
-  PassedCall(const PassedCall&) = delete;
-  PassedCall& operator=(const PassedCall&) = delete;
-
- private:
-  const std::uint8_t outer_;
-};
+// One cache for each call of the table: zero at start, and not touched before the first call.
+extern CallerSymbol g_plain_symbols[kCallCount];
+inline CallerSymbol& plain_symbol(CallNumber number) noexcept {
+  return g_plain_symbols[static_cast<std::size_t>(number)];
+}
 
 template <Layer layer, typename Result, typename... Kinds>
 [[gnu::noinline, gnu::hot]] Result plain_call(typename Kinds::Type... arguments, PlainCall call,
                                               const void* caller) noexcept {
-  if (void* const passed = function_to_pass(call, caller)) {
-    const PassedCall inside;
-    return reinterpret_cast<Result (*)(typename Kinds::Type...)>(passed)(arguments...);
+  if (is_outside_sample() && !call.calls_back) {
+    if (void* const passed = plain_symbol(call.number).newest_function(caller)) {
+      const PassedCall inside;
+      return reinterpret_cast<Result (*)(typename Kinds::Type...)>(passed)(arguments...);
+    }
   }
   PlainFrame frame(layer, call, caller);
   auto* const real = reinterpret_cast<Result (*)(typename Kinds::Type...)>(frame.function());

@@ -13,7 +13,7 @@
 namespace iotune::recorder {
 namespace {
 
-constexpr auto kBit = static_cast<std::uint8_t>(1u << static_cast<unsigned>(Layer::kPosix));
+constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
 constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has

@@ -177,6 +177,7 @@ Provider* provider_of(void* library, const char* name, const void* function) noe
 }  // namespace
 
 constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
+constinit void* CallerSymbol::functions_[kEntries] = {};
 constinit std::uint16_t CallerSymbol::used_ = 0;
 
 // What the newest displaces was the next newest. Threads that do this at once may leave one twice.
@@ -203,7 +204,17 @@ std::uint16_t CallerSymbol::entry_of(const void* caller_map) const noexcept {
   const std::uint16_t number = entry_of(map);
   if (number == 0) return look_up(name, map);
   remember(number, caller);
-  return entries_[number].real();
+  return real_of(number);
+}
+
+[[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
+  for (const std::atomic<std::uint64_t>& one : newest_) {
+    const std::uint64_t newest = one.load(std::memory_order_acquire);
+    if ((newest & kAddress) == reinterpret_cast<std::uintptr_t>(caller)) {
+      return functions_[newest >> kEntryShift];
+    }
+  }
+  return nullptr;
 }
 
 RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {
@@ -221,8 +232,9 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
   if (caller_map == nullptr || used_ + 1u == kEntries || entry_of(caller_map) != 0) return real;
   const auto number = static_cast<std::uint16_t>(used_ + 1);
-  entries_[number] = {caller_map, real.function, real.provider,
-                      first_.load(std::memory_order_relaxed), real.internal};
+  entries_[number] = {caller_map, real.provider, first_.load(std::memory_order_relaxed),
+                      real.internal};
+  functions_[number] = real.function;
   used_ = number;
   first_.store(number, std::memory_order_release);
   return real;

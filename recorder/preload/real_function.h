@@ -54,29 +54,33 @@ class CallerSymbol {
     for (const std::atomic<std::uint64_t>& one : newest_) {
       const std::uint64_t newest = one.load(std::memory_order_acquire);
       if ((newest & kAddress) != reinterpret_cast<std::uintptr_t>(caller)) continue;
-      const Entry& entry = entries_[newest >> kEntryShift];
-      return entry.real();
+      return real_of(newest >> kEntryShift);
     }
     return {};
   }
   RealFunction find_by_library(const char* name, const void* caller) noexcept;
+  // find_newest, for calls that go straight through: code that they all share, and so is mostly in
+  // the caches.
+  void* newest_function(const void* caller) const noexcept;
 
  private:
   // Not changed once its number is known.
-  struct alignas(32) Entry {
+  struct Entry {
     const void* caller_map;
-    void* function;
     Provider* provider;
     std::uint16_t next;  // the symbol's next entry; 0: none
     bool internal;
-
-    RealFunction real() const noexcept { return {function, provider, internal}; }
   };
+  static RealFunction real_of(std::uint64_t number) noexcept {
+    const Entry& entry = entries_[number];
+    return {functions_[number], entry.provider, entry.internal};
+  }
   std::uint16_t entry_of(const void* caller_map) const noexcept;
   RealFunction look_up(const char* name, const void* caller_map) noexcept;
   void remember(std::uint16_t number, const void* caller) noexcept;
   static constexpr std::size_t kEntries = 4096;
-  static Entry entries_[kEntries];  // number 0 stands for none
+  static Entry entries_[kEntries];    // number 0 stands for none
+  static void* functions_[kEntries];  // all that calls need which go straight through
   static std::uint16_t used_;
   // A return address and the entry of its library, in one word: threads change it under each
   // other.

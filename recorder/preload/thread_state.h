@@ -27,7 +27,8 @@ struct ThreadState {
   std::uint8_t told_count, told_as[kMaxGuards];
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Of a file that is sampled out (file_sample.h): what of HDF5's calls is not recorded.
-  enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll } unrecorded;
+  // kUntouched: all, and the advice does nothing about the file's datasets either.
+  enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // the one that is open
   Ring* ring;
   // Transfers that the advice counts as under way (told_transfer.h), of signal handlers, too, which
@@ -39,9 +40,8 @@ static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
 constexpr std::uint8_t kLayerBits = 0x1f, kUnrecordedBit = 0x80;
 // Inside of a call of HDF5 on a file that is sampled out, but where it is opened or closed.
-constexpr std::uint8_t kPassedBits = kUnrecordedBit | 1u << static_cast<unsigned>(Layer::kHdf5) |
-                                     1u << static_cast<unsigned>(Layer::kStdio) |
-                                     1u << static_cast<unsigned>(Layer::kPosix);
+constexpr std::uint8_t kPassedBits =
+    kUnrecordedBit | bit_of(Layer::kHdf5) | bit_of(Layer::kStdio) | bit_of(Layer::kPosix);
 
 // Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
 // no allocation at first use.
@@ -76,7 +76,7 @@ class CallScope {
  public:
   // `passed`: other bits with which the call goes straight through.
   explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
-      : bit_(static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer))),
+      : bit_(bit_of(layer)),
         outer_(t_thread.layers),
         active_(g_recording && t_thread.ours == 0 && (outer_ & (bit_ | passed)) == 0) {
     if (active_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
@@ -119,7 +119,7 @@ class CallScope {
   std::uint8_t outer_layers() const noexcept { return outer_ & kLayerBits; }
 
  private:
-  static constexpr std::uint8_t kHdf5Bit = 1u << static_cast<unsigned>(Layer::kHdf5);
+  static constexpr std::uint8_t kHdf5Bit = bit_of(Layer::kHdf5);
   // What the call makes in turn goes straight through its wrappers. Where the file itself is opened
   // that holds for MPI-IO alone, whose settings came from above: a POSIX call may have to stripe
   // what it creates. MPI_Finalize, which an error's handler may call in there, never does.

@@ -38,6 +38,27 @@ inline int not_in_slice() noexcept {
   return -1;
 }
 
+// Calls of HDF5 on a file that is sampled out go straight to the real function, and touch as little
+// memory as may be: between two large transfers the caches are cold. The program's only file, so
+// that it does not matter what a call is about.
+[[gnu::always_inline]] inline bool is_outside_sample() noexcept {
+  return t_thread.unrecorded >= ThreadState::Unrecorded::kAll;
+}
+
+// While one exists nothing of what HDF5 calls in turn is looked at.
+class PassedCall {
+ public:
+  [[gnu::always_inline]] PassedCall() noexcept : outer_(t_thread.layers) {
+    t_thread.layers = outer_ | kPassedBits;
+  }
+  [[gnu::always_inline]] ~PassedCall() { t_thread.layers = outer_; }
+  PassedCall(const PassedCall&) = delete;
+  PassedCall& operator=(const PassedCall&) = delete;
+
+ private:
+  const std::uint8_t outer_;
+};
+
 inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
   return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);
 }

@@ -101,6 +101,23 @@ def beside(place: Place) -> None:
     assert len([c for c in calls if c["name"] == "iotune_dataset"]) >= 2 * FILES
 
 
+def tuned(place: Place) -> None:
+    """A dataset's settings are applied to the files outside the sample, too."""
+    config = place.scratch / "config.xml"
+    config.write_text(
+        "<Parameters><High_Level_IO_Library><chunk>50</chunk></High_Level_IO_Library></Parameters>"
+    )
+    sizes = []
+    for env in ({}, {"IOTUNE_CONFIG": config}):
+        trace, _ = run(place, **env)
+        assert len(set(left_out(place.calls(trace)))) >= FILES - WHOLE - 8
+        files = sorted(place.scratch.glob("step*.h5"))
+        assert len(files) == FILES
+        sizes.append({path.stat().st_size for path in files})
+    contiguous, chunked = sizes
+    assert len(contiguous) == len(chunked) == 1 and contiguous != chunked, sizes
+
+
 def asked(place: Place) -> None:
     """Who asks for a trace, times or prefetching has all calls; IOTUNE_RECORD decides."""
     named = place.scratch / "named.iotrace"
@@ -153,5 +170,5 @@ def ended(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"sample": sample, "beside": beside, "asked": asked, "ranks": ranks,
+    main({"sample": sample, "beside": beside, "tuned": tuned, "asked": asked, "ranks": ranks,
           "ended": ended})  # fmt: skip
