@@ -22,6 +22,8 @@ class DriftTable {
   // Why the workload's answer is not trusted for the rest of the run; empty: nothing speaks
   // against it.
   std::string reason(const Question& question) const;
+  // No workload was ever followed, so that there is no reason for any.
+  bool follows_nothing() const { return by_workload_.empty(); }
 
  private:
   struct Followed {

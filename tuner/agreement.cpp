@@ -87,12 +87,13 @@ Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   // Nobody else hears what is said there. Threads may open files on it at the same time: making it
   // a private one, the later would free that of the earlier.
   if (same(mpi, comm, mpi.constants.comm_self)) return comm;
-  if (!g_keyval_made || !inside_world(mpi, comm)) return none;
+  if (!g_keyval_made) return none;
   void* value = nullptr;
   int found = 0;
   if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
     return reinterpret_cast<Word>(value);
   }
+  if (!inside_world(mpi, comm)) return none;
   Word made = recorder::split_quietly(mpi, comm);
   if (made == none) return none;
   if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {

@@ -88,11 +88,18 @@ const Library& library() noexcept {
   return g_library;
 }
 
+// Asked once: the variables lie all over memory, which an open between two transfers finds cold.
 bool database_is_off() noexcept {
-  const char* const path = std::getenv("IOTUNE_DB");
-  const char* const config = std::getenv("IOTUNE_CONFIG");
-  return path != nullptr && std::strcmp(path, "none") == 0 &&
-         (config == nullptr || *config == '\0');
+  enum : signed char { kNotAsked, kOff, kOn };
+  static constinit signed char answer = kNotAsked;
+  if (answer == kNotAsked) {
+    const char* const path = std::getenv("IOTUNE_DB");
+    const char* const config = std::getenv("IOTUNE_CONFIG");
+    const bool off =
+        path != nullptr && std::strcmp(path, "none") == 0 && (config == nullptr || *config == '\0');
+    __atomic_store_n(&answer, off ? kOff : kOn, __ATOMIC_RELAXED);
+  }
+  return answer == kOff;
 }
 
 }  // namespace

@@ -43,6 +43,9 @@ void say(const char* text, char* out, size_t capacity) {
 struct Answered {
   std::string question;
   Result<Decision> decision;
+  // Where it is the whole answer, whatever the run's earlier files were: without settings there is
+  // nothing to distrust.
+  std::string text;
 };
 constexpr std::size_t kMostAnswered = 16;
 std::vector<Answered>* g_answered = nullptr;  // never freed: the process may end in any way
@@ -75,17 +78,35 @@ std::string question_key(const Question& question, const Places& places) {
   return key;
 }
 
-Result<Decision> from_what_is_stored(const Question& question, const Places& places) {
-  std::string key = question_key(question, places);
-  if (g_answered == nullptr) g_answered = new std::vector<Answered>;
+// Read once: the variables lie all over memory, and each file's open would look at every one.
+const Places& places_of_this_process() {
+  static const Places* const places = new Places(places_from_environment());
+  return *places;
+}
+
+const Answered* find_answered(const std::string& key) {
+  if (key.empty() || g_answered == nullptr) return nullptr;
   for (const Answered& one : *g_answered) {
-    if (!key.empty() && one.question == key) return one.decision;
+    if (one.question == key) return &one;
   }
+  return nullptr;
+}
+
+bool asks_the_run(const Decision& decision) {
+  return decision.source == "unknown" || decision.source == "untrained";
+}
+
+Result<Decision> from_what_is_stored(const Question& question, const Places& places,
+                                     const std::string& key) {
+  if (const Answered* const same = find_answered(key)) return same->decision;
   Result<Decision> decision = decide(question, places);
   // What failed is tried again, but for a database that is not there.
   if (!key.empty() && (decision || access(places.database.c_str(), F_OK) != 0)) {
+    const bool whole = decision && decision->settings.empty() && decision->of_variables.empty() &&
+                       !asks_the_run(*decision);
+    if (g_answered == nullptr) g_answered = new std::vector<Answered>;
     if (g_answered->size() == kMostAnswered) g_answered->erase(g_answered->begin());
-    g_answered->push_back({key, decision});
+    g_answered->push_back({key, decision, whole ? decision_text(*decision) : std::string()});
   }
   return decision;
 }
@@ -115,18 +136,16 @@ void distrust_after_drift(const Question& question, Decision& decision) {
 }
 
 // A run's own evidence, where the database has none.
-Result<Decision> decide_in_run(const Question& question) {
-  const Places places = places_from_environment();
-  Result<Decision> decision = from_what_is_stored(question, places);
+Result<Decision> decide_in_run(const Question& question, const std::string& key) {
+  const Places& places = places_of_this_process();
+  Result<Decision> decision = from_what_is_stored(question, places, key);
   if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
   if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0)) {
     return decision;
   }
-  if (decision && decision->source != "unknown" && decision->source != "untrained") {
-    return decision;
-  }
+  if (decision && !asks_the_run(*decision)) return decision;
   std::optional<Decision> own = series_of_this_run().next(question);
   if (!own) return decision;
   if (decision) {
@@ -140,9 +159,17 @@ Result<Decision> decide_in_run(const Question& question) {
 // answer.
 Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
-  Result<Decision> decision = decide_in_run(question_from(question));
-  if (!decision) return Error{{}, decision.error().text()};
-  std::string text = decision_text(*decision);
+  const Question asked = question_from(question);
+  const std::string key = question_key(asked, places_of_this_process());
+  const Answered* const same = find_answered(key);
+  std::string text;
+  if (same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing()) {
+    text = same->text;
+  } else {
+    Result<Decision> decision = decide_in_run(asked, key);
+    if (!decision) return Error{{}, decision.error().text()};
+    text = decision_text(*decision);
+  }
   if (text.size() >= capacity) throw Fault{"the decision is too long"};
   memcpy(answer, text.c_str(), text.size() + 1);
   return static_cast<int>(text.size());

@@ -248,7 +248,8 @@ void* NextSymbol::look_up(const char* name) noexcept {
 }
 
 bool is_another_hdf5_in_use(const Provider& one) noexcept {
-  for (const Provider& other : g_providers) {
+  for (std::size_t i = 0; i < g_provider_count; ++i) {
+    const Provider& other = g_providers[i];
     if (&other != &one && other.hdf5_api.load(std::memory_order_relaxed) != nullptr) return true;
   }
   return false;
