@@ -21,7 +21,12 @@ for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus"
   # Traces as they are; the others learn their formats by what they encode themselves.
-  [ "$target" != fuzz_trace ] || cp tests/data/v*/*.iotrace "$corpus"
+  if [ "$target" = fuzz_trace ]; then
+    for trace in tests/data/v*/*.iotrace; do  # the same names in each version's folder
+      version=${trace%/*}
+      cp "$trace" "$corpus/${version##*/}-${trace##*/}"
+    done
+  fi
   program=$(find build/fuzz -name "$target" -type f -perm -u+x)
   if ! "$program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -max_len=16384 \
     -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/corpus/$target-" \
