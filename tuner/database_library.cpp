@@ -92,14 +92,14 @@ const Library& library() noexcept {
 bool database_is_off() noexcept {
   enum : signed char { kNotAsked, kOff, kOn };
   static constinit signed char answer = kNotAsked;
-  if (answer == kNotAsked) {
+  if (__atomic_load_n(&answer, __ATOMIC_RELAXED) == kNotAsked) {
     const char* const path = std::getenv("IOTUNE_DB");
     const char* const config = std::getenv("IOTUNE_CONFIG");
     const bool off =
         path != nullptr && std::strcmp(path, "none") == 0 && (config == nullptr || *config == '\0');
     __atomic_store_n(&answer, off ? kOff : kOn, __ATOMIC_RELAXED);
   }
-  return answer == kOff;
+  return __atomic_load_n(&answer, __ATOMIC_RELAXED) == kOff;
 }
 
 }  // namespace

@@ -98,7 +98,6 @@ bool asks_the_run(const Decision& decision) {
 
 Result<Decision> from_what_is_stored(const Question& question, const Places& places,
                                      const std::string& key) {
-  if (const Answered* const same = find_answered(key)) return same->decision;
   Result<Decision> decision = decide(question, places);
   // What failed is tried again, but for a database that is not there.
   if (!key.empty() && (decision || access(places.database.c_str(), F_OK) != 0)) {
@@ -136,9 +135,11 @@ void distrust_after_drift(const Question& question, Decision& decision) {
 }
 
 // A run's own evidence, where the database has none.
-Result<Decision> decide_in_run(const Question& question, const std::string& key) {
+Result<Decision> decide_in_run(const Question& question, const std::string& key,
+                               const Answered* same) {
   const Places& places = places_of_this_process();
-  Result<Decision> decision = from_what_is_stored(question, places, key);
+  Result<Decision> decision =
+      same != nullptr ? same->decision : from_what_is_stored(question, places, key);
   if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
@@ -166,7 +167,7 @@ Result<int> decide_into(const iotune_question& question, char* answer, size_t ca
   if (same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing()) {
     text = same->text;
   } else {
-    Result<Decision> decision = decide_in_run(asked, key);
+    Result<Decision> decision = decide_in_run(asked, key, same);
     if (!decision) return Error{{}, decision.error().text()};
     text = decision_text(*decision);
   }

@@ -208,13 +208,7 @@ std::uint16_t CallerSymbol::entry_of(const void* caller_map) const noexcept {
 }
 
 [[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
-  for (const std::atomic<std::uint64_t>& one : newest_) {
-    const std::uint64_t newest = one.load(std::memory_order_acquire);
-    if ((newest & kAddress) == reinterpret_cast<std::uintptr_t>(caller)) {
-      return functions_[newest >> kEntryShift];
-    }
-  }
-  return nullptr;
+  return functions_[newest_entry(caller)];
 }
 
 RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {

@@ -51,12 +51,7 @@ class CallerSymbol {
 
   // Where one of the places that called last calls again, as it mostly does; else without function.
   RealFunction find_newest(const void* caller) const noexcept {
-    for (const std::atomic<std::uint64_t>& one : newest_) {
-      const std::uint64_t newest = one.load(std::memory_order_acquire);
-      if ((newest & kAddress) != reinterpret_cast<std::uintptr_t>(caller)) continue;
-      return real_of(newest >> kEntryShift);
-    }
-    return {};
+    return real_of(newest_entry(caller));
   }
   RealFunction find_by_library(const char* name, const void* caller) noexcept;
   // find_newest, for calls that go straight through: code that they all share, and so is mostly in
@@ -74,6 +69,16 @@ class CallerSymbol {
   static RealFunction real_of(std::uint64_t number) noexcept {
     const Entry& entry = entries_[number];
     return {functions_[number], entry.provider, entry.internal};
+  }
+  // 0: none of the newest.
+  std::uint64_t newest_entry(const void* caller) const noexcept {
+    for (const std::atomic<std::uint64_t>& one : newest_) {
+      const std::uint64_t newest = one.load(std::memory_order_acquire);
+      if ((newest & kAddress) == reinterpret_cast<std::uintptr_t>(caller)) {
+        return newest >> kEntryShift;
+      }
+    }
+    return 0;
   }
   std::uint16_t entry_of(const void* caller_map) const noexcept;
   RealFunction look_up(const char* name, const void* caller_map) noexcept;
