@@ -1,19 +1,18 @@
 // libiotune-db.so: the C door of decision.h.
 #include <sqlite3.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
-#include <vector>
+#include <optional>
+#include <string>
 
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
 #include "patterndb/drift_in_run.h"
 #include "patterndb/observe.h"
 #include "patterndb/places.h"
+#include "patterndb/run_answers.h"
 #include "patterndb/series.h"
 
 namespace {
@@ -36,78 +35,14 @@ void say(const char* text, char* out, size_t capacity) {
   out[length] = '\0';
 }
 
-// A series of files asks the same question at each: what was answered holds while the database is
-// the same file with the same time and size, or none is there. The connection itself cannot be
-// kept: the program may close descriptors that it never opened, and hand their numbers to files of
-// its own.
-struct Answered {
-  std::string question;
-  Result<Decision> decision;
-  // Where it is the whole answer, whatever the run's earlier files were: without settings there is
-  // nothing to distrust.
-  std::string text;
-};
-constexpr std::size_t kMostAnswered = 16;
-std::vector<Answered>* g_answered = nullptr;  // never freed: the process may end in any way
-
-// Empty where nothing is to be kept. No text holds a NUL, and the numbers have fixed places.
-std::string question_key(const Question& question, const Places& places) {
-  struct stat status {};  // zeros where there is none
-  if (!places.config.empty()) return {};
-  if (stat(places.database.c_str(), &status) != 0 && errno != ENOENT) return {};
-  const std::string_view folder(question.file.data(), question.file.rfind('/') + 1);
-  const int64_t numbers[] = {question.ranks,
-                             question.nodes,
-                             question.creating,
-                             static_cast<int64_t>(status.st_dev),
-                             static_cast<int64_t>(status.st_ino),
-                             status.st_size,
-                             status.st_mtim.tv_sec,
-                             status.st_mtim.tv_nsec};
-  std::string key;
-  key.reserve(1024);
-  key.append(reinterpret_cast<const char*>(numbers), sizeof numbers);
-  const std::string name = masked_name(question.file);
-  for (const std::string_view part :
-       {std::string_view(question.layer), std::string_view(question.program), folder,
-        std::string_view(name), std::string_view(question.mpi), std::string_view(question.hdf5),
-        std::string_view(question.filesystem), std::string_view(places.database)}) {
-    key += part;
-    key += '\0';
-  }
-  return key;
-}
-
 // Read once: the variables lie all over memory, and each file's open would look at every one.
 const Places& places_of_this_process() {
   static const Places* const places = new Places(places_from_environment());
   return *places;
 }
 
-const Answered* find_answered(const std::string& key) {
-  if (key.empty() || g_answered == nullptr) return nullptr;
-  for (const Answered& one : *g_answered) {
-    if (one.question == key) return &one;
-  }
-  return nullptr;
-}
-
 bool asks_the_run(const Decision& decision) {
   return decision.source == "unknown" || decision.source == "untrained";
-}
-
-Result<Decision> from_what_is_stored(const Question& question, const Places& places,
-                                     const std::string& key) {
-  Result<Decision> decision = decide(question, places);
-  // What failed is tried again, but for a database that is not there.
-  if (!key.empty() && (decision || access(places.database.c_str(), F_OK) != 0)) {
-    const bool whole = decision && decision->settings.empty() && decision->of_variables.empty() &&
-                       !asks_the_run(*decision);
-    if (g_answered == nullptr) g_answered = new std::vector<Answered>;
-    if (g_answered->size() == kMostAnswered) g_answered->erase(g_answered->begin());
-    g_answered->push_back({key, decision, whole ? decision_text(*decision) : std::string()});
-  }
-  return decision;
 }
 
 // Kept to the end of the process: files are closed until then.
@@ -119,6 +54,26 @@ SeriesTable& series_of_this_run() {
 DriftTable& drift_of_this_run() {
   static DriftTable* const table = new DriftTable;
   return *table;
+}
+
+RunAnswers& answers_of_this_run() {
+  static RunAnswers* const answers = new RunAnswers;
+  return *answers;
+}
+
+Result<Decision> from_what_is_stored(const iotune_question& asked, const Question& question,
+                                     const std::optional<DatabaseFile>& database) {
+  const Places& places = places_of_this_process();
+  Result<Decision> decision = decide(question, places);
+  // What failed is tried again, but for a database that is not there.
+  if (database && (decision || access(places.database.c_str(), F_OK) != 0)) {
+    // Without settings there is nothing to distrust.
+    const bool whole = decision && decision->settings.empty() && decision->of_variables.empty() &&
+                       !asks_the_run(*decision);
+    answers_of_this_run().keep(asked, *database,
+                               {decision, whole ? decision_text(*decision) : std::string()});
+  }
+  return decision;
 }
 
 // An answer of the database is applied for as long as the run's files are those that it is for.
@@ -135,11 +90,13 @@ void distrust_after_drift(const Question& question, Decision& decision) {
 }
 
 // A run's own evidence, where the database has none.
-Result<Decision> decide_in_run(const Question& question, const std::string& key,
-                               const Answered* same) {
+Result<Decision> decide_in_run(const iotune_question& asked,
+                               const std::optional<DatabaseFile>& database,
+                               const RunAnswers::Answer* same) {
+  const Question question = question_from(asked);
   const Places& places = places_of_this_process();
   Result<Decision> decision =
-      same != nullptr ? same->decision : from_what_is_stored(question, places, key);
+      same != nullptr ? same->decision : from_what_is_stored(asked, question, database);
   if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
@@ -160,17 +117,20 @@ Result<Decision> decide_in_run(const Question& question, const std::string& key,
 // answer.
 Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
-  const Question asked = question_from(question);
-  const std::string key = question_key(asked, places_of_this_process());
-  const Answered* const same = find_answered(key);
-  std::string text;
-  if (same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing()) {
-    text = same->text;
-  } else {
-    Result<Decision> decision = decide_in_run(asked, key, same);
+  const Places& places = places_of_this_process();
+  std::optional<DatabaseFile> database;  // nothing: no answer is kept
+  if (places.config.empty()) database = database_file(places.database);
+  const RunAnswers::Answer* const same =
+      database ? answers_of_this_run().find(question, *database) : nullptr;
+  const bool whole =
+      same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing();
+  std::string made;
+  if (!whole) {
+    Result<Decision> decision = decide_in_run(question, database, same);
     if (!decision) return Error{{}, decision.error().text()};
-    text = decision_text(*decision);
+    made = decision_text(*decision);
   }
+  const std::string& text = whole ? same->text : made;
   if (text.size() >= capacity) throw Fault{"the decision is too long"};
   memcpy(answer, text.c_str(), text.size() + 1);
   return static_cast<int>(text.size());
