@@ -24,6 +24,7 @@ static const struct option table[] = {
     {"--block", DIMS, "AxB..    length of a run where the kernel is block-cyclic"},
     {"--datasets", NUMBER, "N     datasets in a file"},
     {"--steps", NUMBER, "N        a series of N files, name00000.h5 and on"},
+    {"--passes", NUMBER, "N       the whole series N times over"},
     {"--rows", NUMBER, "N         rows of the first dimension in a call; all of them without"},
     {"--collective", FLAG, "     collective transfers"},
     {"--independent", FLAG, "    independent transfers (default)"},
@@ -86,6 +87,7 @@ static void set_flag(const char* name, struct kernel_options* options) {
 static bool set_number(const char* name, const char* value, struct kernel_options* options) {
   if (strcmp(name, "--datasets") == 0) return parse_number(value, 1, 100000, &options->datasets);
   if (strcmp(name, "--deflate") == 0) return parse_number(value, 0, 9, &options->deflate);
+  if (strcmp(name, "--passes") == 0) return parse_number(value, 1, 100000, &options->passes);
   if (strcmp(name, "--pause-ms") == 0) return parse_number(value, 0, INT_MAX, &options->pause_ms);
   if (strcmp(name, "--rows") == 0) return parse_number(value, 1, INT_MAX, &options->rows);
   options->numbered = true;
@@ -143,7 +145,7 @@ static bool consistent(const struct kernel_spec* spec, const struct kernel_optio
 
 bool kernel_options_parse(int argc, char** argv, const struct kernel_spec* spec,
                           struct kernel_options* options, char* error, size_t error_size) {
-  *options = (struct kernel_options){.steps = 1, .deflate = -1};
+  *options = (struct kernel_options){.steps = 1, .passes = 1, .deflate = -1};
   for (int i = 1; i < argc; i++) {
     const char* equals = strchr(argv[i], '=');
     size_t length = equals != NULL ? (size_t)(equals - argv[i]) : strlen(argv[i]);

@@ -12,7 +12,7 @@ struct kernel_spec;
 struct kernel_options {
   struct kernel_dims grid, size, block, chunk; /* n is 0 where not given */
   int datasets;                                /* 0: the kernel's own number */
-  int steps;
+  int steps, passes;
   bool numbered; /* --steps was given: file names carry the step */
   bool collective, read, fresh, verify, uneven, json, help;
   int deflate; /* -1: none */

@@ -292,21 +292,21 @@ static void report(const struct run* run) {
   char grid[96];
   const struct kernel_options* options = &run->options;
   double rate = run->seconds > 0 ? (double)run->bytes / 1048576.0 / run->seconds : 0;
-  int files = run->spec->files * options->steps;
+  int64_t files = (int64_t)run->spec->files * options->steps * options->passes;
   const char* operation = options->read ? "read" : "write";
   const char* mode = options->collective ? "collective" : "independent";
   kernel_dims_print(&run->grid, grid, sizeof grid);
   if (options->json) {
     printf(
         "{\"kernel\": \"%s\", \"operation\": \"%s\", \"mode\": \"%s\", \"ranks\": %d, "
-        "\"grid\": \"%s\", \"files\": %d, \"bytes\": %llu, \"seconds\": %.6f, "
+        "\"grid\": \"%s\", \"files\": %lld, \"bytes\": %llu, \"seconds\": %.6f, "
         "\"mib_per_s\": %.3f, \"verified\": %s}\n",
-        run->spec->name, operation, mode, run->ranks, grid, files, (unsigned long long)run->bytes,
-        run->seconds, rate, options->verify ? "true" : "false");
+        run->spec->name, operation, mode, run->ranks, grid, (long long)files,
+        (unsigned long long)run->bytes, run->seconds, rate, options->verify ? "true" : "false");
     return;
   }
-  printf("%s: %s, %s, %d ranks as %s, %d files%s\n", run->spec->name, operation, mode, run->ranks,
-         grid, files, options->verify ? ", every byte verified" : "");
+  printf("%s: %s, %s, %d ranks as %s, %lld files%s\n", run->spec->name, operation, mode, run->ranks,
+         grid, (long long)files, options->verify ? ", every byte verified" : "");
   printf("bytes      %llu\nseconds    %.6f\nbandwidth  %.3f MiB/s\n",
          (unsigned long long)run->bytes, run->seconds, rate);
 }
@@ -314,13 +314,15 @@ static void report(const struct run* run) {
 static int run_kernel(struct run* run) {
   reserve(run);
   bool right = true;
-  for (int step = 0; right && step < run->options.steps; step++) {
-    if (step > 0 && run->options.pause_ms > 0) {
-      struct timespec pause = {run->options.pause_ms / 1000,
-                               (long)(run->options.pause_ms % 1000) * 1000000};
+  const struct kernel_options* options = &run->options;
+  int64_t steps = (int64_t)options->steps * options->passes;
+  for (int64_t i = 0; right && i < steps; i++) {
+    if (i > 0 && options->pause_ms > 0) {
+      struct timespec pause = {options->pause_ms / 1000,
+                               (long)(options->pause_ms % 1000) * 1000000};
       nanosleep(&pause, NULL);
     }
-    right = run_step(run, step);
+    right = run_step(run, (int)(i % options->steps));
   }
   free(run->buffer);
   if (right && run->rank == 0) report(run);

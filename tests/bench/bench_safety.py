@@ -2,9 +2,10 @@
 
 Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
 writes or reads as many files in a row as take --seconds, unless half of the storage's room is
-less; rounds are added until the interval is within 3 % of its value or --most rounds are done,
-and are kept. --report 1 measures nothing. A second row tells whole runs of the same rounds, from
-the launcher's start to its end: iotune notes what it saw at the end of a run, outside of the first.
+less: in memory files are read several times over then. Rounds are added until the interval is
+within 3 % of its value or --most rounds are done, and are kept. --report 1 measures nothing. A
+second row tells whole runs of the same rounds, from the launcher's start to its end: iotune notes
+what it saw at the end of a run, outside of the first.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def lengthen(arms: Arms, seconds: float, settings: Mapping[str, str]) -> int:
         arms.lengthen(min(most, steps_of(seconds, took / arms.steps)), settings)
         took = min(arms.default(), arms.default())
         if took >= seconds or arms.steps == most:
-            return arms.steps
+            break
+    if took < seconds and not arms.case.write and arms.case.storage.rereads:
+        arms.passes = steps_of(seconds, took)
+    return arms.steps
 
 
 def main() -> int:
@@ -75,9 +79,11 @@ def main() -> int:
                     continue
                 settings = own["trained"]["settings"]
                 if rounds:
+                    arms.passes = own.get("safety_passes", 1)
                     arms.lengthen(own["safety_steps"], settings)
                 else:
                     own["safety_steps"] = lengthen(arms, options.seconds, settings)
+                    own["safety_passes"] = arms.passes
                 began = time.monotonic()
                 arms.default()
                 add_rounds(

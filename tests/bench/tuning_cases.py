@@ -46,6 +46,8 @@ class Storage:
     # Whether runs that write keep a pace (Arms._keep_pace): a write's pages are new ones there, and
     # how slow those are depends on how long they were free.
     paced: bool = False
+    # Its files are memory: to read one again is the same as to read another.
+    rereads: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,9 @@ def storages(scratch: Path) -> dict[str, Storage]:
     """Those that are there now."""
     found = {"disk": Storage("disk", scratch, "mpirun.mpich", min(2, os.cpu_count() or 1), True)}
     if Path("/dev/shm").is_dir():
-        found["memory"] = Storage("memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks)
+        found["memory"] = Storage(
+            "memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks, rereads=True
+        )
     testbed = ROOT / "tests" / "testbed"
     if (TESTBED / "mnt" / "narrow").is_dir():
         launcher = str(testbed / "cephfs_mpirun")
@@ -116,7 +120,9 @@ def storages(scratch: Path) -> dict[str, Storage]:
     if os.geteuid() == 0:
         launcher = str(testbed / "local_nodes")
         found["nodes-disk"] = Storage("nodes-disk", scratch, launcher, 4, True)
-        found["nodes-memory"] = Storage("nodes-memory", scratch / _SHARED, launcher, 4)
+        found["nodes-memory"] = Storage(
+            "nodes-memory", scratch / _SHARED, launcher, 4, rereads=True
+        )
     return found
 
 
@@ -261,6 +267,7 @@ class Arms:
         self.own = self.placed if self.placing else self.plain
         self._next_run = 0.0  # monotonic seconds
         self.steps = 1  # files of a run, each written or read as the words say
+        self.passes = 1  # how often a run reads them, where its storage allows for more than one
         # Of the last run, from the launcher's start to its end: what a user waits.
         self.whole_seconds = 0.0
         self.database = self.home / "data" / "iotune" / "patterns.db"
@@ -321,6 +328,7 @@ class Arms:
             *(str(self.build / "bin" / self.case.kernel), *self.case.words),
             *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
             *(("--steps", str(self.steps)) if self.steps > 1 else ()),
+            *(("--passes", str(self.passes)) if self.passes > 1 and not write else ()),
             *(("--fresh",) if fresh else ()),
         ]
         began = time.monotonic()

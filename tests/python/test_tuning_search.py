@@ -149,8 +149,12 @@ def test_what_had_other_flags_is_measured_anew(tmp_path):
 class Steps:
     """Arms whose files take `first` seconds, and `later` each where there are many."""
 
-    def __init__(self, first: float, later: float, room: int) -> None:
-        self.steps = 1
+    def __init__(
+        self, first: float, later: float, room: int, write: bool = False, rereads: bool = True
+    ) -> None:
+        place = tuning_cases.Storage("memory", Path("/nowhere"), "mpirun", 2, rereads=rereads)
+        self.case = tuning_cases.Case("vpic-io", (), write, place)
+        self.steps = self.passes = 1
         self.first, self.later, self.most = first, later, room
         self.asked: list[int] = []
 
@@ -169,10 +173,16 @@ def test_a_run_of_safety_is_as_long_as_asked_or_as_there_is_room():
     faster = Steps(1.0, 0.25, 100)
     assert bench_safety.lengthen(faster, 2.0, {}) == faster.steps == 9  # type: ignore[arg-type]
     assert faster.asked == [3, 9]
-    full = Steps(1.0, 0.25, 5)
-    assert bench_safety.lengthen(full, 2.0, {}) == 5  # type: ignore[arg-type]
+    assert faster.passes == 1
     long = Steps(3.0, 3.0, 100)
-    assert bench_safety.lengthen(long, 2.0, {}) == 1  # type: ignore[arg-type]
+    assert bench_safety.lengthen(long, 2.0, {}) == long.passes == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("write", "rereads", "passes"), [(0, 1, 2), (1, 1, 1), (0, 0, 1)])
+def test_where_room_ends_files_in_memory_are_read_again(write, rereads, passes):
+    full = Steps(1.0, 0.25, 5, bool(write), bool(rereads))
+    assert bench_safety.lengthen(full, 2.0, {}) == 5  # type: ignore[arg-type]
+    assert full.passes == passes  # 1.25 s a pass
 
 
 def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):

@@ -183,6 +183,9 @@ def options(programs: Programs) -> None:
     assert "/Step#2/px" in dumped_dims(programs.scratch / "s00002.h5")
     series = ("--particles", 50, "--steps", 3, "--output", "s.h5", "--verify")
     programs.right(2, "vpic-io", *series, "--read")
+    again = programs.result(2, "vpic-io", *series, "--read", "--json", "--passes", 3)
+    once = programs.result(2, "vpic-io", *series, "--read", "--json")
+    assert (again["files"], again["bytes"]) == (9, 3 * once["bytes"]), (again, once)
     # Each step has bytes of its own: one in the place of another has to be noticed.
     (programs.scratch / "s00001.h5").replace(programs.scratch / "s00000.h5")
     programs.wrong(1, "s00000.h5", command=(2, "vpic-io", *series, "--read"))
