@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -15,7 +14,7 @@ namespace {
 constexpr std::size_t kMostKept = 16;
 
 std::string_view text_of(const char* text) {
-  return text == nullptr ? std::string_view() : std::string_view(text);
+  return text == nullptr ? "" : text;
 }
 
 // Folder with its slash, and name.
@@ -57,10 +56,7 @@ class KeyReader {
 
  private:
   bool take(std::string_view part) {
-    if (!same_ || rest_.size() < part.size() ||
-        std::memcmp(rest_.data(), part.data(), part.size()) != 0) {
-      return false;
-    }
+    if (!same_ || !rest_.starts_with(part)) return false;
     rest_.remove_prefix(part.size());
     return true;
   }
