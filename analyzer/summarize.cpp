@@ -6,6 +6,7 @@
 
 #include "analyzer/alike_ranks.h"
 #include "analyzer/descriptor.h"
+#include "analyzer/masked_name.h"
 #include "analyzer/process_walk.h"
 #include "recorder/read/losses.h"
 #include "recorder/read/trace_reader.h"
@@ -25,19 +26,9 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string masked(const std::string& name) {
   std::string result;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (!is_digit(name[i])) {
-      result += name[i];
-    } else if (i == 0 || !is_digit(name[i - 1])) {
-      result += '#';
-    }
-  }
+  each_masked_character(name, [&](char c) { result += c; });
   return result;
 }
 

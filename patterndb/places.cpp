@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "analyzer/masked_name.h"
 #include "patterndb/filesystems.h"
 
 namespace iotune::patterndb {
@@ -97,13 +98,7 @@ std::string base_name(std::string_view path) {
 
 std::string masked_name(std::string_view path) {
   std::string masked;
-  bool in_digits = false;
-  for (char c : base_name(path)) {
-    bool digit = c >= '0' && c <= '9';
-    if (!digit) masked += c;
-    if (digit && !in_digits) masked += '#';
-    in_digits = digit;
-  }
+  analyzer::each_masked_character(base_name(path), [&](char c) { masked += c; });
   return masked;
 }
 

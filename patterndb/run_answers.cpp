@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/masked_name.h"
 #include "patterndb/places.h"
 
 namespace iotune::patterndb {
@@ -39,10 +40,6 @@ void each_part(const iotune_question& question, const DatabaseFile& database, Vi
   visit(name, true);
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // Reads a key part by part. After a part that differs nothing fits any more.
 class KeyReader {
  public:
@@ -60,16 +57,10 @@ class KeyReader {
     rest_.remove_prefix(part.size());
     return true;
   }
-  // As masked_name() would have it.
   bool take_masked(std::string_view name) {
-    bool in_digits = false;
-    for (const char c : name) {
-      const bool digit = is_digit(c);
-      const char wanted = digit ? '#' : c;
-      if (!(digit && in_digits) && !take({&wanted, 1})) return false;
-      in_digits = digit;
-    }
-    return true;
+    bool taken = true;
+    analyzer::each_masked_character(name, [&](char c) { taken = taken && take({&c, 1}); });
+    return taken;
   }
 
   std::string_view rest_;
