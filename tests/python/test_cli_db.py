@@ -284,6 +284,22 @@ def test_history_and_ledger_tell_what_happened(home: Home) -> None:
     assert "taken back  0 answers" in home.type("db", "ledger").stdout
 
 
+def test_a_pattern_is_named_by_its_descriptor_too(home: Home) -> None:
+    descriptor = home.asked("db", "show", "1")["descriptor"]
+    assert home.asked("db", "history", descriptor) == home.asked("db", "history", "1")
+    assert home.asked("db", "show", descriptor)["id"] == 1
+    said = home.type("db", "history", "<1D,(BLOCK),(7)>", status=1).stderr
+    assert "nothing is known of" in said and "(7)" in said, said
+    said = home.type("db", "history", "<1D,BLOCK", status=1).stderr
+    assert "<1D,BLOCK" in said and len(said.splitlines()) == 1, said
+    # The same, read: only the ID tells which is meant.
+    home.type("db", "add", descriptor, "cb_nodes=2", "--element-bytes", "4", "--dims",
+              str(4 * 8388608), "--grid", "4", "--op", "read", "--filesystem", "ext4",
+              "--mpi", "MPICH 4.0.2", "--hdf5", "1.10.8")  # fmt: skip
+    said = home.type("db", "history", descriptor, status=1).stderr
+    assert "name one by its ID: 1 (" in said and "(read " in said, said
+
+
 def test_a_database_that_others_may_write_is_refused_unless_asked_for(home: Home) -> None:
     path = Path(home.environment["XDG_DATA_HOME"]) / "iotune" / "patterns.db"
     path.chmod(0o666)

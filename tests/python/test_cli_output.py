@@ -286,7 +286,12 @@ def test_of_files_outside_the_sample_only_what_was_set_is_told(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # given
-    nothing = {"datasets": [], "speaker": None, "bytes_written": 0, "sampled_out": True}
+    nothing: dict[str, Any] = {
+        "datasets": [],
+        "speaker": None,
+        "bytes_written": 0,
+        "sampled_out": True,
+    }
     plain = {**FILE, **nothing, "path": "/scratch/cyclic00009.h5"}
     tuned = {**TUNED, **nothing, "path": "/scratch/cyclic00010.h5"}
     summary = {**SUMMARY, "files": [FILE, plain, tuned]}

@@ -21,6 +21,7 @@ from iotune.cli.output import (
     say,
     table,
 )
+from iotune.cli.pattern_argument import LARGEST, PatternArgument, pattern_id
 from iotune.errors import Error, shown
 from iotune.models.candidates import parse_candidate
 from iotune.tunings import PATTERN_FIELDS, pattern_json, tuning_json
@@ -31,14 +32,6 @@ DatabaseOption = Annotated[
     Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
-
-
-# What the database's columns hold.
-LARGEST = 2**63 - 1
-
-PatternId = Annotated[
-    int, typer.Argument(metavar="ID", min=1, max=LARGEST, help="From `iotune db list`.")
-]
 
 
 def opened(db: Optional[Path], reads: bool = False) -> core.Database:
@@ -161,12 +154,13 @@ def list_patterns(db: DatabaseOption = None, as_json: JsonOption = False) -> Non
 @app.command()
 @errors_in_one_line
 def show(
-    pattern: PatternId,
+    pattern: PatternArgument,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show everything known of one pattern: settings, measurements, observations."""
-    answer = opened(db, reads=True).show(pattern)
+    database = opened(db, reads=True)
+    answer = database.show(pattern_id(database, pattern))
     if as_json:
         print_json(answer)
     else:

@@ -13,7 +13,6 @@ import typer
 from iotune import core
 from iotune.anonymise import anonymised
 from iotune.cli.db import (
-    LARGEST,
     DatabaseOption,
     JsonOption,
     app,
@@ -22,6 +21,7 @@ from iotune.cli.db import (
     settings_text,
 )
 from iotune.cli.output import data, errors_in_one_line, next_command, print_json, say
+from iotune.cli.pattern_argument import LARGEST
 from iotune.errors import Error
 from iotune.hint_file import hint_text, read_hints
 from iotune.tunings import PATTERN_FIELDS, tuning_json

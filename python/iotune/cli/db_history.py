@@ -7,24 +7,26 @@ from typing import Any
 from iotune.cli.db import (
     DatabaseOption,
     JsonOption,
-    PatternId,
     app,
     cell_text,
     gain_text,
     opened,
 )
 from iotune.cli.output import Column, data, errors_in_one_line, next_command, print_json, table
+from iotune.cli.pattern_argument import PatternArgument, pattern_id
 
 
 @app.command()
 @errors_in_one_line
 def history(
-    pattern: PatternId,
+    pattern: PatternArgument,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show every move of a pattern's answers with its evidence, and the tests under way."""
-    answer = opened(db, reads=True).history(pattern)
+    database = opened(db, reads=True)
+    identity = pattern_id(database, pattern)
+    answer = database.history(identity)
     if as_json:
         print_json(answer)
     else:
@@ -41,7 +43,7 @@ def history(
                 f"they took effect), {trial['default_runs']} left at the default; "
                 f"evidence {trial['evidence']:.3g}, taken back at {trial['reverts_at']:g}"
             )
-    next_command("iotune", "db", "show", str(pattern))
+    next_command("iotune", "db", "show", str(identity))
 
 
 def _when(seconds: float) -> str:
