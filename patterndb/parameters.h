@@ -13,7 +13,7 @@ enum class ParameterLayer : uint8_t {
   kDatasetCreation,  // HDF5 dataset creation property list
   kDatasetTransfer,  // HDF5 dataset transfer property list
   kMpiioHint,        // MPI_Info of MPI_File_open
-  kFileSystem,       // placement, passed as MPI_Info too
+  kFileSystem,       // placement of a new file: its layout
 };
 
 enum class ParameterKind : uint8_t {
@@ -93,7 +93,8 @@ inline constexpr Parameter kParameters[] = {
      kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per aggregator"},
     {"romio_cb_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
      DiskEffect::kNone, true,
-     "agreed by all ranks; disable needs MPICH 4.0 or newer while writes are sieved, never on NFS"},
+     "agreed by all ranks; disable: while writes are sieved MPICH 4.0 or newer and locks that hold "
+     "between nodes; never on NFS"},
     {"romio_cb_read", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
      DiskEffect::kNone, true, "agreed by all ranks"},
     {"romio_ds_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,

@@ -20,6 +20,7 @@ using recorder::ShortText;
 // Lustre's user interface (lustre_user.h), in the byte order of the host.
 constexpr unsigned long kSetStripe = 0x4008669a;
 constexpr std::uint32_t kLayoutV1 = 0x0BD10BD0, kLayoutV3 = 0x0BD30BD0;
+constexpr std::uint32_t kComposite = 0x0BD60BD0;  // PFL: components, each with a layout
 constexpr std::uint32_t kRaid0 = 1;
 constexpr std::uint16_t kAnyTarget = 0xffff;
 constexpr std::uint64_t kMostStripes = 2000;
@@ -83,6 +84,24 @@ bool read_lustre(const char* path, FileLayout& layout) noexcept {
   return true;
 }
 
+bool is_lustre(const char* directory) noexcept {
+  struct statfs status {};
+  return statfs(directory, &status) == 0 &&
+         static_cast<std::uint32_t>(status.f_type) == kLustreMagic;
+}
+
+bool has_components(const char* directory) noexcept {
+  void* const bytes = recorder::private_memory(kAttributeBytes);
+  if (bytes == nullptr) return true;  // not known: left alone
+  std::uint32_t magic = 0;
+  if (getxattr(directory, kLustreName, bytes, kAttributeBytes) >=
+      static_cast<ssize_t>(sizeof magic)) {
+    std::memcpy(&magic, bytes, sizeof magic);
+  }
+  recorder::unmap(bytes, kAttributeBytes);
+  return magic == kComposite;
+}
+
 constexpr const char* kCephFile = "ceph.file.layout";
 constexpr std::size_t kCephTextBytes = 256;
 
@@ -126,17 +145,15 @@ bool is_ceph(const char* directory) noexcept {
 
 LayoutKind layout_kind_of(const char* directory) noexcept {
   if (is_ceph(directory)) return LayoutKind::kCeph;
-  struct statfs status {};
-  if (statfs(directory, &status) != 0) return LayoutKind::kNone;
-  return static_cast<std::uint32_t>(status.f_type) == kLustreMagic ? LayoutKind::kLustre
-                                                                   : LayoutKind::kNone;
+  return is_lustre(directory) ? LayoutKind::kLustre : LayoutKind::kNone;
 }
 
 bool directory_has_layout(LayoutKind kind, const char* directory) noexcept {
   if (kind == LayoutKind::kNone) return false;
-  if (kind == LayoutKind::kLustre) return getxattr(directory, kLustreName, nullptr, 0) > 0;
+  const bool lustre = kind == LayoutKind::kLustre;
+  if (lustre && getxattr(directory, kLustreName, nullptr, 0) > 0) return true;
   // CephFS looks upwards for it at each new file, where Lustre's mkdir copies it. The topmost
-  // directory always tells one: that is the file system's default.
+  // directory tells the file system's default: of that a site's PFL alone is somebody's choice.
   for (std::size_t length = std::strlen(directory); length > 1;) {
     while (length > 1 && directory[length - 1] == '/') --length;
     ShortText<4096> here;
@@ -144,10 +161,12 @@ bool directory_has_layout(LayoutKind kind, const char* directory) noexcept {
     while (length > 0 && directory[length - 1] != '/') --length;
     ShortText<4096> above;
     above.add(directory, length > 1 ? length - 1 : length);
-    if (length == 0 || !is_ceph(above.c_str())) return false;
-    if (getxattr(here.c_str(), "ceph.dir.layout", nullptr, 0) > 0) return true;
+    const bool topmost =
+        length == 0 || !(lustre ? is_lustre(above.c_str()) : is_ceph(above.c_str()));
+    if (topmost) return lustre && has_components(here.c_str());
+    if (!lustre && getxattr(here.c_str(), "ceph.dir.layout", nullptr, 0) > 0) return true;
   }
-  return false;
+  return lustre && has_components("/");
 }
 
 const char* set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept {

@@ -17,7 +17,8 @@ struct FileLayout {
 LayoutKind layout_kind_of(const char* directory) noexcept;
 
 // True where somebody gave this directory a layout for its new files, a progressive one (PFL) too,
-// or on CephFS one above it: then that is what they get. Not the file system's own default.
+// or on CephFS one above it: then that is what they get. Of the file system's own default a PFL
+// only.
 bool directory_has_layout(LayoutKind kind, const char* directory) noexcept;
 
 // Lustre gives a file its layout at the open that makes it, unless these flags are set.

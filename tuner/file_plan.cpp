@@ -5,6 +5,7 @@
 #include "patterndb/parameters.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/mapped_file.h"
+#include "tuner/hint_gates.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {
@@ -38,6 +39,29 @@ void take_out(std::uint32_t provider, std::int64_t file, FilePlan*& freed) noexc
 
 }  // namespace
 
+// HDF5 looks at the property only in transfers that it makes collectively: where it took one apart
+// by itself the setting had nothing to say.
+void note_individual_io(FilePlan& plan) noexcept {
+  if (!plan.notes || !plan.individual_io || plan.individual_noted) return;
+  plan.individual_noted = true;
+  constexpr int kNoCollective = 0;  // H5D_MPIO_NO_COLLECTIVE
+  Verdict verdict = Verdict::kWithoutEffect;
+  const char* reason = "the file saw no collective transfer";
+  if (plan.individual_transfers > 0 && !plan.first_kept) {
+    reason = "HDF5 kept another value";
+  } else if (plan.individual_transfers > 0 && plan.first_actual_mode == kNoCollective) {
+    reason = "HDF5 made the transfer independent by itself";
+  } else if (plan.individual_transfers > 0) {
+    const bool told = plan.first_actual_mode > kNoCollective;
+    verdict = told ? Verdict::kApplied : Verdict::kUnverifiable;
+    reason = told ? "by HDF5's actual I/O mode the transfer stayed collective"
+                  : "HDF5 does not tell its actual I/O mode";
+  }
+  const bool kept = plan.individual_transfers > 0 && plan.first_kept;
+  note_setting(plan.path, kIndividualIoSetting, "individual", kept ? "individual" : "", verdict,
+               reason);
+}
+
 bool concerns_datasets(const Decision& decision) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     if (is_for_datasets(decision.settings[i].name)) return true;
@@ -53,8 +77,6 @@ FilePlan* make_file_plan(const Decision& decision) noexcept {
       plan->decision.settings[plan->decision.count++] = decision.settings[i];
     }
   }
-  const char* const collective_opt = find_setting(decision, "dxpl_mpio_collective_opt");
-  plan->individual_io = collective_opt != nullptr && std::strcmp(collective_opt, "individual") == 0;
   plan->notes_left = kMostNotes;
   plan->users = 1;
   return plan;
@@ -117,11 +139,7 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
     const recorder::JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, freed);
   }
-  if (freed != nullptr && freed->notes && freed->individual_io &&
-      freed->individual_transfers == 0) {
-    note_setting(freed->path, "dxpl_mpio_collective_opt", "individual", "", Verdict::kWithoutEffect,
-                 "the file saw no collective transfer");
-  }
+  if (freed != nullptr) note_individual_io(*freed);
   discard_file_plan(freed);
 }
 

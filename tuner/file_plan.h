@@ -20,6 +20,9 @@ struct FilePlan {
   bool notes;                 // this process writes down what became of each setting
   int notes_left;
   int individual_transfers;  // for which individual I/O was set
+  bool first_kept;           // by HDF5, in the list of the first of them
+  bool individual_noted;     // what became of it is written down
+  int first_actual_mode;     // H5D_mpio_actual_io_mode_t of it, -1: HDF5 does not tell
   Decision decision;
 };
 
@@ -35,6 +38,9 @@ bool concerns_datasets(const Decision& decision) noexcept;
 void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
 // At H5Fclose: also notes what no transfer came for.
 void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept;
+
+// Writes down once what became of individual I/O. Not while a record is being written.
+void note_individual_io(FilePlan& plan) noexcept;
 
 // The plan of the file that `object` (a file, group or dataset) belongs to, nullptr where it has
 // none. Given back with release. Calls HDF5 only where some open file has a plan.

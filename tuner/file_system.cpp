@@ -20,6 +20,11 @@ namespace raw = recorder::raw;
 
 constexpr std::size_t kMostMounts = std::size_t{1} << 20;
 
+// Those that lock for all their clients, and those of one kernel: who is elsewhere has another
+// file by that name.
+constexpr const char* kLocksHold[] = {"gpfs",  "cephfs", "ext4", "xfs",  "btrfs",
+                                      "tmpfs", "ramfs",  "zfs",  "f2fs", "overlay"};
+
 // How much of `path` the mount point covers, 0 for none. The kernel writes blanks as \040.
 std::size_t covered(const char* point, std::size_t bytes, const char* path) noexcept {
   std::size_t at = 0;
@@ -127,7 +132,9 @@ const char* file_system_of(const char* file) noexcept {
 }
 
 bool locks_hold_between_nodes(const char* file, const char* file_system) noexcept {
-  if (std::strcmp(file_system, "gpfs") == 0 || std::strcmp(file_system, "cephfs") == 0) return true;
+  for (const char* const holds : kLocksHold) {
+    if (std::strcmp(file_system, holds) == 0) return true;
+  }
   if (std::strcmp(file_system, "lustre") != 0) return false;
   auto* const text = static_cast<char*>(recorder::private_memory(kMostMounts));
   const int fd = raw::open("/proc/self/mounts", O_RDONLY | O_CLOEXEC, 0);

@@ -9,8 +9,9 @@ namespace iotune::tuner {
 // last directory has is remembered; any thread may ask.
 const char* file_system_of(const char* file) noexcept;
 
-// True where fcntl locks exclude processes on other nodes too: ROMIO sieves writes under them.
-// Unknown file systems count as false. On one node locks always hold.
+// True where fcntl locks exclude processes on other nodes too, or none of those can reach the file:
+// ROMIO sieves writes under them. Unknown file systems count as false. On one node locks always
+// hold.
 bool locks_hold_between_nodes(const char* file, const char* file_system) noexcept;
 
 // The options of the mount that `path` lies on, of the text of /proc/mounts, in that text; bytes 0

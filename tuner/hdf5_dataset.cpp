@@ -244,11 +244,13 @@ int collective_opt(const Hdf5Api& api, Hid dxpl) noexcept {
   return api.H5Pget(dxpl, "mpio_collective_opt", &value) < 0 ? -1 : value;
 }
 
-void note_individual_io(const FilePlan& plan, int got) noexcept {
-  const bool good = got == kIndividualIo;
-  note_setting(plan.path, "dxpl_mpio_collective_opt", "individual", good ? "individual" : "",
-               good ? Verdict::kApplied : Verdict::kWithoutEffect,
-               good ? "" : "HDF5 kept another value");
+// HDF5 leaves in the list what it made of the transfer, -1 where it does not tell.
+int actual_io_mode(const Hdf5Api& api, Hid dxpl) noexcept {
+  const recorder::QuietProbes quiet(api);
+  int mode = -1;
+  const bool told =
+      api.H5Pget_mpio_actual_io_mode != nullptr && api.H5Pget_mpio_actual_io_mode(dxpl, &mode) >= 0;
+  return told ? mode : -1;
 }
 
 }  // namespace
@@ -346,9 +348,8 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
     return;
   }
   transfer_of(state) = {plan, dxpl, own};
-  if (__atomic_fetch_add(&plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0 && plan->notes) {
-    note_individual_io(*plan, collective_opt(*api, dxpl));
-  }
+  // A file that its program never closes is told of at its second transfer.
+  if (__atomic_load_n(&plan->individual_transfers, __ATOMIC_RELAXED) > 0) note_individual_io(*plan);
 }
 
 [[gnu::hot]] void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result,
@@ -360,6 +361,11 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
   const Hdf5Api* const api = at.plan == nullptr ? nullptr : recorder::hdf5_api(hdf5);
   if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
+  // Looked at only: a note would fall into the record that is being written.
+  if (result >= 0 && __atomic_fetch_add(&at.plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0) {
+    at.plan->first_kept = collective_opt(*api, at.dxpl) == kIndividualIo;
+    at.plan->first_actual_mode = actual_io_mode(*api, at.dxpl);
+  }
   api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
   release(at.plan);

@@ -8,6 +8,7 @@
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
 #include "tuner/file_plan.h"
+#include "tuner/hint_gates.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
@@ -185,7 +186,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
     for (int i = 0; i < open.decision.count; ++i) {
       const Setting& setting = open.decision.settings[i];
       if ((is_hint(setting.name) && !is_placement(setting.name)) ||
-          std::strcmp(setting.name, "dxpl_mpio_collective_opt") == 0) {
+          std::strcmp(setting.name, kIndividualIoSetting) == 0) {
         note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
                      "the file is not opened through MPI-IO");
       }
@@ -205,7 +206,7 @@ void keep_datasets_plan(Provider& hdf5, const char* path, Hid file, OpenInProgre
   std::strncpy(plan.path, path, sizeof plan.path - 1);
   plan.mpio = open.mpi != nullptr;
   plan.comm = plan.mpio ? open.program.private_comm : 0;
-  plan.individual_io = plan.individual_io && plan.mpio;
+  plan.individual_io = open.hints.individual_io;
   plan.cache_set_by_program = (open.program.set_by_program & kSetCache) != 0;
   plan.notes = open.notes;
   keep_file_plan(hdf5, file, &plan);

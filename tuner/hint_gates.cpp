@@ -18,11 +18,25 @@ bool sieves_safely(const char* mpi_version) noexcept {
          recorder::parse_decimal(mpi_version + sizeof kMpich - 1) >= 4;
 }
 
+constexpr char kNoLocks[] =
+    "sieved writes need file locks that hold between nodes, which is not known here";
+
+bool locks_exclude(const HintGround& ground) noexcept {
+  return ground.nodes <= 1 || ground.locks_hold;
+}
+
+// The ranks' collective writes become writes of their own: strided ones are sieved, unless MPI-IO
+// is told not to.
+bool unjoins_writes(const Setting& setting) noexcept {
+  return is(setting, "romio_cb_write", "disable") ||
+         is(setting, kIndividualIoSetting, "individual");
+}
+
 }  // namespace
 
 const char* why_unsafe(const HintGround& ground, const Decision& wanted,
                        const Setting& setting) noexcept {
-  if (is(setting, "romio_cb_write", "disable")) {
+  if (unjoins_writes(setting)) {
     if (std::strcmp(ground.file_system, "nfs") == 0) {
       return "on NFS ranks that write by themselves may lose each other's bytes";
     }
@@ -31,12 +45,11 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
     if (sieves && !sieves_safely(ground.mpi_version)) {
       return "this MPI may lose updates while it sieves writes: wants romio_ds_write=disable too";
     }
+    if (sieves && !locks_exclude(ground)) return kNoLocks;
   }
   if (is(setting, "romio_ds_write", "enable")) {
     if (std::strcmp(ground.file_system, "nfs") == 0) return "on NFS sieved writes may lose bytes";
-    if (ground.nodes > 1 && !ground.locks_hold) {
-      return "sieved writes need file locks that hold between nodes, which is not known here";
-    }
+    if (!locks_exclude(ground)) return kNoLocks;
   }
   return nullptr;
 }
@@ -44,9 +57,7 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
 bool needs_ground(const Decision& decision) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
-    if (is(setting, "romio_cb_write", "disable") || is(setting, "romio_ds_write", "enable")) {
-      return true;
-    }
+    if (unjoins_writes(setting) || is(setting, "romio_ds_write", "enable")) return true;
   }
   return false;
 }

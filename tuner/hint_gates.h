@@ -1,9 +1,13 @@
-// Hints that could lose data where the MPI-IO or the file system is not fit for them.
+// Settings that could lose data where the MPI-IO or the file system is not fit for them.
 #pragma once
 
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {
+
+// HDF5's transfer property that, as "individual", has each rank write its part of a collective
+// transfer by itself.
+inline constexpr char kIndividualIoSetting[] = "dxpl_mpio_collective_opt";
 
 struct HintGround {
   const char* mpi_version;  // "MPICH 4.0.2"
@@ -12,8 +16,8 @@ struct HintGround {
   bool locks_hold;  // between nodes
 };
 
-// nullptr where `setting` may be passed to MPI-IO together with the others of `wanted`, else why
-// not. The same on all ranks of equal grounds.
+// nullptr where `setting` may be applied together with the hints of `wanted`, else why not. The
+// same on all ranks of equal grounds.
 const char* why_unsafe(const HintGround& ground, const Decision& wanted,
                        const Setting& setting) noexcept;
 

@@ -58,7 +58,7 @@ namespace {
 // The hints that are left stay a whole: what was refused first counts for what comes after.
 void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, int nodes,
                 HintPlan& plan) noexcept {
-  if (!needs_ground(plan.wanted)) return;
+  if (!needs_ground(decision)) return;
   const char* const system = file_system_of(path);
   const HintGround ground{mpi.version, system, nodes,
                           nodes > 1 && locks_hold_between_nodes(path, system)};
@@ -75,12 +75,20 @@ void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, i
     setting = plan.wanted.settings[--plan.wanted.count];
     i = 0;
   }
+  for (int i = 0; i < decision.count; ++i) {
+    const Setting& setting = decision.settings[i];
+    if (std::strcmp(setting.name, kIndividualIoSetting) != 0) continue;
+    plan.refused[i] = why_unsafe(ground, plan.wanted, setting);
+    plan.individual_io =
+        plan.refused[i] == nullptr && std::strcmp(setting.value, "individual") == 0;
+  }
 }
 }  // namespace
 
 void clear(HintPlan& plan) noexcept {
   clear(plan.wanted);
   std::memset(plan.refused, 0, sizeof plan.refused);
+  plan.individual_io = false;
 }
 
 void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
@@ -132,6 +140,7 @@ std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept {
   for (int i = 0; i < plan.wanted.count; ++i) {
     hash = hash_text(hash_text(hash, plan.wanted.settings[i].name), plan.wanted.settings[i].value);
   }
+  if (plan.individual_io) hash = hash_text(hash, kIndividualIoSetting);
   return hash;
 }
 

@@ -13,6 +13,8 @@ struct HintPlan {
   Decision wanted;
   // Why others were left out, by index of the decision's settings: nullptr, or a reason.
   const char* refused[Decision::kMaxSettings];
+  // HDF5's collective transfers may send each rank's bytes by itself: wanted, and not refused.
+  bool individual_io;
 };
 
 // Nothing wanted, nothing refused.

@@ -7,6 +7,7 @@ test only runs the program, and reads the database.
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import sys
 from pathlib import Path
@@ -99,6 +100,11 @@ def reverted(place: Place) -> None:
     assert "taken back" in said and str(evidence) in " ".join(said.split()), said
     said = place.right(place.run(IOTUNE, "db", "history", "1", preload=False)).out.decode()
     assert "tuned" in said and "reverted" in said and "evidence" in said, said
+    ledger = place.right(place.run(IOTUNE, "db", "ledger", "--json", preload=False)).out
+    told = json.loads(ledger)
+    assert (told["reverts"], told["refusals"], told["drifts"]) == (1, 0, 0), told
+    # Those that ran with the settings on the slow storage have lost.
+    assert 0 < told["slower_files"] <= told["files"] and told["hours_lost_by_slower"] > 0, told
 
 
 def not_explored(place: Place) -> None:

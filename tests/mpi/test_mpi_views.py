@@ -51,7 +51,8 @@ def views(place: Place, name: str) -> None:
     use(place, mpi)
     program = compiled(place, mpi, "mpi_views.c")
     depth = DEPTH_MPICH_4 if mpi.name == "mpich-4" else DEPTH
-    compared, kinds, drawn = 0, set(), 0
+    kinds: set[int] = set()
+    compared = drawn = 0
     # A few seeds may draw none of a kind.
     while drawn < SEEDS or (not kinds >= KINDS and drawn < MOST_SEEDS):
         drawn += 1

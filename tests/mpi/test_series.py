@@ -76,6 +76,22 @@ def turns(place: Place, **env: Any) -> None:
     assert applied, files
 
 
+def decides(place: Place) -> None:
+    """Storage that takes so much of each client: two aggregators are found, and are kept."""
+    paced = place.build / "lib" / "libpaced_writes.so"
+    files = run(place, "--collective", "--size", 16384, "--steps", 60, "--verify",
+                LD_PRELOAD=f"{place.preload(shim=True)}:{paced}",
+                PACED_BYTES_PER_SECOND=10_000_000)  # fmt: skip
+    decided = [file for file in files if "decided for" in file["message"]]
+    assert decided, [file["message"] for file in files]
+    assert {wanted(file) for file in decided} == {CANDIDATES[1]}, decided
+    # What follows has it, but for looks at the default now and then.
+    after = files[files.index(decided[0]) :]
+    assert all("once more" in file["message"] for file in after if not wanted(file)), after
+    applied = {verdict for file in decided for _, verdict in file["settings"].values()}
+    assert applied == {0}, decided
+
+
 def without_a_database(place: Place) -> None:
     """None is needed; with IOTUNE_DB=none, with record and without numbers nothing is tried."""
     series = ("--collective", "--size", 500, "--steps", 4)
@@ -93,6 +109,16 @@ def without_a_database(place: Place) -> None:
         assert [file["source"] for file in files] == [""] * 4, (env, files)
 
 
+def frozen(place: Place) -> None:
+    """Where the site freezes what is set, a run tries nothing of its own."""
+    site = place.scratch / "site.conf"
+    site.write_text("freeze = yes\n")
+    site.chmod(0o644)
+    files = run(place, "--collective", "--size", 500, "--steps", 4, IOTUNE_SITE_CONFIG=site)
+    assert [wanted(file) for file in files] == [""] * 4, files
+    assert not {file["source"] for file in files} & {"series"}, files
+
+
 def independent(place: Place) -> None:
     files = run(place, "--size", 500, "--steps", 3)
     assert wanted(files[2]) == "romio_ds_write=disable", files
@@ -104,8 +130,10 @@ if __name__ == "__main__":
     main(
         {
             "turns": turns,
+            "decides": decides,
             "sampled": sampled,
             "without-a-database": without_a_database,
+            "frozen": frozen,
             "independent": independent,
         }
     )

@@ -67,7 +67,7 @@ def limits(place: Place) -> None:
 
 def share(place: Place) -> None:
     """By its run's id, so that all ranks of a job are of one mind."""
-    seen = set()
+    seen: set[str] = set()
     # Of no other job: the run's buffers are named by it.
     job = 100 * os.getpid()
     while len(seen) < 2 and job % 100 < 40:

@@ -107,6 +107,15 @@ def left_alone(place: Place) -> None:
             assert own.asked == [], own.asked
             for verdict, _, reason in own.outcomes.values():
                 assert verdict == "refused" and "directory" in reason, own.outcomes
+        if storage == "lustre":
+            # The site's PFL, which is set on the topmost directory, holds for all below; a plain
+            # default there is what is to be bettered.
+            for own, kept in ((Run(place, storage, FAKE_PFL="run"), True),
+                              (Run(place, storage, FAKE_PFL="files"), True),
+                              (Run(place, storage, FAKE_DIRECTORY="files"), False)):  # fmt: skip
+                assert (own.asked == []) == kept, own.asked
+                verdicts = {verdict for verdict, _, _ in own.outcomes.values()}
+                assert verdicts == {"refused" if kept else "applied"}, own.outcomes
         # The program's own hint, and its user's.
         hinted = Run(place, storage, "--set-hint", "striping_factor=2",
                      IOTUNE_CONFIG=config(place, unit=None))  # fmt: skip

@@ -6,7 +6,6 @@ The program itself reads them back, from its property lists and its MPI_File.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sqlite3
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main, not_verified  # noqa: E402
+from harness import Place, main  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED_ID = re.search(
@@ -168,8 +167,17 @@ def aligned(place: Place) -> None:
     # The threshold is raised to four times the alignment: the data are larger, and are aligned.
     assert tuned.values["alignment"] == "16384,4096", tuned.values
     assert int(tuned.values["offset"]) % 4096 == 0, tuned.values
+    path = place.scratch / "a.h5"
     bare = Seen(place, "a.h5", preload=False)
     assert int(bare.values["offset"]) % 4096 != 0, "aligned without help: this proves nothing"
+    size = path.stat().st_size
+    block = "<meta_block_size>131072</meta_block_size>"
+    Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text.replace(block, "")))
+    assert size < path.stat().st_size <= 1.25 * size, (size, path.stat().st_size)
+    # A file grows by the rest of its last block of metadata, no further.
+    only = CONFIG.replace("<alignment>65536,4096</alignment>", "")
+    Seen(place, "a.h5", IOTUNE_CONFIG=config(place, only))
+    assert size < path.stat().st_size <= size + 131072, (size, path.stat().st_size)
     tuned.check_verdicts()
 
 
@@ -186,6 +194,19 @@ def program_wins(place: Place) -> None:
         assert any("program" in o[3] for o in tuned.outcomes if o[0] == name), tuned.outcomes
     assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
     tuned.check_verdicts()
+    # All of the access list. What was set to HDF5's default looks like what was not set.
+    bare = Seen(place, "a.h5", "--own", preload=False)
+    contents = (place.scratch / "a.h5").read_bytes()
+    names = ("alignment", "meta_block_size", "sieve_buf_size", "coll_metadata_write")
+    leaves = "".join(f"<{name}>{EVERY[name]}</{name}>" for name in names)
+    text = CONFIG.replace("<cb_nodes>", f"{leaves}<libver_low>v110</libver_low><cb_nodes>")
+    text = text.replace(text[text.index("<High") : text.index("<Middle")], "")
+    tuned = Seen(place, "a.h5", "--own", IOTUNE_CONFIG=config(place, text))
+    for name in (*names, "libver_low"):
+        assert tuned.values.get(name) == bare.values.get(name), (name, tuned.values)
+        assert tuned.verdict(name) == "refused", tuned.outcomes
+        assert any("program" in o[3] for o in tuned.outcomes if o[0] == name), tuned.outcomes
+    assert (place.scratch / "a.h5").read_bytes() == contents
 
 
 def user_wins(place: Place) -> None:
@@ -201,6 +222,13 @@ def user_wins(place: Place) -> None:
         assert tuned.got("cb_buffer_size") == "2097152", tuned.outcomes
         assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
         tuned.check_verdicts()
+    # Of another MPI than this one, which does not read it: its user's all the same.
+    tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place),
+                 MPICH_MPIIO_HINTS="*.h5:cb_buffer_size=2097152:romio_ds_write=enable")  # fmt: skip
+    for name in ("cb_buffer_size", "romio_ds_write"):
+        assert tuned.verdict(name) == "refused", tuned.outcomes
+        assert tuned.values[name] != HINTS[name], tuned.values
+    assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
 
 
 def mpiio(place: Place) -> None:
@@ -225,7 +253,10 @@ def reopened(place: Place) -> None:
     """On a file that exists nothing is allocated anew; hints hold all the same."""
     tuned = Seen(place, "a.h5", "--reopen", IOTUNE_CONFIG=config(place))
     created, opened = tuned.opens
-    assert created["alignment"] == "65536,4096" and opened["alignment"] != "65536,4096", opened
+    for name in ("alignment", "meta_block_size"):
+        assert created[name] == EVERY[name] != opened[name], (name, opened)
+        verdicts = [v for p, v, _, _ in tuned.outcomes if p == name]
+        assert verdicts[0] == "applied" and "applied" not in verdicts[1:], tuned.outcomes
     for name, value in HINTS.items():
         assert created[name] == opened[name] == value, (name, created, opened)
 
@@ -307,121 +338,6 @@ def behind_a_tool(place: Place) -> None:
             assert seen.said == alone.said, (loaded, seen.said)
 
 
-DATASETS = """<Parameters><High_Level_IO_Library>
-  <chunk>128</chunk> <chunk VariableName="b">64</chunk> <chunk_cache>8388608</chunk_cache>
-  <dxpl_mpio_collective_opt>individual</dxpl_mpio_collective_opt>
-</High_Level_IO_Library></Parameters>"""
-
-
-class SeenDatasets(Seen):
-    program = "ask_datasets"
-
-    def verdicts(self, parameter: str) -> list[tuple[str, str]]:
-        """(verdict, reason) of each note."""
-        return [(v, reason) for p, v, _, reason in self.outcomes if p == parameter]
-
-
-def transfers(place: Place) -> tuple[int, int]:
-    """MPI-IO calls that HDF5 made for data: independent, collective."""
-    names = [c["name"] for c in place.calls() if c["name"].startswith("MPI_File_")]
-    independent = sum(names.count(f"MPI_File_{way}_at") for way in ("write", "read"))
-    return independent, sum(names.count(f"MPI_File_{way}_at_all") for way in ("write", "read"))
-
-
-def datasets(place: Place) -> None:
-    """Chunks, chunk caches and low-level transfers are set where they live, and only there."""
-    bare = SeenDatasets(place, "a.h5", preload=False)
-    recorded = SeenDatasets(place, "a.h5", IOTUNE_MODE="record")
-    assert recorded.opens == bare.opens, recorded.opens
-    _, collective = transfers(place)
-    assert collective >= 8, "HDF5 does not write collectively here: this proves nothing"
-    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, DATASETS))
-    created, opened = tuned.opens
-    assert (created["a.chunk"], created["b.chunk"]) == ("128", "64"), created
-    assert (opened["a.chunk"], opened["b.chunk"]) == ("128", "64"), opened
-    assert opened["a.chunk_cache"] == opened["b.chunk_cache"] == "8388608", opened
-    assert bare.opens[1]["a.chunk"] == "0" and bare.opens[1]["a.chunk_cache"] == "1048576"
-    # The data go out independently; what HDF5 tells the program stays "collective".
-    independent_now, collective_now = transfers(place)
-    assert collective_now < collective and independent_now >= 4, (independent_now, collective_now)
-    assert created["write.actual"] != "0" and opened["read.actual"] != "0", tuned.opens
-    assert [v for v, _ in tuned.verdicts("chunk")] == ["applied", "applied"], tuned.outcomes
-    # While ranks may write, HDF5 caches no chunks; read-only it does.
-    caches = tuned.verdicts("chunk_cache")
-    assert [v for v, _ in caches] == ["without effect"] * 2 + ["applied"] * 2, caches
-    assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
-    assert tuned.said == [], tuned.said
-    # Without chunks a cache has no effect, and that is what is said.
-    cache_only = DATASETS.replace("<chunk>128</chunk>", "").replace(
-        '<chunk VariableName="b">64</chunk>', "")  # fmt: skip
-    plain = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, cache_only))
-    reasons = plain.verdicts("chunk_cache")
-    assert {v for v, _ in reasons} == {"without effect"}, reasons
-    assert all("not chunked" in reason for _, reason in reasons), reasons
-
-
-def datasets_memory(place: Place) -> None:
-    """Chunk caches together take an eighth of the node's memory at most, shared by its ranks."""
-    budget = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8 // 2
-    text = DATASETS.replace("8388608", str(4 << 30))
-    if budget >= 4 << 30:
-        not_verified("a node with so much memory has room for the largest cache")
-        return
-    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, text))
-    got = tuned.opens[1]["a.chunk_cache"]
-    # Both count the node's memory, but not to the last page.
-    assert abs(int(got) - budget) < 1 << 20, (got, budget)
-    said = tuned.verdicts("chunk_cache")
-    assert any("cut to the memory" in why for verdict, why in said if verdict == "applied"), said
-    # The next one finds nothing left, and has HDF5's own.
-    assert tuned.opens[1]["b.chunk_cache"] == "1048576", tuned.opens
-    assert any("other datasets have all" in why for verdict, why in said if verdict == "refused")
-    # Nor does one that takes no access list have more than a small part.
-    alone = int(tuned.opens[1]["object.chunk_cache"])
-    assert alone == 1 << 20 or abs(alone - budget // 64) < 1 << 20, (alone, budget)
-
-
-def datasets_of_program(place: Place) -> None:
-    bare = SeenDatasets(place, "a.h5", "--own", preload=False)
-    tuned = SeenDatasets(place, "a.h5", "--own", IOTUNE_CONFIG=config(place, DATASETS))
-    assert tuned.opens[0] == bare.opens[0], tuned.opens
-    assert tuned.opens[1]["b.chunk_cache"] == "4000", tuned.opens
-    refused = {v for v, _ in tuned.verdicts("chunk")}
-    assert refused == {"refused"}, tuned.outcomes
-    assert ("refused", "/group/b: the program set it itself") in tuned.verdicts("chunk_cache")
-
-
-def datasets_uneven(place: Place) -> None:
-    """What one rank does alone, and may, must not set it apart: ranks that differ would hang."""
-    tuned = SeenDatasets(place, "a.h5", "--uneven", IOTUNE_CONFIG=config(place, DATASETS))
-    assert (tuned.opens[0]["a.chunk"], tuned.opens[0]["b.chunk"]) == ("128", "64"), tuned.opens
-    assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
-
-
-def datasets_misfit(place: Place) -> None:
-    """A chunk that cannot be is refused with the reason, and the program runs as ever."""
-    bare = SeenDatasets(place, "a.h5", "--three", preload=False)
-    tuned = SeenDatasets(place, "a.h5", "--three", IOTUNE_CONFIG=config(place, DATASETS))
-    assert tuned.opens[0]["a.chunk"] == bare.opens[0]["a.chunk"] == "0", tuned.opens
-    assert all("number of dimensions" in why for _, why in tuned.verdicts("chunk"))
-    large = DATASETS.replace("128", "100000")
-    tuned = SeenDatasets(place, "a.h5", IOTUNE_CONFIG=config(place, large))
-    assert (tuned.opens[0]["a.chunk"], tuned.opens[0]["b.chunk"]) == ("0", "64"), tuned.opens
-    assert ("refused", "/a: the chunk is larger than the dataset") in tuned.verdicts("chunk")
-
-
-def independent_stays(place: Place) -> None:
-    """Whatever is set, a transfer that the program makes by itself is not made with others."""
-    leaves = "".join(f"<{n}>{v}</{n}>" for n, v in EVERY.items() if n != "coll_metadata_write")
-    for opt in ("collective", "individual"):
-        more = f"<dxpl_mpio_collective_opt>{opt}</dxpl_mpio_collective_opt>"
-        text = f"<Parameters><Middleware_Layer>{leaves}{more}</Middleware_Layer></Parameters>"
-        tuned = Seen(place, "a.h5", IOTUNE_CONFIG=config(place, text))
-        assert tuned.verdict("romio_cb_read") == "applied", tuned.outcomes
-        independent, collective = transfers(place)
-        assert independent >= 2 and collective == 0, (independent, collective)
-
-
 def not_offered(place: Place) -> None:
     """What no gate makes safe has no name to ask for it by."""
     bare = Seen(place, "a.h5", preload=False)
@@ -436,10 +352,7 @@ def not_offered(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"hdf5": hdf5, "every-setting": every_setting, "aligned": aligned,
-          "independent-stays": independent_stays, "not-offered": not_offered,
-          "program-wins": program_wins, "user-wins": user_wins,
+          "not-offered": not_offered, "program-wins": program_wins, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
-          "named-by-file-system": named_by_file_system, "database": database, "datasets": datasets,
-          "datasets-memory": datasets_memory, "datasets-of-program": datasets_of_program,
-          "datasets-misfit": datasets_misfit,
-          "datasets-uneven": datasets_uneven, "behind-a-tool": behind_a_tool})  # fmt: skip
+          "named-by-file-system": named_by_file_system, "database": database,
+          "behind-a-tool": behind_a_tool})  # fmt: skip

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 from iotune.models.candidates import ALIGNMENT, Candidate, Shape, candidates
+from iotune.models.outcome import Measured
 from iotune.models.paired import Gain
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
 from iotune.models.space import space
-from iotune.models.train import Measured, to_confirm
+from iotune.models.train import to_confirm
 
 
 class Storage:

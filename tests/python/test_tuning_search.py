@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -255,8 +256,8 @@ def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypa
         now[0] += seconds
 
     monkeypatch.setattr(tuning_cases, "run_limited", run)
-    monkeypatch.setattr(tuning_cases.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(tuning_cases.time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
     for _ in range(4):
         arms.default()
     # then a long run is followed at once

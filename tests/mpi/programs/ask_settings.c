@@ -2,7 +2,8 @@
  * the open file really has: its access list and the hints of its MPI_File.
  *   ask_settings FILE [--mpiio | --serial] [--own] [--set-hint NAME=VALUE]… [--reopen]
  * --serial: rank 0 alone writes through HDF5's default driver.
- * --own sets alignment and meta_block_size itself. Rank 0 prints "name value" lines. */
+ * --own sets each property of the file's access list itself, some to HDF5's default. Rank 0 prints
+ * "name value" lines. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -73,7 +74,11 @@ static void print_access(hid_t file) {
 static void write_hdf5(const char* path, MPI_Info info, int own, int reopen) {
   hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
   MUST(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, info) >= 0);
-  if (own) MUST(H5Pset_alignment(fapl, 777, 512) >= 0 && H5Pset_meta_block_size(fapl, 3000) >= 0);
+  if (own) {
+    MUST(H5Pset_alignment(fapl, 777, 512) >= 0 && H5Pset_meta_block_size(fapl, 3000) >= 0);
+    MUST(H5Pset_sieve_buf_size(fapl, 5000) >= 0 && H5Pset_coll_metadata_write(fapl, 0) >= 0);
+    MUST(H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0);
+  }
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
   MUST(file >= 0);
   /* The caller's own list must be as it was. */

@@ -4,6 +4,7 @@
  * appended to $FAKE_STORE/log as text, structures as hexadecimal bytes.
  *   FAKE_STORAGE  lustre, or ceph
  *   FAKE_DIRECTORY  name of a directory that has a layout for new files (CephFS: FAKE_ROOT too)
+ *   FAKE_PFL  Lustre: name of a directory that has a progressive one
  *   FAKE_REFUSES  set: a layout other than the default is refused
  *   FAKE_TARGETS  as many storage targets there are (default 64) */
 #define _GNU_SOURCE
@@ -217,11 +218,34 @@ static ssize_t answer(const char* text, size_t n, void* value, size_t size) {
   memcpy(value, text, n);
   return (ssize_t)n;
 }
-static int has_layout(const char* directory) {
-  const char* wanted = getenv("FAKE_DIRECTORY");
+static int is_called(const char* directory, const char* variable) {
+  const char* wanted = getenv(variable);
   const char* last = strrchr(directory, '/');
-  if (!lustre() && strcmp(directory, getenv("FAKE_ROOT")) == 0) return 1;
   return wanted != NULL && last != NULL && strcmp(last + 1, wanted) == 0;
+}
+static int has_layout(const char* directory) {
+  if (!lustre() && strcmp(directory, getenv("FAKE_ROOT")) == 0) return 1;
+  return is_called(directory, "FAKE_DIRECTORY");
+}
+/* struct lov_comp_md_v1 with two components: 1 MiB of one stripe, the rest of four. */
+static size_t make_progressive(uint8_t* to) {
+  enum { HEAD = 32, ENTRY = 48, PART = 32, BYTES = HEAD + 2 * (ENTRY + PART) };
+  memset(to, 0, BYTES);
+  put32(to, 0x0BD60BD0);
+  put32(to + 4, BYTES);
+  to[14] = 2; /* lcm_entry_count */
+  const uint64_t ends[] = {1 << 20, UINT64_MAX};
+  for (uint32_t i = 0; i < 2; ++i) {
+    uint8_t* entry = to + HEAD + i * ENTRY;
+    const uint64_t start = i == 0 ? 0 : ends[0];
+    put32(entry, i + 1);
+    memcpy(entry + 8, &start, 8);
+    memcpy(entry + 16, &ends[i], 8);
+    put32(entry + 24, HEAD + 2 * ENTRY + i * PART);
+    put32(entry + 28, PART);
+    make_lustre(to + HEAD + 2 * ENTRY + i * PART, 1 << 20, i == 0 ? 1 : 4);
+  }
+  return BYTES;
 }
 static ssize_t attribute(const char* path, const struct stat* status, const char* name, void* value,
                          size_t size) {
@@ -231,8 +255,13 @@ static ssize_t attribute(const char* path, const struct stat* status, const char
   if (S_ISDIR(status->st_mode)) {
     if (!lustre() && strcmp(name, "ceph.dir.entries") == 0) return answer("1", 1, value, size);
     const char* own = lustre() ? "lustre.lov" : "ceph.dir.layout";
-    if (strcmp(name, own) != 0 || path == NULL || !has_layout(path)) return -1;
-    return answer("a layout of its own", 19, value, size);
+    if (strcmp(name, own) != 0 || path == NULL) return -1;
+    if (lustre() && is_called(path, "FAKE_PFL"))
+      return answer(bytes, make_progressive((uint8_t*)bytes), value, size);
+    if (!has_layout(path)) return -1;
+    if (!lustre()) return answer("stripe_unit=65536 stripe_count=2", 32, value, size);
+    make_lustre((uint8_t*)bytes, 1 << 20, 2);
+    return answer(bytes, 32, value, size);
   }
   if (lustre() && strcmp(name, "lustre.lov") == 0) n = load(status, bytes, sizeof bytes);
   if (!lustre() && strcmp(name, "ceph.file.layout") == 0) {

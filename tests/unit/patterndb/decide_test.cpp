@@ -152,6 +152,19 @@ TEST_F(Decide, AShareOfTheRunsStaysAtTheDefault) {
   EXPECT_EQ(ask().source, "exact");
 }
 
+TEST_F(Decide, WhereTheSiteFreezesWhatIsTrustedIsAppliedInEachRun) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  fold();
+  drawn_ = 0;
+  EXPECT_EQ(ask().source, "explore");
+  Question frozen = vpic_question();
+  frozen.frozen = true;
+  const Decision decision = must(decide(frozen, places()));
+  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
+}
+
 TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
   observe_once(50);
   tell(tuned(vpic(), "cb_nodes=2"));
@@ -293,10 +306,14 @@ TEST_F(Decide, ABadSpoolFileDoesNotStopIt) {
 
 TEST_F(Decide, LayoutsFromADatabaseAreLeftOut) {
   observe_once();
-  tell(tuned(vpic(), "cb_nodes=2;chunk=1024"));
-  Decision decision = ask();
-  EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
-  EXPECT_NE(decision.message.find("chunk left out"), std::string::npos);
+  double at = 0;
+  for (const std::string one : {"chunk=1024", "fill_time=never", "libver_low=v110"}) {
+    tell(tuned(vpic(), "cb_nodes=2;" + one, at += 10));
+    const Decision decision = ask();
+    EXPECT_EQ(decision.settings.text(), "cb_nodes=2") << one;
+    const std::string name = one.substr(0, one.find('='));
+    EXPECT_NE(decision.message.find(name + " left out"), std::string::npos) << decision.message;
+  }
 }
 
 TEST_F(Decide, SettingsOfANewerIotuneAreRefusedWhole) {

@@ -48,7 +48,9 @@ TEST(FileSystem, OfADirectoryThatIsThere) {
   EXPECT_STREQ(file_system_of("/dev/shm/not-there"), "tmpfs");
   EXPECT_STREQ(file_system_of("/no/such/directory/file"), "unknown");
   EXPECT_STREQ(file_system_of("not-there"), "unknown");
-  EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "tmpfs"));
+  EXPECT_TRUE(locks_hold_between_nodes("/dev/shm/a", "tmpfs"));
+  EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "fuse"));
+  EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "nfs"));
   EXPECT_FALSE(locks_hold_between_nodes("/dev/shm/a", "beegfs"));
   EXPECT_TRUE(locks_hold_between_nodes("/x/a", "gpfs"));
   // Nothing is mounted there that says it has flock.

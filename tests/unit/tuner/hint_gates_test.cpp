@@ -40,6 +40,24 @@ TEST(HintGates, IndependentWritesThatAreSievedNeedAFixedMpi) {
   EXPECT_NE(first({"MPICH 4.0.2", "nfs", 1, false}, both), nullptr);
 }
 
+// The sieve reads what lies between a rank's pieces and writes it back: bytes of the others.
+TEST(HintGates, WhatUnjoinsCollectiveWritesNeedsLocksBetweenNodes) {
+  for (const auto& unjoined : {std::pair{"romio_cb_write", "disable"},
+                               std::pair{"dxpl_mpio_collective_opt", "individual"}}) {
+    const Decision alone = settings({unjoined});
+    const Decision direct = settings({unjoined, {"romio_ds_write", "disable"}});
+    EXPECT_TRUE(needs_ground(alone)) << unjoined.first;
+    EXPECT_EQ(first({"MPICH 4.0.2", "lustre", 1, false}, alone), nullptr) << unjoined.first;
+    EXPECT_EQ(first({"MPICH 4.0.2", "lustre", 2, true}, alone), nullptr) << unjoined.first;
+    EXPECT_NE(first({"MPICH 4.0.2", "lustre", 2, false}, alone), nullptr) << unjoined.first;
+    EXPECT_EQ(first({"MPICH 4.0.2", "lustre", 2, false}, direct), nullptr) << unjoined.first;
+    EXPECT_NE(first({"MPICH 4.0.2", "nfs", 1, false}, alone), nullptr) << unjoined.first;
+    EXPECT_NE(first({"MPICH 3.4.3", "lustre", 1, false}, alone), nullptr) << unjoined.first;
+  }
+  const Decision joined = settings({{"dxpl_mpio_collective_opt", "collective"}});
+  EXPECT_FALSE(needs_ground(joined));
+}
+
 TEST(HintGates, SievedWritesNeedLocks) {
   const Decision sieve = settings({{"romio_ds_write", "enable"}});
   EXPECT_TRUE(needs_ground(sieve));
