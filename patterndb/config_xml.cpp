@@ -259,6 +259,7 @@ const char* section_of(ParameterLayer layer) {
     case ParameterLayer::kMpiioHint:
       return kSections[1];
     case ParameterLayer::kFileSystem:
+    case ParameterLayer::kPosix:
       return kSections[2];
     default:
       return kSections[0];

@@ -14,6 +14,7 @@ enum class ParameterLayer : uint8_t {
   kDatasetTransfer,  // HDF5 dataset transfer property list
   kMpiioHint,        // MPI_Info of MPI_File_open
   kFileSystem,       // placement of a new file: its layout
+  kPosix,            // descriptors of the file beneath HDF5 and MPI-IO
 };
 
 enum class ParameterKind : uint8_t {
@@ -24,6 +25,7 @@ enum class ParameterKind : uint8_t {
   kCollectiveIo,  // collective | individual
   kFillTime,      // never | ifset
   kFormat,        // v18 | v110 | v112 | v114
+  kAdvice,        // normal | sequential | random
   kText,
   kPair,  // two integers: threshold,alignment
   kList,  // integers separated by commas
@@ -111,6 +113,12 @@ inline constexpr Parameter kParameters[] = {
     {"striping_unit", ParameterLayer::kFileSystem, ParameterKind::kBytes, "bytes", 64 * kKiB,
      kLargestHint - kLargestHint % (64 * kKiB), 64 * kKiB, DiskEffect::kPlacement, true,
      "new files only; a layout that the user set is left alone"},
+    {"fadvise", ParameterLayer::kPosix, ParameterKind::kAdvice, "", 0, 0, 1, DiskEffect::kNone,
+     true, "agreed by all ranks; descriptors that the open itself makes"},
+    {"fallocate", ParameterLayer::kPosix, ParameterKind::kBytes, "bytes", 4 * kKiB, 1024 * kGiB, 1,
+     DiskEffect::kPlacement, true,
+     "new files only, of exactly this pattern; an eighth of the free space at most, and none of a "
+     "file system in memory"},
 };
 
 namespace parameter_detail {
@@ -205,6 +213,11 @@ constexpr const char* fault_of(const Parameter& parameter, const char* value) {
       if (equal(value, "v18") || equal(value, "v110")) return nullptr;
       if (equal(value, "v112") || equal(value, "v114")) return nullptr;
       return "is not v18, v110, v112 or v114";
+    case ParameterKind::kAdvice:
+      if (equal(value, "normal") || equal(value, "sequential") || equal(value, "random")) {
+        return nullptr;
+      }
+      return "is not normal, sequential or random";
     case ParameterKind::kText:
       return parameter_detail::fault_of_text(value);
     default:

@@ -12,6 +12,7 @@
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
+#include "tuner/posix_advice.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
 #include "tuner/spare_block.h"
@@ -34,16 +35,17 @@ struct OpenInProgress {
   ListSettings program;
   Hid given_fapl, tuned_fapl;
   Placement placement;
+  PosixAdvice advice;
   FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
-  bool places;  // `placement` is filled
-  bool failed;  // a list could not be built: nothing was applied
+  bool places, advises;  // `placement`, `advice` are filled
+  bool failed;           // a list could not be built: nothing was applied
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
 
-// All but `placement` and settings behind the counts, which nobody reads.
+// All but `placement`, `advice` and settings behind the counts, which nobody reads.
 void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
   clear(open.decision);
   clear(open.hints);
@@ -53,7 +55,7 @@ void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
   open.plan = nullptr;
   open.mpi = nullptr;
   open.creating = creating;
-  open.notes = open.places = open.failed = false;
+  open.notes = open.places = open.advises = open.failed = false;
 }
 
 constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
@@ -114,6 +116,16 @@ bool plan_datasets(OpenInProgress& open) noexcept {
   return open.plan != nullptr;
 }
 
+// For the opens of this thread that HDF5 makes of the file.
+void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcept {
+  open.places = arm_placement(path, open.creating, wanted, open.placement);
+  open.advises = arm_posix_advice(path, open.creating, open.decision, wanted, open.advice);
+}
+void disarm(const OpenInProgress& open) noexcept {
+  if (open.places) disarm_placement();
+  if (open.advises) disarm_posix_advice();
+}
+
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
@@ -143,9 +155,9 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   const bool by_list = has_hints_for_mpiio(open.hints) || concerns_file_access(open.decision);
   if (by_list) open.tuned_fapl = tuned_list(api, open);
   // Before the vote: no rank makes the file before it, so whether it was there is known.
-  open.places = arm_placement(path, open.creating, open.hints.wanted, open.placement);
+  arm(path, open.hints.wanted, open);
   if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
-  disarm_placement();
+  disarm(open);
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
   open.failed = true;
@@ -162,9 +174,7 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
   plan_datasets(open);
   open.tuned_fapl = tuned_list(api, open);
   open.failed = open.tuned_fapl < 0;
-  if (!open.failed) {
-    open.places = arm_placement(path, open.creating, open.decision, open.placement);
-  }
+  if (!open.failed) arm(path, open.decision, open);
   return true;
 }
 
@@ -179,14 +189,13 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
   if (open.decision.count == 0) return;
   const recorder::QuietProbes quiet(api);
   note_file_access(api, opened, path, open.program, open.decision, open.creating);
-  if (open.places) {
-    note_placement(open.placement, open.mpi == nullptr ? open.decision : open.hints.wanted);
-  }
+  const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
+  if (open.places) note_placement(open.placement, wanted);
+  if (open.advises) reserve_and_note(open.advice, wanted);
   if (open.mpi == nullptr) {
     for (int i = 0; i < open.decision.count; ++i) {
       const Setting& setting = open.decision.settings[i];
-      if ((is_hint(setting.name) && !is_placement(setting.name)) ||
-          std::strcmp(setting.name, kIndividualIoSetting) == 0) {
+      if (goes_by_info(setting.name) || std::strcmp(setting.name, kIndividualIoSetting) == 0) {
         note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
                      "the file is not opened through MPI-IO");
       }
@@ -280,7 +289,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
     watch_series(hdf5, file, path, state.words[kSeriesStart]);
   }
   if (open == nullptr || api == nullptr) return;
-  if (open->places) disarm_placement();
+  disarm(*open);
   // What a failed open says belongs to the program: closing our list would empty the stack.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);

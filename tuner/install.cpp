@@ -10,6 +10,7 @@
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
 #include "tuner/placement.h"
+#include "tuner/posix_advice.h"
 #include "tuner/prefetch_library.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
@@ -66,6 +67,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.after_mpi_init = after_init;
   advice.before_create = before_create;
   advice.after_create = after_create;
+  advice.after_open = after_open;
   advice.before_hdf5_dataset = before_hdf5_dataset;
   advice.again_hdf5_dataset = again_hdf5_dataset;
   advice.after_hdf5_dataset = after_hdf5_dataset;

@@ -9,6 +9,7 @@
 #include "tuner/openmpi_io.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
+#include "tuner/posix_advice.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -49,9 +50,12 @@ const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
 }  // namespace
 
 bool is_hint(const char* name) noexcept {
+  return goes_by_info(name) || is_placement(name) || is_posix_advice(name);
+}
+
+bool goes_by_info(const char* name) noexcept {
   const Parameter* const parameter = find_parameter(name);
-  return parameter != nullptr && (parameter->layer == ParameterLayer::kMpiioHint ||
-                                  parameter->layer == ParameterLayer::kFileSystem);
+  return parameter != nullptr && parameter->layer == ParameterLayer::kMpiioHint;
 }
 
 namespace {
@@ -115,7 +119,7 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
 
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept {
   for (int i = 0; i < plan.wanted.count; ++i) {
-    if (!is_placement(plan.wanted.settings[i].name)) return true;
+    if (goes_by_info(plan.wanted.settings[i].name)) return true;
   }
   return false;
 }
@@ -127,7 +131,7 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
   if (result != 0) return 0;
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
-    if (is_placement(setting.name)) continue;  // placement.h: one way for every MPI-IO
+    if (!goes_by_info(setting.name)) continue;  // placement.h: one way for every MPI-IO
     if (mpi.MPI_Info_set(made, setting.name, setting.value) != 0) {
       mpi.MPI_Info_free(&made);
       return 0;
@@ -168,7 +172,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
   }
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
-    if (is_placement(setting.name)) continue;
+    if (!goes_by_info(setting.name)) continue;
     const bool found = readable && recorder::read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,

@@ -20,13 +20,16 @@ struct HintPlan {
 // Nothing wanted, nothing refused.
 void clear(HintPlan& plan) noexcept;
 
+// True of all that is agreed on beside HDF5's lists: hints, placement, advice to the kernel.
 bool is_hint(const char* name) noexcept;
+// Of these, what is passed to MPI-IO: the others go by the descriptor.
+bool goes_by_info(const char* name) noexcept;
 
 // `info`: the program's hints or info_null. Local.
 void plan_hints(const recorder::MpiApi& mpi, const char* path, recorder::Word info,
                 const Decision& decision, int nodes, HintPlan& plan) noexcept;
 
-// Whether make_info would add anything: placement goes another way (placement.h).
+// Whether make_info would add anything.
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
 
 // A new MPI_Info: the program's hints and the plan's. 0 on failure. Local; the caller frees it.

@@ -5,6 +5,7 @@
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
+#include "tuner/posix_advice.h"
 #include "tuner/spare_block.h"
 
 namespace iotune::tuner {
@@ -19,11 +20,17 @@ struct OpenInProgress {
   Decision decision;
   HintPlan hints;
   Placement placement;
+  PosixAdvice advice;
   Word tuned_info;
-  bool notes, places;
+  bool notes, places, advises;
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
+
+void disarm(const OpenInProgress& open) noexcept {
+  if (open.places) disarm_placement();
+  if (open.advises) disarm_posix_advice();
+}
 
 }  // namespace
 
@@ -45,7 +52,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   clear(open->hints);
   open->tuned_info = 0;
-  open->places = false;
+  open->places = open->advises = false;
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
@@ -57,6 +64,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
   open->places = arm_placement(path, creating, open->hints.wanted, open->placement);
+  open->advises =
+      arm_posix_advice(path, creating, open->decision, open->hints.wanted, open->advice);
   const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
   if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info != 0) info = open->tuned_info;
@@ -64,8 +73,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   open->tuned_info = 0;
-  disarm_placement();
-  open->places = false;
+  disarm(*open);
+  open->places = open->advises = false;
   drop_hints(open->decision, "the ranks would not all apply the same settings", open->hints);
 }
 
@@ -74,11 +83,12 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
   const MpiApi* const mpi = recorder::mpi_api(provider);
   if (open == nullptr || mpi == nullptr) return;
-  if (open->places) disarm_placement();
+  disarm(*open);
   if (open->notes) {
     note_decision(path, open->decision);
     note_hints(*mpi, result == 0 ? file : 0, path, open->decision, open->hints);
     if (open->places) note_placement(open->placement, open->hints.wanted);
+    if (open->advises) reserve_and_note(open->advice, open->hints.wanted);
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   g_spare.give_back(open);

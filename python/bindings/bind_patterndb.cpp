@@ -54,6 +54,8 @@ const char* layer_name(iotune::ParameterLayer layer) {
       return "mpi-io hint";
     case iotune::ParameterLayer::kFileSystem:
       return "file system";
+    case iotune::ParameterLayer::kPosix:
+      return "posix";
   }
   return "";
 }
@@ -74,6 +76,8 @@ const char* kind_name(iotune::ParameterKind kind) {
       return "never or ifset";
     case iotune::ParameterKind::kFormat:
       return "v18, v110, v112 or v114";
+    case iotune::ParameterKind::kAdvice:
+      return "normal, sequential or random";
     case iotune::ParameterKind::kText:
       return "text";
     case iotune::ParameterKind::kPair:

@@ -30,6 +30,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .trace_written = [](const char*) {},
     .before_create = [](const char*, int flags) { return flags; },
     .after_create = [](int) {},
+    .after_open = [](const char*, int) {},
     .before_hdf5_open = [](Provider&, const char*, bool, std::int64_t&, OpenState&) {},
     .after_hdf5_open = [](Provider&, const char*, std::int64_t, OpenState&) {},
     .before_hdf5_dataset = [](Provider&, DatasetCall&, OpenState&) {},

@@ -104,6 +104,8 @@ struct Advice {
   // then sees the descriptor (below 0: none).
   int (*before_create)(const char* path, int flags);
   void (*after_create)(int fd);
+  // An open of any form has given this descriptor of the traced file `path`.
+  void (*after_open)(const char* path, int fd);
 
   // `fapl` may be replaced by a list that after_hdf5_open closes.
   void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,

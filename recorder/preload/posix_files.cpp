@@ -89,9 +89,10 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   scope.stop();
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (!traced) return fd;
-  if (may_create) {
+  {
     const OwnCode own;
-    g_advice.after_create(fd);
+    if (may_create) g_advice.after_create(fd);
+    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
   }
   // Then it has no number either, and its transfers are nobody's business.
   if (!scope.recorded()) return fd;

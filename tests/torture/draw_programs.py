@@ -48,6 +48,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     # Behind the others: what they draw stays what it was.
     "fill_time": ("never", "ifset"),
     "libver_low": ("v18", "v110"),
+    "fadvise": ("sequential", "random"),
+    "fallocate": ("65536", "4194304"),
 }
 
 

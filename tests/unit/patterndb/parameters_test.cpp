@@ -69,6 +69,10 @@ TEST(Parameters, Validate) {
       {"cb_config_list", "", false},
       {"striping_unit", "1048576", true},
       {"striping_unit", "1000000", false},
+      {"fadvise", "random", true},
+      {"fadvise", "willneed", false},
+      {"fallocate", "1099511627776", true},
+      {"fallocate", "4095", false},
       {"nonsense", "1", false},
   };
   for (const Case& one : cases) {
