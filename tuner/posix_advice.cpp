@@ -33,9 +33,9 @@ int advice_of(const char* value) noexcept {
 }
 
 bool is_memory(const struct statfs& system) noexcept {
-  constexpr std::uint32_t kTmpfs = 0x01021994, kRamfs = 0x858458f6, kHugetlbfs = 0x958458f6;
+  constexpr std::uint32_t kTmpfs = 0x01021994, kRamfs = 0x858458f6;
   const auto type = static_cast<std::uint32_t>(system.f_type);
-  return type == kTmpfs || type == kRamfs || type == kHugetlbfs;
+  return type == kTmpfs || type == kRamfs;
 }
 
 // A descriptor may have been closed since, and stand for another file.
@@ -85,9 +85,7 @@ void reserve_and_note_one(const PosixAdvice& plan, const char* value) noexcept {
   const bool applied = held >= plan.reserve_bytes;
   const char* const reason = applied                 ? ""
                              : result == -EOPNOTSUPP ? "the file system reserves nothing"
-                             : result == -ENOSPC     ? "there is not enough free space"
-                             : result == -EDQUOT     ? "there is not enough of the quota left"
-                             : result != 0           ? "the file system refused it"
+                             : result != 0           ? "the file system or a quota refused it"
                                                      : "the file system reserved less";
   note_setting(plan.path, kReserveSetting, value, got.c_str(),
                applied ? Verdict::kApplied : Verdict::kWithoutEffect, reason);
@@ -95,10 +93,9 @@ void reserve_and_note_one(const PosixAdvice& plan, const char* value) noexcept {
 
 void note_advice(const PosixAdvice& plan, const char* value) noexcept {
   const bool taken = plan.advised > 0 && plan.failed == 0;
-  const char* const reason =
-      taken             ? "the kernel took it for every descriptor, and tells nobody what was said"
-      : plan.failed > 0 ? "the file system refused it"
-                        : "this rank has opened no descriptor of the file";
+  const char* const reason = taken ? "the kernel took it, and does not tell what it was told"
+                             : plan.failed > 0 ? "the file system refused it"
+                                               : "no descriptor of the file is open here";
   note_setting(plan.path, kAdviceSetting, value, "",
                taken ? Verdict::kUnverifiable : Verdict::kWithoutEffect, reason);
 }
