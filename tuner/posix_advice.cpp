@@ -49,17 +49,17 @@ bool is_file_at(int fd, const char* path, struct stat& status) noexcept {
 // nullptr where the bytes may be asked for on this descriptor.
 const char* why_not_reserve(const PosixAdvice& plan, struct stat& status) noexcept {
   if (!plan.creating) return "the file exists: nothing is allocated anew";
-  if (plan.similar_only) return "the answer is a similar pattern's: its file has other bytes";
+  if (plan.similar_only) return "the answer is a similar pattern's";
   if (!is_file_at(plan.last_fd, plan.path, status)) return "no descriptor of the file is open here";
   // Some file systems count reserved bytes as a growing file: its signal would end the program.
   struct rlimit limit {};
   if (raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit)) != 0 ||
       limit.rlim_cur < plan.reserve_bytes) {
-    return "more than a file may grow to here (ulimit -f)";
+    return "more than ulimit -f allows";
   }
   struct statfs system {};
   if (raw::call(SYS_fstatfs, plan.last_fd, raw::word(&system)) != 0) {
-    return "the file system does not tell its free space";
+    return "the free space is not known";
   }
   if (is_memory(system)) return "the file system is kept in memory";
   const std::uint64_t free_bytes =
