@@ -19,6 +19,8 @@ _MOST_CACHE_BYTES = 1024 * _MIB
 # Threshold and boundary: the smallest threshold that the tuner does not raise.
 ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
+# Where nothing is reserved, or memory would be.
+_NOT_RESERVED = (*STRIPED, "nfs", "tmpfs", "ramfs")
 # Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
 # hence the short unit.
 STRIPES = ((64, _MIB // 4), (64, _MIB), (16, _MIB), (16, 4 * _MIB), (4, _MIB))
@@ -176,7 +178,16 @@ def _placement(shape: Shape) -> list[Candidate]:
         # The threshold keeps metadata and small datasets where they were.
         found.append(Candidate({"alignment": ALIGNMENT}, "ranks begin at block boundaries"))
         found.append(Candidate({"meta_block_size": str(_MIB)}, "metadata in one place"))
+        if reservation := reserved(shape):
+            found.append(Candidate(reservation, "blocks are found once, not call by call"))
     return found
+
+
+def reserved(shape: Shape) -> dict[str, str]:
+    """Room on the disk for the whole of a new file; empty where that is not to be had."""
+    if not shape.write or shape.filesystem in _NOT_RESERVED:
+        return {}
+    return {"fallocate": str(shape.file_bytes)}
 
 
 def _striping(shape: Shape) -> list[Candidate]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from iotune.models.candidates import ALIGNMENT, STRIPED, STRIPES, Candidate, Shape
+from iotune.models.candidates import ALIGNMENT, STRIPED, STRIPES, Candidate, Shape, reserved
 
 MIB = 1024 * 1024
 
@@ -62,7 +62,9 @@ def _placement(shape: Shape) -> list[Settings]:
     alignment = _each("alignment", ALIGNMENT)
     metadata = _each("meta_block_size", MIB)
     if shape.filesystem not in STRIPED:
-        return _product(alignment, metadata)
+        # With either of them too the product would be half as large again.
+        reservation = reserved(shape)
+        return [*_product(alignment, metadata), *([reservation] if reservation else [])]
     # Their full product would be 16 placements: where stripes are set, these two do little.
     stripes: list[Settings] = [
         {"striping_factor": str(count), "striping_unit": str(unit)} for count, unit in STRIPES
