@@ -95,7 +95,9 @@ def test_what_fails_in_another_rank_is_rank_0s_error(tmp_path: Path) -> None:
 def test_rank_0_waits_for_all_parts(tmp_path: Path) -> None:
     def other() -> None:
         with Exchange(tmp_path, Ranks(1, 2, "job")) as exchange:
-            (exchange.folder / "part.json").write_text(json.dumps(exchange.plan()["work"]))
+            # Whole at once, as parts are: rank 0 reads it as soon as it is there.
+            (exchange.folder / "writing").write_text(json.dumps(exchange.plan()["work"]))
+            (exchange.folder / "writing").rename(exchange.folder / "part.json")
 
     thread = threading.Thread(target=other)
     thread.start()
