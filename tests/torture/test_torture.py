@@ -212,6 +212,8 @@ def soak(place: Place, file: Path, most: int, until: float) -> None:
     if len(whole) < most:
         print(f"NOT VERIFIED: the other {most - len(whole)} programs; start again to go on")
         return
+    told_of = {name for record in whole for name in record.get("outcomes", {})}
+    assert told_of >= set(SETTINGS), f"no program was told of {set(SETTINGS) - told_of}"
     drawn = Counter(name for record in whole for name in record["settings"])
     few = {name: drawn[name] for name in SETTINGS if drawn[name] < LEAST_PROGRAMS_A_SETTING}
     assert not few or most < PROGRAMS, few
@@ -237,6 +239,9 @@ def main() -> None:
     ):
         build = preloadable(options.build, Path(links))
         place = place_at(build, options.mpirun, Path(scratch), Path(buffers))
+        # Without them each program would end as it does without iotune: not at all.
+        for name in ("torture_program", "torture_other"):
+            assert (place.bin / name).exists(), f"{place.bin / name} is not built"
         if options.seed is not None:
             print(draw_program(options.seed).script, draw_program(options.seed).config)
             print(json.dumps(torture(place, options.seed), indent=1))
