@@ -184,8 +184,10 @@ def _placement(shape: Shape) -> list[Candidate]:
 
 
 def reserved(shape: Shape) -> dict[str, str]:
-    """Room on the disk for the whole of a new file; empty where that is not to be had."""
+    """Room on the disk for the whole of a large new file; empty where that is not to be had."""
     if not shape.write or shape.filesystem in _NOT_RESERVED:
+        return {}
+    if shape.file_bytes < _LARGE_FILE_BYTES:
         return {}
     return {"fallocate": str(shape.file_bytes)}
 

@@ -62,7 +62,7 @@ def _placement(shape: Shape) -> list[Settings]:
     alignment = _each("alignment", ALIGNMENT)
     metadata = _each("meta_block_size", MIB)
     if shape.filesystem not in STRIPED:
-        # With either of them too the product would be half as large again.
+        # Alone: beside both others the product would be twice as large.
         reservation = reserved(shape)
         return [*_product(alignment, metadata), *([reservation] if reservation else [])]
     # Their full product would be 16 placements: where stripes are set, these two do little.

@@ -48,8 +48,7 @@ struct Parameter {
   int64_t max;
   int64_t multiple;  // of which every integer must be a multiple
   DiskEffect disk;
-  bool trainable;    // may be a candidate in training; within a run only with DiskEffect::kNone
-  const char* gate;  // what must hold before it is applied
+  bool trainable;  // may be a candidate in training; within a run only with DiskEffect::kNone
 };
 
 inline constexpr int64_t kKiB = 1024;
@@ -61,64 +60,49 @@ inline constexpr unsigned kLongestTextValue = 255;
 
 inline constexpr Parameter kParameters[] = {
     {"alignment", ParameterLayer::kFileAccess, ParameterKind::kPair, "bytes", 0, kGiB, 1,
-     DiskEffect::kAllocation, true,
-     "agreed by all ranks; growth of files of small objects is capped by a higher threshold"},
+     DiskEffect::kAllocation, true},
     {"meta_block_size", ParameterLayer::kFileAccess, ParameterKind::kBytes, "bytes", 0, 64 * kMiB,
-     1, DiskEffect::kAllocation, true, "agreed by all ranks; growth capped"},
+     1, DiskEffect::kAllocation, true},
     {"sieve_buf_size", ParameterLayer::kFileAccess, ParameterKind::kBytes, "bytes", 0, kGiB, 1,
-     DiskEffect::kNone, true, "memory per open dataset and rank"},
+     DiskEffect::kNone, true},
     {"coll_metadata_write", ParameterLayer::kFileAccess, ParameterKind::kSwitch, "", 0, 0, 1,
-     DiskEffect::kNone, true, "agreed by all ranks; MPI-IO driver only"},
+     DiskEffect::kNone, true},
     {"libver_low", ParameterLayer::kFileAccess, ParameterKind::kFormat, "", 0, 0, 1,
-     DiskEffect::kLayout, false,
-     "only when asked for; new files only: an older HDF5 cannot read them"},
+     DiskEffect::kLayout, false},
     {"chunk_cache", ParameterLayer::kDatasetAccess, ParameterKind::kBytes, "bytes", 0, 4 * kGiB, 1,
-     DiskEffect::kNone, true,
-     "memory per dataset and rank: reads of chunked datasets, under a cap"},
+     DiskEffect::kNone, true},
     {"chunk", ParameterLayer::kDatasetCreation, ParameterKind::kList, "elements", 1,
-     INT64_C(4294967295), 1, DiskEffect::kLayout, false,
-     "only when asked for; never where the program set a layout"},
+     INT64_C(4294967295), 1, DiskEffect::kLayout, false},
     {"fill_time", ParameterLayer::kDatasetCreation, ParameterKind::kFillTime, "", 0, 0, 1,
-     DiskEffect::kLayout, false,
-     "only when asked for, and only with chunks of iotune's own: HDF5 fills those, and would never "
-     "have filled the contiguous dataset of the program"},
+     DiskEffect::kLayout, false},
     {"dxpl_mpio_collective_opt", ParameterLayer::kDatasetTransfer, ParameterKind::kCollectiveIo, "",
-     0, 0, 1, DiskEffect::kNone, true,
-     "agreed by all ranks; collective calls of the program stay collective for HDF5, only their "
-     "bytes go out independently"},
+     0, 0, 1, DiskEffect::kNone, true},
     {"cb_nodes", ParameterLayer::kMpiioHint, ParameterKind::kCount, "aggregators", 1, 1000000, 1,
-     DiskEffect::kNone, true,
-     "agreed by all ranks; without cb_config_list ROMIO keeps one aggregator a host"},
+     DiskEffect::kNone, true},
     {"cb_config_list", ParameterLayer::kMpiioHint, ParameterKind::kText, "", 0, 0, 1,
-     DiskEffect::kNone, true, "agreed by all ranks; goes with cb_nodes"},
+     DiskEffect::kNone, true},
     {"cb_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
-     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per aggregator"},
+     kLargestHint, 1, DiskEffect::kNone, true},
     {"romio_cb_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
-     DiskEffect::kNone, true,
-     "agreed by all ranks; disable: while writes are sieved MPICH 4.0 or newer and locks that hold "
-     "between nodes; never on NFS"},
+     DiskEffect::kNone, true},
     {"romio_cb_read", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
-     DiskEffect::kNone, true, "agreed by all ranks"},
+     DiskEffect::kNone, true},
     {"romio_ds_write", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
-     DiskEffect::kNone, true,
-     "agreed by all ranks; enable only where file locks are coherent between nodes"},
+     DiskEffect::kNone, true},
     {"romio_ds_read", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
-     DiskEffect::kNone, true, "agreed by all ranks"},
+     DiskEffect::kNone, true},
     {"ind_rd_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
-     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per rank"},
+     kLargestHint, 1, DiskEffect::kNone, true},
     {"ind_wr_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
-     kLargestHint, 1, DiskEffect::kNone, true, "agreed by all ranks; memory per rank"},
+     kLargestHint, 1, DiskEffect::kNone, true},
     {"striping_factor", ParameterLayer::kFileSystem, ParameterKind::kCount, "targets", 1, 2000, 1,
-     DiskEffect::kPlacement, true, "new files only; a layout that the user set is left alone"},
+     DiskEffect::kPlacement, true},
     {"striping_unit", ParameterLayer::kFileSystem, ParameterKind::kBytes, "bytes", 64 * kKiB,
-     kLargestHint - kLargestHint % (64 * kKiB), 64 * kKiB, DiskEffect::kPlacement, true,
-     "new files only; a layout that the user set is left alone"},
+     kLargestHint - kLargestHint % (64 * kKiB), 64 * kKiB, DiskEffect::kPlacement, true},
     {"fadvise", ParameterLayer::kPosix, ParameterKind::kAdvice, "", 0, 0, 1, DiskEffect::kNone,
-     true, "agreed by all ranks; descriptors that the open itself makes"},
+     true},
     {"fallocate", ParameterLayer::kPosix, ParameterKind::kBytes, "bytes", 4 * kKiB, 1024 * kGiB, 1,
-     DiskEffect::kPlacement, true,
-     "new files only, of exactly this pattern; an eighth of the free space at most, and none of a "
-     "file system in memory"},
+     DiskEffect::kPlacement, true},
 };
 
 namespace parameter_detail {

@@ -11,8 +11,7 @@
 #include "tuner/hint_gates.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
-#include "tuner/placement.h"
-#include "tuner/posix_advice.h"
+#include "tuner/posix_opens.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
 #include "tuner/spare_block.h"
@@ -34,18 +33,16 @@ struct OpenInProgress {
   HintPlan hints;
   ListSettings program;
   Hid given_fapl, tuned_fapl;
-  Placement placement;
-  PosixAdvice advice;
+  PosixOpens opens;
   FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
-  bool places, advises;  // `placement`, `advice` are filled
-  bool failed;           // a list could not be built: nothing was applied
+  bool failed;  // a list could not be built: nothing was applied
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
 
-// All but `placement`, `advice` and settings behind the counts, which nobody reads.
+// All but what lies behind counts and flags, which nobody reads.
 void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
   clear(open.decision);
   clear(open.hints);
@@ -55,7 +52,8 @@ void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
   open.plan = nullptr;
   open.mpi = nullptr;
   open.creating = creating;
-  open.notes = open.places = open.advises = open.failed = false;
+  open.notes = open.failed = false;
+  clear(open.opens);
 }
 
 constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
@@ -116,14 +114,9 @@ bool plan_datasets(OpenInProgress& open) noexcept {
   return open.plan != nullptr;
 }
 
-// For the opens of this thread that HDF5 makes of the file.
+// An H5Fcreate that finds a file cuts it to nothing, or fails.
 void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcept {
-  open.places = arm_placement(path, open.creating, wanted, open.placement);
-  open.advises = arm_posix_advice(path, open.creating, open.decision, wanted, open.advice);
-}
-void disarm(const OpenInProgress& open) noexcept {
-  if (open.places) disarm_placement();
-  if (open.advises) disarm_posix_advice();
+  arm(path, {open.creating, true}, open.decision, wanted, open.opens);
 }
 
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
@@ -157,7 +150,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   // Before the vote: no rank makes the file before it, so whether it was there is known.
   arm(path, open.hints.wanted, open);
   if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
-  disarm(open);
+  disarm(open.opens);
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
   open.failed = true;
@@ -190,8 +183,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
   const recorder::QuietProbes quiet(api);
   note_file_access(api, opened, path, open.program, open.decision, open.creating);
   const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
-  if (open.places) note_placement(open.placement, wanted);
-  if (open.advises) reserve_and_note(open.advice, wanted);
+  finish_and_note(open.opens, wanted);
   if (open.mpi == nullptr) {
     for (int i = 0; i < open.decision.count; ++i) {
       const Setting& setting = open.decision.settings[i];
@@ -289,7 +281,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
     watch_series(hdf5, file, path, state.words[kSeriesStart]);
   }
   if (open == nullptr || api == nullptr) return;
-  disarm(*open);
+  disarm(open->opens);
   // What a failed open says belongs to the program: closing our list would empty the stack.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);

@@ -49,7 +49,7 @@ const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
 
 }  // namespace
 
-bool is_hint(const char* name) noexcept {
+bool is_beneath_hdf5(const char* name) noexcept {
   return goes_by_info(name) || is_placement(name) || is_posix_advice(name);
 }
 
@@ -100,7 +100,7 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
   clear(plan);
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
-    if (!is_hint(setting.name)) continue;
+    if (!is_beneath_hdf5(setting.name)) continue;
     plan.refused[i] = why_not(mpi, info, setting.name);
     if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
   }
@@ -150,7 +150,8 @@ std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept {
 
 void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept {
   for (int i = 0; i < decision.count; ++i) {
-    if (plan.refused[i] == nullptr && is_hint(decision.settings[i].name)) plan.refused[i] = reason;
+    if (plan.refused[i] == nullptr && is_beneath_hdf5(decision.settings[i].name))
+      plan.refused[i] = reason;
   }
   plan.wanted.count = 0;
 }

@@ -8,7 +8,7 @@ namespace iotune::tuner {
 
 // Hints of one decision as they are to be applied to one open.
 struct HintPlan {
-  // The settings that are hints, less what the program or its user set. cb_nodes brings a
+  // The settings beneath HDF5, less what the program or its user set. cb_nodes brings a
   // fitting cb_config_list: ROMIO's default of one aggregator a host would undo it.
   Decision wanted;
   // Why others were left out, by index of the decision's settings: nullptr, or a reason.
@@ -20,8 +20,8 @@ struct HintPlan {
 // Nothing wanted, nothing refused.
 void clear(HintPlan& plan) noexcept;
 
-// True of all that is agreed on beside HDF5's lists: hints, placement, advice to the kernel.
-bool is_hint(const char* name) noexcept;
+// True of all that works beneath HDF5's lists: hints, placement, advice to the kernel.
+bool is_beneath_hdf5(const char* name) noexcept;
 // Of these, what is passed to MPI-IO: the others go by the descriptor.
 bool goes_by_info(const char* name) noexcept;
 

@@ -4,8 +4,7 @@
 #include "tuner/agreement.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
-#include "tuner/placement.h"
-#include "tuner/posix_advice.h"
+#include "tuner/posix_opens.h"
 #include "tuner/spare_block.h"
 
 namespace iotune::tuner {
@@ -19,18 +18,12 @@ using recorder::Word;
 struct OpenInProgress {
   Decision decision;
   HintPlan hints;
-  Placement placement;
-  PosixAdvice advice;
+  PosixOpens opens;
   Word tuned_info;
-  bool notes, places, advises;
+  bool notes;
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
-
-void disarm(const OpenInProgress& open) noexcept {
-  if (open.places) disarm_placement();
-  if (open.advises) disarm_posix_advice();
-}
 
 }  // namespace
 
@@ -52,20 +45,18 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   clear(open->hints);
   open->tuned_info = 0;
-  open->places = open->advises = false;
+  clear(open->opens);
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0;
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
   plan_hints(*mpi, path, info, open->decision, recorder::run_nodes(), open->hints);
   for (int i = 0; i < open->decision.count; ++i) {
-    if (!is_hint(open->decision.settings[i].name)) {
+    if (!is_beneath_hdf5(open->decision.settings[i].name)) {
       open->hints.refused[i] = "the file is not opened through HDF5";
     }
   }
   if (open->hints.wanted.count > 0) open->tuned_info = make_info(*mpi, info, open->hints);
-  open->places = arm_placement(path, creating, open->hints.wanted, open->placement);
-  open->advises =
-      arm_posix_advice(path, creating, open->decision, open->hints.wanted, open->advice);
+  arm(path, {creating, false}, open->decision, open->hints.wanted, open->opens);
   const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
   if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info != 0) info = open->tuned_info;
@@ -73,8 +64,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   open->tuned_info = 0;
-  disarm(*open);
-  open->places = open->advises = false;
+  disarm(open->opens);
+  clear(open->opens);
   drop_hints(open->decision, "the ranks would not all apply the same settings", open->hints);
 }
 
@@ -83,12 +74,11 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
   const MpiApi* const mpi = recorder::mpi_api(provider);
   if (open == nullptr || mpi == nullptr) return;
-  disarm(*open);
+  disarm(open->opens);
   if (open->notes) {
     note_decision(path, open->decision);
     note_hints(*mpi, result == 0 ? file : 0, path, open->decision, open->hints);
-    if (open->places) note_placement(open->placement, open->hints.wanted);
-    if (open->advises) reserve_and_note(open->advice, open->hints.wanted);
+    finish_and_note(open->opens, open->hints.wanted);
   }
   if (open->tuned_info != 0) mpi->MPI_Info_free(&open->tuned_info);
   g_spare.give_back(open);

@@ -21,14 +21,14 @@ std::uint64_t number_of(const Decision& decision, const char* name) noexcept {
   return value == nullptr ? 0 : recorder::parse_decimal(value);
 }
 
-bool exists(const char* path) noexcept {
+}  // namespace
+
+bool is_there(const char* path) noexcept {
   constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW: a dangling link counts as there
   alignas(8) char status[256];
   return recorder::raw::call(SYS_newfstatat, recorder::raw::kAtFdcwd, recorder::raw::word(path),
                              recorder::raw::word(status), kNoFollow) == 0;
 }
-
-}  // namespace
 
 bool is_placement(const char* name) noexcept {
   const Parameter* const parameter = find_parameter(name);
@@ -39,12 +39,11 @@ bool arm_placement(const char* path, bool creating, const Decision& wanted,
                    Placement& placement) noexcept {
   const FileLayout layout{number_of(wanted, "striping_factor"), number_of(wanted, "striping_unit")};
   if (layout.stripe_count == 0 && layout.stripe_bytes == 0) return false;
-  if (std::strlen(path) >= sizeof placement.path) return false;
   std::memset(&placement, 0, sizeof placement);
-  std::strncpy(placement.path, path, sizeof placement.path - 1);
+  placement.path = path;
   placement.wanted = layout;
   placement.creating = creating;
-  placement.existed = exists(path);
+  placement.existed = is_there(path);
   const char* const slash = std::strrchr(path, '/');
   if (slash != nullptr) {
     ShortText<4096> directory;
@@ -63,7 +62,7 @@ void disarm_placement() noexcept {
 int before_create(const char* path, int flags) noexcept {
   Placement* const placement = t_placement;
   if (placement == nullptr || placement->kind == LayoutKind::kNone || placement->own_layout ||
-      std::strcmp(path, placement->path) != 0 || exists(path)) {
+      std::strcmp(path, placement->path) != 0 || is_there(path)) {
     return flags;
   }
   // An MPI-IO that sets the layout itself asks for the delay itself.

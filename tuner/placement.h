@@ -8,7 +8,7 @@
 namespace iotune::tuner {
 
 struct Placement {
-  char path[4096];
+  const char* path;
   FileLayout wanted;
   LayoutKind kind;
   bool creating, existed;
@@ -17,12 +17,15 @@ struct Placement {
   const char* refused;  // what the file system answered here
 };
 
+// Whether anything has this name, a dangling link too.
+bool is_there(const char* path) noexcept;
+
 // Whether a setting is one of these.
 bool is_placement(const char* name) noexcept;
 
 // `wanted`: the settings to be applied. True where one is for placement: then `placement` is
-// filled, and holds for opens of this thread until disarm_placement. Before any rank may have made
-// the file.
+// filled, and holds for opens of this thread until disarm_placement, as does `path`. Before any
+// rank may have made the file.
 bool arm_placement(const char* path, bool creating, const Decision& wanted,
                    Placement& placement) noexcept;
 void disarm_placement() noexcept;

@@ -12,6 +12,7 @@
 #include "patterndb/parameters.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "tuner/file_system.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {
@@ -32,10 +33,8 @@ int advice_of(const char* value) noexcept {
   return std::strcmp(value, "random") == 0 ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL;
 }
 
-bool is_memory(const struct statfs& system) noexcept {
-  constexpr std::uint32_t kTmpfs = 0x01021994, kRamfs = 0x858458f6;
-  const auto type = static_cast<std::uint32_t>(system.f_type);
-  return type == kTmpfs || type == kRamfs;
+bool is_memory(const char* file_system) noexcept {
+  return std::strcmp(file_system, "tmpfs") == 0 || std::strcmp(file_system, "ramfs") == 0;
 }
 
 // A descriptor may have been closed since, and stand for another file.
@@ -48,7 +47,7 @@ bool is_file_at(int fd, const char* path, struct stat& status) noexcept {
 
 // nullptr where the bytes may be asked for on this descriptor.
 const char* why_not_reserve(const PosixAdvice& plan, struct stat& status) noexcept {
-  if (!plan.creating) return "the file exists: nothing is allocated anew";
+  if (!plan.anew) return "the file exists: nothing is allocated anew";
   if (plan.similar_only) return "the answer is a similar pattern's";
   if (!is_file_at(plan.last_fd, plan.path, status)) return "no descriptor of the file is open here";
   // Some file systems count reserved bytes as a growing file: its signal would end the program.
@@ -61,7 +60,7 @@ const char* why_not_reserve(const PosixAdvice& plan, struct stat& status) noexce
   if (raw::call(SYS_fstatfs, plan.last_fd, raw::word(&system)) != 0) {
     return "the free space is not known";
   }
-  if (is_memory(system)) return "the file system is kept in memory";
+  if (is_memory(file_system_of(plan.path))) return "the file system is kept in memory";
   const std::uint64_t free_bytes =
       static_cast<std::uint64_t>(system.f_bavail) * static_cast<std::uint64_t>(system.f_bsize);
   return free_bytes / kShareOfFreeSpace < plan.reserve_bytes
@@ -107,17 +106,16 @@ bool is_posix_advice(const char* name) noexcept {
   return parameter != nullptr && parameter->layer == ParameterLayer::kPosix;
 }
 
-bool arm_posix_advice(const char* path, bool creating, const Decision& decision,
-                      const Decision& wanted, PosixAdvice& plan) noexcept {
+bool arm_posix_advice(const char* path, bool anew, const Decision& decision, const Decision& wanted,
+                      PosixAdvice& plan) noexcept {
   const char* const advice = find_setting(wanted, kAdviceSetting);
   const char* const reserve = find_setting(wanted, kReserveSetting);
   if (advice == nullptr && reserve == nullptr) return false;
-  if (std::strlen(path) >= sizeof plan.path) return false;
   std::memset(&plan, 0, sizeof plan);
-  std::strncpy(plan.path, path, sizeof plan.path - 1);
+  plan.path = path;
   plan.advice = advice_of(advice);
   plan.reserve_bytes = reserve == nullptr ? 0 : recorder::parse_decimal(reserve);
-  plan.creating = creating;
+  plan.anew = anew;
   plan.similar_only = std::strcmp(decision.source, "similar") == 0;
   plan.last_fd = -1;
   t_advice = &plan;

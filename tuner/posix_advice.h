@@ -10,11 +10,11 @@
 namespace iotune::tuner {
 
 struct PosixAdvice {
-  char path[4096];
+  const char* path;
   int advice;                   // POSIX_FADV_*, -1: none
   std::uint64_t reserve_bytes;  // 0: none
-  bool creating;
-  bool similar_only;    // the answer is another pattern's, so the bytes are another file's
+  bool anew;                    // the open makes the file, or cuts it to nothing
+  bool similar_only;            // the answer is another pattern's, so the bytes are another file's
   int advised, failed;  // descriptors of this thread's opens that the kernel took it for, or not
   int last_fd;          // of those opens; -1: none
 };
@@ -23,9 +23,10 @@ struct PosixAdvice {
 bool is_posix_advice(const char* name) noexcept;
 
 // `wanted`: the settings to be applied; `decision`: where they come from. True where one is of this
-// kind: then `plan` is filled, and holds for opens of this thread until disarm_posix_advice.
-bool arm_posix_advice(const char* path, bool creating, const Decision& decision,
-                      const Decision& wanted, PosixAdvice& plan) noexcept;
+// kind: then `plan` is filled, and holds for opens of this thread until disarm_posix_advice, as
+// does `path`.
+bool arm_posix_advice(const char* path, bool anew, const Decision& decision, const Decision& wanted,
+                      PosixAdvice& plan) noexcept;
 void disarm_posix_advice() noexcept;
 
 // Slot of recorder: any open of a traced file has given this descriptor.

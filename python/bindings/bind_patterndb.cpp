@@ -10,6 +10,7 @@
 #include "patterndb/config_xml.h"
 #include "patterndb/decide.h"
 #include "patterndb/observe.h"
+#include "patterndb/parameter_gates.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
@@ -114,7 +115,7 @@ std::string parameters() {
                     {"multiple", parameter.multiple},
                     {"disk", disk_name(parameter.disk)},
                     {"trainable", parameter.trainable},
-                    {"gate", parameter.gate}});
+                    {"gate", iotune::find_gate(parameter.name)}});
   }
   return dump(list);
 }

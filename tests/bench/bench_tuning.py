@@ -40,20 +40,22 @@ from tuning_search import (
 SHORTEST = 1.0
 # Against the best: the value, and its lower bound.
 VALUE, BOUND = at_least(0.95), at_least(0.90)
+# Of a case's file where its own are not known, which changes no number of points.
+_SOME_BYTES = 1 << 28
 
 
-def shape_of(case: Case) -> Shape:
+def shape_of(case: Case, file_bytes: int = _SOME_BYTES) -> Shape:
     """What of it chooses the space."""
     filesystem = "cephfs" if case.storage.name == "cephfs" else "ext4"
     return Shape(
         write=case.write, collective=case.collective, distributions=("BLOCK",),
-        ranks=case.storage.ranks, file_bytes=1 << 28, filesystem=filesystem, element_bytes=8,
+        ranks=case.storage.ranks, file_bytes=file_bytes, filesystem=filesystem, element_bytes=8,
     )  # fmt: skip
 
 
-def points(case: Case) -> list[Candidate]:
+def points(case: Case, file_bytes: int = _SOME_BYTES) -> list[Candidate]:
     """The space, without the default."""
-    return space(shape_of(case))
+    return space(shape_of(case, file_bytes))
 
 
 def trainer_options(case: Case) -> tuple[int, int]:
@@ -99,6 +101,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
     searched = bool(session.options.search)
     # The faster of two: the first finds the storage's folders and pages cold.
     shortest = arms.default()
+    own.setdefault("file_bytes", arms.file_bytes())
     began = time.monotonic()
     shortest = min(shortest, arms.default())
     clock = Clock(case.name, time.monotonic() - began)
@@ -121,7 +124,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         known: dict[str, list[float]] = own.setdefault("search", {})
         if "best" not in own:
             fastest = search(
-                points(case),
+                points(case, own["file_bytes"]),
                 known,
                 lambda one, limit_seconds: arms.settings(one.settings, limit_seconds),
                 save,
@@ -130,7 +133,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
             )
             own["best"] = [one.text for one in fastest[:BEST]]
             save()
-        of_text = {one.text: one for one in points(case)}
+        of_text = {one.text: one for one in points(case, own["file_bytes"])}
         for place, text in enumerate(own["best"]):
             settings = of_text[text].settings
             runners[f"best{place}"] = lambda settings=settings: arms.settings(settings)  # type: ignore[misc]

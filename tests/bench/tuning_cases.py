@@ -393,6 +393,10 @@ class Arms:
         if missing:
             print(f"NOT VERIFIED {self.case.name}: trained, and not wanted in a run: {missing}")
 
+    def file_bytes(self) -> int:
+        """Of one file, as the program writes it."""
+        return max(path.stat().st_size for path in self.plain.glob("data*.h5"))
+
     def room(self) -> int:
         """How many files like the last run's fit into half of the room that the storage tells."""
         used = sum(path.stat().st_size for path in self.plain.glob("data*.h5"))

@@ -11,6 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Done, Place, main, not_verified  # noqa: E402
 from mpis import NAMES, ROOT, Mpi, compiled, find_mpi, use  # noqa: E402
+from settings import outcomes  # noqa: E402
 
 CONFIG = """<Parameters><High_Level_IO_Library>
   <alignment>65536,4096</alignment><meta_block_size>131072</meta_block_size>
@@ -20,23 +21,12 @@ CONFIG = """<Parameters><High_Level_IO_Library>
 </Middleware_Layer></Parameters>
 """
 HINTS = {"cb_nodes": "2", "cb_buffer_size": "1048576", "romio_cb_write": "enable"}
-VERDICTS = ("applied", "without effect", "refused", "unverifiable")
 EACH = 4000  # bytes that a rank of mpi_file writes
 
 
 def words_of(done: Done, first: str) -> dict[str, str]:
     lines = (line.split() for line in done.out.decode().splitlines())
     return {words[1]: words[2] for words in lines if words[0] == first}
-
-
-def outcomes(calls: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
-    """Parameter: verdict, what was read back, reason; of the first open."""
-    found: dict[str, tuple[str, str, str]] = {}
-    for call in calls:
-        if call["name"] == "iotune_setting":
-            _, parameter, _, got, reason = call["texts"]
-            found.setdefault(parameter, (VERDICTS[call["numbers"][0]], got, reason))
-    return found
 
 
 def check_merged(place: Place, mpi: Mpi, ranks: int) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Done, Place, main, not_verified  # noqa: E402
 from mpis import COMPANIONS, ROOT, Mpi, compiled, find_mpi, use  # noqa: E402
-from test_mpis import CONFIG, HINTS, check_merged, outcomes  # noqa: E402
+from settings import outcomes  # noqa: E402
+from test_mpis import CONFIG, HINTS, check_merged  # noqa: E402
 from test_recognition import demand  # noqa: E402
 
 HOME = COMPANIONS / "hdf5-2.2-parallel"

@@ -12,28 +12,16 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import Place, main, not_verified  # noqa: E402
+from settings import outcomes, write_config  # noqa: E402
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable")
 FORMS = {"hdf5": (), "mpiio": ("--mpiio",), "serial": ("--serial",)}
 MIB = 1 << 20
 
 
 def config(place: Place, **settings: object) -> Path:
-    leaves = "".join(f"<{name}>{value}</{name}>" for name, value in settings.items())
-    path = place.scratch / "config.xml"
-    path.write_text(
-        f"<Parameters><Parallel_File_System>{leaves}</Parallel_File_System></Parameters>"
-    )
-    return path
-
-
-def outcomes(place: Place) -> dict[str, tuple[str, str, str]]:
-    return {
-        c["texts"][1]: (VERDICTS[c["numbers"][0]], c["texts"][3], c["texts"][4])
-        for c in place.calls()
-        if c["name"] == "iotune_setting"
-    }
+    return write_config(place.scratch / "config.xml", **settings)
 
 
 def ask(place: Place, form: str, file: Path, *, fresh: bool = True,
@@ -45,7 +33,7 @@ def ask(place: Place, form: str, file: Path, *, fresh: bool = True,
                      IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=place.scratch / "config.xml",
                      **env)  # fmt: skip
     place.right(done, form)
-    return outcomes(place)
+    return outcomes(place.calls())
 
 
 def held(file: Path) -> int:
@@ -112,6 +100,24 @@ def refused(place: Place) -> None:
     assert verdict == "refused" and "ulimit" in reason, reason
 
 
+def found_there(place: Place) -> None:
+    """A file with holes of its own keeps them; one that the open empties is a new one."""
+    if not reserves(place.scratch):
+        not_verified("the file system of the tests reserves nothing")
+        return
+    config(place, fallocate=8 * MIB)
+    for form in FORMS:
+        file = place.scratch / f"{form}.h5"
+        with file.open("wb") as hollow:
+            hollow.truncate(8 * MIB)
+        verdict, _, reason = ask(place, form, file, fresh=False)["fallocate"]
+        if form == "mpiio":
+            assert (verdict, reason) == ("refused", "the file exists: nothing is allocated anew")
+            assert held(file) < MIB and file.stat().st_size == 8 * MIB, held(file)
+        else:
+            assert verdict == "applied", (form, reason)
+
+
 def advised(place: Place) -> None:
     for form in FORMS:
         config(place, fadvise="random")
@@ -128,7 +134,7 @@ def advised(place: Place) -> None:
         done = place.run(place.bin / "few_rows", "read", file, IOTUNE_TRACE=place.trace,
                          IOTUNE_CONFIG=place.scratch / "config.xml")  # fmt: skip
         place.right(done, advice)
-        assert outcomes(place)["fadvise"][0] == "unverifiable", outcomes(place)
+        assert outcomes(place.calls())["fadvise"][0] == "unverifiable", advice
         pages[advice] = int(done.out.split(b"pages ")[1].split()[0])
     if pages["normal"] >= 1000:
         not_verified("the file system of the tests keeps or reads the whole file")
@@ -138,4 +144,4 @@ def advised(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"reserved": reserved, "refused": refused, "advised": advised})
+    main({"reserved": reserved, "refused": refused, "found-there": found_there, "advised": advised})

@@ -15,20 +15,15 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import Done, Place, main, not_verified  # noqa: E402
+from settings import outcomes, write_config  # noqa: E402
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable")
 FORMS = {"hdf5": (), "mpiio": ("--mpiio",), "serial": ("--serial",)}
 
 
 def config(place: Place, count: int | None = 8, unit: int | None = 4 << 20) -> Path:
-    leaves = "" if count is None else f"<striping_factor>{count}</striping_factor>"
-    leaves += "" if unit is None else f"<striping_unit>{unit}</striping_unit>"
-    path = place.scratch / "config.xml"
-    path.write_text(
-        f"<Parameters><Parallel_File_System>{leaves}</Parallel_File_System></Parameters>"
-    )
-    return path
+    return write_config(place.scratch / "config.xml", striping_factor=count, striping_unit=unit)
 
 
 class Run:
@@ -58,11 +53,7 @@ class Run:
         log = store / "log"
         self.asked = log.read_text().splitlines() if log.exists() else []
         self.flags = [c["numbers"][0] for c in place.calls() if c["name"] == "open"]
-        self.outcomes = {
-            c["texts"][1]: (VERDICTS[c["numbers"][0]], c["texts"][3], c["texts"][4])
-            for c in place.calls()
-            if c["name"] == "iotune_setting"
-        }
+        self.outcomes = outcomes(place.calls())
         kept = store / str((self.root / "a.h5").stat().st_ino)
         self.layout = kept.read_bytes() if kept.exists() else b""
 

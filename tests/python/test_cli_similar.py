@@ -139,6 +139,24 @@ def test_settings_travel(home: Home) -> None:
     ]
 
 
+def test_another_file_s_bytes_are_not_reserved(home: Home) -> None:
+    # given an answer with the bytes of its own files, which holds for those
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    told_as_measured(home, "fallocate=960000")
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    told = last(home)
+    assert (told["source"], told["settings"][0]["verdict"]) == ("exact", "applied")
+    # when a similar program receives it
+    other = ("--collective", "--size", "50000", "--output", "other.h5")
+    home.run("cyclic-io", *other)
+    home.run("cyclic-io", *other)
+    # then it is refused
+    told = last(home)
+    (one,) = told["settings"]
+    assert (told["source"], one["verdict"]) == ("similar", "refused")
+    assert one["reason"] == "the answer is a similar pattern's"
+
+
 def test_settings_said_by_hand_stay_where_they_were_said(home: Home) -> None:
     # given
     home.run("cyclic-io", "--collective", "--size", "60000")

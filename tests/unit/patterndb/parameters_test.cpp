@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
 #include <string>
 
+#include "patterndb/parameter_gates.h"
 #include "patterndb/settings.h"
 
 namespace iotune {
@@ -14,10 +16,13 @@ TEST(Parameters, NamesAreUniqueAndGated) {
   std::set<std::string> names;
   for (const Parameter& parameter : kParameters) {
     EXPECT_TRUE(names.insert(parameter.name).second) << parameter.name;
-    EXPECT_NE(parameter.gate[0], '\0') << parameter.name;
+    ASSERT_NE(find_gate(parameter.name), nullptr) << parameter.name;
+    EXPECT_NE(find_gate(parameter.name)[0], '\0') << parameter.name;
     EXPECT_EQ(find_parameter(parameter.name), &parameter);
     EXPECT_GE(parameter.max, parameter.min);
   }
+  EXPECT_EQ(std::size(kParameterGates), std::size(kParameters));
+  EXPECT_EQ(find_gate("cb_node"), nullptr);
   EXPECT_EQ(find_parameter("cb_node"), nullptr);
   EXPECT_EQ(find_parameter("cb_nodes2"), nullptr);
 }
