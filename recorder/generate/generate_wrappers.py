@@ -193,7 +193,37 @@ def plain_wrapper(call: Call) -> str:
     )
 
 
-def wrapper(call: Call, exported: str) -> str:
+def shared_signature(call: Call) -> str:
+    arguments = f"{parameter_list(call)}, " if call.arguments else ""
+    return (
+        f"static {C_TYPES[call.result][0]} shared_{call.name}({arguments}CallerSymbol& symbol, "
+        "const char* exported, const void* caller)"
+    )
+
+
+def entry(call: Call, exported: str) -> str:
+    """An exported name of a call whose names share their body."""
+    names = "".join(f"{parameter(a)}, " for a in call.arguments)
+    straight = call.name.startswith("MPI_File_") and "transfer" in call.flags
+    return "\n".join(
+        [
+            head(call, exported),
+            "  static constinit CallerSymbol symbol;",
+            *(
+                pass_straight(call, "(t_thread.layers & kUnrecordedBit) != 0", "symbol")
+                if straight and exported == call.name
+                else []
+            ),
+            f'  return shared_{call.name}({names}symbol, "{exported}", '
+            "__builtin_return_address(0));",
+            "}",
+            "",
+        ]
+    )
+
+
+def wrapper(call: Call, exported: str, shared: bool = False) -> str:
+    """The wrapper of one exported name or, `shared`, the body of all of them."""
     result_type = C_TYPES[call.result][0]
     types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
     names = ", ".join(parameter(a) for a in call.arguments)
@@ -203,7 +233,12 @@ def wrapper(call: Call, exported: str) -> str:
     passed = ", kUnrecordedBit" if call.name.startswith("MPI_File_") else ""
     lines = [head(call, exported)]
     caller = "__builtin_return_address(0)"
-    if call.name in OF_DATASETS:
+    name = f'"{exported}"'
+    if shared:
+        hot = "gnu::hot, " if is_hot(call) else ""
+        lines = [f"[[{hot}gnu::noinline]] {shared_signature(call)} {{"]
+        caller, name = "caller", "exported"
+    elif call.name in OF_DATASETS:
         caller = "caller"
         watched = f"watched_{exported}"
         comma = ", " if names else ""
@@ -225,12 +260,10 @@ def wrapper(call: Call, exported: str) -> str:
         ]
     else:
         lines.append("  static constinit CallerSymbol symbol;")
-        if passed and exported == call.name and "transfer" in call.flags:
-            lines += pass_straight(call, "(t_thread.layers & kUnrecordedBit) != 0", "symbol")
     lines += [
-        f'  const RealFunction found = symbol.find("{exported}", {caller});',
+        f"  const RealFunction found = symbol.find({name}, {caller});",
         f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
-        f'  if (real == nullptr) return say_missing("{exported}"), -1;',
+        f"  if (real == nullptr) return say_missing({name}), -1;",
         f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]}{passed});",
         f"  if (goes_straight_through(scope, found)) return real({names});",
     ]
@@ -312,10 +345,11 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
         if is_plain(call):
             parts.append(plain_wrapper(call))
             continue
-        for exported in [call.name, *call.aliases]:
-            parts.append(wrapper(call, exported))
-        if layer == "mpi":
-            parts.append(wrapper(call, f"P{call.name}"))
+        if layer == "mpi":  # its names are two, and its calls take microseconds
+            parts.append(wrapper(call, call.name, shared=True))
+            parts += [entry(call, name) for name in (call.name, *call.aliases, f"P{call.name}")]
+            continue
+        parts += [wrapper(call, exported) for exported in [call.name, *call.aliases]]
     parts.append('}  // extern "C"')
     return "\n".join(parts) + "\n"
 
