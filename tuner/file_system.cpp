@@ -1,6 +1,8 @@
 #include "tuner/file_system.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 
@@ -12,6 +14,7 @@
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "tuner/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -25,21 +28,10 @@ constexpr std::size_t kMostMounts = std::size_t{1} << 20;
 constexpr const char* kLocksHold[] = {"gpfs",  "cephfs", "ext4", "xfs",  "btrfs",
                                       "tmpfs", "ramfs",  "zfs",  "f2fs", "overlay"};
 
-// How much of `path` the mount point covers, 0 for none. The kernel writes blanks as \040.
-std::size_t covered(const char* point, std::size_t bytes, const char* path) noexcept {
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    char c = point[i];
-    if (c == '\\' && i + 3 < bytes) {
-      c = static_cast<char>((point[i + 1] - '0') * 64 + (point[i + 2] - '0') * 8 +
-                            (point[i + 3] - '0'));
-      i += 3;
-    }
-    if (path[at] != c) return 0;
-    ++at;
-  }
-  if (at == 1) return 1;  // "/" covers everything
-  return path[at] == '/' || path[at] == '\0' ? at : 0;
+// What follows the word and its blank, or the end of the line.
+const char* behind_word(const char* at) noexcept {
+  at += std::strcspn(at, " \n");
+  return *at == ' ' ? at + 1 : at;
 }
 
 const char* ask(const char* directory) noexcept {
@@ -96,23 +88,23 @@ bool MountOptions::has(const char* option) const noexcept {
   return false;
 }
 
-MountOptions mount_options(const char* mounts, const char* path) noexcept {
-  MountOptions found{mounts, 0};
-  std::size_t most = 0;
-  // "device point type options 0 0"; the last of equal points lies on top.
-  for (const char* line = mounts; *line != '\0';) {
-    const char* const point = line + std::strcspn(line, " \n") + 1;
-    if (point[-1] == ' ') {
-      const std::size_t point_bytes = std::strcspn(point, " \n");
-      const char* options = point + point_bytes;
-      if (*options == ' ') options += 1 + std::strcspn(options + 1, " \n");
-      const std::size_t depth = covered(point, point_bytes, path);
-      if (*options == ' ' && depth >= most && depth > 0) {
-        most = depth;
-        found = {options + 1, std::strcspn(options + 1, " \n")};
-      }
+MountOptions mount_options(const char* mountinfo, unsigned major, unsigned minor) noexcept {
+  MountOptions found{mountinfo, 0};
+  recorder::ShortText<32> device;
+  device << major << ':' << minor << ' ';
+  // "36 35 98:0 /root /point rw,noatime shared:1 - type source options", and what may stand before
+  // the dash grows; blanks in names are written as \040.
+  for (const char* line = mountinfo; *line != '\0';) {
+    const std::size_t bytes = std::strcspn(line, "\n");
+    const char* at = line;
+    for (int i = 0; i < 2; ++i) at = behind_word(at);
+    if (std::strncmp(at, device.c_str(), device.size()) == 0) {
+      const char* const end = line + bytes;
+      while (at < end && std::strncmp(at, "- ", 2) != 0) at = behind_word(at);
+      for (int i = 0; i < 3; ++i) at = behind_word(at);
+      if (at < end) found = {at, std::strcspn(at, " \n")};
     }
-    line += std::strcspn(line, "\n");
+    line += bytes;
     if (*line == '\n') ++line;
   }
   return found;
@@ -121,10 +113,14 @@ MountOptions mount_options(const char* mounts, const char* path) noexcept {
 const char* file_system_of(const char* file) noexcept {
   const char* const slash = std::strrchr(file, '/');
   if (slash == nullptr) return "unknown";
+  recorder::ShortText<4096> directory;
+  char first_of_target;
+  if (raw::readlink(file, &first_of_target, 1) > 0) {
+    return real_directory_of(file, directory) ? ask(directory.c_str()) : "unknown";
+  }
   const std::size_t bytes = slash == file ? 1 : static_cast<std::size_t>(slash - file);
   const char* system = g_last.recall(file, bytes);
   if (system != nullptr) return system;
-  recorder::ShortText<4096> directory;
   directory.add(file, bytes);
   system = ask(directory.c_str());
   g_last.keep(file, bytes, system);
@@ -136,8 +132,16 @@ bool locks_hold_between_nodes(const char* file, const char* file_system) noexcep
     if (std::strcmp(file_system, holds) == 0) return true;
   }
   if (std::strcmp(file_system, "lustre") != 0) return false;
+  // By the device: a mount point's name says nothing of a path with links in it.
+  recorder::ShortText<4096> directory;
+  struct stat status {};
+  if (!real_directory_of(file, directory) ||
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(directory.c_str()), raw::word(&status),
+                0) != 0) {
+    return false;
+  }
   auto* const text = static_cast<char*>(recorder::private_memory(kMostMounts));
-  const int fd = raw::open("/proc/self/mounts", O_RDONLY | O_CLOEXEC, 0);
+  const int fd = raw::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
   std::size_t used = 0;
   while (fd >= 0 && text != nullptr && used + 1 < kMostMounts) {
     const long bytes = raw::read(fd, text + used, kMostMounts - 1 - used);
@@ -148,7 +152,7 @@ bool locks_hold_between_nodes(const char* file, const char* file_system) noexcep
   // Mounted with `localflock` a lock holds on its node only, without `flock` newer versions do.
   bool hold = false;
   if (text != nullptr && used + 1 < kMostMounts) {
-    const MountOptions options = mount_options(text, file);
+    const MountOptions options = mount_options(text, major(status.st_dev), minor(status.st_dev));
     hold = options.has("flock") && !options.has("localflock") && !options.has("noflock");
   }
   if (text != nullptr) recorder::unmap(text, kMostMounts);

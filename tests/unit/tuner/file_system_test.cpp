@@ -1,47 +1,114 @@
 #include "tuner/file_system.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tuner/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
 
 constexpr const char* kMounts =
-    "/dev/sda1 / ext4 rw,relatime 0 0\n"
-    "10.0.0.1@tcp:/work /scratch lustre rw,flock,lazystatfs 0 0\n"
-    "10.0.0.1@tcp:/work /scratch/local lustre rw,localflock 0 0\n"
-    "10.0.0.2@tcp:/a /with\\040blank lustre rw,noflock 0 0\n"
-    "none /scratch/over tmpfs rw 0 0\n"
-    "10.0.0.3@tcp:/b /scratch/over lustre rw,flock 0 0\n";
+    "24 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
+    "40 24 0:52 / /scratch rw,nosuid shared:2 master:7 - lustre 10.0.0.1@tcp:/work rw,flock\n"
+    "41 24 0:53 / /with\\040blank rw - lustre 10.0.0.2@tcp:/a rw,localflock\n"
+    "42 24 0:54 / /broken rw,flock\n"
+    "43 24 0:5 /x /y rw - lustre";
 
-std::string of(const char* path) {
-  const MountOptions options = mount_options(kMounts, path);
+std::string of(unsigned major, unsigned minor) {
+  const MountOptions options = mount_options(kMounts, major, minor);
   return {options.text, options.bytes};
 }
 
-TEST(MountOptions, AreThoseOfTheDeepestMountAndOfTheLastOnTop) {
-  EXPECT_EQ(of("/etc/passwd"), "rw,relatime");
-  EXPECT_EQ(of("/scratch/a.h5"), "rw,flock,lazystatfs");
-  EXPECT_EQ(of("/scratchy/a.h5"), "rw,relatime");
-  EXPECT_EQ(of("/scratch/local/a.h5"), "rw,localflock");
-  EXPECT_EQ(of("/with blank/a.h5"), "rw,noflock");
-  EXPECT_EQ(of("/scratch/over/a.h5"), "rw,flock");
-  EXPECT_EQ(mount_options("", "/a").bytes, 0u);
-  EXPECT_EQ(mount_options("garbage", "/a").bytes, 0u);
-  EXPECT_EQ(mount_options("a b\nc /x d\n", "/x/y").bytes, 0u);
+TEST(MountOptions, AreThoseOfTheDevice) {
+  EXPECT_EQ(of(8, 1), "rw,errors=remount-ro");
+  EXPECT_EQ(of(0, 52), "rw,flock");
+  EXPECT_EQ(of(0, 53), "rw,localflock");
+  EXPECT_EQ(of(0, 54), "");
+  EXPECT_EQ(of(0, 5), "");
+  EXPECT_EQ(of(0, 2), "");
+  EXPECT_EQ(mount_options("", 8, 1).bytes, 0u);
+  EXPECT_EQ(mount_options("garbage", 8, 1).bytes, 0u);
+  EXPECT_EQ(mount_options("a b\nc /x d\n8:1 - \n 8:1 8:1 8:1 - ", 8, 1).bytes, 0u);
 }
 
 TEST(MountOptions, AnOptionIsAWholeWord) {
-  const MountOptions options = mount_options(kMounts, "/scratch/local/a.h5");
+  const MountOptions options = mount_options(kMounts, 0, 53);
   EXPECT_TRUE(options.has("localflock"));
   EXPECT_FALSE(options.has("flock"));
   EXPECT_FALSE(options.has("local"));
   EXPECT_TRUE(options.has("rw"));
+}
+
+TEST(MountOptions, TheKernelsTextTellsThemOfThisDirectory) {
+  std::ifstream in("/proc/self/mountinfo");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  struct stat status {};
+  ASSERT_EQ(stat("/dev/shm", &status), 0);
+  const MountOptions options =
+      mount_options(text.c_str(), major(status.st_dev), minor(status.st_dev));
+  EXPECT_TRUE(options.has("rw")) << std::string(options.text, options.bytes);
+}
+
+// A folder of this file system with links out of it, to memory.
+class Links : public testing::Test {
+ protected:
+  Links() {
+    std::string name = (std::filesystem::current_path() / "links-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    const std::string memory = "/dev/shm/iotune-links-" + std::to_string(getpid());
+    memory_ = memory;
+    std::filesystem::create_directory(memory_);
+    std::ofstream(memory_ / "there") << "x";
+  }
+  ~Links() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::remove_all(memory_);
+  }
+  std::string link(const char* name, const std::filesystem::path& target) {
+    std::filesystem::create_symlink(target, folder_ / name);
+    return (folder_ / name).string();
+  }
+  static std::string real(const std::string& file) {
+    recorder::ShortText<4096> directory;
+    return real_directory_of(file.c_str(), directory) ? directory.c_str() : "";
+  }
+  std::filesystem::path folder_, memory_;
+};
+
+TEST_F(Links, AFileThatIsALinkIsWhereItPoints) {
+  const std::string here = file_system_of((folder_ / "a").c_str());
+  ASSERT_NE(here, "tmpfs");
+  EXPECT_STREQ(file_system_of(link("file", memory_ / "there").c_str()), "tmpfs");
+  EXPECT_STREQ(file_system_of(link("dangling", memory_ / "not-there").c_str()), "tmpfs");
+  EXPECT_STREQ(file_system_of(link("link-of-link", folder_ / "file").c_str()), "tmpfs");
+  EXPECT_STREQ(file_system_of(link("relative", "dangling").c_str()), "tmpfs");
+  EXPECT_STREQ(file_system_of(link("loop", "loop").c_str()), "unknown");
+  const std::string directory = link("directory", memory_);
+  EXPECT_STREQ(file_system_of((directory + "/b").c_str()), "tmpfs");
+  EXPECT_EQ(file_system_of((folder_ / "a").c_str()), here);
+}
+
+TEST_F(Links, TheRealDirectoryHasNone) {
+  EXPECT_EQ(real((folder_ / "a").string()), folder_.string());
+  EXPECT_EQ(real(link("file", memory_ / "there")), memory_.string());
+  EXPECT_EQ(real(link("directory", memory_) + "/a"), memory_.string());
+  EXPECT_EQ(real((folder_ / "directory/../a").string()), "/dev/shm");
+  EXPECT_EQ(real(link("relative", "directory/../b")), "/dev/shm");
+  EXPECT_EQ(real("/a"), "/");
+  EXPECT_EQ(real("a"), "");
+  EXPECT_EQ(real((folder_ / "none/a").string()), "");
+  EXPECT_EQ(real(std::string(4090, '/') + "a.h5-and-too-long"), "");
 }
 
 TEST(FileSystem, OfADirectoryThatIsThere) {
