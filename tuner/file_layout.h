@@ -13,7 +13,8 @@ struct FileLayout {
   std::uint64_t stripe_count, stripe_bytes;  // 0: not said
 };
 
-// Of the file system that the directory lies on.
+// Of the file system that the directory lies on. Directories are real ones (real_directory.h): what
+// is above them is taken from their names.
 LayoutKind layout_kind_of(const char* directory) noexcept;
 
 // True where somebody gave this directory a layout for its new files, a progressive one (PFL) too,

@@ -4,6 +4,7 @@
 
 #include "recorder/preload/short_text.h"
 #include "tuner/file_layout.h"
+#include "tuner/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -33,11 +34,9 @@ bool read_io_parameter(const recorder::MpiApi& mpi, char (&value)[kMostValueByte
 }
 
 bool on_lustre(const char* path) noexcept {
-  const char* const slash = std::strrchr(path, '/');
-  if (slash == nullptr) return false;
   recorder::ShortText<4096> directory;
-  directory.add(path, slash == path ? 1 : static_cast<std::size_t>(slash - path));
-  return layout_kind_of(directory.c_str()) == LayoutKind::kLustre;
+  return real_directory_of(path, directory) &&
+         layout_kind_of(directory.c_str()) == LayoutKind::kLustre;
 }
 
 }  // namespace

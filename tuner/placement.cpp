@@ -8,6 +8,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/outcome_notes.h"
+#include "tuner/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -44,10 +45,9 @@ bool arm_placement(const char* path, bool creating, const Decision& wanted,
   placement.wanted = layout;
   placement.creating = creating;
   placement.existed = is_there(path);
-  const char* const slash = std::strrchr(path, '/');
-  if (slash != nullptr) {
-    ShortText<4096> directory;
-    directory.add(path, slash == path ? 1 : static_cast<std::size_t>(slash - path));
+  // Without links: what lies above the name of one has no say in the file's layout.
+  ShortText<4096> directory;
+  if (real_directory_of(path, directory)) {
     placement.kind = layout_kind_of(directory.c_str());
     placement.own_layout = directory_has_layout(placement.kind, directory.c_str());
   }

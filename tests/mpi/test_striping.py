@@ -30,7 +30,8 @@ class Run:
     """One run above the fake storage: what it was asked, and what the trace says of it."""
 
     def __init__(self, place: Place, storage: str, *arguments: object, keep: bool = False,
-                 form: str = "hdf5", **env: Any) -> None:  # fmt: skip
+                 form: str = "hdf5", link: str | None = None, **env: Any) -> None:  # fmt: skip
+        """`link`: a path to the run's directory by a link to one above it, or to itself."""
         self.top = place.scratch / "files"
         self.root = self.top / "project" / "run"
         store = place.scratch / "store"
@@ -39,13 +40,22 @@ class Run:
                 shutil.rmtree(folder, ignore_errors=True)
             self.root.mkdir(parents=True)
             store.mkdir()
+        named = self.root
+        if link is not None:
+            named = place.scratch / "home" / link
+            shutil.rmtree(place.scratch / "home", ignore_errors=True)
+            (place.scratch / "home").mkdir()
+            above = len(Path(link).parts) - 1
+            (place.scratch / "home" / Path(link).parts[0]).symlink_to(
+                self.root.parents[above - 1] if above else self.root
+            )
         (store / "log").unlink(missing_ok=True)
         place.trace.unlink(missing_ok=True)
         fake = place.build / "lib" / "libfake_storage.so"
         if "IOTUNE_CONFIG" not in env:
             env["IOTUNE_CONFIG"] = config(place)
         self.done: Done = place.mpi(
-            2, place.bin / "ask_settings", self.root / "a.h5", *FORMS[form], *arguments,
+            2, place.bin / "ask_settings", named / "a.h5", *FORMS[form], *arguments,
             preload=False, LD_PRELOAD=f"{place.preload()}:{fake}", IOTUNE_TRACE=place.trace,
             **{"FAKE_STORAGE": storage, "FAKE_ROOT": self.top, "FAKE_STORE": store, **env},
         )  # fmt: skip
@@ -98,6 +108,17 @@ def left_alone(place: Place) -> None:
             assert own.asked == [], own.asked
             for verdict, _, reason in own.outcomes.values():
                 assert verdict == "refused" and "directory" in reason, own.outcomes
+        # A link that lies elsewhere hides nothing of what is above the directory, nor the file
+        # system that the file is on.
+        above = {"FAKE_PFL": "files"} if storage == "lustre" else {"FAKE_DIRECTORY": "project"}
+        for link in ("to-run", "to-project/run"):
+            own = Run(place, storage, link=link, **above)
+            assert own.asked == [], (link, own.asked)
+            for verdict, _, reason in own.outcomes.values():
+                assert verdict == "refused" and "directory" in reason, (link, own.outcomes)
+            own = Run(place, storage, link=link)
+            assert own.asked != [], link
+            assert {o[0] for o in own.outcomes.values()} == {"applied"}, (link, own.outcomes)
         if storage == "lustre":
             # The site's PFL, which is set on the topmost directory, holds for all below; a plain
             # default there is what is to be bettered.

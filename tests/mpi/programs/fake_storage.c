@@ -35,15 +35,30 @@ static int lustre(void) {
   return is("FAKE_STORAGE", "lustre");
 }
 
+/* The file system sees no links on the way to a file. */
+static int resolve(const char* path, char whole[PATH_MAX]) {
+  if (realpath(path, whole) != NULL) return 1;
+  char directory[PATH_MAX];
+  const char* last = strrchr(path, '/');
+  if (last == NULL) {
+    strcpy(directory, ".");
+    last = path;
+  } else {
+    snprintf(directory, sizeof directory, "%.*s/", (int)(last++ - path), path);
+  }
+  if (realpath(directory, whole) == NULL) return 0;
+  const size_t n = strlen(whole);
+  snprintf(whole + n, PATH_MAX - n, "/%s", last);
+  return 1;
+}
 static int here(const char* path) {
   const char* root = getenv("FAKE_ROOT");
   char whole[PATH_MAX];
-  if (root == NULL || path == NULL) return 0;
-  if (path[0] != '/') {
-    if (getcwd(whole, sizeof whole) == NULL) return 0;
-    path = whole;
-  }
-  return strncmp(path, root, strlen(root)) == 0;
+  const int error = errno;
+  const int found = root != NULL && path != NULL && resolve(path, whole) &&
+                    strncmp(whole, root, strlen(root)) == 0;
+  errno = error;
+  return found;
 }
 static int fd_here(int fd) {
   char link[64], path[PATH_MAX];
@@ -278,7 +293,9 @@ static ssize_t attribute(const char* path, const struct stat* status, const char
 }
 EXPORT ssize_t getxattr(const char* path, const char* name, void* value, size_t size) {
   struct stat status;
-  if (here(path) && stat(path, &status) == 0) return attribute(path, &status, name, value, size);
+  char whole[PATH_MAX];
+  if (here(path) && resolve(path, whole) && stat(path, &status) == 0)
+    return attribute(whole, &status, name, value, size);
   return REAL("getxattr", ssize_t(*)(const char*, const char*, void*, size_t))(path, name, value,
                                                                                size);
 }
