@@ -8,6 +8,7 @@
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
 #include "tuner/file_plan.h"
+#include "tuner/hdf5_backend.h"
 #include "tuner/hint_gates.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
@@ -65,18 +66,6 @@ void forget(OpenState& state) noexcept {
   discard_file_plan(in_progress(state)->plan);
   g_spare.give_back(in_progress(state));
   state.words[0] = 0;
-}
-
-// The list to start from where the program's file is opened by HDF5's default driver: a copy
-// of its list, or a fresh one for H5P_DEFAULT. -1 for any other driver: it is left alone.
-Hid serial_list(Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
-  const recorder::QuietProbes quiet(api);
-  const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kFileAccess);
-  const Hid fresh = list_class < 0 ? -1 : api.H5Pcreate(list_class);
-  if (fresh < 0 || fapl == 0) return fresh;
-  const bool same_driver = api.H5Pget_driver(fapl) == api.H5Pget_driver(fresh);
-  api.H5Pclose(fresh);
-  return same_driver ? api.H5Pcopy(fapl) : -1;
 }
 
 // Builds the tuned list. With MPI this is collective over the private communicator, because
@@ -255,6 +244,12 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
   bool decided = false;
   if (open->program.mpio) {
     const MpiApi* const mpi = mpi_of(open->program);
+    // A vote too: other ranks may have been given another connector.
+    if (mpi != nullptr && !has_native_connector(*api, fapl)) {
+      decline(*mpi, open->program.private_comm);
+      forget(state);
+      return;
+    }
     // Kept also where nothing is decided: the first file of a series is its baseline.
     if (mpi != nullptr && creating && rank_in(*mpi, open->program.private_comm) == 0) {
       state.words[kSeriesStart] = series_clock_ns();

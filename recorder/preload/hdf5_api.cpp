@@ -73,6 +73,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Pget_libver_bounds);
   IOTUNE_NEEDED(H5Pset_libver_bounds);
   IOTUNE_NEEDED(H5Pget_driver);
+  IOTUNE_NEEDED(H5Pset_fapl_sec2);
   IOTUNE_NEEDED(H5Pget_alignment);
   IOTUNE_NEEDED(H5Pset_alignment);
   IOTUNE_NEEDED(H5Pget_meta_block_size);
@@ -88,7 +89,10 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);
   IOTUNE_OPTIONAL(H5ESget_count);
+  IOTUNE_OPTIONAL(H5Pget_vol_id);
   IOTUNE_OPTIONAL(H5VLget_value);
+  IOTUNE_OPTIONAL(H5VLget_connector_id_by_value);
+  IOTUNE_OPTIONAL(H5VLclose);
   IOTUNE_OPTIONAL(H5Pget_mpio_actual_io_mode);
   IOTUNE_OPTIONAL(H5Pget_mpio_no_collective_cause);
   IOTUNE_OPTIONAL(H5Pget_dxpl_mpio);

@@ -69,6 +69,7 @@ struct Hdf5Api {
   int (*H5Pget_libver_bounds)(Hid, int*, int*);
   int (*H5Pset_libver_bounds)(Hid, int, int);
   Hid (*H5Pget_driver)(Hid);
+  int (*H5Pset_fapl_sec2)(Hid);
   int (*H5Pget_alignment)(Hid, std::uint64_t*, std::uint64_t*);
   int (*H5Pset_alignment)(Hid, std::uint64_t, std::uint64_t);
   int (*H5Pget_meta_block_size)(Hid, std::uint64_t*);
@@ -85,7 +86,10 @@ struct Hdf5Api {
   int (*H5Eget_auto1)(void**, void**);
   int (*H5Eset_auto1)(void*, void*);
   int (*H5ESget_count)(Hid, std::size_t*);
+  int (*H5Pget_vol_id)(Hid, Hid*);
   int (*H5VLget_value)(Hid, int*);
+  Hid (*H5VLget_connector_id_by_value)(int);
+  int (*H5VLclose)(Hid);
   // Only in parallel builds: nullptr in others.
   int (*H5Pget_mpio_actual_io_mode)(Hid, int*);
   int (*H5Pget_mpio_no_collective_cause)(Hid, unsigned*, unsigned*);

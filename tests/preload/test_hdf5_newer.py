@@ -82,20 +82,43 @@ def asynchronous(place: Place) -> None:
 
 
 def connector(place: Place) -> None:
-    """Under a connector that is not HDF5's own a file is tuned, but not asked what it has."""
+    """Under a connector that is not HDF5's own a file is recorded and left alone."""
+    for program in programs(place):
+        run = left_alone(
+            place, program, HDF5_VOL_CONNECTOR="pass_through under_vol=0;under_info={}"
+        )
+        (write,) = [c for c in run if c["name"] == "H5Dwrite_async"]
+        assert write["transfers"][0]["file"]["kind"] == -1, write
+        left_alone(place, program, "vol")
+
+
+def driver(place: Place) -> None:
+    """So is one that the environment gave another driver than HDF5's own for one process."""
+    for program in programs(place):
+        for name in ("core", "stdio"):
+            left_alone(place, program, HDF5_DRIVER=name)
+        # The program's own word is stronger.
+        assert tuned(place, program, "sec2", HDF5_DRIVER="core") == [b"65536", b"4096"]
+        assert tuned(place, program, HDF5_DRIVER="sec2") == [b"65536", b"4096"]
+
+
+def tuned(place: Place, program: Path, *by: str, **env: str) -> list[bytes]:
+    """The alignment that a file has under a configuration that asks for one."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
-    for program in programs(place):
-        place.clear()
-        done = place.right(
-            place.run(program, "async", "a.h5", IOTUNE_DB="none", IOTUNE_CONFIG=config,
-                      HDF5_VOL_CONNECTOR="pass_through under_vol=0;under_info={}")
-        )  # fmt: skip
-        assert done.out.split() == [b"65536", b"4096"], (done.out, done.err)
-        (setting,) = [c for c in place.calls() if c["name"] == "iotune_setting"]
-        assert setting["numbers"][0] == 3, setting
-        (write,) = [c for c in place.calls() if c["name"] == "H5Dwrite_async"]
-        assert write["transfers"][0]["file"]["kind"] == -1, write
+    place.clear()
+    done = place.right(
+        place.run(program, "async", "a.h5", *by, IOTUNE_DB="none", IOTUNE_CONFIG=config, **env)
+    )
+    assert done.err == b"", done.err
+    return done.out.split()
+
+
+def left_alone(place: Place, program: Path, *by: str, **env: str) -> list[dict[str, Any]]:
+    assert tuned(place, program, *by, **env) == [b"1", b"1"], (program, by, env)
+    calls = place.calls()
+    assert not [c for c in calls if c["name"] == "iotune_setting"], (program, by, env)
+    return calls
 
 
 def pending(place: Place) -> None:
@@ -125,6 +148,6 @@ def pending(place: Place) -> None:
 if __name__ == "__main__":
     cases: dict[str, Callable[[Place], None]] = {
         "multi": multi, "chunk": chunks, "async": asynchronous, "connector": connector,
-        "pending": pending,
+        "driver": driver, "pending": pending,
     }  # fmt: skip
     main(cases)

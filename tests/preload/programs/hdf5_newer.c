@@ -1,8 +1,11 @@
 /* Calls of HDF5 1.14 and later, in the way of programs that make no others.
  *   hdf5_newer multi FILE      two datasets written and read by one call
  *   hdf5_newer chunk FILE      chunks of a dataset written and read as they lie in the file
- *   hdf5_newer async FILE      a file made, written and closed by asynchronous forms alone; prints
- *                              the alignment that the file was opened with */
+ *   hdf5_newer async FILE [sec2|vol]
+ *                              a file made, written and closed by asynchronous forms alone; prints
+ *                              the alignment that the file was opened with. By a list of the
+ *                              program's own that asks for HDF5's own driver, or for the connector
+ *                              that passes on to HDF5's own */
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,12 +69,19 @@ static int chunk(const char* path) {
   return H5Fclose(file) < 0;
 }
 
-static int async(const char* path) {
+static hid_t list_for(const char* what) {
+  const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+  if (strcmp(what, "sec2") == 0) return H5Pset_fapl_sec2(fapl) < 0 ? H5I_INVALID_HID : fapl;
+  H5VL_pass_through_info_t info = {H5VLget_connector_id_by_value(H5_VOL_NATIVE), NULL};
+  return H5Pset_vol(fapl, H5VL_PASSTHRU, &info) < 0 ? H5I_INVALID_HID : fapl;
+}
+
+static int async(const char* path, hid_t given) {
   const hsize_t dims[2] = {kRows, kColumns};
   size_t left = 0;
   hbool_t failed = 0;
   const hid_t events = H5EScreate(), space = H5Screate_simple(2, dims, NULL);
-  const hid_t file = H5Fcreate_async(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT, events);
+  const hid_t file = H5Fcreate_async(path, H5F_ACC_TRUNC, H5P_DEFAULT, given, events);
   const hid_t data = H5Dcreate_async(file, "table", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT,
                                      H5P_DEFAULT, H5P_DEFAULT, events);
   MUST(events >= 0 && file >= 0 && data >= 0);
@@ -90,8 +100,8 @@ static int async(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  MUST(argc == 3);
+  MUST(argc == 3 || argc == 4);
   if (strcmp(argv[1], "multi") == 0) return multi(argv[2]);
   if (strcmp(argv[1], "chunk") == 0) return chunk(argv[2]);
-  return async(argv[2]);
+  return async(argv[2], argc == 4 ? list_for(argv[3]) : H5P_DEFAULT);
 }
