@@ -62,11 +62,18 @@ bool counts_up(const std::vector<std::string>& before, const std::vector<std::st
 
 }  // namespace
 
-std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks) {
+std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks,
+                                           std::uint32_t nodes) {
   if (ranks < 2) return {};
   if (!collective) return {"romio_ds_write=disable"};
-  return {"romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
-          "dxpl_mpio_collective_opt=individual"};
+  std::vector<std::string> candidates{"romio_cb_write=disable"};
+  // cb_nodes is the sum over all nodes. One a node is ROMIO's default and no candidate.
+  const std::uint64_t aggregators = std::min(std::uint64_t{2} * nodes, std::uint64_t{ranks});
+  if (aggregators > nodes) {
+    candidates.push_back("cb_config_list=*:2;cb_nodes=" + std::to_string(aggregators));
+  }
+  candidates.emplace_back("dxpl_mpio_collective_opt=individual");
+  return candidates;
 }
 
 // In turns: the default, a candidate, the default, the next candidate.
@@ -95,6 +102,7 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
   if (series.files == 0) {
     series.name = masked_name(question.file);
     series.ranks = question.ranks;
+    series.nodes = std::max(question.nodes, 1u);
   }
   if (series.ranks != question.ranks || !series.open_file.empty()) {
     // Two at a time cannot be told apart, and a file that never closed has no rate.
@@ -196,7 +204,7 @@ void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t 
   const double rate = static_cast<double>(bytes) / seconds;
   if (!series.started) {
     series.started = true;
-    for (const std::string& text : series_candidates(collective, series.ranks)) {
+    for (const std::string& text : series_candidates(collective, series.ranks, series.nodes)) {
       Result<Settings> settings = Settings::parse(text);
       if (settings) series.arms.push_back({*settings});
     }

@@ -32,7 +32,7 @@ class SeriesTable {
     std::string name, open_file;
     std::string first_folder, folder;  // of a series with a folder a file: the first, the newest
     bool by_folder = false;            // no series: each folder has one of its own
-    std::uint32_t ranks = 1;
+    std::uint32_t ranks = 1, nodes = 1;
     std::vector<std::string> numbers;  // of the newest file's name
     int rises = 0;                     // files in a row whose numbers were larger than before
     int files = 0, decided_at = 0;
@@ -58,6 +58,7 @@ class SeriesTable {
 };
 
 // For a run's writes; the settings of each are those of patterndb/parameters.h.
-std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks);
+std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks,
+                                           std::uint32_t nodes);
 
 }  // namespace iotune::patterndb

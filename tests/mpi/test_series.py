@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from functools import partial
@@ -9,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
+from harness import Place, main, not_verified  # noqa: E402
 from test_tuning import make_database  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[2]
 CANDIDATES = ["romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
               "dxpl_mpio_collective_opt=individual"]  # fmt: skip
 
 
-def run(place: Place, *arguments: object, **env: Any) -> list[dict[str, Any]]:
+def run(place: Place, *arguments: object, ranks: int = 2, **env: Any) -> list[dict[str, Any]]:
     """Run a kernel; of each of its files, in order: source, state, message, settings."""
     place.trace.unlink(missing_ok=True)
     # The shim: beside other work MPICH burns its time slices.
-    done = place.mpi(2, place.bin / "cyclic-io", *arguments, shim=True, **env)
+    done = place.mpi(ranks, place.bin / "cyclic-io", *arguments, shim=True, **env)
     place.right(done, "cyclic-io")
     files: dict[str, dict[str, Any]] = {}
     for path in sorted(place.scratch.glob("*.h5")):
@@ -92,6 +94,17 @@ def decides(place: Place) -> None:
     assert applied == {0}, decided
 
 
+def nodes(place: Place) -> None:
+    """Two aggregators a node are twice the nodes in all."""
+    if os.getuid() != 0:
+        not_verified("candidates on several nodes: fake ones want root")
+        return
+    place.mpirun = str(ROOT / "tests" / "testbed" / "local_nodes")
+    files = run(place, "--collective", "--size", 600, "--steps", 6, ranks=8)
+    assert wanted(files[4]) == "cb_config_list=*:2;cb_nodes=8", files
+    assert {verdict for _, verdict in files[4]["settings"].values()} == {0}, files
+
+
 def without_a_database(place: Place) -> None:
     """None is needed; with IOTUNE_DB=none, with record and without numbers nothing is tried."""
     series = ("--collective", "--size", 500, "--steps", 4)
@@ -131,6 +144,7 @@ if __name__ == "__main__":
         {
             "turns": turns,
             "decides": decides,
+            "nodes": nodes,
             "sampled": sampled,
             "without-a-database": without_a_database,
             "frozen": frozen,

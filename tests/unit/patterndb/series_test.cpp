@@ -15,13 +15,14 @@ namespace {
 class Job {
  public:
   explicit Job(std::function<double(const std::string&)> rate, bool collective = true,
-               std::uint32_t ranks = 4)
-      : rate_(std::move(rate)), collective_(collective), ranks_(ranks) {}
+               std::uint32_t ranks = 4, std::uint32_t nodes = 1)
+      : rate_(std::move(rate)), collective_(collective), ranks_(ranks), nodes_(nodes) {}
 
   std::optional<Decision> open() {
     Question question;
     question.layer = "hdf5";
     question.ranks = ranks_;
+    question.nodes = nodes_;
     char name[64];
     snprintf(name, sizeof name, "/scratch/run/plt%05d.h5", number_);
     question.file = file_ = name;
@@ -42,7 +43,7 @@ class Job {
  private:
   std::function<double(const std::string&)> rate_;
   bool collective_;
-  std::uint32_t ranks_;
+  std::uint32_t ranks_, nodes_;
   int number_ = 0;
   std::string file_;
 };
@@ -58,7 +59,30 @@ TEST(Series, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTurns) {
     EXPECT_EQ(decision->settings.empty(), i % 2 == 1) << i;
     if (i % 2 == 0) tried.push_back(decision->settings.text());
   }
-  EXPECT_EQ(tried, series_candidates(true, 4));
+  EXPECT_EQ(tried, series_candidates(true, 4, 1));
+}
+
+TEST(Series, TheCandidatesHaveTwoAggregatorsANode) {
+  const auto aggregators = [](std::uint32_t ranks, std::uint32_t nodes) {
+    for (const std::string& text : series_candidates(true, ranks, nodes)) {
+      if (text.find("cb_nodes") != std::string::npos) return text;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(aggregators(4, 1), "cb_config_list=*:2;cb_nodes=2");
+  EXPECT_EQ(aggregators(64, 4), "cb_config_list=*:2;cb_nodes=8");
+  EXPECT_EQ(aggregators(6, 4), "cb_config_list=*:2;cb_nodes=6");
+  // Each rank has a node of its own: that is the default.
+  EXPECT_EQ(aggregators(4, 4), "");
+  EXPECT_EQ(aggregators(3, 4), "");  // a part of the run's ranks
+
+  Job run([](const std::string&) { return 100.0; }, true, 64, 4);
+  std::vector<std::string> tried;
+  for (int i = 0; i < 8; ++i) {
+    const std::optional<Decision> decision = run.file();
+    if (decision && !decision->settings.empty()) tried.push_back(decision->settings.text());
+  }
+  EXPECT_EQ(tried, series_candidates(true, 64, 4));
 }
 
 // One name again and again, names that go down, and a pair at a time.
@@ -204,7 +228,7 @@ TEST(Series, NothingIsChangedWhereItCannotBeCompared) {
 
 TEST(Series, CandidatesChangeNothingOnDisk) {
   for (const bool collective : {false, true}) {
-    for (const std::string& text : series_candidates(collective, 8)) {
+    for (const std::string& text : series_candidates(collective, 8, 1)) {
       Result<Settings> settings = Settings::parse(text);
       ASSERT_TRUE(settings) << text;
       for (const auto& [name, value] : settings->values()) {
