@@ -149,22 +149,30 @@ def _independent(shape: Shape) -> list[Candidate]:
     return found if shape.interleaved else found[::-1]
 
 
+def chunk_caches(shape: Shape) -> list[int]:
+    """Bytes that are worth a try for reads of a chunked dataset, the likeliest first."""
+    chunk_bytes = shape.element_bytes
+    for extent in shape.chunk:
+        chunk_bytes *= extent
+    # Row by row every chunk beside the row's first comes up again with the next row.
+    beside = 1
+    for extent, size in zip(shape.chunk[1:], shape.dimensions[1:]):
+        beside *= -(-size // extent)
+    sizes = [
+        min(max(32 * _MIB, chunks * chunk_bytes), _MOST_CACHE_BYTES)
+        for chunks in (max(8, beside + 1), 8)
+    ]
+    return list(dict.fromkeys(sizes))
+
+
 def _memory(shape: Shape) -> list[Candidate]:
     found = []
     if shape.chunk:
-        chunk_bytes = shape.element_bytes
-        for extent in shape.chunk:
-            chunk_bytes *= extent
         if not shape.write:
-            # Row by row every chunk beside the row's first comes up again with the next row.
-            beside = 1
-            for extent, size in zip(shape.chunk[1:], shape.dimensions[1:]):
-                beside *= -(-size // extent)
-            for chunks in (max(8, beside + 1), 8):
-                cache = min(max(32 * _MIB, chunks * chunk_bytes), _MOST_CACHE_BYTES)
-                found.append(
-                    Candidate({"chunk_cache": str(cache)}, "each chunk is read and unpacked once")
-                )
+            found += [
+                Candidate({"chunk_cache": str(cache)}, "each chunk is read and unpacked once")
+                for cache in chunk_caches(shape)
+            ]
     elif shape.ranks == 1:
         found.append(
             Candidate({"sieve_buf_size": str(4 * _MIB)}, "small rows are joined in memory")

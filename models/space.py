@@ -9,7 +9,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-from iotune.models.candidates import ALIGNMENT, STRIPED, STRIPES, Candidate, Shape, reserved
+from iotune.models.candidates import (
+    ALIGNMENT,
+    STRIPED,
+    STRIPES,
+    Candidate,
+    Shape,
+    chunk_caches,
+    reserved,
+)
 
 MIB = 1024 * 1024
 
@@ -77,11 +85,7 @@ def _memory(shape: Shape) -> list[Settings]:
         return _each("sieve_buf_size", 4 * MIB) if shape.ranks == 1 else [_NONE]
     if not shape.chunk:
         return _each("sieve_buf_size", MIB, 4 * MIB, 16 * MIB)
-    chunk_bytes = shape.element_bytes
-    for extent in shape.chunk:
-        chunk_bytes *= extent
-    sizes = sorted({min(max(32 * MIB, 8 * chunk_bytes), 512 * MIB), 8 * MIB, 128 * MIB})
-    return _each("chunk_cache", *sizes)
+    return _each("chunk_cache", *sorted({*chunk_caches(shape), 8 * MIB, 128 * MIB}))
 
 
 def space(shape: Shape) -> list[Candidate]:

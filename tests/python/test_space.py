@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from iotune.models.candidates import Shape, candidates
+from iotune.models.candidates import Shape, candidates, chunk_caches
 from iotune.models.space import space
 
 from iotune import core
@@ -19,6 +19,16 @@ SHAPES = [
         (True, False), (True, False), (("*", "BLOCK"), ("BLOCK",)), (2, 4, 16),
         ("ext4", "cephfs"), ((), (64, 64)),
     )
+] + [
+    # A row of 2 MiB chunks that fits no small cache, one that fits none, and chunks of 128 MiB.
+    Shape(
+        write=False, collective=True, distributions=("BLOCK", "*"), ranks=2,
+        file_bytes=1 << 36, element_bytes=8, chunk=chunk, dimensions=dimensions,
+    )
+    for chunk, dimensions in (
+        ((128, 2048), (4096, 204800)), ((128, 2048), (4096, 20480000)),
+        ((4096, 4096), (8192, 8192)),
+    )
 ]  # fmt: skip
 
 
@@ -28,6 +38,18 @@ def test_every_candidate_is_a_point_of_the_space(shape: Shape) -> None:
     outside = [one.text for one in candidates(shape, budget=1000) if one.text not in points]
     assert outside == []
     assert len(points) >= 47  # and the default
+
+
+def test_chunk_caches_are_those_of_the_trainer() -> None:
+    """Rows of chunks count in both: a formula of its own made the space miss the trainer's best."""
+    for shape in SHAPES:
+        sizes = {one.settings.get("chunk_cache", "") for one in space(shape)} - {""}
+        tried = {one.settings.get("chunk_cache", "") for one in candidates(shape, 1000)} - {""}
+        assert tried <= sizes, shape
+        assert bool(tried) == bool(shape.chunk and not shape.write), shape
+    assert chunk_caches(SHAPES[-3]) == [202 << 20, 32 << 20]
+    assert chunk_caches(SHAPES[-2]) == [1 << 30, 32 << 20]
+    assert chunk_caches(SHAPES[-1]) == [1 << 30]
 
 
 def test_every_point_can_be_set() -> None:
