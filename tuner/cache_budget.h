@@ -1,6 +1,7 @@
 // How much memory chunk caches may take in this process: they grow with datasets and ranks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace iotune::tuner {
@@ -37,6 +38,26 @@ constexpr std::uint64_t cache_share_bytes(std::uint64_t budget, std::uint64_t wa
   if (open < whole) return each;
   const std::uint64_t rest = open == whole ? budget - whole * each : 0;
   return rest > kDefaultBytes ? rest : 0;
+}
+
+constexpr bool is_prime(std::size_t number) noexcept {
+  for (std::size_t factor = 2; factor <= number / factor; ++factor) {
+    if (number % factor == 0) return false;
+  }
+  return number > 1;
+}
+
+// Slots of the hash table of a chunk cache: of two chunks in one slot the later evicts the earlier,
+// however much room there is. HDF5 advises a prime of ten to a hundred times the chunks that fit,
+// but a dataset's chunks are not known before its open: 64 times those of 64 KiB, ten times those
+// of 10 KiB. A slot takes 8 bytes, cleared at each open: no more than 8 MiB of them, and about a
+// hundredth of the cache unless it is a small one.
+constexpr std::size_t chunk_slots(std::uint64_t cache_bytes) noexcept {
+  constexpr std::uint64_t kLeast = 12421, kMost = std::uint64_t{1} << 20, kBytesPerSlot = 1024;
+  const std::uint64_t wanted = cache_bytes / kBytesPerSlot;
+  std::size_t slots = wanted < kLeast ? kLeast : wanted < kMost ? wanted : kMost;
+  while (!is_prime(slots)) ++slots;
+  return slots;
 }
 
 // The budget of this process.

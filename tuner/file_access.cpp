@@ -30,10 +30,6 @@ Pair alignment_of(const char* text) noexcept {
   return pair;
 }
 
-// Slots of the chunk hash table: HDF5 advises a prime of about a hundred times the chunks that
-// fit; this one serves caches up to some hundred chunks.
-constexpr std::size_t kChunkSlots = 12421;
-
 // One HDF5 file access parameter: how it is set and read.
 struct FileParameter {
   const char* name;
@@ -100,8 +96,8 @@ constexpr FileParameter kFileParameters[] = {
        const std::uint64_t wanted = parse_decimal(value);
        const std::uint64_t each = file_cache_bytes(own_cache_budget_bytes(), wanted);
        if (wanted > bytes && each <= bytes) return true;  // HDF5's own is as large
-       return api.H5Pset_cache(fapl, elements, slots < kChunkSlots ? kChunkSlots : slots, each,
-                               w0) >= 0;
+       const std::size_t least = chunk_slots(each);
+       return api.H5Pset_cache(fapl, elements, slots < least ? least : slots, each, w0) >= 0;
      },
      [](const char* value, Value& to) { to << value; },
      [](const Hdf5Api& api, Hid fapl, Value& to) {

@@ -22,10 +22,7 @@ constexpr int kChunkedLayout = 2;   // H5D_CHUNKED
 constexpr unsigned kReadWrite = 1;  // H5F_ACC_RDWR
 constexpr int kMaxDimensions = 32;
 constexpr int kIndividualIo = 1;  // H5FD_MPIO_INDIVIDUAL_IO
-// HDF5 advises a prime of about a hundred times the chunks that fit; this one serves caches up
-// to some hundred chunks.
-constexpr std::size_t kChunkSlots = 12421;
-constexpr double kOwnW0 = -1;  // H5D_CHUNK_CACHE_W0_DEFAULT: the file's
+constexpr double kOwnW0 = -1;     // H5D_CHUNK_CACHE_W0_DEFAULT: the file's
 
 // What one H5Dcreate or H5Dopen keeps from before to after, in OpenState.
 struct DatasetInProgress {
@@ -128,7 +125,7 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
       call.takes_dapl
           ? cache_share_bytes(budget, wanted, open < 0 ? 0 : static_cast<std::uint64_t>(open))
           : file_cache_bytes(budget, wanted);
-  ChunkCache cache{kChunkSlots, at.cache_bytes, kOwnW0};
+  ChunkCache cache{chunk_slots(at.cache_bytes), at.cache_bytes, kOwnW0};
   if (at.cache_bytes < wanted) {
     const ChunkCache usual = default_cache(hdf5, api);
     if (at.cache_bytes <= usual.bytes && usual.bytes < wanted) {

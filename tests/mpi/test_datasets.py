@@ -44,6 +44,8 @@ def each(place: Place) -> None:
     assert (created["a.chunk"], created["b.chunk"]) == ("128", "64"), created
     assert (opened["a.chunk"], opened["b.chunk"]) == ("128", "64"), opened
     assert opened["a.chunk_cache"] == opened["b.chunk_cache"] == "8388608", opened
+    # As many as HDF5 advises for a hundred chunks; more for larger caches, see memory.
+    assert opened["a.chunk_slots"] == opened["b.chunk_slots"] == "12421", opened
     assert bare.opens[1]["a.chunk"] == "0" and bare.opens[1]["a.chunk_cache"] == "1048576"
     # The data go out independently; what HDF5 tells the program stays "collective".
     independent_now, collective_now = transfers(place)
@@ -125,10 +127,14 @@ def memory(place: Place) -> None:
     got = tuned.opens[1]["a.chunk_cache"]
     # Both count the node's memory, but not to the last page.
     assert abs(int(got) - budget) < 1 << 20, (got, budget)
+    # Room for so many chunks is no use where they share a slot.
+    slots, least = int(tuned.opens[1]["a.chunk_slots"]), max(min(int(got) >> 10, 1 << 20), 12421)
+    assert least <= slots < least + 200, (slots, least)
     said = tuned.verdicts("chunk_cache")
     assert any("cut to the memory" in why for verdict, why in said if verdict == "applied"), said
     # The next one finds nothing left, and has HDF5's own.
     assert tuned.opens[1]["b.chunk_cache"] == "1048576", tuned.opens
+    assert tuned.opens[1]["b.chunk_slots"] == "521", tuned.opens
     assert any("other datasets have all" in why for verdict, why in said if verdict == "refused")
     # Nor does one that takes no access list have more than a small part.
     alone = int(tuned.opens[1]["object.chunk_cache"])

@@ -34,6 +34,7 @@ static void print_dataset(const char* name, hid_t data) {
   if (rank == 0) {
     printf("%s.chunk %llu\n", name, chunked ? (unsigned long long)chunk[0] : 0ULL);
     printf("%s.chunk_cache %zu\n", name, bytes);
+    printf("%s.chunk_slots %zu\n", name, slots);
   }
   H5Pclose(dcpl);
   H5Pclose(dapl);

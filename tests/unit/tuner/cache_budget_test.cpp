@@ -32,6 +32,24 @@ TEST(CacheBudget, DatasetsThatNobodyCountsHaveASmallPartEach) {
   EXPECT_EQ(file_cache_bytes(0, 4096), 4096u);
 }
 
+TEST(CacheBudget, SlotsArePrimesAndGrowWithTheCache) {
+  constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+  std::size_t before = 0;
+  for (std::uint64_t bytes = 4096; bytes <= 4096 * kMiB; bytes *= 2) {
+    const std::size_t slots = chunk_slots(bytes);
+    EXPECT_TRUE(is_prime(slots)) << bytes;
+    EXPECT_GE(slots, before);
+    EXPECT_GE(slots, 10 * bytes / kChunkBytes) << bytes;
+    EXPECT_LE(slots * sizeof(void*), 12421 * sizeof(void*) + bytes / 127) << bytes;
+    EXPECT_LT(slots, (std::size_t{1} << 20) + 1000);
+    before = slots;
+  }
+  EXPECT_EQ(chunk_slots(0), 12421u);
+  EXPECT_EQ(chunk_slots(1024 * kMiB), 1048583u);
+  EXPECT_FALSE(is_prime(0) || is_prime(1) || is_prime(4) || is_prime(25));
+  EXPECT_TRUE(is_prime(2) && is_prime(3) && is_prime(5));
+}
+
 TEST(CacheBudget, LessThanHdf5sOwnIsNoMatterOfBudget) {
   EXPECT_EQ(cache_share_bytes(0, 0, 9), 0u);
   EXPECT_EQ(cache_share_bytes(0, 4096, 9), 4096u);
