@@ -1,6 +1,7 @@
 #include "patterndb/decide.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -31,11 +32,11 @@ std::string number(double value) {
   return text;
 }
 
+// Of source "config" where a leaf is for this file, be it one that is left out.
 Decision from_config(const Question& question, const std::string& path) {
   Result<Config> config = read_config(path, question.file);
   if (!config) throw Fault{config.error().text()};
   Decision decision;
-  decision.source = "config";
   decision.settings = config->settings;
   decision.of_variables = config->of_variables;
   const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
@@ -44,6 +45,7 @@ Decision from_config(const Question& question, const std::string& path) {
                 ", at most " + std::to_string(IOTUNE_DECISION_MAX_SETTINGS) + " are applied"};
   }
   const bool empty = count == 0;
+  if (!empty || !config->notes.empty()) decision.source = "config";
   decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
   for (const std::string& note : config->notes) decision.message += "; " + note;
   return decision;
@@ -191,6 +193,22 @@ Decision from_database(const Question& question, const Places& places) {
   return decision;
 }
 
+// A configuration speaks for the files that it has leaves for, and where there is no other voice.
+Decision from_config_or_database(const Question& question, const Places& places) {
+  Decision said = from_config(question, places.config);
+  if (said.source == "config" || places.database == "none") {
+    said.source = "config";
+    return said;
+  }
+  if (access(places.database.c_str(), F_OK) != 0) {
+    said.message += ", and there is no database";
+    return said;
+  }
+  Decision found = from_database(question, places);
+  found.message += "; " + said.message;
+  return found;
+}
+
 }  // namespace
 
 Question question_from(const iotune_question& question) {
@@ -211,7 +229,7 @@ Places places_from_environment() {
 Result<Decision> decide(const Question& question, const Places& places) noexcept {
   return guarded<Decision>([&] {
     return places.config.empty() ? from_database(question, places)
-                                 : from_config(question, places.config);
+                                 : from_config_or_database(question, places);
   });
 }
 

@@ -117,9 +117,30 @@ def without_a_database(place: Place) -> None:
     assert [wanted(file) for file in run(place, *pair)] == ["", ""]
     for path in place.scratch.glob("*.h5"):
         path.unlink()
-    for env in ({"IOTUNE_DB": "none"}, {"IOTUNE_MODE": "record"}):
+    off: list[dict[str, Any]] = [{"IOTUNE_DB": "none"}, {"IOTUNE_MODE": "record"}]
+    for env in off:
         files = run(place, *series, **env)
         assert [file["source"] for file in files] == [""] * 4, (env, files)
+
+
+def config_for_others(place: Place) -> None:
+    """IOTUNE_CONFIG decides for the files that it has a leaf for; the others are a series."""
+    config = place.scratch / "config.xml"
+    text = "<Parameters><Middleware_Layer>{}</Middleware_Layer></Parameters>"
+    series = ("--collective", "--size", 500, "--steps", 3)
+    config.write_text(text.format('<cb_nodes FileName="other.h5">1</cb_nodes>'))
+    for database, sources, tried in (
+        (None, ["unknown", "series", "series"], CANDIDATES[0]),
+        ("none", ["config"] * 3, ""),
+    ):
+        for path in place.scratch.glob("*.h5"):
+            path.unlink()
+        files = run(place, *series, IOTUNE_CONFIG=config, IOTUNE_DB=database)
+        assert [file["source"] for file in files] == sources, files
+        assert [wanted(file) for file in files] == ["", "", tried], files
+    config.write_text(text.format("<cb_buffer_size>1048576</cb_buffer_size>"))
+    files = run(place, *series, IOTUNE_CONFIG=config)
+    assert [wanted(file) for file in files] == ["cb_buffer_size=1048576"] * 3, files
 
 
 def frozen(place: Place) -> None:
@@ -147,6 +168,7 @@ if __name__ == "__main__":
             "nodes": nodes,
             "sampled": sampled,
             "without-a-database": without_a_database,
+            "config-for-others": config_for_others,
             "frozen": frozen,
             "independent": independent,
         }

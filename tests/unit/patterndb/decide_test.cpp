@@ -258,10 +258,40 @@ TEST_F(Decide, ConfigWinsOverTheDatabase) {
   Decision decision = ask();
   EXPECT_EQ(decision.source, "config");
   EXPECT_EQ(decision.settings.text(), "cb_nodes=7");
+}
+
+TEST_F(Decide, WhatTheConfigSaysNothingOfIsTheDatabases) {
+  observe_once();
+  tell(tuned(vpic(), "cb_nodes=2"));
+  config_ = at("config.xml");
+  for (const std::string& text :
+       {std::string("<Parameters/>"),
+        config_text({{"other.h5", must(Settings::parse("cb_nodes=7"))}})}) {
+    write_file(config_, text);
+    const Decision decision = ask();
+    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
+    EXPECT_NE(decision.message.find("no setting of " + config_ + " is for this file"),
+              std::string::npos)
+        << decision.message;
+  }
+  // A leaf for every file is one for this file, even one that is left out.
+  write_file(config_,
+             "<Parameters><Parallel_File_System><bgl_nodes_pset>64</bgl_nodes_pset>"
+             "</Parallel_File_System></Parameters>");
+  EXPECT_EQ(ask().source, "config");
+  EXPECT_TRUE(ask().settings.empty());
+  // Without a database, or where none is wanted, nothing is wrong.
   write_file(config_, "<Parameters/>");
-  decision = ask();
-  EXPECT_EQ(decision.source, "config");
-  EXPECT_TRUE(decision.settings.empty());
+  const auto without = [&](const std::string& database) {
+    Places places = this->places();
+    places.database = database;
+    const Decision decision = must(decide(vpic_question(), places));
+    EXPECT_TRUE(decision.settings.empty());
+    return decision.source;
+  };
+  EXPECT_EQ(without("none"), "config");
+  EXPECT_EQ(without(at("not-there.db")), "unknown");
 }
 
 TEST_F(Decide, ABrokenConfigDecidesNothing) {
