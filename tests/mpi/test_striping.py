@@ -110,7 +110,9 @@ def left_alone(place: Place) -> None:
                 assert verdict == "refused" and "directory" in reason, own.outcomes
         # A link that lies elsewhere hides nothing of what is above the directory, nor the file
         # system that the file is on.
-        above = {"FAKE_PFL": "files"} if storage == "lustre" else {"FAKE_DIRECTORY": "project"}
+        above: dict[str, Any] = {"FAKE_DIRECTORY": "project"}
+        if storage == "lustre":
+            above = {"FAKE_PFL": "files"}
         for link in ("to-run", "to-project/run"):
             own = Run(place, storage, link=link, **above)
             assert own.asked == [], (link, own.asked)

@@ -102,7 +102,7 @@ def driver(place: Place) -> None:
         assert tuned(place, program, HDF5_DRIVER="sec2") == [b"65536", b"4096"]
 
 
-def tuned(place: Place, program: Path, *by: str, **env: str) -> list[bytes]:
+def tuned(place: Place, program: Path, *by: str, **env: Any) -> list[bytes]:
     """The alignment that a file has under a configuration that asks for one."""
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
@@ -114,7 +114,7 @@ def tuned(place: Place, program: Path, *by: str, **env: str) -> list[bytes]:
     return done.out.split()
 
 
-def left_alone(place: Place, program: Path, *by: str, **env: str) -> list[dict[str, Any]]:
+def left_alone(place: Place, program: Path, *by: str, **env: Any) -> list[dict[str, Any]]:
     assert tuned(place, program, *by, **env) == [b"1", b"1"], (program, by, env)
     calls = place.calls()
     assert not [c for c in calls if c["name"] == "iotune_setting"], (program, by, env)
