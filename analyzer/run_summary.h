@@ -47,7 +47,8 @@ struct DatasetPattern {
   double seconds;  // the slowest rank's sum of call durations
   // Dimensions and descriptor follow from the bytes alone: docs/descriptors.md, "Without HDF5".
   bool inferred = false;
-  std::string ambiguity;  // what else they may be; empty where views declare the array
+  bool through_mpi = false;  // of what is inferred: moved by MPI-IO, else by POSIX or stdio
+  std::string ambiguity;     // what else they may be; empty where views declare the array
 };
 
 // A setting as the tuner noted it down (iotune_setting).

@@ -35,6 +35,11 @@ Json json_of(const Descriptor& descriptor) {
           {"dimensions", std::move(dimensions)}};
 }
 
+const char* layer_text(const DatasetPattern& dataset) {
+  if (!dataset.inferred) return "hdf5";
+  return dataset.through_mpi ? "mpiio" : "posix";
+}
+
 Json json_of(const DatasetPattern& dataset) {
   return {{"dataset", dataset.dataset},
           {"write", dataset.write},
@@ -52,6 +57,7 @@ Json json_of(const DatasetPattern& dataset) {
           {"bytes", dataset.bytes},
           {"seconds", dataset.seconds},
           {"inferred", dataset.inferred},
+          {"layer", layer_text(dataset)},
           {"ambiguity", dataset.ambiguity}};
 }
 

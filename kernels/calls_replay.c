@@ -12,14 +12,16 @@
 #include "calls_requests.h"
 
 static const char usage[] =
-    "usage: mpirun -n RANKS iotune-replay-calls --file-dir DIR [--repeat N] PLAN\n"
+    "usage: mpirun -n RANKS iotune-replay-calls --file-dir DIR [--repeat N] [--cold] PLAN\n"
     "  --file-dir DIR  every file lies in DIR; files there may be replaced\n"
+    "  --cold          what is read comes from the storage: no page of it is kept in memory\n"
     "  --repeat N      rounds, each from the same start\n"
     "  --help          print this\n";
 
 struct options {
   const char *plan, *dir;
   int repeat;
+  bool cold;
 };
 
 struct slot {
@@ -46,6 +48,8 @@ static int parse(int argc, char** argv, struct options* options) {
       options->dir = argv[++i];
     } else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc) {
       options->repeat = atoi(argv[++i]);
+    } else if (strcmp(argv[i], "--cold") == 0) {
+      options->cold = true;
     } else if (argv[i][0] == '-' || options->plan != NULL) {
       return 2;
     } else {
@@ -85,8 +89,9 @@ static void pause_for(long long ns) {
   }
 }
 
-/* What is read before it is written must be there, as blocks and not as a hole. */
-static void prepare(const struct replay* replay) {
+/* What is read before it is written must be there, as blocks and not as a hole. Any other file is
+ * not there: the plan's own open makes it, as the program's did. */
+static void prepare(const struct replay* replay, bool cold) {
   enum { CHUNK = 1 << 20 };
   char* chunk = malloc(CHUNK);
   if (chunk == NULL) calls_fail(replay->dir, "out of memory");
@@ -94,6 +99,10 @@ static void prepare(const struct replay* replay) {
   for (size_t i = 0; i < replay->plan->files; i++) {
     char path[4096];
     path_of(replay, i, path);
+    if (replay->plan->file[i].prepared_bytes == 0) {
+      if (unlink(path) != 0 && errno != ENOENT) fail_errno(path, "cannot be replaced");
+      continue;
+    }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) fail_errno(path, "cannot be made");
     long long left = replay->plan->file[i].prepared_bytes;
@@ -103,6 +112,8 @@ static void prepare(const struct replay* replay) {
       if (wrote <= 0) fail_errno(path, "cannot be filled");
       left -= wrote;
     }
+    if (cold && (fsync(fd) != 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0))
+      fail_errno(path, "cannot be taken out of memory");
     if (close(fd) != 0) fail_errno(path, "cannot be filled");
   }
   free(chunk);
@@ -230,14 +241,15 @@ static void make_groups(struct replay* replay, int rank) {
   }
 }
 
-static void replay_rounds(struct replay* replay, int rank, int rounds) {
+static void replay_rounds(struct replay* replay, int rank, const struct options* options) {
+  const int rounds = options->repeat;
   double total = 0, in_calls = 0;
   long long bytes = 0;
   double* seconds = calloc((size_t)rounds, sizeof *seconds);
   if (seconds == NULL) calls_fail(replay->dir, "out of memory");
   for (int round = 0; round < rounds; round++) {
     double mine[2], slowest[2];
-    if (rank == 0) prepare(replay);
+    if (rank == 0) prepare(replay, options->cold);
     MPI_Barrier(MPI_COMM_WORLD);
     long long start = now_ns();
     bytes += run(replay, &mine[1]);
@@ -296,7 +308,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < room; i++) replay.buffer[i] = (char)(i * 31 + (size_t)rank);
   replay.request = requests_made(&plan);
   make_groups(&replay, rank);
-  replay_rounds(&replay, rank, options.repeat);
+  replay_rounds(&replay, rank, &options);
   for (size_t i = 0; i < plan.groups; i++) {
     if (replay.group[i] != MPI_COMM_NULL) MPI_Comm_free(&replay.group[i]);
   }

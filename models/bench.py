@@ -7,6 +7,7 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -25,32 +26,29 @@ from iotune.locations import buffer_root, new_run_id
 from iotune.mpi import Mpi
 from iotune.plan import plan_text
 from iotune.preload import loadable, preload_path
-from iotune.replayer import find_yield_shim, forget_files, run_plan
+from iotune.replayer import Replayed, find_yield_shim, forget_files, run_plan
 from iotune.trace import open_trace
 
 # A hanging replay must not hold up the others.
 TIMEOUT_SECONDS = 600.0
 
 
-class Bench:
+class ReplayBench(ABC):
     """A case's replay in a scratch directory on the storage that is measured."""
 
-    def __init__(self, case: Case, replay: Surrounded, mpi: Mpi, replayer: Path, scratch: Path):
+    def __init__(self, case: Case, ranks: int, mpi: Mpi, replayer: Path, scratch: Path):
         self.case = case
-        self.replay = replay
+        self.ranks = ranks  # a pattern may be that of fewer
         self.mpi = mpi
         self.replayer = replayer
         self.scratch = scratch
         self.plan = scratch / "plan"
-        self.plan.write_text(plan_text(replay.plan), errors="surrogateescape")
-        self.options = ["--prepare"] if replay.plan.prepares else []
+        self.options: list[str] = []
         self.files = scratch / "files"
         self.files.mkdir()
-        self.notes = list(replay.notes)
-        # Of each run of an arm, what each of the plan's files took.
-        self.file_seconds: dict[str, list[list[float]]] = {}
+        self.notes: list[str] = []
         self.preload = preload_path()
-        if replay.plan.ranks > (os.cpu_count() or 1):
+        if ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
             if shim is not None:
                 self.preload += ":" + loadable(shim)
@@ -60,21 +58,26 @@ class Bench:
                     "more ranks than cores and no yield shim: MPICH's spinning is in the figures"
                 )
 
-    def settle(self) -> None:
-        """The first replay, which also writes what the others read.
+    @property
+    @abstractmethod
+    def own_names(self) -> frozenset[str]:
+        """Base names of the case's own files in the replay."""
 
-        That gets the layout of the file that the program read, where there is one. Raises Error
-        as run() does.
-        """
-        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
-        # The replayer writes it under another name first, so this holds for every file.
-        self._run(DEFAULT, core.config_xml(wanted) if wanted else "", TIMEOUT_SECONDS)
-        own = [self.files / name for name in self.replay.own_names]
-        if wanted and any(striping_of(file) != wanted for file in own):
-            self.notes.append(
-                f"{self.case.file} has {wanted['striping_factor']} stripes of"
-                f" {wanted['striping_unit']} bytes, which the replay's file could not get"
-            )
+    @abstractmethod
+    def settle(self) -> None:
+        """The first replay, which counts for nothing. Raises Error as run() does."""
+
+    @abstractmethod
+    def config(self, settings: Mapping[str, str]) -> str:
+        """XML that gives the case's own files these settings; empty for none at all."""
+
+    @abstractmethod
+    def seconds_of(self, name: str, result: Replayed) -> float:
+        """What the case's own files took in a replay of the arm."""
+
+    @abstractmethod
+    def before_run(self) -> None:
+        """Called before each replay."""
 
     def trace_of(self, name: str) -> Path:
         """Of the arm's last run."""
@@ -88,17 +91,11 @@ class Bench:
         `settings` are theirs alone. Raises Error where the replay fails or takes longer than
         `limit_seconds`, its start included.
         """
-        return self._run(name, self._config(settings), limit_seconds)
+        return self.replayed(name, self.config(settings), limit_seconds)
 
-    def _config(self, settings: Mapping[str, str]) -> str:
-        if not self.replay.others:
-            return core.config_xml(settings) if settings else ""
-        of_files = {**self.replay.carried, **dict.fromkeys(self.replay.own_names, settings)}
-        return core.config_xml({}, of_files) if any(of_files.values()) else ""
-
-    def _run(self, name: str, config: str, limit_seconds: float) -> float:
-        if self.options:
-            forget_files(self.files)
+    def replayed(self, name: str, config: str, limit_seconds: float) -> float:
+        """One replay under the settings of `config`; as run()."""
+        self.before_run()
         run_id = new_run_id()
         trace = self.trace_of(name)
         trace.unlink(missing_ok=True)
@@ -127,7 +124,7 @@ class Bench:
             self.mpi,
             self.replayer,
             self.plan,
-            self.replay.plan.ranks,  # a pattern may be that of fewer
+            self.ranks,
             self.files,
             self.options,
             preload_environment(base, self.preload, variables),
@@ -135,16 +132,13 @@ class Bench:
         )
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
-        if len(result.file_seconds) != len(self.replay.plan.files):
-            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
-        self.file_seconds.setdefault(name, []).append(result.file_seconds)
-        return sum(result.file_seconds[at] for at in self.replay.own)
+        return self.seconds_of(name, result)
 
     def effect(self, name: str, candidate: Candidate) -> str:
         """'applied' (also where that cannot be verified), or what became of the settings."""
         verdicts: dict[str, str] = {}
         for file in open_trace(self.trace_of(name)).summary.files:
-            if Path(file.path).name not in self.replay.own_names:
+            if Path(file.path).name not in self.own_names:
                 continue
             for one in file.settings:
                 if one.parameter in candidate.settings:
@@ -157,3 +151,56 @@ class Bench:
             if verdict.startswith(("applied", "unverifiable")):
                 return "applied"
         return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
+
+
+class Bench(ReplayBench):
+    """Of a case of HDF5: its file and those before it, transfer by transfer."""
+
+    def __init__(self, case: Case, replay: Surrounded, mpi: Mpi, replayer: Path, scratch: Path):
+        super().__init__(case, replay.plan.ranks, mpi, replayer, scratch)
+        self.replay = replay
+        self.plan.write_text(plan_text(replay.plan), errors="surrogateescape")
+        self.options = ["--prepare"] if replay.plan.prepares else []
+        self.notes[:0] = replay.notes
+        # Of each run of an arm, what each of the plan's files took.
+        self.file_seconds: dict[str, list[list[float]]] = {}
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Base names of the case's own files."""
+        return self.replay.own_names
+
+    def settle(self) -> None:
+        """The first replay, which also writes what the others read.
+
+        That gets the layout of the file that the program read, where there is one. Raises Error
+        as run() does.
+        """
+        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
+        # The replayer writes it under another name first, so this holds for every file.
+        self.replayed(DEFAULT, core.config_xml(wanted) if wanted else "", TIMEOUT_SECONDS)
+        own = [self.files / name for name in self.replay.own_names]
+        if wanted and any(striping_of(file) != wanted for file in own):
+            self.notes.append(
+                f"{self.case.file} has {wanted['striping_factor']} stripes of"
+                f" {wanted['striping_unit']} bytes, which the replay's file could not get"
+            )
+
+    def config(self, settings: Mapping[str, str]) -> str:
+        """Of the case's files and, where others lie before them, of those."""
+        if not self.replay.others:
+            return core.config_xml(settings) if settings else ""
+        of_files = {**self.replay.carried, **dict.fromkeys(self.replay.own_names, settings)}
+        return core.config_xml({}, of_files) if any(of_files.values()) else ""
+
+    def before_run(self) -> None:
+        """What is read comes from the storage."""
+        if self.options:
+            forget_files(self.files)
+
+    def seconds_of(self, name: str, result: Replayed) -> float:
+        """The sum over the case's own files; each file's is kept in `file_seconds`."""
+        if len(result.file_seconds) != len(self.replay.plan.files):
+            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
+        self.file_seconds.setdefault(name, []).append(result.file_seconds)
+        return sum(result.file_seconds[at] for at in self.replay.own)

@@ -6,8 +6,11 @@ format. The order is that of hope, so that a small budget takes the best few.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from iotune import core
 
 _MIB = 1024 * 1024
 # Below this, alignment grows a file more than it can speed it up.
@@ -19,6 +22,11 @@ _MOST_CACHE_BYTES = 1024 * _MIB
 # Threshold and boundary: the smallest threshold that the tuner does not raise.
 ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
+# Layers of parameters (patterndb/parameters.h) beneath a program that calls no HDF5.
+_BENEATH = {
+    "mpiio": ("mpi-io hint", "file system", "posix"),
+    "posix": ("file system", "posix"),
+}
 # Where nothing is reserved, or memory would be.
 _NOT_RESERVED = (*STRIPED, "nfs", "tmpfs", "ramfs")
 # Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
@@ -39,6 +47,7 @@ class Shape:
     dimensions: tuple[int, ...] = ()  # of the dataset; empty: unknown
     element_bytes: int = 1
     filesystem: str = ""
+    layer: str = "hdf5"  # "mpiio", "posix": what the program calls
 
     @property
     def interleaved(self) -> bool:
@@ -80,6 +89,8 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
         found += _independent(shape)
     found += _memory(shape)
     found += _placement(shape)
+    found += _read_ahead(shape)
+    found = [one for one in found if reaches(one, shape.layer)]
     unique: dict[str, Candidate] = {}
     for one in found:
         unique.setdefault(one.text, one)
@@ -89,7 +100,17 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
 def refinements(shape: Shape) -> list[Candidate]:
     """What is seldom worth much alone, but may be beside the best of `candidates`."""
     found = [_larger_sieve(shape)] if shape.ranks > 1 else []
-    return found + _placement(shape)
+    return [one for one in found + _placement(shape) if reaches(one, shape.layer)]
+
+
+def reaches(candidate: Candidate, layer: str) -> bool:
+    """Whether all of it is set at the layer that the program calls, or beneath."""
+    return layer == "hdf5" or all(_layers()[name] in _BENEATH[layer] for name in candidate.settings)
+
+
+@functools.cache
+def _layers() -> dict[str, str]:
+    return {str(one["name"]): str(one["layer"]) for one in core.parameters()}
 
 
 def _larger_sieve(shape: Shape) -> Candidate:
@@ -189,6 +210,16 @@ def _placement(shape: Shape) -> list[Candidate]:
         if reservation := reserved(shape):
             found.append(Candidate(reservation, "blocks are found once, not call by call"))
     return found
+
+
+def _read_ahead(shape: Shape) -> list[Candidate]:
+    """Of reads by POSIX alone: above it, libraries read in pieces of their own."""
+    if shape.write or shape.layer != "posix":
+        return []
+    return [
+        Candidate({"fadvise": "sequential"}, "the kernel reads further ahead"),
+        Candidate({"fadvise": "random"}, "the kernel reads nothing that was not asked for"),
+    ]
 
 
 def reserved(shape: Shape) -> dict[str, str]:

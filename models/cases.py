@@ -20,6 +20,8 @@ from iotune.trace import Trace, open_trace
 
 # A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
 MOST_BYTES = 512 * 1024 * 1024
+# In a platform (patterndb/records.h).
+NO_LIBRARY = "none"
 
 
 @dataclass
@@ -45,6 +47,16 @@ class Case:
     def write(self) -> bool:
         """The direction."""
         return str(self.pattern.get("op", "write")) == "write"
+
+    @property
+    def layer(self) -> str:
+        """What its transfers went through: "hdf5", "mpiio" or "posix".
+
+        Of files of the two others the database's platform says which libraries they do without.
+        """
+        if self.platform.get("hdf5") != NO_LIBRARY:
+            return "hdf5"
+        return "posix" if self.platform.get("mpi") == NO_LIBRARY else "mpiio"
 
     @property
     def ranks(self) -> int:
@@ -190,4 +202,19 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         dimensions=tuple(case.pattern.get("dataset_dims", ())),
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
+    )
+
+
+def shape_of_calls(case: Case, file_bytes: int, filesystem: str) -> Shape:
+    """What candidates of a case without HDF5 depend on."""
+    return Shape(
+        write=case.write,
+        collective=case.layer == "mpiio" and case.pattern.get("mode") in ("collective", "mixed"),
+        distributions=tuple(distributions(case.descriptor)[0]),
+        # What only several ranks have together is nothing to POSIX.
+        ranks=case.ranks if case.layer == "mpiio" else 1,
+        file_bytes=file_bytes,
+        element_bytes=int(case.pattern["element_bytes"]),
+        filesystem=filesystem,
+        layer=case.layer,
     )

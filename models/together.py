@@ -40,7 +40,9 @@ def groups(cases: Sequence[Case]) -> list[list[Case]]:
         near = _written_before(last)
         group = [last]
         for case in reversed(waiting):
-            if (case.run, case.ranks) != (last.run, last.ranks) or not case.write:
+            if (case.run, case.ranks, case.layer) != (last.run, last.ranks, last.layer):
+                continue
+            if not case.write:
                 continue
             if case.file in near:
                 near.remove(case.file)
@@ -51,7 +53,9 @@ def groups(cases: Sequence[Case]) -> list[list[Case]]:
 
 
 def _written_before(case: Case) -> set[str]:
-    trace = trace_of_case(case) if case.write and case.file else None
+    # Calls of MPI-IO and POSIX are replayed by another program.
+    alone = not (case.write and case.file) or case.layer != "hdf5"
+    trace = None if alone else trace_of_case(case)
     return {one.path for one in files_before(trace.summary, case.file)} if trace else set()
 
 

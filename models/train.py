@@ -13,14 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iotune.models.bench import TIMEOUT_SECONDS, Bench
+from iotune.models.bench import TIMEOUT_SECONDS, Bench, ReplayBench
+from iotune.models.call_bench import CallBench, call_plan_of
 from iotune.models.candidates import Candidate, candidates, refinements
 from iotune.models.cases import (
     MOST_BYTES,
+    NO_LIBRARY,
     Case,
     plan_of_case,
     shape_of,
+    shape_of_calls,
     surroundings_of_case,
+    trace_of_case,
     without_others,
 )
 from iotune.models.outcome import Measured, Outcome
@@ -117,6 +121,34 @@ def _train(
     return shared(outcome, members, bench.file_seconds, options.seed)
 
 
+def train_calls(
+    case: Case, mpi: Mpi, replayer: Path, options: Options, progress: Progress
+) -> Outcome:
+    """Measure a case without HDF5 by its own calls; `replayer` is that of calls.
+
+    Raises Error where they cannot be replayed here.
+    """
+    case.notes.clear()
+    trace = trace_of_case(case)
+    if trace is None:
+        raise Error(
+            "the run's trace is gone, and without HDF5 only that has its calls: run it again"
+        )
+    directory = _directory(case, options)
+    filesystem = core.filesystem_of(directory)
+    with scratch_directory(directory, _BESIDE_BYTES) as place:
+        written = call_plan_of(case, trace, place / "calls")
+        case.notes += written.notes
+        with scratch_directory(directory, written.needed_bytes + _BESIDE_BYTES) as scratch:
+            bench = CallBench(case, trace, place / "calls", mpi, replayer, scratch)
+            shape = shape_of_calls(case, written.needed_bytes, filesystem)
+            tried = options.chosen or tuple(candidates(shape, options.budget))
+            allowed = frozenset(one.text for one in space(shape))
+            outcome = _measure(bench, tried, refinements(shape), allowed, options, progress)
+            _name_platform(outcome, bench, filesystem)
+    return outcome
+
+
 def speaking(
     members: Sequence[tuple[Case, list[int]]], replay: Surrounded, plan: Plan
 ) -> tuple[Case, Plan]:
@@ -145,7 +177,7 @@ def _directory(case: Case, options: Options) -> Path:
 
 
 def _measure(
-    bench: Bench, tried: Sequence[Candidate], partners: Sequence[Candidate],
+    bench: ReplayBench, tried: Sequence[Candidate], partners: Sequence[Candidate],
     allowed: frozenset[str], options: Options, progress: Progress,
 ) -> Outcome:  # fmt: skip
     """Race the candidates, then confirm the best. Chosen ones are all run in every round.
@@ -239,13 +271,13 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
     )[2]
 
 
-def _arm(bench: Bench, name: str, candidate: Candidate) -> Callable[[], float]:
+def _arm(bench: ReplayBench, name: str, candidate: Candidate) -> Callable[[], float]:
     return lambda: bench.run(name, candidate.settings)
 
 
 def _confirm(
-    outcome: Outcome, bench: Bench, name: str, best: Measured, before: Mapping[str, list[float]],
-    options: Options, spare_rounds: int, progress: Progress,
+    outcome: Outcome, bench: ReplayBench, name: str, best: Measured,
+    before: Mapping[str, list[float]], options: Options, spare_rounds: int, progress: Progress,
 ) -> None:  # fmt: skip
     """Measure the best candidate again, alone against default: what won by luck falls back.
 
@@ -278,7 +310,7 @@ def _confirm(
         )
 
 
-def _name_platform(outcome: Outcome, bench: Bench, filesystem: str) -> None:
+def _name_platform(outcome: Outcome, bench: ReplayBench, filesystem: str) -> None:
     """The platform that was measured, as the replay's own trace tells it."""
     run = open_trace(bench.trace_of(DEFAULT)).summary
     asked = bench.case.platform
@@ -288,6 +320,10 @@ def _name_platform(outcome: Outcome, bench: Bench, filesystem: str) -> None:
         "hdf5": run.hdf5 or asked.get("hdf5", ""),
         "host_class": machine.machine(),
     }
+    # A replayer of calls is a program of MPI, whatever it replays.
+    for name, layers in (("hdf5", ("mpiio", "posix")), ("mpi", ("posix",))):
+        if bench.case.layer in layers:
+            measured[name] = NO_LIBRARY
     for name, value in measured.items():
         if asked.get(name) and asked[name] != value:
             outcome.notes.append(

@@ -160,6 +160,7 @@ Decision from_database(const Question& question, const Places& places) {
   Platform platform{question.filesystem.empty() ? filesystem_of(question.file)
                                                 : canonical_filesystem(question.filesystem),
                     question.mpi, question.hdf5, host_class()};
+  platform = platform_of_layer(std::move(platform), file_layer_named(question.layer));
   Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
   if (!row) throw Fault{row.error().text()};
   if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {

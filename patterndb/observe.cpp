@@ -41,21 +41,37 @@ Pattern pattern_of(const analyzer::DatasetPattern& dataset) {
   return pattern;
 }
 
-// What was inferred from bytes is no pattern of a dataset: settings of HDF5 do not fit it, and
-// another array may have been meant.
-bool is_declared(const analyzer::DatasetPattern& dataset) {
-  return !dataset.inferred;
+// A file that POSIX alone moved less of is a log, a deck or a mesh of no weight: nothing is worth
+// setting there, and a run may have thousands of them.
+constexpr std::uint64_t kLeastPosixBytes = 4 << 20;
+
+FileLayer layer_of(const analyzer::DatasetPattern& dataset) {
+  if (!dataset.inferred) return FileLayer::kHdf5;
+  return dataset.through_mpi ? FileLayer::kMpiIo : FileLayer::kPosix;
+}
+
+// The highest that moved bytes of the file: its patterns count, and not what lies beneath them.
+FileLayer layer_of(const analyzer::FilePattern& file) {
+  // Opened by HDF5 or MPI-IO, which moved nothing.
+  if (file.datasets.empty()) return FileLayer::kHdf5;
+  FileLayer highest = FileLayer::kPosix;
+  for (const analyzer::DatasetPattern& dataset : file.datasets) {
+    highest = std::min(highest, layer_of(dataset));
+  }
+  return highest;
 }
 
 // Index of the dataset that speaks for the file in one direction, or the number of datasets.
 std::size_t speaker_of(const analyzer::FilePattern& file, bool write) {
+  const FileLayer layer = layer_of(file);
   if (file.speaker && *file.speaker < file.datasets.size() &&
-      file.datasets[*file.speaker].write == write && is_declared(file.datasets[*file.speaker])) {
+      file.datasets[*file.speaker].write == write &&
+      layer_of(file.datasets[*file.speaker]) == layer) {
     return *file.speaker;
   }
   std::size_t speaker = file.datasets.size();
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
-    if (file.datasets[i].write != write || !is_declared(file.datasets[i])) continue;
+    if (file.datasets[i].write != write || layer_of(file.datasets[i]) != layer) continue;
     if (speaker == file.datasets.size() || file.datasets[i].bytes > file.datasets[speaker].bytes) {
       speaker = i;
     }
@@ -65,13 +81,14 @@ std::size_t speaker_of(const analyzer::FilePattern& file, bool write) {
 
 // Datasets of one pattern become one use of it.
 std::vector<PatternUse> uses_of(const analyzer::FilePattern& file) {
+  const FileLayer layer = layer_of(file);
   std::size_t writer = speaker_of(file, true);
   std::size_t reader = speaker_of(file, false);
   std::vector<PatternUse> uses;
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::size_t> places;
   for (std::size_t i = 0; i < file.datasets.size(); ++i) {
     const analyzer::DatasetPattern& dataset = file.datasets[i];
-    if (!is_declared(dataset)) continue;
+    if (layer_of(dataset) != layer) continue;
     if (dataset.element_bytes == 0 || dataset.descriptor.dimensions.empty()) continue;
     Pattern pattern = pattern_of(dataset);
     auto [place, fresh] = places.try_emplace(
@@ -98,6 +115,17 @@ Settings settings_of(const analyzer::FilePattern& file) {
   return settings;
 }
 
+// Of files of one name and POSIX alone, as each rank has one, the largest speaks for the run.
+void keep_largest(std::vector<ObservedFile>& files, ObservedFile&& observed) {
+  const auto bytes = [](const ObservedFile& one) { return one.bytes_written + one.bytes_read; };
+  for (ObservedFile& one : files) {
+    if (one.platform != observed.platform || one.workload != observed.workload) continue;
+    if (bytes(observed) > bytes(one)) one = std::move(observed);
+    return;
+  }
+  files.push_back(std::move(observed));
+}
+
 std::string absolute(const std::string& path) {
   std::unique_ptr<char, void (*)(void*)> resolved(realpath(path.c_str(), nullptr), free);
   return resolved ? std::string(resolved.get()) : path;
@@ -115,14 +143,17 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
   for (const analyzer::FilePattern& file : summary.files) {
     // Half a checkpoint is neither another pattern of the workload nor a measurement.
     if (file.cut_short || file.sampled_out) continue;
-    if (std::none_of(file.datasets.begin(), file.datasets.end(), is_declared) &&
-        file.decision_source.empty()) {
+    const FileLayer layer = layer_of(file);
+    if (file.datasets.empty() && file.decision_source.empty()) continue;
+    if (layer == FileLayer::kPosix &&
+        std::max(file.bytes_written, file.bytes_read) < kLeastPosixBytes) {
       continue;
     }
     ObservedFile observed;
     observed.path = file.path;
     observed.workload = {program, masked_name(file.path), summary.ranks, summary.nodes};
-    observed.platform = {filesystem_of(file.path), summary.mpi, summary.hdf5, machine};
+    observed.platform =
+        platform_of_layer({filesystem_of(file.path), summary.mpi, summary.hdf5, machine}, layer);
     observed.uses = uses_of(file);
     observed.settings = settings_of(file);
     observed.decision_source = file.decision_source;
@@ -132,7 +163,11 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
     observed.seconds = file.io_seconds;
     observed.elapsed_seconds = file.elapsed_seconds;
     observed.observed_at = summary.start_unix_seconds + file.opened_at_seconds;
-    observation.files.push_back(std::move(observed));
+    if (layer == FileLayer::kPosix) {
+      keep_largest(observation.files, std::move(observed));
+    } else {
+      observation.files.push_back(std::move(observed));
+    }
   }
   return observation;
 }

@@ -23,6 +23,18 @@ const char* state_name(State state) {
   return "untrained";
 }
 
+FileLayer file_layer_named(const std::string& name) {
+  if (name == "mpiio") return FileLayer::kMpiIo;
+  return name == "posix" ? FileLayer::kPosix : FileLayer::kHdf5;
+}
+
+Platform platform_of_layer(Platform platform, FileLayer layer) {
+  constexpr char kNone[] = "none";
+  if (layer != FileLayer::kHdf5) platform.hdf5 = kNone;
+  if (layer == FileLayer::kPosix) platform.mpi = kNone;
+  return platform;
+}
+
 std::optional<State> state_named(const std::string& name) {
   for (const StateName& known : kStates) {
     if (name == known.name) return known.state;

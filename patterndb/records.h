@@ -11,14 +11,26 @@
 
 namespace iotune::patterndb {
 
+// What a program's transfers on a file go through, the highest first.
+enum class FileLayer { kHdf5, kMpiIo, kPosix };
+// "hdf5", "mpiio" or "posix"; kHdf5 for anything else.
+FileLayer file_layer_named(const std::string& name);
+
 struct Platform {
   std::string filesystem, mpi, hdf5, host_class;
+  bool operator==(const Platform&) const = default;
 };
+
+// "none" for the libraries that a file of this layer does not go through: what was measured through
+// HDF5 is no answer for a program that calls MPI-IO itself, and has another platform. (An empty
+// name is one that is not known, and asks for any.)
+Platform platform_of_layer(Platform platform, FileLayer layer);
 
 struct Workload {
   std::string program;  // base name
   std::string file;     // base name, digits masked
   std::uint64_t ranks = 1, nodes = 1;
+  bool operator==(const Workload&) const = default;
 };
 
 // How a workload uses a pattern: on how many datasets, how often again.

@@ -199,6 +199,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
   if (record.bytes == 0) return {};
   DatasetPattern pattern{};
   pattern.inferred = true;
+  pattern.through_mpi = record.through_mpi;
   pattern.write = write;
   pattern.mode = record.independent && record.collective ? TransferMode::kMixed
                  : record.collective                     ? TransferMode::kCollective

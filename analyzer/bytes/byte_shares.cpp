@@ -82,6 +82,7 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   const bool all = call.name().find("_all") != std::string::npos ||
                    call.name().find("_ordered") != std::string::npos;
   (all ? to.record.collective : to.record.independent) = true;
+  to.record.through_mpi = true;
   if (!extents || extents->more || !extents->unknown.empty()) {
     to.share.runs.add_unknown(bytes);
     return;

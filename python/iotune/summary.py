@@ -33,6 +33,7 @@ class DatasetPattern:
     bytes: int = 0
     seconds: float = 0.0  # the slowest rank's sum
     inferred: bool = False  # from bytes alone: docs/descriptors.md, "Without HDF5"
+    layer: str = "hdf5"  # "mpiio" or "posix" of what is inferred
     ambiguity: str = ""  # what else the same bytes may be
 
     @property

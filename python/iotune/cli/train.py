@@ -37,9 +37,9 @@ from iotune.models.outcome import Outcome
 from iotune.models.paired import Gain
 from iotune.models.race import FEWEST_ROUNDS
 from iotune.models.together import groups
-from iotune.models.train import Options, train_cases
+from iotune.models.train import Options, train_calls, train_cases
 from iotune.mpi import Mpi, find_mpi
-from iotune.replayer import find_replayer
+from iotune.replayer import find_call_replayer, find_replayer
 from iotune.summary import FilePattern, RunSummary
 
 _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
@@ -78,7 +78,6 @@ def command(
         next_command("iotune", "db", "list")
         return
     mpi = find_mpi()
-    replayer = find_replayer(mpi)
     options = Options(
         rounds, budget, chosen, directory,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
@@ -95,7 +94,7 @@ def command(
         if len(group) > 1:
             say("their files were written one right after the other: measured together")
         try:
-            outcomes = _measured(group, mpi, replayer, options, database)
+            outcomes = _measured(group, mpi, options, database)
         except Error as problem:
             if len(group) > 1:
                 say(f"measured one by one: {problem}")
@@ -121,11 +120,15 @@ def command(
 
 
 def _measured(
-    group: list[Case], mpi: Mpi, replayer: Path, options: Options, database: core.Database
+    group: list[Case], mpi: Mpi, options: Options, database: core.Database
 ) -> list[Outcome]:
     """Train, and keep what was found before anything else is begun."""
     with _Bar() as bar:
-        outcomes = train_cases(group, mpi, replayer, options, bar.advance)
+        if group[0].layer == "hdf5":
+            outcomes = train_cases(group, mpi, find_replayer(mpi), options, bar.advance)
+        else:
+            replayer = find_call_replayer(mpi)
+            outcomes = [train_calls(group[0], mpi, replayer, options, bar.advance)]
     for outcome in outcomes:
         database.add_tuning(outcome.as_tuning())
         trials = outcome.trials_json()

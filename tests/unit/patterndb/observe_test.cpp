@@ -89,6 +89,53 @@ TEST_F(Observe, NothingIsLearntOfAFileThatADeathCutShort) {
   EXPECT_TRUE(observation_of(run, at("t.iotrace")).files.empty());
 }
 
+// A file of MPI-IO alone, as flash_run's with other datasets.
+analyzer::FilePattern inferred_file(const std::string& path, std::uint64_t bytes,
+                                    bool through_mpi) {
+  analyzer::FilePattern file{};
+  file.path = path;
+  file.datasets = {dataset("(bytes)", bytes / 16)};
+  file.datasets[0].inferred = true;
+  file.datasets[0].through_mpi = through_mpi;
+  file.bytes_written = bytes;
+  return file;
+}
+
+TEST_F(Observe, AFileOfMpiIoHasAPlatformWithoutHdf5) {
+  analyzer::RunSummary run = flash_run(folder());
+  run.files = {inferred_file(at("ior.dat"), 16000, true)};
+  Observation observation = observation_of(run, at("t.iotrace"));
+  ASSERT_EQ(observation.files.size(), 1U);
+  const ObservedFile& file = observation.files[0];
+  EXPECT_EQ(file.platform.hdf5, "none");
+  EXPECT_EQ(file.platform.mpi, "MPICH 4.0.2");
+  ASSERT_EQ(file.uses.size(), 1U);
+  EXPECT_TRUE(file.uses[0].speaker);
+}
+
+TEST_F(Observe, WhatLiesBeneathHdf5IsNoPatternOfItsOwn) {
+  analyzer::RunSummary run = flash_run(folder());
+  run.files[0].datasets.push_back(inferred_file("", 1 << 20, true).datasets[0]);
+  Observation observation = observation_of(run, at("t.iotrace"));
+  ASSERT_EQ(observation.files.size(), 1U);
+  EXPECT_EQ(observation.files[0].uses.size(), 3U);
+  EXPECT_EQ(observation.files[0].platform.hdf5, "1.10.8");
+}
+
+TEST_F(Observe, OfPosixAloneOnlyLargeFilesAndOneOfEachName) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  analyzer::RunSummary run = flash_run(folder());
+  run.files = {inferred_file(at("log.txt"), kMiB, false),
+               inferred_file(at("dump.0000"), 4 * kMiB, false),
+               inferred_file(at("dump.0001"), 8 * kMiB, false),
+               inferred_file(at("dump.0002"), 5 * kMiB, false)};
+  Observation observation = observation_of(run, at("t.iotrace"));
+  ASSERT_EQ(observation.files.size(), 1U);
+  EXPECT_EQ(observation.files[0].path, at("dump.0001"));
+  EXPECT_EQ(observation.files[0].platform.mpi, "none");
+  EXPECT_EQ(observation.files[0].platform.hdf5, "none");
+}
+
 TEST_F(Observe, JsonComesBack) {
   Observation observation = observation_of(flash_run(folder()), "/traces/x");
   std::string text = dump(to_json(observation));
