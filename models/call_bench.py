@@ -45,8 +45,9 @@ class CallBench(ReplayBench):
         """Each replay makes its files anew."""
 
     def config(self, settings: Mapping[str, str]) -> str:
-        """Of every file of the plan."""
-        return core.config_xml(dict(settings)) if settings else ""
+        """Of every file of the plan by its name: what is said of all is not for POSIX."""
+        named = dict.fromkeys(self._names, dict(settings))
+        return core.config_xml({}, named) if settings else ""
 
     def seconds_of(self, name: str, result: Replayed) -> float:
         """All of it."""

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "patterndb/parameters.h"
 #include "patterndb/places.h"
@@ -110,6 +111,7 @@ class ConfigReader {
         if (is_element(leaf)) read_leaf(leaf);
       }
     }
+    for (const auto& [name, value] : for_this_file_) config_.named_settings.add(name, value);
     for (const auto& [name, found] : for_all_files_) for_this_file_.emplace(name, found);
     for (const auto& [name, value] : for_this_file_) config_.settings.add(name, value);
     variables_of_this_file_.insert(variables_of_all_files_.begin(), variables_of_all_files_.end());
@@ -120,7 +122,8 @@ class ConfigReader {
   }
 
   // False: what was read holds for any data file.
-  bool names_files() const { return names_files_; }
+  bool names_files() const { return !file_names_.empty(); }
+  const std::set<std::string>& file_names() const { return file_names_; }
 
  private:
   [[noreturn]] void fail(const xmlNode* node, const std::string& what) const {
@@ -166,7 +169,7 @@ class ConfigReader {
       std::string value = text == nullptr ? std::string() : to_string(text->content);
       if (key == "FileName") {
         file_name = value;
-        names_files_ = true;
+        file_names_.insert(value);
       } else if (key == "VariableName" &&
                  (name == "chunk" || name == "chunk_cache" || name == "fill_time")) {
         if (value.empty() || value.size() >= kLongestVariable ||
@@ -210,7 +213,7 @@ class ConfigReader {
   using OfVariables = std::map<std::pair<std::string, std::string>, std::string>;
   OfVariables variables_of_this_file_, variables_of_all_files_;
   Config config_;
-  bool names_files_ = false;
+  std::set<std::string> file_names_;
 };
 
 // What was read last, of an XML that holds for any data file. A run asks at each of its files, its
@@ -286,6 +289,14 @@ std::string escaped(const std::string& name) {
 
 Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept {
   return guarded<Config>([&] { return read_or_recall(xml_path, data_file); });
+}
+
+Result<std::vector<std::string>> files_named_in(const std::string& xml_path) noexcept {
+  return guarded<std::vector<std::string>>([&] {
+    ConfigReader reader(xml_path, "");
+    reader.read();
+    return std::vector<std::string>(reader.file_names().begin(), reader.file_names().end());
+  });
 }
 
 std::string config_text(const std::vector<FileSettings>& files) {

@@ -16,7 +16,8 @@ struct VariableSetting {
 };
 
 struct Config {
-  Settings settings;  // that hold for the file asked about
+  Settings settings;        // that hold for the file asked about
+  Settings named_settings;  // those of them that are said of its name
   std::vector<VariableSetting> of_variables;
   std::vector<std::string> notes;  // leaves that H5Tuner knew and iotune leaves out
 };
@@ -25,6 +26,9 @@ struct Config {
 // leaf with FileName beats one without. The message names the XML file and the line. Unknown
 // tags, document types (so no entities) and a setting given twice are errors.
 Result<Config> read_config(const std::string& xml_path, const std::string& data_file) noexcept;
+
+// Each FileName of the XML once.
+Result<std::vector<std::string>> files_named_in(const std::string& xml_path) noexcept;
 
 // The settings of files with one base name, or path where there is a slash; "": of every file.
 struct FileSettings {

@@ -37,8 +37,13 @@ Decision from_config(const Question& question, const std::string& path) {
   Result<Config> config = read_config(path, question.file);
   if (!config) throw Fault{config.error().text()};
   Decision decision;
-  decision.settings = config->settings;
-  decision.of_variables = config->of_variables;
+  // Programs open logs and decks by POSIX, too, and what is said of every file is meant for data.
+  if (file_layer_named(question.layer) == FileLayer::kPosix) {
+    decision.settings = config->named_settings;
+  } else {
+    decision.settings = config->settings;
+    decision.of_variables = config->of_variables;
+  }
   const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
   if (count > IOTUNE_DECISION_MAX_SETTINGS) {
     throw Fault{path + ": " + std::to_string(count) + " settings for " + question.file +

@@ -21,7 +21,7 @@ struct iotune_question {
   uint32_t ranks;   /* of the communicator that opens the file */
   uint32_t nodes;
   uint32_t creating;      /* 1: the file is created, 0: opened */
-  const char* layer;      /* "hdf5" or "mpiio" */
+  const char* layer;      /* "hdf5", "mpiio" or "posix" */
   const char* program;    /* absolute path of the executable */
   const char* file;       /* absolute path of the file */
   const char* mpi;        /* "MPICH 4.0.2" */
@@ -48,6 +48,18 @@ struct iotune_question {
  * Returns the length, or -1 with a one-line message in answer when there is
  * no decision to be had (no database, damaged, newer …): leave everything alone. */
 int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
+
+/* For the files that the program opens by POSIX itself, all at once: blocks, each of the lines
+ *
+ *   file NAME              (masked 1: a base name, digits as '#'; else a path, or a base name)
+ *   masked 0|1
+ *   filesystem NAME        (on which it holds; empty: on any)
+ *   creating 0|1           (for opens that may make the file, or others)
+ *
+ * and a decision as above. `question` tells program, ranks and nodes. Length, 0: nothing is to be
+ * set; -1 with a message. */
+#define IOTUNE_PROGRAM_ANSWERS_MAX_BYTES 65536u
+int iotune_program_answers(const struct iotune_question* question, char* answer, size_t capacity);
 
 /* Analyses the trace and leaves an observation (workload, patterns, bytes,
  * seconds, settings) in the user's spool, by rename; then folds the spool into

@@ -101,6 +101,25 @@ Result<std::vector<KnownFile>> PatternDb::files_of(const Workload& workload) noe
   });
 }
 
+Result<std::vector<TunedFile>> PatternDb::tuned_posix_files(const Workload& workload) noexcept {
+  return guarded<std::vector<TunedFile>>([&] {
+    sqlite::Statement rows(
+        *connection_,
+        "SELECT DISTINCT w.file, f.filesystem, p.op = 'write' FROM workloads w "
+        "JOIN workload_patterns wp ON wp.workload = w.id AND wp.speaker = 1 "
+        "JOIN patterns p ON p.id = wp.pattern "
+        "JOIN patterns q ON q.byte_key = p.byte_key JOIN tunings t ON t.pattern = q.id "
+        "JOIN platforms f ON f.id = t.platform "
+        "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ? AND f.mpi = ? AND t.state = 'tuned'");
+    const Platform posix = platform_of_layer({}, FileLayer::kPosix);
+    rows.bind(1, workload.program).bind(2, workload.ranks).bind(3, workload.nodes);
+    rows.bind(4, posix.mpi);
+    std::vector<TunedFile> files;
+    while (rows.step()) files.push_back({rows.text(0), rows.text(1), rows.integer(2) != 0});
+    return files;
+  });
+}
+
 Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byte_key,
                                                           const Platform& platform) noexcept {
   return guarded<std::optional<TuningRow>>([&]() -> std::optional<TuningRow> {

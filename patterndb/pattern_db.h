@@ -100,6 +100,9 @@ class PatternDb {
   // Its files as they were when each of its patterns was seen last, the newest first: in a series
   // they need not be alike.
   Result<std::vector<KnownFile>> files_of(const Workload& workload) noexcept;
+  // The files of a program that have an answer with settings for POSIX; `workload.file` is not
+  // looked at.
+  Result<std::vector<TunedFile>> tuned_posix_files(const Workload& workload) noexcept;
   // The newest answer for that pattern, whichever program it was trained for.
   Result<std::optional<TuningRow>> newest_tuning(const std::string& byte_key,
                                                  const Platform& platform) noexcept;

@@ -61,6 +61,13 @@ struct KnownFile {
   bool only_collective = false, only_independent = false;
 };
 
+// A file of a program of POSIX that some answer is for.
+struct TunedFile {
+  std::string name;  // masked
+  std::string filesystem;
+  bool written = true;
+};
+
 struct Observation {
   std::string run, trace, program;
   std::vector<ObservedFile> files;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,7 @@ using recorder::ShortText;
 struct Library {
   bool tried;
   int (*decide)(const iotune_question*, char*, std::size_t);
+  int (*program_answers)(const iotune_question*, char*, std::size_t);
   int (*observe)(const char*, char*, std::size_t);
   void (*series_closed)(const char*, double, std::uint64_t, int);
 };
@@ -38,7 +40,9 @@ class Turn {
   Turn() noexcept : guard_(g_turn_lock) {
     // Who was inside left by a longjmp, or in the parent of a fork: what it left half changed is
     // not used any more.
-    if (g_inside) g_library = {.tried = true, .decide = {}, .observe = {}, .series_closed = {}};
+    if (g_inside)
+      g_library = {
+          .tried = true, .decide = {}, .program_answers = {}, .observe = {}, .series_closed = {}};
     g_inside = true;
   }
   ~Turn() { g_inside = false; }
@@ -81,6 +85,8 @@ const Library& library() noexcept {
     return g_library;
   }
   g_library.decide = reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
+  g_library.program_answers = reinterpret_cast<decltype(g_library.program_answers)>(
+      dlsym(handle, "iotune_program_answers"));
   g_library.observe =
       reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
   g_library.series_closed =
@@ -125,6 +131,43 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   if (bytes < 0) say_nothing_is_tuned(answer);
   return 0;
+}
+
+namespace {
+// Whether there is anything to be asked: the library is not loaded for nothing. Where the database
+// lies is said in patterndb/places.h.
+bool something_may_be_known() noexcept {
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  if (config != nullptr && *config != '\0') return true;
+  ShortText<4096> path;
+  const char* const given = std::getenv("IOTUNE_DB");
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  const char* const home = std::getenv("HOME");
+  if (given != nullptr && *given != '\0') {
+    path << given;
+  } else if (data != nullptr && *data != '\0') {
+    path << data << "/iotune/patterns.db";
+  } else {
+    path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
+  }
+  return access(path.c_str(), F_OK) == 0;
+}
+}  // namespace
+
+std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
+  if (database_is_off() || !something_may_be_known()) return 0;
+  const Turn turn;
+  const Library& database = library();
+  if (database.program_answers == nullptr) return 0;
+  iotune_question question = {};
+  question.version = IOTUNE_DECISION_VERSION;
+  question.ranks = static_cast<std::uint32_t>(ranks);
+  question.nodes = static_cast<std::uint32_t>(nodes);
+  question.program = recorder::program_path();
+  question.frozen = recorder::configuration().frozen ? 1 : 0;
+  const int bytes = database.program_answers(&question, answers, capacity);
+  // What is wrong is told where a file is asked for.
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 void observe_trace(const char* trace) noexcept {

@@ -8,7 +8,7 @@ namespace iotune::tuner {
 
 struct FileQuestion {
   const char* file;   // absolute path
-  const char* layer;  // "hdf5" or "mpiio"
+  const char* layer;  // "hdf5", "mpiio" or "posix"
   bool creating;
   int ranks, nodes;
   const char* mpi;  // nullptr without
@@ -17,6 +17,9 @@ struct FileQuestion {
 // The decision's text. Bytes written; 0, after one line on stderr, where there is none to be
 // had. Runs with OwnCode held.
 std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t capacity) noexcept;
+
+// For the files that the program opens by POSIX itself (iotune_program_answers); 0: nothing.
+std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;
 
 // Leaves an observation of a finished trace in the user's spool; what fails is said once.
 void observe_trace(const char* trace) noexcept;

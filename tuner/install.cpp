@@ -12,6 +12,7 @@
 #include "tuner/placement.h"
 #include "tuner/posix_advice.h"
 #include "tuner/prefetch_library.h"
+#include "tuner/program_open.h"
 #include "tuner/program_settings.h"
 #include "tuner/series_clock.h"
 
@@ -28,7 +29,9 @@ void before_finalize(recorder::Provider& provider, const char* trace) noexcept {
 
 void after_init(recorder::Provider& provider) noexcept {
   const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
-  if (mpi != nullptr && mpi->constants.known) make_keyval(*mpi);
+  if (mpi == nullptr || !mpi->constants.known) return;
+  make_keyval(*mpi);
+  learn_program_answers(*mpi);
 }
 
 // Small serial programs that merely touched a file teach nothing.
@@ -68,6 +71,8 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.before_create = before_create;
   advice.after_create = after_create;
   advice.after_open = after_open;
+  advice.before_program_open = before_program_open;
+  advice.after_program_open = after_program_open;
   advice.before_hdf5_dataset = before_hdf5_dataset;
   advice.again_hdf5_dataset = again_hdf5_dataset;
   advice.after_hdf5_dataset = after_hdf5_dataset;

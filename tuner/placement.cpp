@@ -1,6 +1,7 @@
 #include "tuner/placement.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cstring>
 
@@ -22,6 +23,31 @@ std::uint64_t number_of(const Decision& decision, const char* name) noexcept {
   return value == nullptr ? 0 : recorder::parse_decimal(value);
 }
 
+bool is_empty_file(const char* path) noexcept {
+  struct stat status {};
+  return recorder::raw::call(SYS_newfstatat, recorder::raw::kAtFdcwd, recorder::raw::word(path),
+                             recorder::raw::word(&status), 0) == 0 &&
+         S_ISREG(status.st_mode) && status.st_size == 0;
+}
+
+// Another rank has made it this moment, perhaps, and has not set its layout yet: to open it without
+// the delay would give it the default's. Whoever sets a layout first is right, for Lustre never
+// replaces one.
+bool is_being_made(const Placement& placement) noexcept {
+  return placement.by_each_rank && placement.kind == LayoutKind::kLustre &&
+         is_empty_file(placement.path);
+}
+
+// Of ranks that open a file at the same time the one that makes it says what became of it.
+bool is_told_by_another_rank(const Placement& placement, const FileLayout& layout) noexcept {
+  if (!placement.by_each_rank || !placement.creating || placement.made) return false;
+  if (placement.kind == LayoutKind::kNone || placement.own_layout) return false;
+  const FileLayout& wanted = placement.wanted;
+  const bool as_wanted = (wanted.stripe_count == 0 || wanted.stripe_count == layout.stripe_count) &&
+                         (wanted.stripe_bytes == 0 || wanted.stripe_bytes == layout.stripe_bytes);
+  return !placement.existed || as_wanted || is_empty_file(placement.path);
+}
+
 }  // namespace
 
 bool is_there(const char* path) noexcept {
@@ -36,7 +62,7 @@ bool is_placement(const char* name) noexcept {
   return parameter != nullptr && parameter->layer == ParameterLayer::kFileSystem;
 }
 
-bool arm_placement(const char* path, bool creating, const Decision& wanted,
+bool arm_placement(const char* path, bool creating, bool by_each_rank, const Decision& wanted,
                    Placement& placement) noexcept {
   const FileLayout layout{number_of(wanted, "striping_factor"), number_of(wanted, "striping_unit")};
   if (layout.stripe_count == 0 && layout.stripe_bytes == 0) return false;
@@ -44,6 +70,7 @@ bool arm_placement(const char* path, bool creating, const Decision& wanted,
   placement.path = path;
   placement.wanted = layout;
   placement.creating = creating;
+  placement.by_each_rank = by_each_rank;
   placement.existed = is_there(path);
   // Without links: what lies above the name of one has no say in the file's layout.
   ShortText<4096> directory;
@@ -62,7 +89,7 @@ void disarm_placement() noexcept {
 int before_create(const char* path, int flags) noexcept {
   Placement* const placement = t_placement;
   if (placement == nullptr || placement->kind == LayoutKind::kNone || placement->own_layout ||
-      std::strcmp(path, placement->path) != 0 || is_there(path)) {
+      std::strcmp(path, placement->path) != 0 || (is_there(path) && !is_being_made(*placement))) {
     return flags;
   }
   // An MPI-IO that sets the layout itself asks for the delay itself.
@@ -75,12 +102,14 @@ void after_create(int fd) noexcept {
   Placement* const placement = t_placement;
   if (placement == nullptr || !placement->making) return;
   placement->making = false;
+  placement->made = fd >= 0;
   if (fd >= 0) placement->refused = set_layout(placement->kind, fd, placement->wanted);
 }
 
 void note_placement(const Placement& placement, const Decision& wanted) noexcept {
   FileLayout layout{};
   const bool readable = read_layout(placement.kind, placement.path, layout);
+  if (is_told_by_another_rank(placement, layout)) return;
   for (int i = 0; i < wanted.count; ++i) {
     const Setting& setting = wanted.settings[i];
     if (!is_placement(setting.name)) continue;
@@ -94,7 +123,7 @@ void note_placement(const Placement& placement, const Decision& wanted) noexcept
     if (placement.kind == LayoutKind::kNone) {
       verdict = Verdict::kWithoutEffect;
       reason = "no striping of files is known of this file system";
-    } else if (!placement.creating || placement.existed) {
+    } else if (!placement.creating || (placement.existed && !placement.made)) {
       verdict = Verdict::kRefused;
       reason = "the file exists: its layout is fixed";
     } else if (placement.own_layout) {

@@ -12,8 +12,10 @@ struct Placement {
   FileLayout wanted;
   LayoutKind kind;
   bool creating, existed;
+  bool by_each_rank;    // ranks open the file at the same time, each by itself
   bool own_layout;      // the directory's
   bool making;          // this thread's open is the one that makes it
+  bool made;            // and has
   const char* refused;  // what the file system answered here
 };
 
@@ -26,7 +28,7 @@ bool is_placement(const char* name) noexcept;
 // `wanted`: the settings to be applied. True where one is for placement: then `placement` is
 // filled, and holds for opens of this thread until disarm_placement, as does `path`. Before any
 // rank may have made the file.
-bool arm_placement(const char* path, bool creating, const Decision& wanted,
+bool arm_placement(const char* path, bool creating, bool by_each_rank, const Decision& wanted,
                    Placement& placement) noexcept;
 void disarm_placement() noexcept;
 

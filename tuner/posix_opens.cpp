@@ -13,7 +13,8 @@ void arm(const char* path, FileMaking making, const Decision& decision, const De
   clear(opens);
   if (std::strlen(path) >= sizeof opens.path) return;
   std::strncpy(opens.path, path, sizeof opens.path);
-  opens.places = arm_placement(opens.path, making.creating, wanted, opens.placement);
+  opens.places =
+      arm_placement(opens.path, making.creating, making.by_each_rank, wanted, opens.placement);
   const bool anew = making.creating && (making.emptying || !is_there(path));
   opens.advises = arm_posix_advice(opens.path, anew, decision, wanted, opens.advice);
 }

@@ -16,8 +16,9 @@ struct PosixOpens {
 
 // How the program opens the file.
 struct FileMaking {
-  bool creating;  // makes it where it is not there
-  bool emptying;  // cuts it to nothing where it is
+  bool creating;              // makes it where it is not there
+  bool emptying;              // cuts it to nothing where it is
+  bool by_each_rank = false;  // ranks open it at the same time, each by itself
 };
 
 // Nothing asked.

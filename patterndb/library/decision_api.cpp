@@ -12,6 +12,7 @@
 #include "patterndb/drift_in_run.h"
 #include "patterndb/observe.h"
 #include "patterndb/places.h"
+#include "patterndb/program_answers.h"
 #include "patterndb/run_answers.h"
 #include "patterndb/series.h"
 
@@ -146,6 +147,24 @@ extern "C" __attribute__((visibility("default"))) int iotune_decide(const iotune
     return -1;
   }
   Result<int> length = guarded<int>([&] { return decide_into(*question, answer, capacity); });
+  if (length) return *length;
+  say(length.error().message.c_str(), answer, capacity);
+  return -1;
+}
+
+extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
+    const iotune_question* question, char* answer, size_t capacity) {
+  if (question == nullptr || answer == nullptr || capacity == 0) return -1;
+  if (question->version != IOTUNE_DECISION_VERSION) return -1;
+  Result<int> length = guarded<int>([&] {
+    expect_one_thread();
+    Result<std::vector<ProgramAnswer>> answers =
+        program_answers(question_from(*question), places_of_this_process());
+    if (!answers) throw Fault{answers.error().text()};
+    const std::string text = program_answers_text(*answers, capacity - 1);
+    memcpy(answer, text.c_str(), text.size() + 1);
+    return static_cast<int>(text.size());
+  });
   if (length) return *length;
   say(length.error().message.c_str(), answer, capacity);
   return -1;

@@ -106,6 +106,10 @@ struct Advice {
   void (*after_create)(int fd);
   // An open of any form has given this descriptor of the traced file `path`.
   void (*after_open)(const char* path, int fd);
+  // Around the three above, where the program itself opens the file, by POSIX or stdio. `flags` as
+  // of open(2).
+  void (*before_program_open)(const char* path, int flags, OpenState& state);
+  void (*after_program_open)(const char* path, OpenState& state);
 
   // `fapl` may be replaced by a list that after_hdf5_open closes.
   void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,

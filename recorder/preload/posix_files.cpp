@@ -79,7 +79,13 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     traced = absolute.resolve(directory, path) && start_buffer();
   }
   const bool may_create = traced && (flags & O_CREAT) != 0;
+  const bool of_program = traced && scope.outer_layers() == 0;
   int used_flags = flags;
+  OpenState state{};
+  if (of_program) {
+    const OwnCode own;
+    g_advice.before_program_open(absolute.c_str(), flags, state);
+  }
   if (may_create) {
     const OwnCode own;
     used_flags = g_advice.before_create(absolute.c_str(), flags);
@@ -93,6 +99,7 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     const OwnCode own;
     if (may_create) g_advice.after_create(fd);
     if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
+    if (of_program) g_advice.after_program_open(absolute.c_str(), state);
   }
   // Then it has no number either, and its transfers are nobody's business.
   if (!scope.recorded()) return fd;

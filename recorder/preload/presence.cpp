@@ -41,6 +41,7 @@ struct Counts {
   std::uint64_t loaded, tuning;
 };
 constinit int g_nodes = 1;
+constinit int g_world_ranks = 0;
 
 using Where = bool (*)(Path& path, const char* name) noexcept;
 
@@ -302,6 +303,7 @@ void say_modes_differ(std::uint64_t tuning, int world_size) noexcept {
 }  // namespace
 
 bool settle_presence(int world_size) noexcept {
+  g_world_ranks = world_size;
   g_all_loaded = g_all_tune = false;
   bool first = false;
   if (world_size <= 0 || run_directory() == nullptr) return false;
@@ -328,6 +330,10 @@ bool settle_presence(int world_size) noexcept {
 
 bool all_ranks_tune() noexcept {
   return g_all_tune;
+}
+
+int world_ranks() noexcept {
+  return g_world_ranks;
 }
 
 int run_nodes() noexcept {

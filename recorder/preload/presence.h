@@ -16,6 +16,9 @@ bool all_ranks_loaded() noexcept;
 // The same for ranks that may tune: one with IOTUNE_MODE=record takes no part in agreements.
 bool all_ranks_tune() noexcept;
 
+// Of the last settle_presence, whatever its answer; 0 before.
+int world_ranks() noexcept;
+
 // Nodes of the run as settle_presence saw them, at least 1.
 int run_nodes() noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "recorder/preload/advice.h"
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
@@ -23,6 +24,12 @@ FILE* no_stream_in_slice() noexcept {
   return nullptr;
 }
 
+// As far as advice goes by them.
+int flags_of_mode(const char* mode) noexcept {
+  if (mode == nullptr || mode[0] == 'r') return O_RDONLY;
+  return mode[0] == 'w' ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT;
+}
+
 // A call that makes a stream of a path.
 template <typename Open>
 FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
@@ -41,11 +48,26 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
     const OwnCode own;
     traced = absolute.resolve(AT_FDCWD, path) && start_buffer();
   }
+  const int flags = flags_of_mode(mode);
+  const bool of_program = traced && scope.outer_layers() == 0;
+  OpenState state{};
+  if (of_program) {
+    const OwnCode own;
+    g_advice.before_program_open(absolute.c_str(), flags, state);
+    // libc makes the file inside: flags of ours never reach it.
+    if ((flags & O_CREAT) != 0) g_advice.before_create(absolute.c_str(), flags);
+  }
   scope.start();
   FILE* const stream = call();
   scope.stop();
   const int fd = descriptor_of(stream);
   if (fd >= 0) set_file_of_descriptor(fd, 0);
+  if (of_program) {
+    const OwnCode own;
+    if ((flags & O_CREAT) != 0) g_advice.after_create(fd);
+    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
+    g_advice.after_program_open(absolute.c_str(), state);
+  }
   if (!traced || !scope.recorded()) return stream;
   {
     RecordWriter record(scope, number, Times::kControl);

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from user_home import KERNELS, Home
 
-from iotune import preload
+from iotune import core, preload
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "array_bytes").exists(),
@@ -79,3 +79,74 @@ def test_what_hdf5_was_told_is_no_answer_for_mpi_io(home: Home) -> None:
 def test_small_files_of_posix_alone_teach_nothing(home: Home) -> None:
     write_columns(home, "posix")
     assert home.asked("db", "list")["patterns"] == []
+
+
+def write_by_posix(home: Home) -> None:
+    """4 MiB and more, so that it is worth knowing."""
+    home.run("array_bytes", "a.bin", "posix", "4096", "256", "1", "0")
+
+
+def test_the_loop_closes_for_posix(home: Home) -> None:
+    # given
+    write_by_posix(home)
+    (row,) = home.asked("db", "list")["patterns"]
+    assert row["op"] == "write"
+    # when it is trained by the program's own calls
+    (outcome,) = home.asked("train", "--rounds", "3", "--candidates", "fadvise=random")
+    # then
+    assert [one["effect"] for one in outcome["candidates"]] == ["applied"]
+    assert (outcome["platform"]["mpi"], outcome["platform"]["hdf5"]) == ("none", "none")
+    # and an answer reaches the open of each rank
+    home.type("db", "add", str(row["id"]), "fadvise=random")
+    write_by_posix(home)
+    file = explained(home)
+    assert file["source"] == "exact"
+    (setting,) = file["settings"]
+    assert (setting["parameter"], setting["verdict"]) == ("fadvise", "unverifiable")
+
+
+def test_a_configuration_reaches_posix_by_the_name_of_the_file_alone(home: Home) -> None:
+    # given
+    for files, expected in (({"a.bin": {"fadvise": "random"}}, ["fadvise"]), ({}, [])):
+        every = {} if files else {"fadvise": "random"}
+        config = home.root / "config.xml"
+        config.write_text(core.config_xml(every, files))
+        # when
+        words = home.mpi("array_bytes", "a.bin", "posix", "512", "128", "1", "0")
+        home.type("run", "--config", str(config), "--", *words)
+        # then
+        found = [one for one in home.asked("explain")["files"] if one["path"].endswith("/a.bin")]
+        assert [one["parameter"] for file in found for one in file["settings"]] == expected
+
+
+def test_posix_is_told_of_settings_that_are_none_of_its(home: Home) -> None:
+    config = home.root / "config.xml"
+    config.write_text(core.config_xml({}, {"a.bin": {"cb_nodes": "2"}}))
+    words = home.mpi("array_bytes", "a.bin", "posix", "512", "128", "1", "0")
+    home.type("run", "--config", str(config), "--", *words)
+    (setting,) = explained(home)["settings"]
+    assert (setting["parameter"], setting["verdict"]) == ("cb_nodes", "refused")
+
+
+@pytest.mark.parametrize("storage", ["ceph", "lustre"])
+def test_posix_makes_striped_files(home: Home, storage: str) -> None:
+    # given
+    store = home.root / "store"
+    store.mkdir()
+    home.environment |= {
+        "LD_PRELOAD": preload.loadable(KERNELS.parent / "lib" / "libfake_storage.so"),
+        "FAKE_STORAGE": storage,
+        "FAKE_ROOT": str(home.work),
+        "FAKE_STORE": str(store),
+    }
+    config = home.root / "config.xml"
+    stripes = {"striping_factor": "8", "striping_unit": "131072"}
+    config.write_text(core.config_xml({}, {"a.bin": stripes}))
+    # when each rank opens it by itself (of CephFS's one, for who writes first settles the layout)
+    ranks = 1 if storage == "ceph" else 2
+    words = home.mpi("array_bytes", "a.bin", "posix", "512", "128", "1", "0", ranks=ranks)
+    home.type("run", "--config", str(config), "--", *words)
+    # then it is striped, whoever of them made it
+    got = [(one["parameter"], one["got"]) for one in explained(home)["settings"]]
+    assert set(got) == set(stripes.items()), explained(home)["settings"]
+    assert "setstripe" in (store / "log").read_text() or storage == "ceph"

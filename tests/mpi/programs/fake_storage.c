@@ -96,10 +96,13 @@ static ssize_t load(const struct stat* status, void* bytes, size_t room) {
   return (ssize_t)n;
 }
 static void save(const struct stat* status, const void* bytes, size_t n) {
-  char name[PATH_MAX];
+  /* Whole or not at all: another rank may be reading it. */
+  char name[PATH_MAX], fresh[PATH_MAX + 16];
   store_name(status, name);
-  FILE* file = fopen(name, "wb");
+  snprintf(fresh, sizeof fresh, "%s.%d", name, (int)getpid());
+  FILE* file = fopen(fresh, "wb");
   if (file == NULL || fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
+  if (rename(fresh, name) != 0) abort();
 }
 
 /* struct lov_user_md_v1, by offsets. */
@@ -202,7 +205,11 @@ static int lustre_set(int fd, const uint8_t* asked) {
   uint8_t layout[32];
   fstat(fd, &status);
   errno = EEXIST;
-  if (load(&status, layout, sizeof layout) > 0) return -1;
+  if (load(&status, layout, sizeof layout) > 0) {
+    /* It has one by now, whoever set it, and its bytes their places. */
+    if (fd < MOST_DESCRIPTORS) without_layout[fd] = 0;
+    return -1;
+  }
   uint32_t size = get32(asked + 24);
   unsigned count = get16(asked + 28);
   const char* targets = getenv("FAKE_TARGETS");

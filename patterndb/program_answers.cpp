@@ -1,0 +1,83 @@
+#include "patterndb/program_answers.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "patterndb/config_xml.h"
+#include "patterndb/pattern_db.h"
+#include "patterndb/places.h"
+
+namespace iotune::patterndb {
+namespace {
+
+// An open compares whole paths.
+std::string absolute_where_a_path(const std::string& name) {
+  if (name.empty() || name[0] == '/' || name.find('/') == std::string::npos) return name;
+  std::unique_ptr<char, void (*)(void*)> here(getcwd(nullptr, 0), free);
+  return here ? std::string(here.get()) + "/" + name : name;
+}
+
+void keep(ProgramAnswer answer, const Result<Decision>& decision,
+          std::vector<ProgramAnswer>& answers) {
+  if (!decision) throw Fault{decision.error().text()};
+  if (decision->settings.empty()) return;
+  answer.decision = *decision;
+  answers.push_back(std::move(answer));
+}
+
+}  // namespace
+
+Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
+                                                   const Places& places) noexcept {
+  return guarded<std::vector<ProgramAnswer>>([&] {
+    std::vector<ProgramAnswer> answers;
+    Question one = question;
+    one.layer = "posix";
+    if (!places.config.empty()) {
+      Result<std::vector<std::string>> names = files_named_in(places.config);
+      if (!names) throw Fault{names.error().text()};
+      for (const std::string& name : *names) {
+        for (const bool creating : {true, false}) {
+          one.file = absolute_where_a_path(name);
+          one.creating = creating;
+          keep({one.file, false, {}, creating, {}}, decide(one, {{"none"}, {}, places.config, {}}),
+               answers);
+        }
+      }
+    }
+    if (places.database == "none" || access(places.database.c_str(), F_OK) != 0) return answers;
+    Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, 200});
+    if (!db) throw Fault{db.error().text()};
+    const Workload workload{base_name(question.program), {}, question.ranks, question.nodes};
+    Result<std::vector<TunedFile>> files = db->tuned_posix_files(workload);
+    if (!files) throw Fault{files.error().text()};
+    Places database_alone = places;
+    database_alone.config.clear();
+    for (const TunedFile& file : *files) {
+      one.file = file.name;
+      one.filesystem = file.filesystem;
+      one.creating = file.written;
+      keep({file.name, true, file.filesystem, file.written, {}}, decide(one, database_alone),
+           answers);
+    }
+    return answers;
+  });
+}
+
+std::string program_answers_text(const std::vector<ProgramAnswer>& answers,
+                                 std::size_t most_bytes) {
+  std::string text;
+  for (const ProgramAnswer& one : answers) {
+    // A name with a line break could say anything.
+    if (one.file.find_first_of("\n\r") != std::string::npos) continue;
+    const std::string block = "file " + one.file + "\nmasked " + (one.masked ? "1" : "0") +
+                              "\nfilesystem " + one.filesystem + "\ncreating " +
+                              (one.creating ? "1" : "0") + "\n" + decision_text(one.decision);
+    if (text.size() + block.size() > most_bytes) break;
+    text += block;
+  }
+  return text;
+}
+
+}  // namespace iotune::patterndb

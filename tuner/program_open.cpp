@@ -1,0 +1,172 @@
+#include "tuner/program_open.h"
+
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "analyzer/masked_name.h"
+#include "patterndb/decision.h"
+#include "recorder/preload/mapped_file.h"
+#include "recorder/preload/presence.h"
+#include "tuner/agreement.h"
+#include "tuner/database_library.h"
+#include "tuner/file_system.h"
+#include "tuner/outcome_notes.h"
+#include "tuner/posix_opens.h"
+#include "tuner/spare_block.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::MpiApi;
+using recorder::OpenState;
+
+struct OpenInProgress {
+  Decision decision, wanted;
+  PosixOpens opens;
+};
+
+constinit SpareBlock<OpenInProgress> g_spare;
+
+// Written once, in MPI_Init; only read from then on.
+constinit const char* g_answers = nullptr;
+constinit std::size_t g_answers_bytes = 0;
+
+struct Text {
+  const char* begin;
+  std::size_t bytes;
+  bool is(const char* other) const noexcept {
+    return std::strlen(other) == bytes && std::memcmp(begin, other, bytes) == 0;
+  }
+};
+
+// Takes `NAME value\n` from the front of what is left.
+bool take_line(Text& rest, const char* name, Text& value) noexcept {
+  const std::size_t word = std::strlen(name);
+  if (rest.bytes <= word || std::memcmp(rest.begin, name, word) != 0) return false;
+  const auto* const end = static_cast<const char*>(std::memchr(rest.begin, '\n', rest.bytes));
+  if (end == nullptr) return false;
+  value = {rest.begin + word, static_cast<std::size_t>(end - rest.begin) - word};
+  rest = {end + 1, rest.bytes - static_cast<std::size_t>(end + 1 - rest.begin)};
+  return true;
+}
+
+struct Block {
+  Text file, masked, filesystem, creating, decision;
+};
+
+bool take_block(Text& rest, Block& block) noexcept {
+  if (!take_line(rest, "file ", block.file) || !take_line(rest, "masked ", block.masked) ||
+      !take_line(rest, "filesystem ", block.filesystem) ||
+      !take_line(rest, "creating ", block.creating)) {
+    return false;
+  }
+  static constexpr char kEnd[] = "\nend\n";
+  const auto* const end =
+      static_cast<const char*>(memmem(rest.begin, rest.bytes, kEnd, sizeof kEnd - 1));
+  if (end == nullptr) return false;
+  block.decision = {rest.begin, static_cast<std::size_t>(end - rest.begin) + sizeof kEnd - 1};
+  rest = {rest.begin + block.decision.bytes, rest.bytes - block.decision.bytes};
+  return true;
+}
+
+bool masks_to(const char* name, const Text& masked) noexcept {
+  std::size_t at = 0;
+  bool same = true;
+  analyzer::each_masked_character(name, [&](char c) {
+    same = same && at < masked.bytes && masked.begin[at] == c;
+    ++at;
+  });
+  return same && at == masked.bytes;
+}
+
+bool is_for(const Block& block, const char* path, bool creating) noexcept {
+  if (!block.creating.is(creating ? "1" : "0")) return false;
+  const char* const slash = std::strrchr(path, '/');
+  const char* const base = slash == nullptr ? path : slash + 1;
+  const bool whole = std::memchr(block.file.begin, '/', block.file.bytes) != nullptr;
+  const bool named =
+      block.masked.is("1") ? masks_to(base, block.file) : block.file.is(whole ? path : base);
+  return named && (block.filesystem.bytes == 0 || block.filesystem.is(file_system_of(path)));
+}
+
+bool is_for_posix(const char* name) noexcept {
+  return is_placement(name) || is_posix_advice(name);
+}
+
+// The first answer for the file: a configuration's come before a database's.
+OpenInProgress* answer_for(const char* path, bool creating) noexcept {
+  Text rest{g_answers, g_answers_bytes};
+  for (Block block{}; take_block(rest, block);) {
+    if (!is_for(block, path, creating)) continue;
+    OpenInProgress* const open = g_spare.take();
+    if (open == nullptr) return nullptr;
+    if (parse_decision(block.decision.begin, block.decision.bytes, open->decision)) return open;
+    g_spare.give_back(open);
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void learn_program_answers(const MpiApi& mpi) noexcept {
+  if (!recorder::all_ranks_tune() || g_answers != nullptr) return;
+  const recorder::Word world = mpi.constants.comm_world;
+  auto* const text = static_cast<char*>(recorder::private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
+  std::uint64_t bytes = 0;
+  if (rank_in(mpi, world) == 0 && text != nullptr) {
+    bytes = ask_for_program(recorder::world_ranks(), recorder::run_nodes(), text,
+                            IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+  }
+  bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0 &&
+               bytes <= IOTUNE_PROGRAM_ANSWERS_MAX_BYTES;
+  // A rank without the memory takes part all the same.
+  char piece[4096];
+  for (std::uint64_t at = 0; whole && at < bytes; at += sizeof piece) {
+    const std::uint64_t length = bytes - at < sizeof piece ? bytes - at : sizeof piece;
+    if (text != nullptr) std::memcpy(piece, text + at, length);
+    whole = mpi.MPI_Bcast(piece, static_cast<int>(length), mpi.constants.byte, 0, world) == 0;
+    if (text != nullptr) std::memcpy(text + at, piece, length);
+  }
+  if (whole && bytes != 0) {
+    g_answers = text;
+    g_answers_bytes = bytes;
+  } else if (text != nullptr) {
+    recorder::unmap(text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+  }
+}
+
+void before_program_open(const char* path, int flags, OpenState& state) noexcept {
+  if (g_answers == nullptr) return;
+  const bool creating = (flags & O_CREAT) != 0;
+  OpenInProgress* const open = answer_for(path, creating);
+  if (open == nullptr) return;
+  clear(open->wanted);
+  for (int i = 0; i < open->decision.count; ++i) {
+    if (!is_for_posix(open->decision.settings[i].name)) continue;
+    if (Setting* const slot = next_slot(open->wanted)) {
+      *slot = open->decision.settings[i];
+      ++open->wanted.count;
+    }
+  }
+  arm(path, {creating, (flags & O_TRUNC) != 0, true}, open->decision, open->wanted, open->opens);
+  state.words[0] = reinterpret_cast<std::uint64_t>(open);
+}
+
+void after_program_open(const char* path, OpenState& state) noexcept {
+  auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
+  if (open == nullptr) return;
+  disarm(open->opens);
+  note_decision(path, open->decision);
+  finish_and_note(open->opens, open->wanted);
+  for (int i = 0; i < open->decision.count; ++i) {
+    const Setting& setting = open->decision.settings[i];
+    if (is_for_posix(setting.name)) continue;
+    note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
+                 "the file is opened by POSIX alone");
+  }
+  g_spare.give_back(open);
+}
+
+}  // namespace iotune::tuner
