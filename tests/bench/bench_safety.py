@@ -2,10 +2,13 @@
 
 Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
 writes or reads as many files in a row as take --seconds, unless half of the storage's room is
-less: in memory files are read several times over then. Rounds are added until the interval is
-within 3 % of its value or --most rounds are done, and are kept. --report 1 measures nothing. A
-second row tells whole runs of the same rounds, from the launcher's start to its end: iotune notes
-what it saw at the end of a run, outside of the first.
+less: in memory files are read several times over then. Rounds are kept, and gone on with where
+build and answer are still theirs; after LOOKS of them it is asked whether the interval's lower end
+is within 1.5 % of its value, and --most ends them. --report 1 measures nothing.
+
+The ratio of medians is told; judged is the rounds' own ratio (signed_rank.py), which holds, fails,
+or is undecided. Whole runs of the same rounds, from the launcher's start to its end, have two rows
+more: iotune notes what it saw at the end of a run, outside of the first.
 """
 
 from __future__ import annotations
@@ -14,26 +17,37 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping
+from typing import Any
 
+from kept_rounds import fitting, go_on
 from paired import Table, at_least
+from signed_rank import times_faster
 from tuning_cases import Arms, State, begin, steps_of
-from tuning_search import Clock, Rounds, half_width, ratio
+from tuning_search import Clock, Rounds, ratio
 
-FEWEST = 5
-WITHIN = 0.03
+# Looked at seldom, for each look may find a narrow interval by luck; even, for two rounds are one
+# number of the judgement. Six numbers are the fewest that have an interval.
+LOOKS = (12, 18, 28, 40, 60)
+WITHIN = 0.015
+GOAL = at_least(0.97)
 ARMS = ("default", "iotune")
 WHOLE = ", whole run"
 
 
 def enough(rounds: Rounds, most: int) -> bool:
     """Whether no round is wanted any more; by width alone, for to stop at a value chooses it."""
-    if len(rounds) < FEWEST or len(rounds) >= most:
-        return len(rounds) >= most
-    return half_width(ratio(rounds, "iotune", "default")) <= WITHIN
+    if len(rounds) >= most:
+        return True
+    # Of rounds that an earlier run measured beyond a look, the look is what counts.
+    looks = [look for look in LOOKS if look <= len(rounds)]
+    if not looks:
+        return False
+    found = times_faster(rounds[: looks[-1]], "iotune", "default")
+    return found is not None and found.value - found.low <= WITHIN * found.value
 
 
 def add_rounds(arms: Arms, state: State, rounds: Rounds, most: int, clock: Clock) -> None:
-    clock.begin(f"at most {2 * most} runs", 2 * max(0, FEWEST - len(rounds)))
+    clock.begin(f"at most {2 * most} runs", 2 * max(0, LOOKS[0] - len(rounds)))
     while not enough(rounds, most):
         one: dict[str, float] = {}
         for arm in ARMS if len(rounds) % 2 == 0 else ARMS[::-1]:  # neither is always the warmer one
@@ -62,7 +76,7 @@ def lengthen(arms: Arms, seconds: float, settings: Mapping[str, str]) -> int:
 def main() -> int:
     session = begin(
         __doc__,
-        most=(60, "rounds of a case"),
+        most=(LOOKS[-1], "rounds of a case"),
         seconds=(2, "of a run, from its opens to its closes"),
         report=(0, "1: what was measured so far, and no more"),
     )
@@ -70,13 +84,18 @@ def main() -> int:
     options, state = session.options, session.state
     for number, case in enumerate(session.cases):
         own = state.of(case)
-        rounds: Rounds = own.setdefault("safety", [])
-        if not options.report and not (rounds and enough(rounds, options.most)):
+        key = session.key(case)
+        rounds: Rounds = own.get("safety", [])
+        if options.report:
+            if rounds and not fitting(own, "safety", key):
+                print(f"{case.name}: rounds of another build or answer")
+        elif not enough(fitting(own, "safety", key), options.most):
             print(f"[{number + 1}/{len(session.cases)}] {case.name}", file=sys.stderr, flush=True)
             with session.arms(case) as arms:
                 if "trained" not in own or not arms.database.exists():
                     print(f"NOT VERIFIED {case.name}: not trained (make bench NAME=tuning)")
                     continue
+                rounds = go_on(own, "safety", key)
                 settings = own["trained"]["settings"]
                 if rounds:
                     arms.passes = own.get("safety_passes", 1)
@@ -90,24 +109,26 @@ def main() -> int:
                     arms, state, rounds, options.most,
                     Clock(case.name, time.monotonic() - began),
                 )  # fmt: skip
-        if not rounds:
-            continue
-        table.rounds[case.name] = rounds
-        seconds = statistics.median(one["default"] for one in rounds)
-        answer = ";".join(f"{name}={value}" for name, value in own["trained"]["settings"].items())
-        name = (
-            f"{case.name}, {len(rounds)} rounds of {seconds:.2g} s, "
-            f"{answer or own['trained']['state']}"
-        )
-        table.add(
-            f"{name}: iotune against default", ratio(rounds, "iotune", "default"), at_least(0.97)
-        )
-        # Rounds of before have no whole runs.
-        if any("iotune" + WHOLE in one for one in rounds):
-            whole = ratio(rounds, "iotune" + WHOLE, "default" + WHOLE)
-            table.add(f"{name}: whole runs", whole, at_least(0.97))
+        if rounds:
+            add_rows(table, case.name, own["trained"], rounds)
+            table.rounds[case.name] = rounds
     session.close()
     return table.finish(options.out)
+
+
+def add_rows(table: Table, case: str, trained: Mapping[str, Any], rounds: Rounds) -> None:
+    """Of a case: files alone, and whole runs."""
+    seconds = statistics.median(one["default"] for one in rounds)
+    answer = ";".join(f"{name}={value}" for name, value in trained["settings"].items())
+    name = f"{case}, {len(rounds)} rounds of {seconds:.2g} s, {answer or trained['state']}"
+    for what, part in (("iotune against default", ""), ("whole runs", WHOLE)):
+        # Rounds of before have no whole runs.
+        if not any("iotune" + part in one for one in rounds):
+            continue
+        table.add(f"{name}: {what}", ratio(rounds, "iotune" + part, "default" + part))
+        found = times_faster(rounds, "iotune" + part, "default" + part)
+        if len(rounds) >= LOOKS[0] and found is not None:
+            table.judge(f"{name}: {what}, by the rounds' own ratios", found, GOAL)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Each case is searched exhaustively over models/space.py (tuning_search.py); the plain trainer gets
 at most a quarter of the search's runs. The search's five best are run again, interleaved with
-the other arms; the best of them and of the default is what iotune is compared with. Rounds are
-added until the intervals are narrow. Stopped, it goes on from tuning.state.json.
+the other arms; the best of them and of the default is what iotune is compared with, in rounds that
+did not choose it. Rounds are added until the intervals are narrow. Stopped, it goes on from
+tuning.state.json; rounds of another build or another answer are put aside there.
 
   make bench NAME=tuning                                    all that is there: takes hours
   make bench NAME=tuning CASE='cyclic-io.* write disk'      one kernel, direction and storage
@@ -22,8 +23,9 @@ from iotune.models.candidates import Candidate, Shape, candidates
 from iotune.models.race import most_runs
 from iotune.models.space import space
 
+from kept_rounds import fitting, go_on
 from paired import Estimate, Goal, Table, at_least
-from tuning_cases import Arms, Case, Session, State, begin, steps_of
+from tuning_cases import Arms, Case, Session, begin, steps_of
 from tuning_search import (
     BEST,
     Clock,
@@ -89,9 +91,8 @@ def enough_of(session: Session) -> Enough:
 
 def complete(case: Case, session: Session) -> bool:
     """Whether nothing is wanting of a case."""
-    own = session.state.of(case)
-    rounds = own.get("final" if session.options.search else "goals")
-    return rounds is not None and enough_of(session).met(rounds)
+    name = "final" if session.options.search else "goals"
+    return enough_of(session).met(fitting(session.state.of(case), name, session.key(case)))
 
 
 def measure(case: Case, arms: Arms, session: Session) -> None:
@@ -137,25 +138,35 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         for place, text in enumerate(own["best"]):
             settings = of_text[text].settings
             runners[f"best{place}"] = lambda settings=settings: arms.settings(settings)  # type: ignore[misc]
-    rounds = own.setdefault("final" if searched else "goals", [])
+    rounds = go_on(own, "final" if searched else "goals", session.key(case))
     final_rounds(runners, rounds, enough_of(session), save, clock, arms.renew)
 
 
-def best_text(own: dict[str, Any], arm: str) -> str:
-    """What stood behind an arm of the comparison."""
-    return "default" if arm == "default" else str(own["best"][int(arm.removeprefix("best"))])
+def best_text(own: dict[str, Any], arms: tuple[str, str]) -> str:
+    """What stood behind the best arms of the comparison's halves."""
+    texts = [
+        "default" if arm == "default" else str(own["best"][int(arm.removeprefix("best"))])
+        for arm in arms
+    ]
+    return ", or ".join(dict.fromkeys(texts))
 
 
 def _cell(number: Estimate, word: str) -> str:
     return f"{number.value:.3g} ({number.low:.3g} to {number.high:.3g}) {word}".rstrip()
 
 
-def report(table: Table, case: Case, state: State) -> list[str]:
+def report(table: Table, case: Case, session: Session) -> list[str]:
     """The case's numbers into the table; its row for people."""
-    own = state.of(case)
-    rounds = own.get("final") or own.get("goals")
-    if not rounds:
+    own = session.state.of(case)
+    key = session.key(case)
+    kinds = [name for name in ("final", "goals") if own.get(name)]
+    # Of this build, where there are any; --report tells what an earlier one gave too.
+    name = next((name for name in kinds if fitting(own, name, key)), (kinds or [""])[0])
+    if not name:
         return []
+    rounds = own[name]
+    if not fitting(own, name, key):
+        print(f"{case.name}: rounds of another build or answer")
     table.rounds[case.name] = own
     seconds = statistics.median(one["default"] for one in rounds)
     gain, hints = ratio(rounds, "iotune", "default"), ratio(rounds, "hints", "default")
@@ -203,8 +214,8 @@ def show(rows: list[list[str]]) -> None:
 def main() -> int:
     session = begin(
         __doc__,
-        fewest=(9, "rounds of the last comparison"),
-        most=(25, "rounds where the intervals stay wide"),
+        fewest=(Enough.fewest, "rounds of the last comparison"),
+        most=(Enough.most, "rounds where the intervals stay wide"),
         search=(1, "0: without the search, iotune is compared with the default alone"),
         report=(0, "1: what was measured so far, and no more"),
     )
@@ -215,7 +226,7 @@ def main() -> int:
             print(f"[{number + 1}/{len(session.cases)}] {case.name}", file=sys.stderr, flush=True)
             with session.arms(case) as arms:
                 measure(case, arms, session)
-        row = report(table, case, session.state)
+        row = report(table, case, session)
         rows += [row] if row else []
         if row and not session.options.report:
             show([row])

@@ -209,6 +209,13 @@ class Goal:
             return (value if high is None else max(value, high)) <= self.limit
         return (value if low is None else min(value, low)) >= self.limit
 
+    def verdict(self, number: Estimate) -> str:
+        """What the interval says: "holds", "fails", or "undecided" where it has the limit in it."""
+        if self.holds(number.value, number.low, number.high):
+            return "holds"
+        beyond = number.low > self.limit if self.sign == "<=" else number.high < self.limit
+        return "fails" if beyond else "undecided"
+
 
 def at_most(limit: float, unit: str = "") -> Goal:
     """Return the goal that a number be `limit` or less."""
@@ -261,6 +268,11 @@ class Table:
             "numbers": comparison.numbers,
         }
 
+    def judge(self, what: str, number: Estimate, goal: Goal) -> None:
+        """Add a row that tells a goal missed from one of which the rounds say nothing yet."""
+        self.add(what, number, goal)
+        self.rows[-1]["verdict"] = goal.verdict(number)
+
     def add(self, what: str, number: Estimate | float, goal: Goal | None = None) -> None:
         """Add a row. `what` names the unit too."""
         low = high = None
@@ -290,6 +302,8 @@ class Table:
             low, high = row["low"], row["high"]
             interval = "" if low is None else f"{_short(low)} .. {_short(high)}"
             word = {None: "", True: "holds", False: "MISSED"}[row["holds"]]  # type: ignore[index]
+            if row.get("verdict") == "undecided":
+                word = "undecided"
             lines.append(
                 (str(row["what"]), _short(row["value"]), interval, str(row["goal"] or ""), word)
             )

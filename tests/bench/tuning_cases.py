@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import kept_rounds
 import native
 import paired
 from iotune.limited_run import run_limited
@@ -174,6 +175,11 @@ class Session:
     options: argparse.Namespace
     cases: list[Case]
     state: State
+    build: kept_rounds.Key
+
+    def key(self, case: Case) -> kept_rounds.Key:
+        """What rounds of the case have to be of to be gone on with."""
+        return kept_rounds.key_of(self.build, self.state.of(case))
 
     @contextmanager
     def arms(self, case: Case) -> Iterator[Arms]:
@@ -240,7 +246,8 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     if options.list:
         print(*(case.name for case in chosen), sep="\n")
         raise SystemExit(0)
-    return Session(options, chosen, State(options.out / "tuning.state.json"))
+    state = State(options.out / "tuning.state.json")
+    return Session(options, chosen, state, kept_rounds.build_key(options.build))
 
 
 class Arms:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from iotune.models.candidates import Candidate
 
-from paired import Comparison, Estimate
+from paired import CONFIDENCE, RESAMPLES, Comparison, Estimate, percentile
 
 AGAIN = 64
 BEST = 5
@@ -128,25 +128,51 @@ def contenders(rounds: Rounds) -> list[str]:
     return sorted(bests, key=lambda name: _median(first, name))[:CONTENDERS]
 
 
-def against_best(rounds: Rounds, arm: str) -> tuple[str, Estimate] | None:
-    """The best arm and `arm` against it, in rounds that did not choose contenders.
+def against_best(rounds: Rounds, arm: str) -> tuple[tuple[str, str], Estimate] | None:
+    """The best arms and `arm` against them, in rounds that did not choose contenders.
 
-    The default is a point of the space too. None: nothing was searched, or there are no such
+    The default is a point of the space too. Whichever arm is chosen by some rounds had luck in
+    them: so the best by every second round meets `arm` in the others, the best by those in the
+    first, and the two ratios' mean is told. None: nothing was searched, or there are not two such
     rounds yet.
     """
     compared = rounds[CHOOSING:]
-    names = [name for name in contenders(rounds) if compared and name in compared[0]]
+    halves = compared[::2], compared[1::2]
+    names = [name for name in contenders(rounds) if all(halves) and name in compared[0]]
     if not names:
         return None
-    best = min(["default", *names], key=lambda name: _median(compared, name))
-    return best, ratio(compared, arm, best)
+    best, other = (
+        min(["default", *names], key=lambda name: _median(half, name)) for half in halves
+    )
+    return (best, other), _mean_ratio([(halves[1], best), (halves[0], other)], arm)
+
+
+def _mean_ratio(parts: Sequence[tuple[Rounds, str]], arm: str) -> Estimate:
+    """Of the ratios of `arm` to each part's base, in that part's rounds."""
+
+    def mean(drawn: Sequence[Rounds]) -> float:
+        ratios = (
+            _median(half, base) / _median(half, arm)
+            for half, (_, base) in zip(drawn, parts, strict=True)
+        )
+        return statistics.mean(ratios)
+
+    draw = random.Random(20151115)  # one interval of one JSON
+    values = sorted(
+        mean([draw.choices(half, k=len(half)) for half, _ in parts]) for _ in range(RESAMPLES)
+    )
+    return Estimate(
+        mean([half for half, _ in parts]),
+        percentile(values, (1 - CONFIDENCE) / 2),
+        percentile(values, (1 + CONFIDENCE) / 2),
+    )
 
 
 @dataclass(frozen=True)
 class Enough:
     """When rounds are enough. By width alone: to stop at a value would choose it."""
 
-    fewest: int = 9
+    fewest: int = 13  # five in either half of those that compare
     most: int = 25
     within_best: float = 0.05
     within_default: float = 0.10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import statistics
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import native
 import paired
+import signed_rank
 
 
 def drifting(rounds: int, ratio: float, seed: int) -> paired.Comparison:
@@ -142,6 +144,97 @@ def test_a_goal_holds_only_with_its_whole_interval(goal, number, holds):
     table.add("what", number, goal)
     assert table.rows[0]["holds"] is holds
     assert table.missed() == ([] if holds else ["what"])
+
+
+@pytest.mark.parametrize(
+    ("goal", "number", "verdict"),
+    [
+        (paired.at_least(0.97), paired.Estimate(1.0, 0.98, 1.02), "holds"),
+        (paired.at_least(0.97), paired.Estimate(1.0, 0.96, 1.04), "undecided"),
+        (paired.at_least(0.97), paired.Estimate(0.9, 0.85, 0.96), "fails"),
+        (paired.at_most(3), paired.Estimate(2, 1, 3), "holds"),
+        (paired.at_most(3), paired.Estimate(2, 1, 4), "undecided"),
+        (paired.at_most(3), paired.Estimate(5, 4, 6), "fails"),
+    ],
+)
+def test_what_rounds_leave_open_is_neither_kept_nor_missed(goal, number, verdict):
+    table = paired.Table("verdicts")
+    table.judge("what", number, goal)
+    assert table.rows[0]["verdict"] == verdict
+    word = {"holds": "holds", "undecided": "undecided", "fails": "MISSED"}[verdict]
+    assert table.text().endswith(word)
+    # Only what holds is a success of the benchmark.
+    assert table.missed() == ([] if verdict == "holds" else ["what"])
+
+
+# Of Wilcoxon's tables, 5 % at both sides together.
+@pytest.mark.parametrize(
+    ("count", "sum_of_ranks"),
+    [(5, None), (6, 0), (7, 2), (8, 3), (10, 8), (12, 13), (15, 25), (20, 52), (25, 89), (30, 137)],
+)
+def test_critical_sums_are_those_of_the_tables(count, sum_of_ranks):
+    assert signed_rank.critical(count, 0.025) == sum_of_ranks
+
+
+def test_the_normal_distribution_takes_over_without_a_jump(monkeypatch):
+    counted = [signed_rank.critical(count, 0.025) for count in (40, 50, 60)]
+    monkeypatch.setattr(signed_rank, "COUNTED", 0)
+    near = [signed_rank.critical(count, 0.025) for count in (40, 50, 60)]
+    assert counted == [264, 434, 648]
+    assert near == pytest.approx(counted, abs=1)
+
+
+def alternating(
+    pairs: int, ratio: float, draw: random.Random, drift: float = 0.0, wild: float = 0.03
+) -> list[dict[str, float]]:
+    """Rounds of two arms whose first one pays a tenth more, on a machine that becomes slower."""
+    rounds = []
+    for number in range(2 * pairs):
+        one = {}
+        for place, arm in enumerate(("base", "arm") if number % 2 == 0 else ("arm", "base")):
+            true = ratio if arm == "arm" else 1.0
+            late = math.exp(drift * (2 * number + place))
+            tail = 3 if draw.random() < wild else 1
+            one[arm] = true * late * tail * (1.1, 1.0)[place] * draw.lognormvariate(0, 0.04)
+        rounds.append(one)
+    return rounds
+
+
+@pytest.mark.parametrize("pairs", [6, 9, 30])
+@pytest.mark.parametrize("ratio", [0.5, 1.0])
+def test_the_paired_interval_holds_the_true_ratio_as_often_as_it_says(pairs, ratio):
+    draw = random.Random(pairs)
+    hits = 0
+    for _ in range(200):
+        found = signed_rank.times_faster(alternating(pairs, ratio, draw), "arm", "base")
+        assert found is not None
+        assert found.low <= found.value <= found.high
+        hits += found.low <= 1 / ratio <= found.high
+    # 190 expected, and with six pairs 194; less than 181 would be a one in thousands chance.
+    assert hits >= 181
+
+
+def test_neither_the_order_nor_an_even_drift_is_in_a_pair():
+    draw = random.Random(3)
+    rounds = alternating(30, 1.0, draw, drift=0.01, wild=0)
+    found = signed_rank.times_faster(rounds, "arm", "base")
+    assert found is not None
+    assert 0.97 < found.low < 1 < found.high < 1.03
+    # Of rounds in one order all the order's tenth is in it.
+    same = [one for one in alternating(60, 1.0, draw) for _ in range(2)][::4]
+    once = signed_rank.times_faster(same, "arm", "base")
+    assert once is not None
+    assert once.low > 1.05
+
+
+def test_a_round_without_its_partner_waits():
+    rounds = alternating(6, 1.0, random.Random(1))
+    whole = signed_rank.times_faster(rounds, "arm", "base")
+    assert signed_rank.times_faster([*rounds, {"arm": 9.0, "base": 1.0}], "arm", "base") == whole
+    assert signed_rank.times_faster(rounds[:1], "arm", "base") is None
+    few = signed_rank.times_faster(rounds[:10], "arm", "base")
+    assert few is not None
+    assert (few.low, few.high) == (0, math.inf)
 
 
 def test_the_json_has_the_agreed_shape(tmp_path, capsys):
