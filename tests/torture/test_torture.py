@@ -1,7 +1,7 @@
 """Drawn programs run bare and under drawn settings: they end alike, and leave equal contents.
 
 `thirty` is the part for every check. `soak` runs on to a thousand programs, writes what it saw to
-soak.json, and goes on from there when it is started again.
+torture.json, and goes on from there when it is started again with the same build.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from harness import Done, Hang, Place, preloadable  # noqa: E402
 VERDICTS = ("applied", "without effect", "refused", "unverifiable")
 PROGRAMS = 1000
 LEAST_PROGRAMS_A_SETTING = 200
+# Of the thirty: else all might end alike because nothing was set, or nothing ran.
+LEAST_APPLIED, MOST_SKIPPED = 20, 2
 
 
 @dataclass
@@ -179,14 +181,45 @@ def told(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def save(file: Path, records: list[dict[str, Any]]) -> None:
+def build_of(place: Place) -> dict[str, str]:
+    """What a record is worth nothing without: another build of these was never tortured."""
+    files = [place.library, place.library.with_name("libiotune-db.so"),
+             place.bin / "torture_program", place.bin / "torture_other"]  # fmt: skip
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def saved(file: Path, build: dict[str, str]) -> list[dict[str, Any]]:
+    """The records of this very build."""
+    content = json.loads(file.read_text()) if file.exists() else {}
+    records: list[dict[str, Any]] = content.get("programs", [])
+    if content.get("build") != build and records:
+        print(f"{len(records)} programs were of another build: begun anew", file=sys.stderr)
+        return []
+    return records
+
+
+def save(file: Path, build: dict[str, str], records: list[dict[str, Any]]) -> None:
+    content = {"format": "iotune-torture", "version": 1, "build": build, "programs": records}
     fresh = file.with_suffix(".new")
-    fresh.write_text(json.dumps({"format": "iotune-torture", "version": 1, "programs": records}))
+    fresh.write_text(json.dumps(content))
     fresh.replace(file)
 
 
+def thirty(place: Place, first: int) -> None:
+    records = [torture(place, first + i) for i in range(30)]
+    print(told(records))
+    faults = [(r["seed"], r["fault"]) for r in records if r["fault"] is not None]
+    assert not faults, faults
+    skipped = [r["seed"] for r in records if "skipped" in r]
+    assert len(skipped) <= MOST_SKIPPED, f"seeds that hang without iotune: {skipped}"
+    applied = sum(any("applied" in v for v in r.get("outcomes", {}).values()) for r in records)
+    print(f"{applied} programs with an applied setting")
+    assert applied >= LEAST_APPLIED, f"{applied} programs alone had a setting applied"
+
+
 def soak(place: Place, file: Path, most: int, until: float) -> None:
-    records = json.loads(file.read_text())["programs"] if file.exists() else []
+    build = build_of(place)
+    records = saved(file, build)
     done = {record["seed"] for record in records}
     file.parent.mkdir(parents=True, exist_ok=True)
     seed = -1
@@ -197,14 +230,14 @@ def soak(place: Place, file: Path, most: int, until: float) -> None:
         try:
             record = torture(place, seed)
         except BaseException:
-            save(file, records)
+            save(file, build, records)
             raise
         records.append(record)
         if record["fault"] is not None:
             print(f"seed {seed}: {record['fault']}", file=sys.stderr, flush=True)
         if len(records) % 10 == 0:
-            save(file, records)
-    save(file, records)
+            save(file, build, records)
+    save(file, build, records)
     print(told(records))
     faults = [r["seed"] for r in records if r["fault"] is not None]
     assert not faults, f"seeds {faults}; one alone: --seed N"
@@ -246,10 +279,7 @@ def main() -> None:
             print(draw_program(options.seed).script, draw_program(options.seed).config)
             print(json.dumps(torture(place, options.seed), indent=1))
         elif options.case == "thirty":
-            records = [torture(place, options.first + i) for i in range(30)]
-            print(told(records))
-            faults = [(r["seed"], r["fault"]) for r in records if r["fault"] is not None]
-            assert not faults, faults
+            thirty(place, options.first)
         else:
             file = options.json or options.build.parent / "soak" / "torture.json"
             soak(place, file, options.programs, time.time() + 60 * options.minutes)
