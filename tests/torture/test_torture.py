@@ -7,10 +7,12 @@ torture.json, and goes on from there when it is started again with the same buil
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -19,15 +21,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+for folder in ("preload", "mpi"):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
 from draw_programs import SETTINGS, Program, draw_program  # noqa: E402
 from harness import Done, Hang, Place, preloadable  # noqa: E402
+from test_tuning import make_database  # noqa: E402
 
 VERDICTS = ("applied", "without effect", "refused", "unverifiable")
 PROGRAMS = 1000
 LEAST_PROGRAMS_A_SETTING = 200
 # Of the thirty: else all might end alike because nothing was set, or nothing ran.
-LEAST_APPLIED, MOST_SKIPPED = 20, 2
+LEAST_APPLIED, MOST_SKIPPED = 18, 2
+# Where decisions of all programs together come from; of the thirty some.
+SOURCES = {"config", "unknown", "untrained", "exact", "explore", "similar", "series"}
+OF_THIRTY = {"config", "unknown", "exact", "explore", "similar"}
+# Those that no database is asked for: they change the layout.
+LAYOUT = ("chunk", "fill_time", "libver_low")
 
 
 @dataclass
@@ -58,9 +67,8 @@ def contents(place: Place, folder: Path) -> dict[str, str]:
     return found
 
 
-def groups(place: Place, program: Program, tuned: bool) -> list[object]:
+def groups(place: Place, program: Program, tuned: bool, main: Path) -> list[object]:
     """What the launcher is told to start."""
-    main = place.bin / "torture_program"
     apart: list[object] = [main, "script"]
     if program.launch == "mpmd":
         apart = [place.bin / "torture_other", "script"]
@@ -76,24 +84,30 @@ def groups(place: Place, program: Program, tuned: bool) -> list[object]:
     return ["-n", program.ranks - program.apart, main, "script", ":", "-n", program.apart, *apart]
 
 
-def run(place: Place, program: Program, tuned: bool) -> Seen:
+def run(
+    place: Place, program: Program, tuned: bool, script: str = "", main: Path | None = None,
+    **env: Any,
+) -> Seen:  # fmt: skip
+    """Run it, or another script of its kind, or by another executable."""
     folder = place.scratch / "here"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    script, config = folder / "script", place.scratch / "config.xml"
-    script.write_text(program.script)
+    config = place.scratch / "config.xml"
+    (folder / "script").write_text(script or program.script)
     config.write_text(program.config)
     shim, fake = str(place.shim), place.scratch / "fake storage"
-    env: dict[str, Any] = {}
     if tuned and program.storage:
         shutil.rmtree(fake, ignore_errors=True)
         fake.mkdir()
         shim += f":{place.build / 'lib' / 'libfake_storage.so'}"
-        env = {"FAKE_STORAGE": program.storage, "FAKE_ROOT": folder, "FAKE_STORE": fake}
+        env |= {"FAKE_STORAGE": program.storage, "FAKE_ROOT": folder, "FAKE_STORE": fake}
+    if not program.known:
+        env |= {"IOTUNE_CONFIG": config, "IOTUNE_DB": "none"}
+    place.trace.unlink(missing_ok=True)
     done: Done = place.run(
-        place.mpirun, *groups(place, program, tuned), cwd=folder, preload=False,
-        LD_PRELOAD=f"{place.preload()}:{shim}" if tuned else shim,
-        IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config, IOTUNE_DB="none", **env,
+        place.mpirun, *groups(place, program, tuned, main or place.bin / "torture_program"),
+        cwd=folder, preload=False, LD_PRELOAD=f"{place.preload()}:{shim}" if tuned else shim,
+        IOTUNE_TRACE=place.trace, **env,
     )  # fmt: skip
     # A launcher that reports a death tells the numbers of its processes.
     out = b"" if b"BAD TERMINATION" in done.out else done.out
@@ -108,15 +122,72 @@ def end_of(program: Program, seen: Seen) -> tuple[object, bytes]:
     return "killed" if dies and seen.status != 0 else seen.status, seen.out
 
 
+def calls(place: Place) -> list[dict[str, Any]]:
+    """Of the run's trace, or of what dead ranks left of it."""
+    files = [place.trace] if place.trace.exists() else place.leftovers()
+    return [call for file in files for call in place.calls(file)]
+
+
+def sources(place: Place) -> list[str]:
+    """Where the decisions on the run's files came from."""
+    return sorted({c["texts"][1] for c in calls(place) if c["name"] == "iotune_decision"})
+
+
+def learn(place: Place, program: Program) -> None:
+    """A database that knows of the program what is drawn, out of runs like it."""
+    database = place.data / "iotune" / "patterns.db"
+    make_database(database)
+    if program.known == "similar":
+        run(place, program, tuned=True, script=program.larger, main=place.bin / "torture_other")
+        answer_all(database, program)
+    run(place, program, tuned=True, script=program.learned_from)
+    if program.known in ("exact", "explore"):
+        answer_all(database, program)
+
+
+def answer_all(database: Path, program: Program) -> None:
+    """Every pattern that was seen has the drawn settings for its answer, but for the layout's."""
+    settings = ";".join(
+        f"{name}={value}" for name, value in sorted(program.settings.items()) if name not in LAYOUT
+    )
+    share = 1 if program.known == "explore" else 0
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        # At a run's end the kernel is asked for the storage, not what stands in for it.
+        if program.storage:
+            db.execute(
+                "INSERT OR IGNORE INTO platforms (filesystem, mpi, hdf5, host_class)"
+                " SELECT ?, mpi, hdf5, host_class FROM platforms",
+                ({"ceph": "cephfs"}.get(program.storage, program.storage),),
+            )
+        db.execute("INSERT OR IGNORE INTO settings (text) VALUES (?)", (settings,))
+        db.execute(
+            "INSERT INTO tunings (pattern, platform, settings, state, gain, low, high, rounds,"
+            " made_at, source, default_share) SELECT p.id, f.id, s.id, ?, 2.0, 1.5, 2.5, 5, ?,"
+            " 'train', ? FROM patterns p, platforms f, settings s WHERE s.text = ?",
+            ("tuned" if settings else "default-is-best", time.time(), share, settings),
+        )
+        db.commit()
+
+
 def outcomes(place: Place) -> dict[str, list[str]]:
     """What became of each setting, in the run's trace or in what dead ranks left of it."""
-    files = [place.trace] if place.trace.exists() else place.leftovers()
     found: dict[str, set[str]] = {}
-    for file in files:
-        for call in place.calls(file):
-            if call["name"] == "iotune_setting":
-                found.setdefault(call["texts"][1], set()).add(VERDICTS[call["numbers"][0]])
+    for call in calls(place):
+        if call["name"] == "iotune_setting":
+            found.setdefault(call["texts"][1], set()).add(VERDICTS[call["numbers"][0]])
     return {name: sorted(verdicts) for name, verdicts in found.items()}
+
+
+def fault_of(program: Program, bare: Seen, tuned: Seen) -> str | None:
+    if end_of(program, tuned) != end_of(program, bare):
+        return f"ended with {tuned.status}, bare with {bare.status}"
+    if tuned.contents == bare.contents:
+        return None
+    names = {*bare.contents, *tuned.contents}
+    differ = sorted(n for n in names if bare.contents.get(n) != tuned.contents.get(n))
+    return f"other contents: {differ}: " + "; ".join(
+        f"{bare.contents.get(n)} became {tuned.contents.get(n)}" for n in differ[:2]
+    )
 
 
 def torture(place: Place, seed: int) -> dict[str, Any]:
@@ -126,6 +197,7 @@ def torture(place: Place, seed: int) -> dict[str, Any]:
     began = time.monotonic()
     record: dict[str, Any] = {"seed": seed, "launch": program.launch, "ranks": program.ranks,
                               "storage": program.storage or "as it is",
+                              "known": program.known or "configured",
                               "end": program.lines[-1].split()[1],
                               "settings": program.settings, "fault": None}  # fmt: skip
     try:
@@ -135,20 +207,17 @@ def torture(place: Place, seed: int) -> dict[str, Any]:
         record["skipped"] = str(hang)[-300:]
         return record
     try:
-        tuned = run(place, program, tuned=True)
+        if program.known:
+            learn(place, program)
+        explore: dict[str, Any] = {"IOTUNE_EXPLORE": None} if program.known == "explore" else {}
+        tuned = run(place, program, tuned=True, **explore)
     except Hang as hang:
         record["fault"] = f"hang: {str(hang)[-300:]}"
         return record
-    if end_of(program, tuned) != end_of(program, bare):
-        record["fault"] = f"ended with {tuned.status}, bare with {bare.status}"
-    elif tuned.contents != bare.contents:
-        names = {*bare.contents, *tuned.contents}
-        differ = sorted(n for n in names if bare.contents.get(n) != tuned.contents.get(n))
-        record["fault"] = f"other contents: {differ}: " + "; ".join(
-            f"{bare.contents.get(n)} became {tuned.contents.get(n)}" for n in differ[:2]
-        )
+    record["fault"] = fault_of(program, bare, tuned)
     record["status"] = bare.status
     record["outcomes"] = outcomes(place)
+    record["sources"] = sources(place)
     record["seconds"] = round(time.monotonic() - began, 2)
     return record
 
@@ -172,9 +241,11 @@ def told(records: list[dict[str, Any]]) -> str:
     lines = [f"{len(records)} programs, {sum(r['fault'] is not None for r in records)} faults"]
     if skipped:
         lines.append(f"  not counted, because they hang without iotune: seeds {skipped}")
-    for kind in ("launch", "end", "ranks", "storage"):
+    for kind in ("launch", "end", "ranks", "storage", "known"):
         counts = Counter(str(record[kind]) for record in records)
         lines.append(f"  {kind}: " + ", ".join(f"{n} {c}" for n, c in sorted(counts.items())))
+    by_source = Counter(source for record in records for source in record.get("sources", []))
+    lines.append("  decided by: " + ", ".join(f"{n} {c}" for n, c in sorted(by_source.items())))
     for name in SETTINGS:
         verdicts = ", ".join(f"{v} {by_verdict[name, v]}" for v in VERDICTS if by_verdict[name, v])
         lines.append(f"  {name:25} {drawn[name]:4} programs: {verdicts}")
@@ -212,6 +283,8 @@ def thirty(place: Place, first: int) -> None:
     assert not faults, faults
     skipped = [r["seed"] for r in records if "skipped" in r]
     assert len(skipped) <= MOST_SKIPPED, f"seeds that hang without iotune: {skipped}"
+    found = {source for record in records for source in record.get("sources", [])}
+    assert found >= OF_THIRTY, f"no decision came from {OF_THIRTY - found}"
     applied = sum(any("applied" in v for v in r.get("outcomes", {}).values()) for r in records)
     print(f"{applied} programs with an applied setting")
     assert applied >= LEAST_APPLIED, f"{applied} programs alone had a setting applied"
@@ -245,6 +318,8 @@ def soak(place: Place, file: Path, most: int, until: float) -> None:
     if len(whole) < most:
         print(f"NOT VERIFIED: the other {most - len(whole)} programs; start again to go on")
         return
+    found = {source for record in whole for source in record.get("sources", [])}
+    assert found >= SOURCES or most < PROGRAMS, f"no decision came from {SOURCES - found}"
     told_of = {name for record in whole for name in record.get("outcomes", {})}
     assert told_of >= set(SETTINGS), f"no program was told of {set(SETTINGS) - told_of}"
     drawn = Counter(name for record in whole for name in record["settings"])
