@@ -75,9 +75,11 @@ Json to_json(const Observation& observation) {
 
 Observation read_observation(const Node& node) {
   if (node.at("format").text() != kFormat) node.at("format").fail("no observation");
-  if (node.at("version").count() != kVersion) {
-    node.at("version").fail("version " + node.at("version").value().dump() +
-                            "; this iotune reads 1");
+  const std::uint64_t version = node.at("version").count();
+  if (version != kVersion) {
+    const std::string said = "version " + std::to_string(version) + "; this iotune reads 1";
+    if (version > kVersion) throw NewerFormat{{"/version: " + said}};
+    node.at("version").fail(said);
   }
   Observation observation;
   observation.run = node.at("run").text();

@@ -59,6 +59,9 @@ Json to_json(const Settings& settings);
 Pattern read_pattern(const Node& node);
 Platform read_platform(const Node& node);
 Workload read_workload(const Node& node);
+// Of a file that this iotune cannot read, and a newer one can.
+struct NewerFormat : Fault {};
+
 Observation read_observation(const Node& node);
 Settings read_settings(const Node& node);  // an object or the canonical text
 State read_state(const Node& node);

@@ -166,6 +166,8 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
         observations.emplace_back(name, read_spool_file(path, owner));
       } catch (const Unread& fault) {
         if (!vanished(path)) report.faults.push_back(path + ": " + fault.message + "; left there");
+      } catch (const NewerFormat& fault) {
+        report.faults.push_back(path + ": " + fault.message + "; left there for a newer one");
       } catch (const Fault& fault) {
         if (!vanished(path)) set_aside(path, fault.message, report);
       }

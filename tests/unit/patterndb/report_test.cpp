@@ -86,6 +86,19 @@ TEST_F(Report, UntrainedNamesTheRunToTrainFrom) {
   EXPECT_EQ(untrained().size(), 0u);
 }
 
+// docs/database.md: `iotune train` lists it with the untrained ones.
+TEST_F(Report, WhatWasTakenBackIsToBeTrainedAnewAndNoOtherAnswerIs) {
+  must(db_.add_observation(vpic_run(50), "spool-1"));
+  double made_at = 100;
+  for (State state : {State::kTuned, State::kReverted, State::kDefaultIsBest, State::kRefused,
+                      State::kReverted, State::kTuned}) {
+    Tuning answer = tuned(vpic(), state == State::kDefaultIsBest ? "" : "cb_nodes=2", made_at++);
+    answer.state = state;
+    must(db_.add_tuning(answer));
+    EXPECT_EQ(untrained().size(), state == State::kReverted ? 1u : 0u) << state_name(state);
+  }
+}
+
 TEST_F(Report, UntrainedForgetsPatternsThatTheWorkloadNoLongerShows) {
   must(db_.add_observation(vpic_run(50), "spool-1"));
   Observation later = vpic_run(60);
