@@ -29,16 +29,27 @@ std::string data_folder() {
   return home.empty() ? std::string() : home + "/.local/share/iotune";
 }
 
-// The folder above the file, next to it first, in which everybody may put another one, or another
-// folder, in its place; of a sticky one only its owner may. Empty where there is none.
-std::string folder_open_to_all(const std::string& path) {
+// Whether a group is one user's own, as Debian makes one for each: it has the user's number. Its
+// members cannot be asked for, because that loads whatever the site's /etc/nsswitch.conf names.
+bool has_private_group(const struct stat& status) {
+  return status.st_gid == status.st_uid;
+}
+
+// Whether others than the folder's owner may put another file, or another folder, in the place of
+// one in it; in a sticky one only its owner may. `own`: the file is the caller's, so that what a
+// group of colleagues puts there instead is not, unless the caller left it himself.
+bool is_open(const struct stat& folder, bool own) {
+  if ((folder.st_mode & S_ISVTX) != 0) return false;
+  if ((folder.st_mode & S_IWOTH) != 0) return true;
+  return (folder.st_mode & S_IWGRP) != 0 && !own && !has_private_group(folder);
+}
+
+// Of those above the file, next to it first; empty where there is none.
+std::string open_folder(const std::string& path, bool own) {
   struct stat status;
   for (std::size_t slash = path.rfind('/');;) {
     std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    if (stat(folder.c_str(), &status) == 0 && (status.st_mode & S_IWOTH) != 0 &&
-        (status.st_mode & S_ISVTX) == 0) {
-      return folder;
-    }
+    if (stat(folder.c_str(), &status) == 0 && is_open(status, own)) return folder;
     if (slash == std::string::npos || slash == 0) return {};
     slash = path.rfind('/', slash - 1);
   }
@@ -72,13 +83,14 @@ std::string reason_to_refuse(const std::string& path) {
     return path + ": refused, others than its owner (uid " + std::to_string(status.st_uid) +
            ") may write it (chmod go-w it, or set IOTUNE_DB_SHARED=1)";
   }
-  std::string open_folder = folder_open_to_all(path);
+  const bool own = status.st_uid == geteuid();
+  std::string open = open_folder(path, own);
   // Behind a link too: the file is what its folders say.
   std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
-  if (open_folder.empty() && real) open_folder = folder_open_to_all(real.get());
-  if (open_folder.empty()) return {};
-  return path + ": refused, everybody may write its folder " + open_folder +
-         " (chmod o-w it, or set IOTUNE_DB_SHARED=1)";
+  if (open.empty() && real) open = open_folder(real.get(), own);
+  if (open.empty()) return {};
+  return path + ": refused, others than its owner may write its folder " + open +
+         " (chmod go-w it, or set IOTUNE_DB_SHARED=1)";
 }
 
 void make_private_folder(const std::string& path) {

@@ -199,5 +199,31 @@ TEST_F(Open, FoldersThatEverybodyMayWriteAreRefusedBehindLinksAndAboveToo) {
   EXPECT_EQ(reason_to_refuse(path), "");
 }
 
+// A group's folder is where colleagues may put another database in a site's place. One's own file
+// is as safe there as what one wrote oneself, and a private group has nobody else in it.
+TEST_F(Open, AFolderThatAGroupMayWriteIsRefusedForAStrangersDatabase) {
+  if (geteuid() != 0) GTEST_SKIP() << "NOT VERIFIED: needs root to own files as another user";
+  constexpr uid_t kSite = 12345;
+  constexpr gid_t kColleagues = 23456;
+  const std::string shared = at("shared"), path = shared + "/patterns.db";
+  ASSERT_EQ(mkdir(shared.c_str(), 0700), 0);
+  create(path);
+  ASSERT_EQ(chown(path.c_str(), kSite, kColleagues), 0);
+  auto refused = [&](uid_t owner, gid_t group, mode_t mode) {
+    EXPECT_EQ(chown(shared.c_str(), owner, group), 0);
+    EXPECT_EQ(chmod(shared.c_str(), mode), 0);
+    return reason_to_refuse(path).find(shared + "/ (chmod go-w") != std::string::npos;
+  };
+  EXPECT_TRUE(refused(kSite, kColleagues, 02775));
+  EXPECT_FALSE(refused(kSite, kColleagues, 02755));
+  EXPECT_FALSE(refused(kSite, kColleagues, 03775));  // sticky
+  EXPECT_FALSE(refused(kSite, kSite, 0775)) << "the site's own group, by a umask of 002";
+  EXPECT_TRUE(refused(kSite, kSite, 0777));
+  // and the caller's own file
+  ASSERT_EQ(chown(path.c_str(), geteuid(), kColleagues), 0);
+  EXPECT_FALSE(refused(kSite, kColleagues, 02775));
+  EXPECT_TRUE(refused(kSite, kColleagues, 02777));
+}
+
 }  // namespace
 }  // namespace iotune::patterndb::testing
