@@ -89,6 +89,7 @@ void apply(const TuningRow& row, Decision& decision) {
   decision.source = row.state == State::kUntrained ? "untrained" : "exact";
   decision.state = row.state;
   decision.row = row.id;
+  if (row.state != State::kUntrained && !decision.distance) decision.distance = 0;
   switch (row.state) {
     case State::kUntrained:
       decision.message = "pattern known, not trained on this platform: iotune train";
@@ -172,6 +173,7 @@ Decision from_database(const Question& question, const Places& places) {
     decision.source = "drift";
     decision.state = (*row)->state;
     decision.row = (*row)->id;
+    decision.distance = 0;
     decision.message =
         "the workload showed another pattern in its run before this one: its answer "
         "is trusted when it shows this one again";
@@ -241,8 +243,8 @@ Result<Decision> decide(const Question& question, const Places& places) noexcept
 
 std::string decision_text(const Decision& decision) {
   std::string text = "iotune-decision 1\nsource " + decision.source + "\nstate " +
-                     state_name(decision.state) + "\nrow " + std::to_string(decision.row) +
-                     "\ndistance " + number(decision.distance) + "\n";
+                     state_name(decision.state) + "\nrow " + std::to_string(decision.row) + "\n";
+  if (decision.distance) text += "distance " + number(*decision.distance) + "\n";
   if (!decision.pattern.empty()) text += "pattern " + one_line(decision.pattern) + "\n";
   text += "message " + one_line(decision.message) + "\n";
   for (const auto& [name, value] : decision.settings.values()) {

@@ -33,7 +33,7 @@ struct Decision {
   std::string source = "unknown";
   State state = State::kUntrained;
   std::int64_t row = -1;
-  double distance = 0;
+  std::optional<double> distance;  // of the answer that holds, or else of the nearest one
   std::string pattern, message;
   Settings settings;
   std::vector<VariableSetting> of_variables;

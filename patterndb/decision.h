@@ -38,7 +38,8 @@ struct iotune_question {
  *                               compare; drift: not trusted just now)
  *   state untrained|default-is-best|tuned|reverted|refused
  *   row N                       (tunings.id, -1: none)
- *   distance D                  (0 for an exact match)
+ *   distance D                  (0 for an exact match; without an answer that of the nearest
+ *                               one, behind a wall too; not there where none is known)
  *   pattern <1D,(BLOCK),(8388608)>
  *   message one line of plain words for `iotune explain`
  *   set NAME VALUE [DATASET]    (any number; names of patterndb/parameters.h; DATASET, to

@@ -185,6 +185,7 @@ Loss nearest_loss(const Neighbourhood& around) {
 Judgement judge(const Neighbourhood& around) {
   Judgement result;
   if (around.neighbours.empty()) {
+    result.distance = around.incomparable_distance;
     result.why =
         around.nearest_incomparable.empty()
             ? "no pattern with an answer on this platform resembles it"
@@ -260,6 +261,7 @@ Result<Neighbourhood> PatternDb::neighbourhood(const std::string& byte_key,
          nearest_behind_walls(*connection_, byte_key, around.pattern, own, platform)) {
       const std::optional<Neighbour> one = reader.neighbour(near);
       if (!one) continue;
+      around.incomparable_distance = near.distance;
       around.nearest_incomparable = "nearest is " + one->answer.descriptor + " in row " +
                                     std::to_string(one->answer.id) + " at distance " +
                                     number(near.distance) + ", but " +

@@ -23,13 +23,15 @@ struct Neighbourhood {
   Pattern pattern;
   std::map<std::string, double> gains;  // of the pattern itself
   std::vector<Neighbour> neighbours;    // nearest first
-  std::string nearest_incomparable;     // of the last wall that a pattern was behind
+  // Where there is none: the nearest behind a wall, and how far it would be without that.
+  std::string nearest_incomparable;
+  double incomparable_distance = -1;
 };
 
 struct Judgement {
   const Neighbour* trusted = nullptr;  // its answer holds
   std::string why;                     // one clause, always
-  double distance = -1;                // of the nearest comparable one, -1: there is none
+  double distance = -1;                // of the nearest one, -1: there is none
 };
 
 // Beyond the first distance nothing is taken over; settings that lost at some distance are not

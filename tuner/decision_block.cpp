@@ -103,7 +103,7 @@ Setting* next_slot(Decision& decision) noexcept {
 
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept {
   clear(to);
-  to.row = -1;
+  to.row = to.distance_milli = -1;
   static constexpr char kHead[] = "iotune-decision 1\n";
   constexpr std::size_t kHeadBytes = sizeof kHead - 1;
   if (bytes < kHeadBytes || std::memcmp(text, kHead, kHeadBytes) != 0) return false;

@@ -20,7 +20,7 @@ struct Decision {
   char source[16];
   char state[24];
   std::int64_t row;
-  std::int64_t distance_milli;  // distance × 1000
+  std::int64_t distance_milli;  // distance × 1000; negative: no answer is known to have one
   char pattern[512];
   char message[512];
   int count;

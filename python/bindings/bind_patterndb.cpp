@@ -179,7 +179,7 @@ std::string decide_json(const std::string& question) {
   return dump({{"source", decision.source},
                {"state", state_name(decision.state)},
                {"row", decision.row},
-               {"distance", decision.distance},
+               {"distance", decision.distance ? Json(*decision.distance) : Json()},
                {"pattern", decision.pattern},
                {"message", decision.message},
                {"settings", to_json(decision.settings)}});

@@ -121,6 +121,7 @@ def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     assert (alone["source"], alone["settings"]) == ("untrained", [])
     assert "one is independent, the other collective" in alone["message"]
     assert "at distance" in alone["message"]
+    assert f"at distance {alone['distance']:.3g}" in alone["message"]
 
 
 def test_settings_travel(home: Home) -> None:

@@ -119,6 +119,12 @@ def needs_training(file: FilePattern) -> bool:
     return file.declared and file.decision_source in ("", "unknown", "untrained")
 
 
+def _distance(file: FilePattern) -> float | None:
+    """Of the answer that held, or else of the nearest one; None where none is known."""
+    told = file.decision_source and file.decision_distance >= 0
+    return file.decision_distance if told else None
+
+
 def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
     speaker = file.speaks
     return {
@@ -128,7 +134,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "source": file.decision_source or None,
         "state": file.decision_state or None,
         "row": file.decision_row if file.decision_row >= 0 else None,
-        "distance": file.decision_distance,
+        "distance": _distance(file),
         "pattern": file.decision_pattern or None,
         "message": file.decision_message or None,
         "settings": [vars(one) for one in file.settings],
@@ -208,7 +214,7 @@ def _matched(file: FilePattern) -> str:
     words = [_SOURCES.get(file.decision_source, file.decision_source)]
     if file.decision_row >= 0:
         words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
-    elif file.decision_distance > 0:
+    elif (_distance(file) or 0) > 0:
         words.append(f"the nearest answer lies at distance {file.decision_distance:.3g}")
     if file.decision_pattern:
         words.append(f"pattern {file.decision_pattern}")

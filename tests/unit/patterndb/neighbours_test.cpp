@@ -152,7 +152,7 @@ TEST_F(Similar, TheNearestAnswerIsTakenAndItsDistanceShown) {
   EXPECT_EQ(decision.source, "similar");
   EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
   EXPECT_EQ(decision.row, 1);
-  EXPECT_NEAR(decision.distance, 0.34, 0.01);
+  EXPECT_NEAR(decision.distance.value_or(-1), 0.34, 0.01);
   EXPECT_NE(decision.message.find("similar to <3D,(BLOCK,BLOCK,BLOCK),(60,100,300)>"),
             std::string::npos)
       << decision.message;
@@ -172,7 +172,7 @@ TEST_F(Similar, TooFarIsLeftAloneAndSaid) {
   const Decision decision = answer();
   EXPECT_EQ(decision.source, "untrained");
   EXPECT_TRUE(decision.settings.empty());
-  EXPECT_GT(decision.distance, kFarthest);
+  EXPECT_GT(decision.distance.value_or(-1), kFarthest);
   EXPECT_NE(decision.message.find("too far"), std::string::npos) << decision.message;
 }
 
@@ -200,6 +200,8 @@ TEST_F(Similar, AnotherModeIsNoNeighbour) {
   EXPECT_NE(decision.message.find("one is independent, the other collective"), std::string::npos)
       << decision.message;
   EXPECT_NE(decision.message.find("at distance 1"), std::string::npos) << decision.message;
+  EXPECT_EQ(decision.distance, 1);
+  EXPECT_NE(decision_text(decision).find("\ndistance 1\n"), std::string::npos);
 }
 
 TEST_F(Similar, WhatWasSaidByHandIsMeasuredBeforeItSpreads) {
@@ -276,7 +278,8 @@ TEST_F(Similar, AnotherPlatformSaysNothing) {
   elsewhere.platform = local_platform("cephfs");
   tell(elsewhere);
   EXPECT_EQ(answer().source, "untrained");
-  EXPECT_EQ(answer().distance, 0);
+  EXPECT_EQ(answer().distance, std::nullopt);
+  EXPECT_EQ(decision_text(answer()).find("distance "), std::string::npos);
 }
 
 }  // namespace

@@ -12,6 +12,18 @@ struct Text {
   int settings;  // -1: not a whole decision
 };
 
+TEST(DecisionBlock, ADistanceThatIsNotToldIsNone) {
+  auto distance_of = [](const std::string& lines) {
+    const std::string text = "iotune-decision 1\nsource untrained\n" + lines + "end\n";
+    Decision decision;
+    EXPECT_TRUE(parse_decision(text.data(), text.size(), decision));
+    return decision.distance_milli;
+  };
+  EXPECT_EQ(distance_of("distance 0\n"), 0);
+  EXPECT_EQ(distance_of("distance 1.5\n"), 1500);
+  EXPECT_LT(distance_of(""), 0);
+}
+
 // A rank without memory to parse a decision must know as well as the others whether they vote.
 TEST(DecisionBlock, NamesSettingsWhereverParsingFindsSome) {
   const Text texts[] = {
