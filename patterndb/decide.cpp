@@ -85,6 +85,30 @@ Settings without_layout(const Settings& settings, std::string& message) {
   return kept;
 }
 
+// Patterns are equal by the bytes of a dataset, however many there are: what is reserved for the
+// file that was trained with may be several times this one's, and would stay reserved. Room for
+// metadata, and for holes that alignment leaves, is no reason.
+Settings without_excess(const Settings& settings, const std::vector<KnownFile>& known,
+                        std::string& message) {
+  constexpr double kMore = 1.1, kMetadataBytes = 65536, kMetadataBytesOfDataset = 4096;
+  Settings kept;
+  for (const auto& [name, value] : settings.values()) {
+    const double asked = name == "fallocate" ? strtod(value.c_str(), nullptr) : 0;
+    const double bytes = known.empty() ? 0 : known.front().bytes;  // as it was written last
+    const double most =
+        bytes * kMore + kMetadataBytes +
+        kMetadataBytesOfDataset * static_cast<double>(known.empty() ? 0 : known.front().datasets);
+    if (asked == 0 || (bytes > 0 && asked <= most)) {
+      kept.add(name, value);
+      continue;
+    }
+    message += "; " + name + "=" + value + " left out, it was measured with another file: " +
+               (bytes > 0 ? "datasets of this one had " + number(bytes / (1 << 20)) + " MiB"
+                          : "how large this one becomes is not known");
+  }
+  return kept;
+}
+
 void apply(const TuningRow& row, Decision& decision) {
   decision.source = row.state == State::kUntrained ? "untrained" : "exact";
   decision.state = row.state;
@@ -192,6 +216,10 @@ Decision from_database(const Question& question, const Places& places) {
     Result<std::vector<KnownFile>> known = db.files_of(workload);
     if (!known) throw Fault{known.error().text()};
     decision.known = *known;
+    // A similar pattern's is refused as a whole, by who applies it.
+    if (decision.source == "exact") {
+      decision.settings = without_excess(decision.settings, decision.known, decision.message);
+    }
   }
   if (!question.frozen) {
     explore(default_share,

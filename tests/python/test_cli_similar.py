@@ -114,6 +114,9 @@ def test_flash_receives_gcrm_s_where_it_is_its_like(home: Home) -> None:
     )
     assert (checkpoint["source"], checkpoint["row"]) == ("similar", row)
     assert checkpoint["distance"] == 0  # 32 KiB a rank, as GCRM's: only the dimensions differ
+    assert [(one["parameter"], one["wanted"], one["verdict"]) for one in checkpoint["settings"]] == [
+        ("romio_cb_write", "disable", "applied")
+    ]
     # and when it writes independently, it is refused, and the distance told
     for _ in range(2):
         home.run("flash-io", *flash[:-1], "--output", "alone.h5")
@@ -147,6 +150,14 @@ def test_another_file_s_bytes_are_not_reserved(home: Home) -> None:
     home.run("cyclic-io", "--collective", "--size", "60000")
     told = last(home)
     assert (told["source"], told["settings"][0]["verdict"]) == ("exact", "applied")
+    # when a program with fewer such datasets has the same pattern, then it is left out
+    told_as_measured(home, "fallocate=9600000")
+    home.run("cyclic-io", "--collective", "--size", "60000")
+    told = last(home)
+    assert (told["source"], told["settings"]) == ("exact", [])
+    assert "fallocate=9600000 left out" in told["message"]
+    assert "datasets of this one had 0.91" in told["message"]
+    told_as_measured(home, "fallocate=960000")
     # when a similar program receives it
     other = ("--collective", "--size", "50000", "--output", "other.h5")
     home.run("cyclic-io", *other)

@@ -64,6 +64,42 @@ TEST_F(Decide, APatternTrainedForAnotherProgramCountsWhereBytesAreEqual) {
   EXPECT_NE(decision.message.find("equal in bytes to <1D,(BLOCK),(4194304)>"), std::string::npos);
 }
 
+// An answer holds for patterns of equal bytes, whose files have other numbers of datasets.
+TEST_F(Decide, WhatIsReservedIsForAFileOfThisSize) {
+  struct Case {
+    std::uint64_t datasets;
+    std::string reserved_bytes, settings, said;
+  };
+  constexpr const char* kWhole = "1073741824";  // vpic_run's: 8 times 128 MiB
+  const Case cases[] = {
+      {8, kWhole, "cb_nodes=2;fallocate=1073741824", ""},
+      {8, "1181000000", "cb_nodes=2;fallocate=1181000000", ""},  // 1.1 of it
+      {8, "1182000000", "cb_nodes=2", "datasets of this one had 1024 MiB"},
+      {1, kWhole, "cb_nodes=2", "datasets of this one had 128 MiB"},
+      {1, "134217728", "cb_nodes=2;fallocate=134217728", ""},
+  };
+  double at = 50;
+  for (const Case& one : cases) {
+    Observation run = vpic_run(at++);
+    run.files[0].uses[0].datasets = one.datasets;
+    must(leave_in_spool(run, this->at("spool")));
+    tell(tuned(vpic(), "cb_nodes=2;fallocate=" + one.reserved_bytes, 100 + at));
+    const Decision decision = ask();
+    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.settings.text(), one.settings) << decision.message;
+    EXPECT_NE(decision.message.find(one.said), std::string::npos) << decision.message;
+    EXPECT_EQ(decision.message.find("left out") == std::string::npos, one.said.empty());
+  }
+  // Filters change sizes.
+  Observation packed = vpic_run(at++);
+  packed.files[0].uses[0].pattern.filters = 1;
+  must(leave_in_spool(packed, this->at("spool")));
+  tell(tuned(packed.files[0].uses[0].pattern, std::string("fallocate=") + kWhole, 100 + at));
+  const Decision unknown = ask();
+  EXPECT_TRUE(unknown.settings.empty()) << unknown.settings.text();
+  EXPECT_NE(unknown.message.find("is not known"), std::string::npos) << unknown.message;
+}
+
 TEST_F(Decide, UnknownWorkload) {
   tell(tuned(vpic(), "cb_nodes=2"));
   Decision decision = ask();
