@@ -7,6 +7,7 @@ there. The quick form, with some answers told by hand, is test_cli_similar.py.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,26 @@ def test_ior_receives_what_was_trained_for_vpic(home: Home) -> None:
     assert told["recognised"] == "<1D,(BLOCK),(131072)>"
     assert (told["source"], told["distance"]) == ("exact", 0)
     assert told["row"] == row_of(home, "<1D,(BLOCK),(262144)>")
+    follows(told, found)
+
+
+def test_ior_by_the_paper_s_own_flags_has_vpic_s_pattern(home: Home) -> None:
+    """The paper's sizes on two ranks: 32 MiB a rank and dataset, 512 MiB a file."""
+    if shutil.disk_usage(home.root).free < 4 << 30:
+        print("NOT VERIFIED: IOR by the paper's own flags: less than 4 GiB are free")
+        pytest.skip("no room for its files")
+    home.run("vpic-io", "--particles", "8388608", "--output", "vpic.h5")
+    found = trained(home)
+    (home.work / "vpic.h5").unlink()
+    for _ in range(2):
+        home.run("ior-io", "-a", "HDF5", "-s", "8", "-b", "32m", "-t", "32m", "-w", "-o", "ior.h5")
+    assert (home.work / "ior.h5").stat().st_size >= 512 << 20
+    (home.work / "ior.h5").unlink()
+    told = last(home)
+    # Eight-byte integers, of which the paper's VPIC-IO has twice as many of four.
+    assert told["recognised"] == "<1D,(BLOCK),(4194304)>"
+    assert (told["source"], told["distance"]) == ("exact", 0)
+    assert told["row"] == row_of(home, "<1D,(BLOCK),(8388608)>")
     follows(told, found)
 
 
