@@ -13,6 +13,7 @@
 #include "analyzer/descriptor.h"
 #include "analyzer/run_summary.h"
 #include "recorder/call_table.h"
+#include "recorder/read/actual_io.h"
 
 namespace iotune::analyzer {
 
@@ -27,6 +28,7 @@ struct DatasetRecord {
   std::uint32_t filters = 0;
   std::uint64_t calls = 0, bytes = 0;
   bool independent = false, collective = false;
+  recorder::ActualCounts actual;
   std::uint64_t slowest_nanoseconds = 0;  // of all processes
   std::uint64_t repeats = UINT64_MAX;     // the least of all that moved data
   Decomposition decomposition;

@@ -95,6 +95,7 @@ class Walk {
     explicit Share(std::size_t dimensions) : region(dimensions) {}
     Region region;
     std::uint64_t nanoseconds = 0, calls = 0;
+    recorder::ActualCounts actual;
     std::uint64_t first_ns = UINT64_MAX;  // after the process's start
     FileRecord* file = nullptr;
     bool write = false;
@@ -159,6 +160,7 @@ class Walk {
       share.region.finish();
       record->decomposition.add(share.region);
       record->calls += share.calls;
+      record->actual.add(share.actual);
       record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
       record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
       const std::uint64_t bytes =
@@ -237,14 +239,14 @@ class Walk {
 
   void note_setting(FileRecord& file, const CallArguments& arguments) {
     static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
-                                                "unverifiable"};
+                                                "unverifiable", "not told of"};
     SettingOutcome outcome;
     outcome.parameter = arguments.find("parameter")->text;
     outcome.wanted = arguments.find("wanted")->text;
     outcome.got = arguments.find("got")->text;
     outcome.reason = arguments.find("reason")->text;
     const std::int64_t verdict = arguments.find("verdict")->numbers[0];
-    if (verdict >= 0 && verdict < 4) outcome.verdict = kVerdicts[verdict];
+    if (verdict >= 0 && verdict < 5) outcome.verdict = kVerdicts[verdict];
     auto& settings = file.settings;
     const bool known =
         std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
@@ -304,6 +306,7 @@ class Walk {
     share.nanoseconds += nanoseconds;
     share.first_ns = std::min(share.first_ns, call.start_ns);
     ++share.calls;
+    if (extras.actual) share.actual.add(*extras.actual);
     transfer.record = &dataset;
     transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
     add_to(dataset, extras, transfer.scalar);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "recorder/read/actual_io.h"
+
 namespace iotune::analyzer {
 
 enum class Distribution : std::uint8_t { kBlock, kCyclic, kCyclicK, kWhole /* "*" */, kIrregular };
@@ -44,6 +46,8 @@ struct DatasetPattern {
   std::uint64_t calls;    // over all ranks
   std::uint64_t repeats;  // how often the whole was done again (time steps)
   std::uint64_t bytes;
+  // Of its collective calls, over all ranks, as far as HDF5 told.
+  recorder::ActualCounts actual;
   double seconds;  // the slowest rank's sum of call durations
   // Dimensions and descriptor follow from the bytes alone: docs/descriptors.md, "Without HDF5".
   bool inferred = false;
@@ -54,7 +58,7 @@ struct DatasetPattern {
 // A setting as the tuner noted it down (iotune_setting).
 struct SettingOutcome {
   std::string parameter, wanted, got, reason;
-  std::string verdict;  // applied, without effect, refused, unverifiable
+  std::string verdict;  // applied, without effect, refused, unverifiable, not told of
 };
 
 // What prefetching did for a file: over all streams of all ranks (iotune_prefetch).

@@ -48,6 +48,7 @@ DatasetPattern pattern_of(const std::string& path, bool write, const DatasetReco
   pattern.filters = record.filters;
   pattern.mode = mode_of(record);
   pattern.calls = record.calls;
+  pattern.actual = record.actual;
   pattern.bytes = record.bytes;
   pattern.repeats = record.repeats == UINT64_MAX ? 0 : record.repeats;
   pattern.seconds = seconds(record.slowest_nanoseconds);

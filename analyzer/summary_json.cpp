@@ -40,6 +40,16 @@ const char* layer_text(const DatasetPattern& dataset) {
   return dataset.through_mpi ? "mpiio" : "posix";
 }
 
+// Those that are not zero, by their words.
+template <std::size_t N>
+Json counts_of(const std::array<std::uint64_t, N>& counts, const char* (*text)(std::size_t)) {
+  Json found = Json::object();
+  for (std::size_t i = 0; i < N; ++i) {
+    if (counts[i] != 0) found[text(i)] = counts[i];
+  }
+  return found;
+}
+
 Json json_of(const DatasetPattern& dataset) {
   return {{"dataset", dataset.dataset},
           {"write", dataset.write},
@@ -53,6 +63,8 @@ Json json_of(const DatasetPattern& dataset) {
           {"ranks", dataset.ranks},
           {"mode", mode_text(dataset.mode)},
           {"calls", dataset.calls},
+          {"actual_io", counts_of(dataset.actual.modes, recorder::actual_mode_text)},
+          {"not_collective", counts_of(dataset.actual.causes, recorder::collective_cause_text)},
           {"repeats", dataset.repeats},
           {"bytes", dataset.bytes},
           {"seconds", dataset.seconds},

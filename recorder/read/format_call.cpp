@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <utility>
 
+#include "recorder/read/actual_io.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/trace_reader.h"
 
@@ -143,16 +145,15 @@ void append_transfer(std::string& to, const TransferExtras& extras) {
   }
   if (extras.mode >= 0) to += extras.mode == 0 ? "; independent" : "; collective";
   if (extras.actual) {
-    // H5D_mpio_actual_io_mode_t
-    static constexpr const char* kDone[] = {"nothing collective", "chunks independent",
-                                            "chunks collective", "chunks mixed",
-                                            "contiguous collective"};
-    const auto mode = static_cast<std::size_t>(extras.actual->io_mode);
     to += ", done: ";
-    to += mode < std::size(kDone) ? kDone[mode] : std::to_string(extras.actual->io_mode).c_str();
-    if (extras.actual->global_cause != 0) {
-      to +=
-          printed(" because 0x%llx", static_cast<unsigned long long>(extras.actual->global_cause));
+    to += actual_mode_text(static_cast<std::size_t>(extras.actual->io_mode));
+    ActualCounts counts;
+    counts.add(*extras.actual);
+    const char* separator = ", because: ";
+    for (std::size_t bit = 0; bit < kCollectiveCauses; ++bit) {
+      if (counts.causes[bit] == 0) continue;
+      to += std::exchange(separator, ", ");
+      to += collective_cause_text(bit);
     }
   }
   to += ']';

@@ -83,8 +83,8 @@ def collective(place: Place) -> None:
         modes = {transfer["actual"][0] for transfer in recorded[:4]}
         causes = {transfer["actual"][2] for transfer in recorded[:4]}
         assert 0 in modes and len(modes) >= 2 and causes == {0, 2}, (modes, causes)
-        assert "done: contiguous collective" in recorded[0]["text"], recorded[0]["text"]
-        assert "because 0x2" in recorded[2]["text"], recorded[2]["text"]
+        assert "done: collective (contiguous)" in recorded[0]["text"], recorded[0]["text"]
+        assert "because: datatype conversion" in recorded[2]["text"], recorded[2]["text"]
 
 
 def chunks(place: Place) -> None:

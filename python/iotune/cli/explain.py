@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import core
+from iotune.actual_io import done_text, sum_of, taken_apart, told_settings
 from iotune.cli.output import (
     Column,
     count_text,
@@ -35,6 +36,7 @@ _SETTINGS = [
     Column("verdict"),
     Column("reason"),
 ]
+_APART_SHOWN = 8
 _SOURCES = {
     "exact": "the same pattern",
     "similar": "a similar pattern",
@@ -137,7 +139,8 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "distance": _distance(file),
         "pattern": file.decision_pattern or None,
         "message": file.decision_message or None,
-        "settings": [vars(one) for one in file.settings],
+        "settings": [vars(one) for one in told_settings(file)],
+        "actual_io": _actual_io(file),
         "seconds": file.io_seconds,
         "default_seconds": brought.default_seconds,
         "default_runs": brought.default_runs,
@@ -150,13 +153,14 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
 def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
     data(f"{file.path}")
     data(f"  recognised  {_recognised(run, file)}")
+    _say_actual_io(file)
     data(f"  matched     {_matched(file)}")
     if file.settings:
         table(
             _SETTINGS,
             [
                 [one.parameter, one.wanted or "–", one.got or "–", one.verdict, one.reason]
-                for one in file.settings
+                for one in told_settings(file)
             ],
             indent=4,
         )
@@ -167,6 +171,38 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
     if file.prefetch is not None:
         data(f"  prefetch    {_prefetched(file.prefetch)}")
     data()
+
+
+def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
+    told = [one for one in file.datasets if one.actual_io]
+    if not told:
+        return None
+    done, causes = sum_of(told)
+    datasets = [
+        {
+            "dataset": one.dataset,
+            "write": one.write,
+            "done": one.actual_io,
+            "causes": one.not_collective,
+        }
+        for one in told
+    ]
+    return {"done": done, "causes": causes, "datasets": datasets}
+
+
+def _say_actual_io(file: FilePattern) -> None:
+    told = [one for one in file.datasets if one.actual_io]
+    if not told:
+        return
+    data(f"  actual I/O  {done_text(*sum_of(told))}")
+    apart = [one for one in told if taken_apart(one)]
+    if len(told) == 1 or not apart:
+        return
+    for one in apart[:_APART_SHOWN]:
+        way = "written" if one.write else "read"
+        data(f"              {one.dataset} {way}: {done_text(one.actual_io, one.not_collective)}")
+    if len(apart) > _APART_SHOWN:
+        data(f"              and {count_text(len(apart) - _APART_SHOWN, 'further dataset')}")
 
 
 def _prefetched(done: PrefetchOutcome) -> str:

@@ -9,12 +9,14 @@ a line.
 """
 
 import fnmatch
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+from iotune.actual_io import done_text, taken_apart
 from iotune.cli.call_options import (
     CallOption,
     FileOption,
@@ -139,6 +141,11 @@ def _file(file: FilePattern) -> None:
     )
     if file.datasets:
         table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
+    apart = Counter(
+        done_text(one.actual_io, one.not_collective) for one in file.datasets if taken_apart(one)
+    )
+    for text, datasets in apart.items():
+        data(f"    actual I/O: {text}" + (f" (so of {datasets} datasets)" if datasets > 1 else ""))
     for text in dict.fromkeys(_inferred_text(one) for one in file.datasets if one.inferred):
         data(f"    {text}")
 

@@ -1,9 +1,9 @@
 /* Makes two datasets through HDF5's MPI-IO driver, writes them collectively, reads them back,
  * and prints what each dataset and each transfer really had.
- *   ask_datasets FILE [--own] [--three] [--uneven] [--convert] [--abort]
+ *   ask_datasets FILE [--own] [--three] [--uneven] [--convert] [--convert-b] [--many] [--abort]
  * --own chunks the datasets and sizes their caches itself, --three gives them three dimensions.
  * --abort ends behind the writes. --convert stores in the other byte order: HDF5 takes such
- * transfers apart.
+ * transfers apart; --convert-b does so with the second dataset alone. --many makes 40 more datasets.
  * --uneven: rank 0 alone asks for HDF5's default of low-level transfers explicitly, and takes and
  * gives back a second reference to the file. Rank 0 prints "name value" lines. */
 #include <hdf5.h>
@@ -75,14 +75,16 @@ int main(int argc, char** argv) {
   MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int own = 0, dimensions = 1, uneven = 0, abort = 0;
-  hid_t stored = H5T_NATIVE_INT;
+  int own = 0, dimensions = 1, uneven = 0, abort = 0, many = 0;
+  hid_t stored = H5T_NATIVE_INT, stored_b = H5T_NATIVE_INT;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--own") == 0) own = 1;
     if (strcmp(argv[i], "--uneven") == 0) uneven = 1;
     if (strcmp(argv[i], "--abort") == 0) abort = 1;
     if (strcmp(argv[i], "--three") == 0) dimensions = 3;
-    if (strcmp(argv[i], "--convert") == 0) stored = H5T_STD_I32BE;
+    if (strcmp(argv[i], "--many") == 0) many = 40;
+    if (strcmp(argv[i], "--convert") == 0) stored = stored_b = H5T_STD_I32BE;
+    if (strcmp(argv[i], "--convert-b") == 0) stored_b = H5T_STD_I32BE;
   }
   hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), dcpl = H5Pcreate(H5P_DATASET_CREATE);
   hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
@@ -99,8 +101,15 @@ int main(int argc, char** argv) {
   hid_t group = H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   hid_t a = H5Dcreate2(file, "a", stored, space, H5P_DEFAULT, own ? dcpl : H5P_DEFAULT,
                        own ? dapl : H5P_DEFAULT);
-  hid_t b = H5Dcreate2(group, "b", stored, space, H5P_DEFAULT, dcpl, dapl);
+  hid_t b = H5Dcreate2(group, "b", stored_b, space, H5P_DEFAULT, dcpl, dapl);
   MUST(group >= 0 && a >= 0 && b >= 0);
+  for (int i = 0; i < many; ++i) {
+    char name[16];
+    snprintf(name, sizeof name, "more%d", i);
+    hid_t one = H5Dcreate2(file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    MUST(one >= 0);
+    H5Dclose(one);
+  }
   print_dataset("a", a);
   print_dataset("b", b);
   transfer(a, dimensions, 1, uneven);

@@ -46,6 +46,11 @@ class Rank {
     writes(id, points,
            joined({{2, static_cast<std::int64_t>(start.size())}, start, ones, ones, block}));
   }
+  // Collectively: what HDF5 made of it, and the causes on any rank.
+  void writes_together(std::int64_t id, std::int64_t from, std::int64_t mode, std::int64_t causes) {
+    ring_.add(CallNumber::kH5Dwrite, {now_ += 10, 5}, {},
+              {id, 5, 6, 7, 1, 0, id, 1, 4, 2, 2, 1, from, 1, 1, 2, 7, 0, mode, 0, causes});
+  }
   const std::vector<std::byte>& bytes() const { return ring_.bytes(); }
 
  private:
@@ -137,6 +142,31 @@ TEST(SummarizeDatasets, OneThatGrowsByAStepACallIsOneDataset) {
   EXPECT_EQ(found[0].descriptor.text(), "<2D,(*,BLOCK),(5,5)>");
   EXPECT_EQ(found[0].dataset_dims, (std::vector<std::uint64_t>{6, 10}));
   EXPECT_EQ(found[0].repeats, 1U);
+}
+
+TEST(SummarizeDatasets, WhatHdf5MadeOfTransfersIsCountedOverAllRanks) {
+  // Of so many ranks that alike ones are not read one by one.
+  std::vector<Rank> ranks(8);
+  for (std::int64_t r = 0; r < 8; ++r) {
+    Rank& rank = ranks[static_cast<std::size_t>(r)];
+    rank.creates(1);
+    rank.notes(1, {48}, false);
+    rank.writes_together(1, 6 * r, 4, 0);
+    rank.writes_together(1, 6 * r + 2, 0, 2 | 0x40);
+    rank.writes_together(1, 6 * r + 4, 7, 0x400);
+  }
+  const std::vector<DatasetPattern> found = datasets_of(ranks);
+  ASSERT_EQ(found.size(), 1U);
+  const recorder::ActualCounts& actual = found[0].actual;
+  EXPECT_EQ(actual.modes, (std::array<std::uint64_t, 6>{8, 0, 0, 0, 8, 8}));
+  EXPECT_EQ(actual.causes, (std::array<std::uint64_t, 10>{0, 8, 0, 0, 0, 0, 8, 0, 0, 8}));
+  RunSummary summary{};
+  summary.files.emplace_back().datasets = found;
+  const std::string json = to_json(summary);
+  EXPECT_NE(json.find("\"actual_io\":{\"independent\":8,\"collective (contiguous)\":8,"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("\"not_collective\":{\"datatype conversion\":8,"), std::string::npos);
 }
 
 TEST(SummarizeDatasets, PointsOnALatticeAreCyclic) {
