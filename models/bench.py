@@ -141,7 +141,7 @@ class ReplayBench(ABC):
             if Path(file.path).name not in self.own_names:
                 continue
             for one in file.settings:
-                if one.parameter in candidate.settings:
+                if one.parameter in candidate.settings and one.verdict != "not told of":
                     verdicts[one.parameter] = one.verdict + (
                         f" ({one.reason})" if one.reason else ""
                     )

@@ -5,6 +5,7 @@
 #include "patterndb/parameters.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/mapped_file.h"
+#include "recorder/preload/short_text.h"
 #include "tuner/hint_gates.h"
 #include "tuner/outcome_notes.h"
 
@@ -25,6 +26,17 @@ bool is_for_datasets(const char* name) noexcept {
                                   parameter->layer == ParameterLayer::kDatasetTransfer);
 }
 
+// HDF5 looks at the property only in transfers that it makes collectively: where it took one apart
+// by itself the setting had nothing to say.
+IndividualOutcome outcome_of(const IndividualTransfers& done) noexcept {
+  if (done.all == 0) return IndividualOutcome::kNoTransfer;
+  if (done.kept == 0) return IndividualOutcome::kNotKept;
+  if (done.taken_apart == done.all) return IndividualOutcome::kTakenApart;
+  if (done.collective + done.taken_apart == 0) return IndividualOutcome::kUntold;
+  const bool whole = done.collective == done.all && done.kept == done.all;
+  return whole ? IndividualOutcome::kAllCollective : IndividualOutcome::kInPart;
+}
+
 // The lock is held.
 void take_out(std::uint32_t provider, std::int64_t file, FilePlan*& freed) noexcept {
   for (FilePlan** link = &g_plans; *link != nullptr; link = &(*link)->next) {
@@ -39,28 +51,60 @@ void take_out(std::uint32_t provider, std::int64_t file, FilePlan*& freed) noexc
 
 }  // namespace
 
-// HDF5 looks at the property only in transfers that it makes collectively: where it took one apart
-// by itself the setting had nothing to say.
 void note_individual_io(FilePlan& plan) noexcept {
-  if (!plan.notes || !plan.individual_io || plan.individual_noted) return;
-  plan.individual_noted = true;
-  constexpr int kNoCollective = 0;  // H5D_MPIO_NO_COLLECTIVE
+  if (!plan.notes || !plan.individual_io) return;
+  const IndividualTransfers& done = plan.individual;
+  const IndividualOutcome outcome = outcome_of(done);
+  if (outcome == plan.individual_noted) return;
+  plan.individual_noted = outcome;
   Verdict verdict = Verdict::kWithoutEffect;
-  const char* reason = "the file saw no collective transfer";
-  if (plan.individual_transfers > 0 && !plan.first_kept) {
-    reason = "HDF5 kept another value";
-  } else if (plan.individual_transfers > 0 && plan.first_actual_mode == kNoCollective) {
-    reason = "HDF5 made the transfer independent by itself";
-  } else if (plan.individual_transfers > 0) {
-    const bool told = plan.first_actual_mode > kNoCollective;
-    verdict = told ? Verdict::kApplied : Verdict::kUnverifiable;
-    reason = told ? "by HDF5's actual I/O mode the transfer stayed collective"
-                  : "HDF5 does not tell its actual I/O mode";
+  recorder::ShortText<192> reason;
+  switch (outcome) {
+    case IndividualOutcome::kNotNoted:
+    case IndividualOutcome::kNoTransfer:
+      reason << "the file saw no collective transfer";
+      break;
+    case IndividualOutcome::kNotKept:
+      reason << "HDF5 kept another value";
+      break;
+    case IndividualOutcome::kTakenApart:
+      reason << "HDF5 made the transfers independent by itself";
+      break;
+    case IndividualOutcome::kUntold:
+      verdict = Verdict::kUnverifiable;
+      reason << "HDF5 does not tell its actual I/O mode";
+      break;
+    case IndividualOutcome::kAllCollective:
+      verdict = Verdict::kApplied;
+      reason << "by HDF5's actual I/O mode the transfers stayed collective";
+      break;
+    case IndividualOutcome::kInPart:
+      verdict = done.collective > 0 ? Verdict::kApplied : Verdict::kUnverifiable;
+      reason << "of " << done.all << " transfers " << done.collective
+             << " stayed collective by HDF5's actual I/O mode, " << done.taken_apart
+             << " HDF5 made independent by itself";
+      if (done.kept < done.all)
+        reason << "; in " << done.all - done.kept << " it kept another value";
+      break;
   }
-  const bool kept = plan.individual_transfers > 0 && plan.first_kept;
-  note_setting(plan.path, kIndividualIoSetting, "individual", kept ? "individual" : "", verdict,
-               reason);
+  note_setting(plan.path, kIndividualIoSetting, "individual", done.kept > 0 ? "individual" : "",
+               verdict, reason.c_str());
 }
+
+namespace {
+// A short list must not look like the whole one.
+void note_further_datasets(const FilePlan& plan) noexcept {
+  if (plan.notes_left >= 0) return;
+  recorder::ShortText<64> reason;
+  reason << "and " << -plan.notes_left << " further datasets";
+  for (int i = 0; i < plan.decision.count; ++i) {
+    const Setting& setting = plan.decision.settings[i];
+    if (std::strcmp(setting.name, kIndividualIoSetting) == 0) continue;
+    note_setting(plan.path, setting.name, "", "", Verdict::kNotToldOf, reason.c_str());
+    return;
+  }
+}
+}  // namespace
 
 bool concerns_datasets(const Decision& decision) noexcept {
   for (int i = 0; i < decision.count; ++i) {
@@ -139,7 +183,10 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
     const recorder::JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, freed);
   }
-  if (freed != nullptr) note_individual_io(*freed);
+  if (freed != nullptr) {
+    note_individual_io(*freed);
+    note_further_datasets(*freed);
+  }
   discard_file_plan(freed);
 }
 

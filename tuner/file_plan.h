@@ -7,6 +7,22 @@
 
 namespace iotune::tuner {
 
+// The transfers for which individual I/O was set.
+struct IndividualTransfers {
+  int all;
+  int kept;                     // by HDF5, in the transfer's list
+  int collective, taken_apart;  // as HDF5 says that it made them, of the others it does not tell
+};
+enum class IndividualOutcome : std::uint8_t {
+  kNotNoted,
+  kNoTransfer,
+  kNotKept,
+  kTakenApart,
+  kUntold,
+  kAllCollective,
+  kInPart
+};
+
 struct FilePlan {
   FilePlan* next;
   std::uint32_t provider;
@@ -18,11 +34,9 @@ struct FilePlan {
   bool individual_io;         // collective transfers send their bytes independently
   bool cache_set_by_program;  // H5Pset_cache on the file's list
   bool notes;                 // this process writes down what became of each setting
-  int notes_left;
-  int individual_transfers;  // for which individual I/O was set
-  bool first_kept;           // by HDF5, in the list of the first of them
-  bool individual_noted;     // what became of it is written down
-  int first_actual_mode;     // H5D_mpio_actual_io_mode_t of it, -1: HDF5 does not tell
+  int notes_left;             // below 0: so many datasets were not looked at
+  IndividualTransfers individual;
+  IndividualOutcome individual_noted;  // what is written down
   Decision decision;
 };
 
@@ -39,7 +53,8 @@ void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan)
 // At H5Fclose: also notes what no transfer came for.
 void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept;
 
-// Writes down once what became of individual I/O. Not while a record is being written.
+// Writes down what became of individual I/O, again only where that has changed. Not while a record
+// is being written.
 void note_individual_io(FilePlan& plan) noexcept;
 
 // The plan of the file that `object` (a file, group or dataset) belongs to, nullptr where it has

@@ -250,6 +250,16 @@ int actual_io_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   return told ? mode : -1;
 }
 
+void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfers) noexcept {
+  constexpr int kChunksIndependent = 1;  // H5D_MPIO_CHUNK_INDEPENDENT
+  const auto count = [](int& counter) { __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED); };
+  if (collective_opt(api, dxpl) == kIndividualIo) count(transfers.kept);
+  const int mode = actual_io_mode(api, dxpl);
+  if (mode > kChunksIndependent) count(transfers.collective);
+  if (mode >= 0 && mode <= kChunksIndependent) count(transfers.taken_apart);
+  count(transfers.all);
+}
+
 }  // namespace
 
 [[gnu::hot]] void before_hdf5_dataset(Provider& hdf5, DatasetCall& call,
@@ -346,7 +356,7 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
   }
   transfer_of(state) = {plan, dxpl, own};
   // A file that its program never closes is told of at its second transfer.
-  if (__atomic_load_n(&plan->individual_transfers, __ATOMIC_RELAXED) > 0) note_individual_io(*plan);
+  if (__atomic_load_n(&plan->individual.all, __ATOMIC_RELAXED) == 1) note_individual_io(*plan);
 }
 
 [[gnu::hot]] void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result,
@@ -359,10 +369,7 @@ bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl
   if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
   // Looked at only: a note would fall into the record that is being written.
-  if (result >= 0 && __atomic_fetch_add(&at.plan->individual_transfers, 1, __ATOMIC_RELAXED) == 0) {
-    at.plan->first_kept = collective_opt(*api, at.dxpl) == kIndividualIo;
-    at.plan->first_actual_mode = actual_io_mode(*api, at.dxpl);
-  }
+  if (result >= 0) count_individual(*api, at.dxpl, at.plan->individual);
   api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
   release(at.plan);

@@ -10,7 +10,8 @@ enum class Verdict : std::uint8_t {
   kApplied = 0,
   kWithoutEffect = 1,
   kRefused = 2,
-  kUnverifiable = 3
+  kUnverifiable = 3,
+  kNotToldOf = 4  // of so many more datasets
 };
 
 void note_decision(const char* file, const Decision& decision) noexcept;

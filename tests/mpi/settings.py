@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable")
+VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 
 
 def write_config(path: Path, **settings: object) -> Path:

@@ -73,7 +73,48 @@ def converted(place: Place) -> None:
     tuned = SeenDatasets(place, "a.h5", "--convert", IOTUNE_CONFIG=config(place, only))
     assert tuned.opens[0]["write.actual"] == "0", "HDF5 converts collectively: this proves nothing"
     said = tuned.verdicts("dxpl_mpio_collective_opt")
-    assert said == [("without effect", "HDF5 made the transfer independent by itself")] * 2, said
+    assert said == [("without effect", "HDF5 made the transfers independent by itself")] * 2, said
+    # Nor was a hint of aggregators, whatever MPI-IO has of it: the summary tells.
+    hints = "<Middleware_Layer><cb_nodes>2</cb_nodes></Middleware_Layer>"
+    hints = f"<Parameters>{hints}</Parameters>"
+    tuned = SeenDatasets(place, "a.h5", "--convert", IOTUNE_CONFIG=config(place, hints))
+    assert tuned.verdict("cb_nodes") == "applied", tuned.outcomes
+    datasets = told_datasets(place)
+    assert len(datasets) == 4 and {how for how, _ in datasets} == {"independent"}, datasets
+    assert {why for _, why in datasets} == {"datatype conversion"}, datasets
+
+
+def told_datasets(place: Place) -> list[tuple[str, str]]:
+    """Of each dataset and direction in the run's summary what HDF5 made of it, and why."""
+    (file,) = [file for file in place.summary()["files"] if file["datasets"]]
+    assert all(sum(one["actual_io"].values()) == one["calls"] for one in file["datasets"])
+    return [(",".join(one["actual_io"]), ",".join(one["not_collective"]))
+            for one in file["datasets"]]  # fmt: skip
+
+
+def in_part(place: Place) -> None:
+    """Judged by all transfers of the file, whichever comes first."""
+    only = DATASETS.replace("<chunk>128</chunk>", "").replace(
+        '<chunk VariableName="b">64</chunk>', "")  # fmt: skip
+    tuned = SeenDatasets(place, "a.h5", "--convert-b", IOTUNE_CONFIG=config(place, only))
+    said = tuned.verdicts("dxpl_mpio_collective_opt")
+    # Of the first transfer, for a program that never closes its file, then of all.
+    assert [v for v, _ in said] == ["applied"] * 4, said
+    text = ("of 2 transfers 1 stayed collective by HDF5's actual I/O mode, "
+            "1 HDF5 made independent by itself")  # fmt: skip
+    assert [said[1][1], said[3][1]] == [text] * 2 and "the transfers stayed" in said[0][1], said
+    whole = ("collective (contiguous)", "")
+    assert told_datasets(place) == [whole, ("independent", "datatype conversion")] * 2
+
+
+def many(place: Place) -> None:
+    """Datasets of which nothing is written down are counted."""
+    tuned = SeenDatasets(place, "a.h5", "--many", IOTUNE_CONFIG=config(place, DATASETS))
+    chunks, caches = tuned.verdicts("chunk"), tuned.verdicts("chunk_cache")
+    (closing,) = [one for one in chunks + caches if one[0] == "not told of"]
+    # Each is created; of the first file's 42 it is 32 that are told of, and of the second's all.
+    assert closing[1] == "and 10 further datasets", closing
+    assert len([v for v, _ in chunks if v == "applied"]) == 32, chunks
 
 
 def never_closed(place: Place) -> None:
@@ -184,5 +225,6 @@ def independent_stays(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"each": each, "memory": memory, "of-program": of_program, "misfit": misfit,
-          "converted": converted, "uneven": uneven, "never-closed": never_closed,
+          "converted": converted, "in-part": in_part, "many": many,
+          "uneven": uneven, "never-closed": never_closed,
           "without-locks": without_locks, "independent-stays": independent_stays})  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
+from settings import VERDICTS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED_ID = re.search(
@@ -94,9 +95,7 @@ class Seen:
             for call in place.calls():
                 if call["name"] == "iotune_setting":
                     _, parameter, wanted, got, reason = call["texts"]
-                    verdict = ("applied", "without effect", "refused", "unverifiable")[
-                        call["numbers"][0]]  # fmt: skip
-                    self.outcomes.append((parameter, verdict, got, reason))
+                    self.outcomes.append((parameter, VERDICTS[call["numbers"][0]], got, reason))
                 if call["name"] == "iotune_decision":
                     self.source = call["texts"][1]
 

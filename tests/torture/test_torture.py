@@ -27,7 +27,7 @@ from draw_programs import SETTINGS, Program, draw_program  # noqa: E402
 from harness import Done, Hang, Place, preloadable  # noqa: E402
 from test_tuning import make_database  # noqa: E402
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable")
+VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 PROGRAMS = 1000
 LEAST_PROGRAMS_A_SETTING = 200
 # Of the thirty: else all might end alike because nothing was set, or nothing ran.
