@@ -6,12 +6,25 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main, not_verified
+from harness import Done, Place, main, not_verified
 
 CONFIG = """<Parameters><High_Level_IO_Library>
   <alignment>65536,4096</alignment>
 </High_Level_IO_Library></Parameters>
 """
+
+
+EVERY = """<Parameters><High_Level_IO_Library>
+  <alignment>65536,4096</alignment> <sieve_buf_size>131072</sieve_buf_size>
+  <chunk>16</chunk> <fill_time>never</fill_time> <chunk_cache>2097152</chunk_cache>
+</High_Level_IO_Library></Parameters>
+"""
+
+
+def values(done: Done) -> list[dict[str, str]]:
+    """What the program printed, before and after it opened its file again."""
+    halves = done.out.decode().split("reopened 1\n")
+    return [dict(line.split() for line in half.splitlines()) for half in halves]
 
 
 def programs(place: Place) -> Iterable[Path]:
@@ -81,6 +94,42 @@ def asynchronous(place: Place) -> None:
         assert place.leftovers() == []
 
 
+def reopened(place: Place) -> None:
+    """Settings of a file and of its datasets reach those that asynchronous forms make and open."""
+    config = place.scratch / "config.xml"
+    config.write_text(EVERY)
+    for program in programs(place):
+        place.clear()
+        bare = values(place.right(place.run(program, "reopen", "r.h5", preload=False)))
+        done = place.right(
+            place.run(program, "reopen", "r.h5", IOTUNE_DB="none", IOTUNE_CONFIG=config)
+        )
+        assert done.err == b"", done.err
+        created, opened = values(done)
+        assert created["file.alignment"] == "65536,4096" != bare[0]["file.alignment"], created
+        assert opened["file.alignment"] == bare[1]["file.alignment"], opened
+        assert created["file.sieve"] == opened["file.sieve"] == "131072" != bare[1]["file.sieve"]
+        assert (created["numbers.chunk"], created["numbers.fill"]) == ("16", "1"), created
+        assert (opened["numbers.chunk"], bare[1]["numbers.chunk"]) == ("16", "0"), (opened, bare)
+        assert created["numbers.cache"] == opened["numbers.cache"] == "2097152", (created, opened)
+        assert bare[1]["numbers.cache"] != "2097152", bare
+        # HDF5 refuses texts our list: the call was made again with the program's, unheard.
+        assert (created["texts.chunk"], created["texts.fill"]) == ("0", bare[0]["texts.fill"])
+        assert created["handler"] == bare[0]["handler"] == "1", (created, bare)
+        said = [
+            (call["texts"][1], call["numbers"][0], call["texts"][4].partition(": ")[0])
+            for call in place.calls()
+            if call["name"] == "iotune_setting"
+        ]
+        for name, verdicts in (("alignment", [0, 2]), ("sieve_buf_size", [0, 0])):
+            assert [v for p, v, _ in said if p == name] == verdicts, said
+        for name in ("chunk", "fill_time"):
+            told = [(v, dataset) for p, v, dataset in said if p == name]
+            assert told == [(0, "/numbers"), (2, "/texts")], said
+        told = [(v, dataset) for p, v, dataset in said if p == "chunk_cache"]
+        assert told == [(0, "/numbers"), (1, "/texts"), (0, "/numbers")], said
+
+
 def connector(place: Place) -> None:
     """Under a connector that is not HDF5's own a file is recorded and left alone."""
     for program in programs(place):
@@ -147,7 +196,7 @@ def pending(place: Place) -> None:
 
 if __name__ == "__main__":
     cases: dict[str, Callable[[Place], None]] = {
-        "multi": multi, "chunk": chunks, "async": asynchronous, "connector": connector,
-        "driver": driver, "pending": pending,
+        "multi": multi, "chunk": chunks, "async": asynchronous, "reopened": reopened,
+        "connector": connector, "driver": driver, "pending": pending,
     }  # fmt: skip
     main(cases)

@@ -5,7 +5,10 @@
  *                              a file made, written and closed by asynchronous forms alone; prints
  *                              the alignment that the file was opened with. By a list of the
  *                              program's own that asks for HDF5's own driver, or for the connector
- *                              that passes on to HDF5's own */
+ *                              that passes on to HDF5's own
+ *   hdf5_newer reopen FILE     the same with two datasets, one of texts, and opened again; prints
+ *                              "name value" lines: what the file and the datasets had each time,
+ * and how often the program's error handler was called */
 #include <hdf5.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,9 +102,85 @@ static int async(const char* path, hid_t given) {
   return H5ESclose(events) < 0;
 }
 
+static int handler_calls;
+
+static herr_t on_error(hid_t stack, void* unused) {
+  (void)stack;
+  (void)unused;
+  ++handler_calls;
+  return 0;
+}
+
+static int print_file(hid_t file) {
+  const hid_t fapl = H5Fget_access_plist(file);
+  hsize_t threshold = 0, alignment = 0;
+  size_t sieve = 0;
+  MUST(H5Pget_alignment(fapl, &threshold, &alignment) >= 0);
+  MUST(H5Pget_sieve_buf_size(fapl, &sieve) >= 0);
+  printf("file.alignment %" PRIuHSIZE ",%" PRIuHSIZE "\nfile.sieve %zu\n", threshold, alignment,
+         sieve);
+  return H5Pclose(fapl) < 0;
+}
+
+static int print_dataset(const char* name, hid_t data) {
+  const hid_t dcpl = H5Dget_create_plist(data), dapl = H5Dget_access_plist(data);
+  hsize_t chunk = 0;
+  size_t slots = 0, bytes = 0;
+  double w0 = 0;
+  H5D_fill_time_t fill = H5D_FILL_TIME_ERROR;
+  if (H5Pget_layout(dcpl) == H5D_CHUNKED) MUST(H5Pget_chunk(dcpl, 1, &chunk) >= 0);
+  MUST(H5Pget_fill_time(dcpl, &fill) >= 0);
+  MUST(H5Pget_chunk_cache(dapl, &slots, &bytes, &w0) >= 0);
+  printf("%s.chunk %" PRIuHSIZE "\n%s.fill %d\n%s.cache %zu\n", name, chunk, name, (int)fill, name,
+         bytes);
+  return H5Pclose(dcpl) < 0 || H5Pclose(dapl) < 0;
+}
+
+static int reopen(const char* path) {
+  const hsize_t length = kLength;
+  size_t left = 0;
+  hbool_t failed = 0;
+  const hid_t events = H5EScreate(), space = H5Screate_simple(1, &length, NULL);
+  const hid_t texts_type = H5Tcopy(H5T_C_S1);
+  MUST(H5Tset_size(texts_type, H5T_VARIABLE) >= 0);
+  MUST(H5Eset_auto2(H5E_DEFAULT, on_error, NULL) >= 0);
+  hid_t file = H5Fcreate_async(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT, events);
+  hid_t data = H5Dcreate_async(file, "numbers", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
+                               H5P_DEFAULT, events);
+  const hid_t texts = H5Dcreate_async(file, "texts", texts_type, space, H5P_DEFAULT, H5P_DEFAULT,
+                                      H5P_DEFAULT, events);
+  MUST(file >= 0 && data >= 0 && texts >= 0 && handler_calls == 0);
+  MUST(H5Dwrite_async(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && left == 0 && !failed);
+  MUST(print_file(file) == 0 && print_dataset("numbers", data) == 0);
+  MUST(print_dataset("texts", texts) == 0);
+  /* The name is taken: an error of the program itself. */
+  MUST(H5Dcreate_async(file, "numbers", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
+                       H5P_DEFAULT, H5ES_NONE) < 0);
+  printf("handler %d\n", handler_calls);
+  MUST(H5Dclose_async(texts, events) >= 0 && H5Dclose_async(data, events) >= 0);
+  MUST(H5Fclose_async(file, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && left == 0 && !failed);
+  printf("reopened 1\n");
+  file = H5Fopen_async(path, H5F_ACC_RDONLY, H5P_DEFAULT, events);
+  data = H5Dopen_async(file, "numbers", H5P_DEFAULT, events);
+  MUST(file >= 0 && data >= 0);
+  MUST(H5Dread_async(data, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && left == 0 && !failed);
+  for (int i = 0; i < kLength; ++i) MUST(numbers[i] == i);
+  MUST(print_file(file) == 0 && print_dataset("numbers", data) == 0);
+  MUST(H5Dclose_async(data, events) >= 0 && H5Fclose_async(file, events) >= 0);
+  MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && left == 0 && !failed);
+  H5Sclose(space);
+  H5Tclose(texts_type);
+  return H5ESclose(events) < 0;
+}
+
 int main(int argc, char** argv) {
   MUST(argc == 3 || argc == 4);
+  for (int i = 0; i < kLength; ++i) numbers[i] = i;
   if (strcmp(argv[1], "multi") == 0) return multi(argv[2]);
+  if (strcmp(argv[1], "reopen") == 0) return reopen(argv[2]);
   if (strcmp(argv[1], "chunk") == 0) return chunk(argv[2]);
   return async(argv[2], argc == 4 ? list_for(argv[3]) : H5P_DEFAULT);
 }
