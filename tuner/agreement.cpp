@@ -6,6 +6,7 @@
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
 #include "tuner/file_plan.h"
+#include "tuner/openmpi_io.h"
 #include "tuner/program_settings.h"
 
 namespace iotune::tuner {
@@ -153,6 +154,14 @@ void decline(const MpiApi& mpi, Word comm) noexcept {
   if (parsed) all_agree(mpi, comm, false, 0);
 }
 
+namespace {
+// Whether some setting may have been made by a parameter of Open MPI, which are dear to ask for.
+bool names_hints(const char* text, std::uint64_t bytes) noexcept {
+  return memmem(text, bytes, "\nset cb_", 8) != nullptr ||
+         memmem(text, bytes, "\nset striping_", 14) != nullptr;
+}
+}  // namespace
+
 bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
                       Decision& decision) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
@@ -162,6 +171,9 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     question.nodes = recorder::run_nodes();
     question.mpi = mpi.version;
     bytes = ask_database(question, text, sizeof text);
+    if (mpi.abi == recorder::MpiAbi::kOpenMpi && names_hints(text, bytes)) {
+      bytes = add_own_parameters(text, bytes, own_parameters(mpi));
+    }
   }
   bytes = share_text(mpi, comm, text, bytes);
   return bytes != 0 && parse_decision(text, bytes, decision);

@@ -72,6 +72,10 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
     to.distance_milli = thousandths(rest, rest_bytes);
     return true;
   }
+  if (is("mca")) {
+    to.own_parameters = static_cast<unsigned>(recorder::parse_decimal(rest));
+    return true;
+  }
   if (is("row")) {
     const bool negative = rest_bytes > 0 && *rest == '-';
     const auto value =
@@ -91,6 +95,7 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
 void clear(Decision& decision) noexcept {
   decision.source[0] = decision.state[0] = decision.pattern[0] = decision.message[0] = '\0';
   decision.row = decision.distance_milli = 0;
+  decision.own_parameters = 0;
   decision.count = 0;
 }
 
@@ -116,6 +121,20 @@ bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept 
     at += length + 1;
   }
   return ended;
+}
+
+std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameters) noexcept {
+  static constexpr char kEnd[] = "end\n";
+  constexpr std::size_t kEndBytes = sizeof kEnd - 1;
+  recorder::ShortText<32> line;
+  line << "mca " << parameters << '\n' << kEnd;
+  if (parameters == 0 || bytes < kEndBytes ||
+      bytes - kEndBytes + line.size() > IOTUNE_DECISION_MAX_BYTES ||
+      std::memcmp(text + bytes - kEndBytes, kEnd, kEndBytes) != 0) {
+    return bytes;
+  }
+  std::memcpy(text + bytes - kEndBytes, line.c_str(), line.size());
+  return bytes - kEndBytes + line.size();
 }
 
 bool names_settings(const char* text, std::size_t bytes) noexcept {

@@ -23,6 +23,7 @@ struct Decision {
   std::int64_t distance_milli;  // distance × 1000; negative: no answer is known to have one
   char pattern[512];
   char message[512];
+  unsigned own_parameters;  // of the user's Open MPI (openmpi_io.h)
   int count;
   Setting settings[kMaxSettings];  // those behind `count` are not initialised
 };
@@ -36,6 +37,10 @@ Setting* next_slot(Decision& decision) noexcept;
 
 // False where the text is not a whole decision: then nothing is applied.
 bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;
+
+// Writes into a whole decision's text what rank 0 says for all. Its new length; as it was where
+// there is no room.
+std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameters) noexcept;
 
 // Whether the decision's text has settings, without memory to parse it: true for every whole
 // decision that parse_decision finds some in.

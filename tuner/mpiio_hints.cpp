@@ -39,9 +39,10 @@ void add(Decision& to, const char* name, const char* value) noexcept {
   ++to.count;
 }
 
-const char* why_not(const MpiApi& mpi, Word info, const char* name) noexcept {
+const char* why_not(const MpiApi& mpi, Word info, const Decision& decision,
+                    const char* name) noexcept {
   if (program_set(mpi, info, name)) return "the program set it itself";
-  if (user_hints_name(name))
+  if (user_hints_name(name) || parameters_name(decision.own_parameters, name))
     return "hints of the user or the site (ROMIO_HINTS, /etc/romio-hints, MPICH_MPIIO_HINTS, MCA) "
            "set it";
   return nullptr;
@@ -101,13 +102,13 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
     if (!is_beneath_hdf5(setting.name)) continue;
-    plan.refused[i] = why_not(mpi, info, setting.name);
+    plan.refused[i] = why_not(mpi, info, decision, setting.name);
     if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
   }
   pass_gates(mpi, path, decision, nodes, plan);
   const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
   if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
-      why_not(mpi, info, "cb_config_list") != nullptr) {
+      why_not(mpi, info, decision, "cb_config_list") != nullptr) {
     return;
   }
   const std::uint64_t count = recorder::parse_decimal(aggregators);

@@ -1,6 +1,7 @@
 #include "tuner/openmpi_io.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "recorder/preload/short_text.h"
 #include "tuner/file_layout.h"
@@ -11,26 +12,90 @@ namespace {
 
 constexpr int kMostValueBytes = 4096;
 
-// False where it cannot be read.
-bool read_io_parameter(const recorder::MpiApi& mpi, char (&value)[kMostValueBytes]) noexcept {
-  if (mpi.MPI_T_init_thread == nullptr || mpi.MPI_T_cvar_get_index == nullptr ||
-      mpi.MPI_T_cvar_handle_alloc == nullptr || mpi.MPI_T_cvar_read == nullptr ||
-      mpi.MPI_T_cvar_handle_free == nullptr || mpi.MPI_T_finalize == nullptr) {
-    return false;
+// MPI's tool interface, which brings all parameters of all components: with Open MPI 4 a fifth of a
+// second.
+class ToolInterface {
+ public:
+  explicit ToolInterface(const recorder::MpiApi& mpi) noexcept : mpi_(mpi) {
+    constexpr int kThreadSingle = 0;
+    int provided = 0;
+    open_ = mpi.MPI_T_init_thread != nullptr && mpi.MPI_T_cvar_get_index != nullptr &&
+            mpi.MPI_T_cvar_handle_alloc != nullptr && mpi.MPI_T_cvar_read != nullptr &&
+            mpi.MPI_T_cvar_handle_free != nullptr && mpi.MPI_T_finalize != nullptr &&
+            mpi.MPI_T_init_thread(kThreadSingle, &provided) == 0;
   }
-  constexpr int kThreadSingle = 0;
-  int provided = 0, index = -1, bytes = 0;
-  if (mpi.MPI_T_init_thread(kThreadSingle, &provided) != 0) return false;
-  void* handle = nullptr;
-  bool good = mpi.MPI_T_cvar_get_index("io", &index) == 0 &&
-              mpi.MPI_T_cvar_handle_alloc(index, nullptr, &handle, &bytes) == 0;
-  if (good) {
-    good = bytes < kMostValueBytes && mpi.MPI_T_cvar_read(handle, value) == 0;
-    mpi.MPI_T_cvar_handle_free(&handle);
+  ~ToolInterface() {
+    if (open_) mpi_.MPI_T_finalize();
   }
-  mpi.MPI_T_finalize();
-  value[kMostValueBytes - 1] = '\0';
-  return good;
+  ToolInterface(const ToolInterface&) = delete;
+  ToolInterface& operator=(const ToolInterface&) = delete;
+
+  // False where there is none of that name or it cannot be read.
+  bool read(const char* name, char (&value)[kMostValueBytes]) const noexcept {
+    int index = -1, elements = 0;
+    void* handle = nullptr;
+    if (!open_ || mpi_.MPI_T_cvar_get_index(name, &index) != 0 ||
+        mpi_.MPI_T_cvar_handle_alloc(index, nullptr, &handle, &elements) != 0) {
+      return false;
+    }
+    // Elements are characters, or it is one number.
+    const bool good = elements < kMostValueBytes && mpi_.MPI_T_cvar_read(handle, value) == 0;
+    mpi_.MPI_T_cvar_handle_free(&handle);
+    value[kMostValueBytes - 1] = '\0';
+    return good;
+  }
+
+ private:
+  const recorder::MpiApi& mpi_;
+  bool open_;
+};
+
+// What MPI's tool interface does not tell: whether a value is the default because nobody set it.
+struct OwnParameter {
+  const char* name;
+  std::int32_t by_default;
+  const char* hint;  // that says the same
+};
+constexpr OwnParameter kOwnParameters[] = {
+    {"io_ompio_num_aggregators", -1, "cb_nodes"},
+    {"io_ompio_bytes_per_agg", 33554432, "cb_buffer_size"},
+    {"fs_lustre_stripe_width", 0, "striping_factor"},
+    {"fs_lustre_stripe_size", 0, "striping_unit"},
+};
+
+enum NamedIo : unsigned { kNamesUnknown, kNamesNothing, kNamesOmpio, kNamesRomio };
+
+NamedIo named_io(const char* value) noexcept {
+  const bool names_ompio = std::strstr(value, "ompio") != nullptr;
+  const bool names_romio = std::strstr(value, "romio") != nullptr;
+  if (names_ompio && names_romio) return kNamesUnknown;
+  // "^ompio" is everything but OMPIO.
+  const bool others = value[0] == '^';
+  if (names_ompio || names_romio) return names_romio != others ? kNamesRomio : kNamesOmpio;
+  return value[0] == '\0' ? kNamesNothing : kNamesUnknown;
+}
+
+constinit bool g_read = false;
+constinit unsigned g_named = 0, g_own = 0;
+
+// Once, because they do not change while the program runs. Threads that come at the same time read
+// the same.
+void read_parameters(const recorder::MpiApi& mpi) noexcept {
+  if (__atomic_load_n(&g_read, __ATOMIC_ACQUIRE)) return;
+  const ToolInterface tools(mpi);
+  char value[kMostValueBytes] = "";
+  const NamedIo named = tools.read("io", value) ? named_io(value) : kNamesUnknown;
+  unsigned own = 0;
+  for (unsigned i = 0; i < std::size(kOwnParameters); ++i) {
+    std::memset(value, 0, sizeof(std::int64_t));
+    if (!tools.read(kOwnParameters[i].name, value)) continue;
+    std::int32_t number = 0;  // the lower half of a longer one
+    std::memcpy(&number, value, sizeof number);
+    if (number != kOwnParameters[i].by_default) own |= 1u << i;
+  }
+  __atomic_store_n(&g_named, named, __ATOMIC_RELAXED);
+  __atomic_store_n(&g_own, own, __ATOMIC_RELAXED);
+  __atomic_store_n(&g_read, true, __ATOMIC_RELEASE);
 }
 
 bool on_lustre(const char* path) noexcept {
@@ -42,18 +107,24 @@ bool on_lustre(const char* path) noexcept {
 }  // namespace
 
 OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
-  char value[kMostValueBytes] = "";
-  if (!read_io_parameter(mpi, value)) return OpenMpiIo::kUnknown;
-  const bool names_ompio = std::strstr(value, "ompio") != nullptr;
-  const bool names_romio = std::strstr(value, "romio") != nullptr;
-  if (names_ompio && names_romio) return OpenMpiIo::kUnknown;
-  // "^ompio" is everything but OMPIO.
-  const bool others = value[0] == '^';
-  if (names_ompio || names_romio) {
-    return names_romio != others ? OpenMpiIo::kRomio : OpenMpiIo::kOmpio;
-  }
-  if (value[0] != '\0') return OpenMpiIo::kUnknown;
+  read_parameters(mpi);
+  const unsigned named = __atomic_load_n(&g_named, __ATOMIC_RELAXED);
+  if (named == kNamesUnknown) return OpenMpiIo::kUnknown;
+  if (named == kNamesOmpio) return OpenMpiIo::kOmpio;
+  if (named == kNamesRomio) return OpenMpiIo::kRomio;
   return on_lustre(path) ? OpenMpiIo::kRomio : OpenMpiIo::kOmpio;
+}
+
+unsigned own_parameters(const recorder::MpiApi& mpi) noexcept {
+  read_parameters(mpi);
+  return __atomic_load_n(&g_own, __ATOMIC_RELAXED);
+}
+
+bool parameters_name(unsigned parameters, const char* hint) noexcept {
+  for (unsigned i = 0; i < std::size(kOwnParameters); ++i) {
+    if ((parameters >> i & 1) != 0 && std::strcmp(kOwnParameters[i].hint, hint) == 0) return true;
+  }
+  return false;
 }
 
 bool ompio_reads(const char* hint) noexcept {

@@ -1,5 +1,5 @@
 // Which MPI-IO an Open MPI uses, because its MPI_File_get_info returns what it was given whether
-// or not anybody reads it.
+// or not anybody reads it, and which of its parameters a hint of ours would win over.
 #pragma once
 
 #include "recorder/preload/mpi_api.h"
@@ -11,6 +11,13 @@ enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 // As its parameter `io` says, wherever that was set; where it was not, Open MPI takes ROMIO on
 // Lustre and OMPIO elsewhere. Local.
 OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept;
+
+// Which of its parameters (MCA) say the same as some hint and have another value than by default,
+// wherever the user or the site set them: ~/.openmpi/mca-params.conf, the site's own, the
+// environment, mpirun. Local, but asked on one rank for all, because all of MPI's components are
+// loaded for it.
+unsigned own_parameters(const recorder::MpiApi& mpi) noexcept;
+bool parameters_name(unsigned parameters, const char* hint) noexcept;
 
 // Hints that OMPIO reads.
 bool ompio_reads(const char* hint) noexcept;

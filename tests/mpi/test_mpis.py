@@ -232,6 +232,36 @@ def joined_later(place: Place) -> None:
     assert [head["attributes"]["rank"] for head in place.heads(trace)] == ["0", "1"]
 
 
+def parameters(place: Place, name: str) -> None:
+    """A hint would win over the MCA parameters of OMPIO: they are the user's, wherever set."""
+    found = configured(place, name, "mpi_file.c")
+    if found is None:
+        return
+    mpi, program, config = found
+    home = place.scratch / "of the user"
+    (home / ".openmpi").mkdir(parents=True)
+
+    def refused(in_file: str, **env: object) -> set[str]:
+        place.clear()
+        (home / ".openmpi" / "mca-params.conf").write_text(in_file)
+        done = place.right(place.mpi(2, program, "a.bin", IOTUNE_CONFIG=config, IOTUNE_DB="none",
+                                     HOME=home, **env))  # fmt: skip
+        assert done.said() == [], done.said()
+        said = outcomes(check_merged(place, mpi, 2))
+        assert set(said) >= set(HINTS), said
+        told = {hint for hint in HINTS if said[hint][0] == "refused"}
+        assert all("MCA" in said[hint][2] for hint in told), said
+        return told
+
+    assert refused("# nothing\n") == set()
+    assert refused("io_ompio_num_aggregators = 1\n") == {"cb_nodes"}
+    assert refused("io_ompio_bytes_per_agg = 1000000\n") == {"cb_buffer_size"}
+    assert refused("", OMPI_MCA_io_ompio_bytes_per_agg=1000000) == {"cb_buffer_size"}
+    assert refused("io_ompio_bytes_per_agg = 1000000\n", OMPI_MCA_io_ompio_num_aggregators=1) == {
+        "cb_nodes", "cb_buffer_size"
+    }  # fmt: skip
+
+
 def hdf5_flags(package: str) -> list[str] | None:
     done = subprocess.run(["pkg-config", "--cflags", "--libs", package],
                           capture_output=True, text=True, check=False)  # fmt: skip
@@ -297,4 +327,6 @@ if __name__ == "__main__":
     cases |= {f"sessions-{name}": partial(sessions, name=name) for name in NAMES
               if name != "openmpi-4"}  # fmt: skip
     cases |= {f"spawned-{name}": partial(spawned, name=name) for name in ("mpich-5", "openmpi-5")}
-    main({**cases, "hdf5-openmpi": hdf5})
+    main({**cases, "hdf5-openmpi": hdf5,
+          "parameters-openmpi-4": partial(parameters, name="openmpi-4"),
+          "parameters-openmpi-5": partial(parameters, name="openmpi-5")})  # fmt: skip

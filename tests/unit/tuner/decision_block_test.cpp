@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 
 namespace iotune::tuner {
@@ -44,6 +45,29 @@ TEST(DecisionBlock, NamesSettingsWhereverParsingFindsSome) {
     EXPECT_EQ(decision.count, one.settings) << one.lines;
     EXPECT_EQ(names_settings(text.data(), text.size()), one.settings > 0) << one.lines;
   }
+}
+
+TEST(DecisionBlock, WhatRankZeroSaysForAllStandsInTheText) {
+  const std::string said = "iotune-decision 1\nset cb_nodes 2\nend\n";
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  Decision decision;
+  std::memcpy(text, said.data(), said.size());
+  EXPECT_EQ(add_own_parameters(text, said.size(), 0), said.size());
+  const std::size_t bytes = add_own_parameters(text, said.size(), 5);
+  ASSERT_TRUE(parse_decision(text, bytes, decision));
+  EXPECT_EQ(decision.own_parameters, 5U);
+  EXPECT_EQ(decision.count, 1);
+  ASSERT_TRUE(parse_decision(said.data(), said.size(), decision));
+  EXPECT_EQ(decision.own_parameters, 0U);
+  // What is no whole decision stays as it is, and so does one that would not fit any longer.
+  EXPECT_EQ(add_own_parameters(text, said.size() - 1, 5), said.size() - 1);
+  std::string full = said.substr(0, said.size() - 4) + "message ";
+  full.resize(sizeof text - 5, 'x');
+  full += "\nend\n";
+  ASSERT_EQ(full.size(), sizeof text);
+  std::memcpy(text, full.data(), full.size());
+  EXPECT_EQ(add_own_parameters(text, full.size(), 5), full.size());
+  EXPECT_EQ(std::memcmp(text, full.data(), full.size()), 0);
 }
 
 }  // namespace
