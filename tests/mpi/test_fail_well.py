@@ -346,6 +346,41 @@ def missing_rank(place: Place) -> None:
     assert len(ranks) == 3, ranks
 
 
+def missing_node(place: Place) -> None:
+    """Of four nodes one has no iotune: what LD_PRELOAD names is not there."""
+    if os.getuid() != 0:
+        not_verified("nodes of which one has no iotune: wants root")
+        return
+    if subprocess.run(["unshare", "-u", "-m", "true"], check=False).returncode != 0:
+        not_verified("nodes of which one has no iotune: no right to have host names of their own")
+        return
+    place.mpirun = str(ROOT / "tests" / "testbed" / "local_nodes")
+    config = place.scratch / "config.xml"
+    config.write_text(CONFIG)
+    script = place.scratch / "rank.sh"
+    script.write_text('[ "$(hostname)" != node2 ] || export LD_PRELOAD="$1"\nexec "$2" a.h5\n')
+
+    def launch(preload: bool, folder: Path, missing: bool = True) -> Done:
+        clock = f"{place.shim}:{frozen(place, False)}"
+        loaded = frozen(place, True, shim=True) if preload else clock
+        node2 = f"/nowhere/libiotune.so:{clock}"
+        return place.run(
+            place.mpirun, "-n", 8, "sh", script, node2 if missing else loaded,
+            place.bin / "ask_settings", cwd=folder, preload=False, LD_PRELOAD=loaded,
+            IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config, IOTUNE_DB="none",
+        )  # fmt: skip
+
+    done = compare(place, launch, "6 of 8 ranks")
+    assert b"/nowhere/libiotune.so" in done.err, "the library was not missing: this proves nothing"
+    # The ranks' traces are in their nodes' memory, which has gone with these; that nothing was set
+    # the program's own words say, which are those of the bare run.
+    assert not place.trace.exists()
+    # With all of them there it is tuned.
+    place.clear()
+    done = launch(True, place.scratch, missing=False)
+    assert done.status == 0 and b"cb_buffer_size 1048576" in done.out, (done.out, done.err)
+
+
 def static_hdf5(place: Place) -> None:
     h5pcc = shutil.which("h5pcc.mpich") or shutil.which("h5pcc")
     iotune = ROOT / ".venv" / "bin" / "iotune"
@@ -389,5 +424,6 @@ if __name__ == "__main__":
         "read-only-home": read_only_home, "full-buffers": full_buffers, "full-trace": full_trace,
         "file-size-limit": file_size_limit, "broken-xml": broken_xml, "no-mpi": no_mpi,
         "environments": environments, "other-mode": other_mode, "other-version": other_version,
-        "disagreement": disagreement, "missing-rank": missing_rank, "static-hdf5": static_hdf5,
+        "disagreement": disagreement, "missing-rank": missing_rank,
+        "missing-node": missing_node, "static-hdf5": static_hdf5,
     })  # fmt: skip

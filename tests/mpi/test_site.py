@@ -12,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Done, Place, main, not_verified  # noqa: E402
+from test_tuning import answer, make_database  # noqa: E402
 
 CONFIG = """<Parameters><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
 </Middleware_Layer></Parameters>"""
@@ -98,6 +99,32 @@ def freeze(place: Place) -> None:
     assert not waiting.exists() and (own / "patterns.db").read_bytes() != database
 
 
+def freeze_trained(place: Place) -> None:
+    """An answer that was trained is applied in a frozen run, which leaves nothing behind."""
+    env = {"IOTUNE_DB": None, "IOTUNE_CONFIG": None}
+    own = place.data / "iotune"
+    make_database(own / "patterns.db")
+    observed = place.right(run(place, "", **env), "observed")
+    assert answer(own / "patterns.db", "cb_buffer_size=1048576") >= 1
+
+    def contents() -> dict[str, bytes]:
+        return {str(path.relative_to(own)): path.read_bytes()
+                for path in own.rglob("*") if path.is_file()}  # fmt: skip
+
+    before = contents()
+    frozen = place.right(run(place, "freeze = yes\n", **env), "frozen")
+    assert b"hint cb_buffer_size 1048576\n" in frozen.out, (frozen.out, frozen.err)
+    assert frozen.out != observed.out and frozen.said() == [], frozen.said()
+    (noted,) = [call for call in place.calls() if call["name"] == "iotune_setting"]
+    assert noted["numbers"][0] == 0 and noted["texts"][1] == "cb_buffer_size", noted
+    (decided,) = [call for call in place.calls() if call["name"] == "iotune_decision"]
+    assert decided["texts"][1] == "exact", decided
+    assert contents() == before, sorted(contents())
+    # The same run learns where it may.
+    place.right(run(place, "", **env), "not frozen")
+    assert contents() != before
+
+
 def copy_of_etc(place: Place) -> tuple[Path, Callable[..., list[str]]] | None:
     """A copy of /etc, and what shows it to a command in its place; None without the right."""
     etc = place.scratch / "etc"
@@ -161,5 +188,5 @@ def hints_in_etc(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"limits": limits, "share": share, "freeze": freeze, "in-etc": in_etc,
-          "hints-in-etc": hints_in_etc})  # fmt: skip
+    main({"limits": limits, "share": share, "freeze": freeze, "freeze-trained": freeze_trained,
+          "in-etc": in_etc, "hints-in-etc": hints_in_etc})  # fmt: skip
