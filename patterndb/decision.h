@@ -18,14 +18,14 @@ extern "C" {
 /* All strings are NUL-terminated and owned by the caller; NULL means unknown. */
 struct iotune_question {
   uint32_t version; /* IOTUNE_DECISION_VERSION */
-  uint32_t ranks;   /* of the communicator that opens the file */
+  uint32_t ranks;   /* of the run */
   uint32_t nodes;
-  uint32_t creating;      /* 1: the file is created, 0: opened */
-  const char* layer;      /* "hdf5", "mpiio" or "posix" */
-  const char* program;    /* absolute path of the executable */
-  const char* file;       /* absolute path of the file */
-  const char* mpi;        /* "MPICH 4.0.2" */
-  const char* hdf5;       /* "1.10.8" or NULL */
+  uint32_t creating;   /* 1: the file is created, 0: opened */
+  const char* layer;   /* "hdf5", "mpiio", "posix"; "hdf5-self": one of several ranks, for itself */
+  const char* program; /* absolute path of the executable */
+  const char* file;    /* absolute path of the file */
+  const char* mpi;     /* "MPICH 4.0.2" */
+  const char* hdf5;    /* "1.10.8" or NULL */
   const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
   uint32_t frozen;        /* 1: only what is trusted is applied, and nothing is written */
 };

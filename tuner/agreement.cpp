@@ -114,6 +114,14 @@ void free_world_communicator(const MpiApi& mpi) noexcept {
   }
 }
 
+void ask_as_run(int opening_ranks, FileQuestion& question) noexcept {
+  const int world = recorder::world_ranks();
+  question.ranks = world > opening_ranks ? world : opening_ranks;
+  if (opening_ranks == 1 && question.ranks > 1 && std::strcmp(question.layer, "hdf5") == 0) {
+    question.layer = "hdf5-self";
+  }
+}
+
 namespace {
 
 // What rank 0 says of a file: a decision's length and as much of its text as fits. Most files have
@@ -167,7 +175,9 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
   char text[IOTUNE_DECISION_MAX_BYTES];
   std::uint64_t bytes = 0;
   if (rank_in(mpi, comm) == 0) {
-    mpi.MPI_Comm_size(comm, &question.ranks);
+    int here = 1;
+    mpi.MPI_Comm_size(comm, &here);
+    ask_as_run(here, question);
     question.nodes = recorder::run_nodes();
     question.mpi = mpi.version;
     bytes = ask_database(question, text, sizeof text);

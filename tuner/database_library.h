@@ -8,7 +8,7 @@ namespace iotune::tuner {
 
 struct FileQuestion {
   const char* file;   // absolute path
-  const char* layer;  // "hdf5", "mpiio" or "posix"
+  const char* layer;  // "hdf5", "hdf5-self", "mpiio" (decision.h)
   bool creating;
   int ranks, nodes;
   const char* mpi;  // nullptr without

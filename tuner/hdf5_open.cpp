@@ -148,7 +148,8 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
 
 bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
-  FileQuestion question{path, "hdf5", open.creating, 1, 1, nullptr};
+  FileQuestion question{path, "hdf5", open.creating, 1, recorder::run_nodes(), nullptr};
+  ask_as_run(1, question);
   const std::size_t bytes = ask_database(question, text, sizeof text);
   if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
   open.notes = true;

@@ -357,3 +357,17 @@ def test_python_reads_a_trace(home: Home) -> None:
     assert next(trace.each_call(rank=0, layer="hdf5", limit=3)).text.startswith("H5P")
     with pytest.raises(iotune.Error):
         iotune.open_trace(home.work)
+
+
+@pytest.mark.skipif(not (KERNELS / "ask_settings").exists(), reason="tests/mpi is not built")
+def test_a_file_that_one_of_several_ranks_opens_is_known_again(home: Home) -> None:
+    # given a run of two ranks, of which one opens a file for itself
+    home.run("ask_settings", "a.h5", "--serial")
+    (pattern,) = home.asked("db", "list")["patterns"]
+    # when it has an answer
+    home.type("db", "add", str(pattern["id"]), "sieve_buf_size=131072")
+    home.run("ask_settings", "a.h5", "--serial")
+    # then
+    file = home.asked("explain")["files"][0]
+    assert file["source"] == "exact"
+    assert {one["got"] for one in file["settings"]} == {"131072"}
