@@ -1,0 +1,86 @@
+#include "patterndb/program_answers.h"
+
+#include "fixtures.h"
+#include "patterndb/observe.h"
+#include "patterndb/places.h"
+#include "patterndb/spool.h"
+
+namespace iotune::patterndb::testing {
+namespace {
+
+// VPIC's files, but opened by POSIX, or by MPI-IO.
+class ProgramAnswers : public Folder {
+ protected:
+  void observe(FileLayer layer) {
+    Observation run = vpic_run();
+    for (ObservedFile& file : run.files) file.platform = platform_of_layer(file.platform, layer);
+    must(leave_in_spool(run, at("spool")));
+    fold_spool(at("patterns.db"), at("spool"));
+    Tuning tuning = tuned(vpic(), "striping_factor=8");
+    tuning.platform = platform_of_layer(tuning.platform, layer);
+    must(create(at("patterns.db")).add_tuning(tuning));
+  }
+  std::vector<ProgramAnswer> ask(const std::string& program = "/opt/vpic-io") {
+    Question question = vpic_question();
+    question.program = program;
+    return must(
+        program_answers(question, {at("patterns.db"), at("spool"), config_, std::optional(0.99)}));
+  }
+  std::string config_;
+};
+
+TEST_F(ProgramAnswers, NothingWithoutADatabase) {
+  EXPECT_TRUE(ask().empty());
+}
+
+TEST_F(ProgramAnswers, TheFilesOfPosixThatHaveSettings) {
+  observe(FileLayer::kPosix);
+  const std::vector<ProgramAnswer> answers = ask();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].file, "vpic#.h#");
+  EXPECT_TRUE(answers[0].masked && answers[0].creating);
+  EXPECT_EQ(answers[0].filesystem, "ext4");
+  EXPECT_EQ(answers[0].decision.settings.text(), "striping_factor=8");
+  EXPECT_EQ(answers[0].decision.source, "exact");
+  EXPECT_TRUE(ask("/opt/another").empty());
+}
+
+TEST_F(ProgramAnswers, NoneThatAreOfMpiIo) {
+  observe(FileLayer::kMpiIo);
+  EXPECT_TRUE(ask().empty());
+}
+
+TEST_F(ProgramAnswers, OfAConfigurationWhatNamesFiles) {
+  config_ = at("c.xml");
+  write_file(config_,
+             "<Parameters><Parallel_File_System><striping_factor>4</striping_factor>"
+             "<fadvise FileName=\"a.bin\">random</fadvise></Parallel_File_System></Parameters>");
+  const std::vector<ProgramAnswer> answers = ask();
+  ASSERT_EQ(answers.size(), 2U);  // for opens that may make it, and others
+  for (const ProgramAnswer& one : answers) {
+    EXPECT_EQ(one.file, "a.bin");
+    EXPECT_FALSE(one.masked);
+    EXPECT_EQ(one.filesystem, "");
+    EXPECT_EQ(one.decision.settings.text(), "fadvise=random");
+  }
+  EXPECT_NE(answers[0].creating, answers[1].creating);
+}
+
+TEST_F(ProgramAnswers, ABrokenConfigurationIsAnError) {
+  config_ = at("c.xml");
+  write_file(config_, "<Parameters>");
+  EXPECT_FALSE(program_answers(vpic_question(), {at("patterns.db"), at("spool"), config_, {}}));
+}
+
+TEST_F(ProgramAnswers, TextHoldsWholeBlocksAndOneLineNames) {
+  ProgramAnswer one{"a.bin", false, {}, true, {}};
+  one.decision.settings.add("fadvise", "random");
+  const std::string block = program_answers_text({one}, 1000);
+  EXPECT_EQ(block, "file a.bin\nmasked 0\nfilesystem \ncreating 1\n" + decision_text(one.decision));
+  EXPECT_EQ(program_answers_text({one, one}, 2 * block.size() - 1), block);
+  one.file = "a\nfile b";
+  EXPECT_EQ(program_answers_text({one}, 1000), "");
+}
+
+}  // namespace
+}  // namespace iotune::patterndb::testing
