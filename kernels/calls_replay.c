@@ -112,7 +112,8 @@ static void prepare(const struct replay* replay, bool cold) {
       if (wrote <= 0) fail_errno(path, "cannot be filled");
       left -= wrote;
     }
-    if (cold && (fsync(fd) != 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0))
+    if (cold && fsync(fd) != 0) fail_errno(path, "cannot be taken out of memory");
+    if (cold && (errno = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)) != 0)
       fail_errno(path, "cannot be taken out of memory");
     if (close(fd) != 0) fail_errno(path, "cannot be filled");
   }

@@ -31,6 +31,7 @@ from iotune.trace import open_trace
 
 # A hanging replay must not hold up the others.
 TIMEOUT_SECONDS = 600.0
+_IN_EFFECT = ("applied", "unverifiable")
 
 
 class ReplayBench(ABC):
@@ -141,14 +142,17 @@ class ReplayBench(ABC):
             if Path(file.path).name not in self.own_names:
                 continue
             for one in file.settings:
-                if one.parameter in candidate.settings and one.verdict != "not told of":
+                if one.parameter not in candidate.settings or one.verdict == "not told of":
+                    continue
+                # Of a file of POSIX each rank tells: one in effect is enough.
+                if not verdicts.get(one.parameter, "").startswith(_IN_EFFECT):
                     verdicts[one.parameter] = one.verdict + (
                         f" ({one.reason})" if one.reason else ""
                     )
         if not verdicts:
             return "never reached a file"
         for verdict in verdicts.values():
-            if verdict.startswith(("applied", "unverifiable")):
+            if verdict.startswith(_IN_EFFECT):
                 return "applied"
         return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
 

@@ -224,7 +224,8 @@ def _read_ahead(shape: Shape) -> list[Candidate]:
 
 def reserved(shape: Shape) -> dict[str, str]:
     """Room on the disk for the whole of a large new file; empty where that is not to be had."""
-    if not shape.write or shape.filesystem in _NOT_RESERVED:
+    # Of POSIX, each rank may have a file of the name: no answer reserves there.
+    if not shape.write or shape.filesystem in _NOT_RESERVED or shape.layer == "posix":
         return {}
     if shape.file_bytes < _LARGE_FILE_BYTES:
         return {}

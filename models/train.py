@@ -47,6 +47,8 @@ _WORTHWHILE = 1.02
 # A replay under settings that are as far behind the default must not hold up the others: its start
 # has so many seconds to itself.
 _HOPELESS, _START_SECONDS = 4.0, 10.0
+# Of a file without HDF5, which is not cut: some seventy replays write it.
+_MOST_CALL_BYTES = 8 << 30
 # The plan's own text, traces and XML are small beside its files.
 _BESIDE_BYTES = 64 << 20
 
@@ -138,13 +140,21 @@ def train_calls(
     filesystem = core.filesystem_of(directory)
     with scratch_directory(directory, _BESIDE_BYTES) as place:
         written = call_plan_of(case, trace, place / "calls")
+        if written.needed_bytes > _MOST_CALL_BYTES:
+            raise Error(
+                f"its file has {written.needed_bytes >> 20} MiB, and calls are replayed whole: "
+                f"up to {_MOST_CALL_BYTES >> 20}"
+            )
         case.notes += written.notes
         with scratch_directory(directory, written.needed_bytes + _BESIDE_BYTES) as scratch:
             bench = CallBench(case, trace, place / "calls", mpi, replayer, scratch)
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
             tried = options.chosen or tuple(candidates(shape, options.budget))
+            if not tried:
+                raise Error(f"no setting reaches a file of {case.layer} on {filesystem}")
+            partners = [one for one in refinements(shape) if one not in tried]
             allowed = frozenset(one.text for one in space(shape))
-            outcome = _measure(bench, tried, refinements(shape), allowed, options, progress)
+            outcome = _measure(bench, tried, partners, allowed, options, progress)
             _name_platform(outcome, bench, filesystem)
     return outcome
 
@@ -170,7 +180,8 @@ def speaking(
 def _directory(case: Case, options: Options) -> Path:
     if options.directory is not None:
         return options.directory.absolute()
-    directory = Path(case.file).parent if case.file else Path.cwd()
+    # Of a link, where it points to: that is asked about at an open.
+    directory = Path(case.file).resolve().parent if case.file else Path.cwd()
     if not os.access(directory, os.W_OK):
         raise Error(f"{directory} cannot be written any more; --dir names another place")
     return directory

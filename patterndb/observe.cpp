@@ -145,8 +145,9 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
     if (file.cut_short || file.sampled_out) continue;
     const FileLayer layer = layer_of(file);
     if (file.datasets.empty() && file.decision_source.empty()) continue;
+    // What POSIX alone moved is tuned in MPI programs.
     if (layer == FileLayer::kPosix &&
-        std::max(file.bytes_written, file.bytes_read) < kLeastPosixBytes) {
+        (summary.mpi.empty() || std::max(file.bytes_written, file.bytes_read) < kLeastPosixBytes)) {
       continue;
     }
     ObservedFile observed;

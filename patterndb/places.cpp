@@ -115,9 +115,12 @@ std::string masked_name(std::string_view path) {
 }
 
 std::string filesystem_of(const std::string& path) {
-  std::size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  // ceph-fuse passes for plain FUSE otherwise. The question at an open asks the same.
+  // Of a link, that of what it points to. The question at an open asks the same.
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  const std::string file = real ? real.get() : path;
+  std::size_t slash = file.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  // ceph-fuse passes for plain FUSE otherwise.
   if (getxattr(folder.c_str(), "ceph.dir.entries", nullptr, 0) >= 0) return "cephfs";
   struct statfs status;
   if (statfs(folder.c_str(), &status) != 0) return "unknown";

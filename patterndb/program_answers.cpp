@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "patterndb/config_xml.h"
@@ -21,9 +22,62 @@ std::string absolute_where_a_path(const std::string& name) {
 void keep(ProgramAnswer answer, const Result<Decision>& decision,
           std::vector<ProgramAnswer>& answers) {
   if (!decision) throw Fault{decision.error().text()};
-  if (decision->settings.empty()) return;
   answer.decision = *decision;
   answers.push_back(std::move(answer));
+}
+
+// Of the files of one name, one of each rank perhaps, the largest has taught what to reserve: for
+// all of them that could be the whole disk.
+void leave_out_reservations(Decision& decision) {
+  Settings kept;
+  for (const auto& [name, value] : decision.settings.values()) {
+    if (name == "fallocate") {
+      decision.message += "; fallocate left out, files of this name may be many";
+    } else {
+      kept.add(name, value);
+    }
+  }
+  decision.settings = kept;
+}
+
+// Also where there is nothing to set: a run that stays at its default on purpose has to be known
+// for one, and a configuration's word for a file keeps the database's from it.
+void add_from_config(const Question& question, const Places& places,
+                     std::vector<ProgramAnswer>& answers) {
+  Result<std::vector<std::string>> names = files_named_in(places.config);
+  if (!names) throw Fault{names.error().text()};
+  // Paths before base names: the first one that fits an open is taken.
+  std::stable_partition(names->begin(), names->end(), [](const std::string& name) {
+    return name.find('/') != std::string::npos;
+  });
+  Question one = question;
+  for (const std::string& name : *names) {
+    for (const bool creating : {true, false}) {
+      one.file = absolute_where_a_path(name);
+      one.creating = creating;
+      keep({one.file, false, {}, creating, {}}, decide(one, {"none", {}, places.config, {}}),
+           answers);
+    }
+  }
+}
+
+void add_from_database(const Question& question, Places places,
+                       std::vector<ProgramAnswer>& answers) {
+  places.config.clear();
+  Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, 200});
+  if (!db) throw Fault{db.error().text()};
+  const Workload workload{base_name(question.program), {}, question.ranks, question.nodes};
+  Result<std::vector<TunedFile>> files = db->tuned_posix_files(workload);
+  if (!files) throw Fault{files.error().text()};
+  Question one = question;
+  for (const TunedFile& file : *files) {
+    one.file = file.name;
+    one.filesystem = file.filesystem;
+    one.creating = file.written;
+    Result<Decision> decision = decide(one, places);
+    if (decision) leave_out_reservations(*decision);
+    keep({file.name, true, file.filesystem, file.written, {}}, decision, answers);
+  }
 }
 
 }  // namespace
@@ -34,32 +88,13 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
     std::vector<ProgramAnswer> answers;
     Question one = question;
     one.layer = "posix";
-    if (!places.config.empty()) {
-      Result<std::vector<std::string>> names = files_named_in(places.config);
-      if (!names) throw Fault{names.error().text()};
-      for (const std::string& name : *names) {
-        for (const bool creating : {true, false}) {
-          one.file = absolute_where_a_path(name);
-          one.creating = creating;
-          keep({one.file, false, {}, creating, {}}, decide(one, {{"none"}, {}, places.config, {}}),
-               answers);
-        }
-      }
-    }
+    if (!places.config.empty()) add_from_config(one, places, answers);
     if (places.database == "none" || access(places.database.c_str(), F_OK) != 0) return answers;
-    Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, 200});
-    if (!db) throw Fault{db.error().text()};
-    const Workload workload{base_name(question.program), {}, question.ranks, question.nodes};
-    Result<std::vector<TunedFile>> files = db->tuned_posix_files(workload);
-    if (!files) throw Fault{files.error().text()};
-    Places database_alone = places;
-    database_alone.config.clear();
-    for (const TunedFile& file : *files) {
-      one.file = file.name;
-      one.filesystem = file.filesystem;
-      one.creating = file.written;
-      keep({file.name, true, file.filesystem, file.written, {}}, decide(one, database_alone),
-           answers);
+    try {
+      add_from_database(one, places, answers);
+    } catch (const Fault&) {
+      // A configuration's word holds without a database.
+      if (answers.empty()) throw;
     }
     return answers;
   });

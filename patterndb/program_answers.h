@@ -15,7 +15,7 @@ struct ProgramAnswer {
   bool masked = false;     // of a database: digits are '#'
   std::string filesystem;  // on which it holds; empty: on any
   bool creating = true;    // of files that the open may make; else of such that are there
-  Decision decision;       // with settings
+  Decision decision;
 };
 
 // `question` tells program, ranks and nodes. Reads only. Of a configuration only the leaves with

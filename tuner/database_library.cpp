@@ -145,7 +145,7 @@ bool something_may_be_known() noexcept {
   const char* const home = std::getenv("HOME");
   if (given != nullptr && *given != '\0') {
     path << given;
-  } else if (data != nullptr && *data != '\0') {
+  } else if (data != nullptr && *data == '/') {
     path << data << "/iotune/patterns.db";
   } else {
     path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
@@ -166,7 +166,7 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
   question.program = recorder::program_path();
   question.frozen = recorder::configuration().frozen ? 1 : 0;
   const int bytes = database.program_answers(&question, answers, capacity);
-  // What is wrong is told where a file is asked for.
+  if (bytes < 0) say_nothing_is_tuned(answers);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

@@ -1,13 +1,17 @@
 #include "tuner/program_open.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "analyzer/masked_name.h"
 #include "patterndb/decision.h"
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/presence.h"
+#include "recorder/preload/raw_syscall.h"
 #include "tuner/agreement.h"
 #include "tuner/database_library.h"
 #include "tuner/file_system.h"
@@ -31,6 +35,28 @@ constinit SpareBlock<OpenInProgress> g_spare;
 // Written once, in MPI_Init; only read from then on.
 constinit const char* g_answers = nullptr;
 constinit std::size_t g_answers_bytes = 0;
+// Of the path that was written down last: who opens a file again and again is told of once.
+constinit std::uint64_t g_noted = 0;
+
+// The program's open has not been made yet, and one that succeeds leaves errno alone.
+class KeptErrno {
+ public:
+  KeptErrno() noexcept : kept_(errno) {}
+  ~KeptErrno() { errno = kept_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  int kept_;
+};
+
+// A signal handler on a stack of its own, which may be too small for paths.
+bool on_small_stack() noexcept {
+  constexpr std::size_t kLeastBytes = 64 << 10;
+  stack_t stack{};
+  return recorder::raw::call(SYS_sigaltstack, 0, recorder::raw::word(&stack)) == 0 &&
+         (stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < kLeastBytes;
+}
 
 struct Text {
   const char* begin;
@@ -87,7 +113,8 @@ bool is_for(const Block& block, const char* path, bool creating) noexcept {
   const bool whole = std::memchr(block.file.begin, '/', block.file.bytes) != nullptr;
   const bool named =
       block.masked.is("1") ? masks_to(base, block.file) : block.file.is(whole ? path : base);
-  return named && (block.filesystem.bytes == 0 || block.filesystem.is(file_system_of(path)));
+  if (!named || on_small_stack()) return false;
+  return block.filesystem.bytes == 0 || block.filesystem.is(file_system_of(path));
 }
 
 bool is_for_posix(const char* name) noexcept {
@@ -130,15 +157,16 @@ void learn_program_answers(const MpiApi& mpi) noexcept {
     if (text != nullptr) std::memcpy(text + at, piece, length);
   }
   if (whole && bytes != 0) {
-    g_answers = text;
     g_answers_bytes = bytes;
+    __atomic_store_n(&g_answers, text, __ATOMIC_RELEASE);
   } else if (text != nullptr) {
     recorder::unmap(text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
   }
 }
 
 void before_program_open(const char* path, int flags, OpenState& state) noexcept {
-  if (g_answers == nullptr) return;
+  if (__atomic_load_n(&g_answers, __ATOMIC_ACQUIRE) == nullptr) return;
+  const KeptErrno kept;
   const bool creating = (flags & O_CREAT) != 0;
   OpenInProgress* const open = answer_for(path, creating);
   if (open == nullptr) return;
@@ -158,6 +186,11 @@ void after_program_open(const char* path, OpenState& state) noexcept {
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
   if (open == nullptr) return;
   disarm(open->opens);
+  const std::uint64_t name = hash_text(kHashStart, path);
+  if (__atomic_exchange_n(&g_noted, name, __ATOMIC_RELAXED) == name) {
+    g_spare.give_back(open);
+    return;
+  }
   note_decision(path, open->decision);
   finish_and_note(open->opens, open->wanted);
   for (int i = 0; i < open->decision.count; ++i) {

@@ -92,6 +92,12 @@ void choose_run_id(int most_between) noexcept {
     append_safe(job);
     g_run_id << '-';
     append_safe(step);
+    // A requeued job has the ids of before, and finds what that left.
+    const char* const restarts = std::getenv("SLURM_RESTART_COUNT");
+    if (restarts != nullptr && *restarts != '\0' && std::strcmp(restarts, "0") != 0) {
+      g_run_id << "-r";
+      append_safe(restarts);
+    }
     g_global = true;
     return;
   }

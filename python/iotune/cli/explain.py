@@ -85,7 +85,7 @@ def command(
             data(f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
                  "were not recorded (IOTUNE_RECORD=all records all)")  # fmt: skip
         if not files and not others:
-            data("no file went through HDF5 or MPI-IO: there was nothing to decide")
+            data("of no file there was anything to decide")
     _next(files, words_for(run, trace))
 
 
@@ -121,7 +121,7 @@ def needs_training(file: FilePattern) -> bool:
     return file.declared and file.decision_source in ("", "unknown", "untrained")
 
 
-def _distance(file: FilePattern) -> float | None:
+def _distance(file: FilePattern) -> Optional[float]:
     """Of the answer that held, or else of the nearest one; None where none is known."""
     told = file.decision_source and file.decision_distance >= 0
     return file.decision_distance if told else None

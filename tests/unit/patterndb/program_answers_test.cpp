@@ -23,10 +23,10 @@ class ProgramAnswers : public Folder {
   std::vector<ProgramAnswer> ask(const std::string& program = "/opt/vpic-io") {
     Question question = vpic_question();
     question.program = program;
-    return must(
-        program_answers(question, {at("patterns.db"), at("spool"), config_, std::optional(0.99)}));
+    return must(program_answers(question, {at("patterns.db"), at("spool"), config_, drawn_}));
   }
   std::string config_;
+  std::optional<double> drawn_ = 0.99;
 };
 
 TEST_F(ProgramAnswers, NothingWithoutADatabase) {
@@ -43,6 +43,47 @@ TEST_F(ProgramAnswers, TheFilesOfPosixThatHaveSettings) {
   EXPECT_EQ(answers[0].decision.settings.text(), "striping_factor=8");
   EXPECT_EQ(answers[0].decision.source, "exact");
   EXPECT_TRUE(ask("/opt/another").empty());
+}
+
+TEST_F(ProgramAnswers, ARunThatStaysAtItsDefaultIsKnownForOne) {
+  observe(FileLayer::kPosix);
+  drawn_ = 0;
+  const std::vector<ProgramAnswer> answers = ask();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].decision.source, "explore");
+  EXPECT_TRUE(answers[0].decision.settings.empty());
+}
+
+TEST_F(ProgramAnswers, ADatabaseReservesNothing) {
+  observe(FileLayer::kPosix);
+  Tuning tuning = tuned(vpic(), "fallocate=1048576;striping_factor=8", 200);
+  tuning.platform = platform_of_layer(tuning.platform, FileLayer::kPosix);
+  must(create(at("patterns.db")).add_tuning(tuning));
+  const std::vector<ProgramAnswer> answers = ask();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].decision.settings.text(), "striping_factor=8");
+}
+
+TEST_F(ProgramAnswers, PathsComeBeforeBaseNames) {
+  config_ = at("c.xml");
+  write_file(config_,
+             "<Parameters><Parallel_File_System><fadvise FileName=\"a.bin\">random</fadvise>"
+             "<striping_factor FileName=\"/data/a.bin\">4</striping_factor></Parallel_File_System>"
+             "</Parameters>");
+  const std::vector<ProgramAnswer> answers = ask();
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_EQ(answers[0].file, "/data/a.bin");
+  EXPECT_EQ(answers[0].decision.settings.text(), "fadvise=random;striping_factor=4");
+  EXPECT_EQ(answers[2].decision.settings.text(), "fadvise=random");
+}
+
+TEST_F(ProgramAnswers, AConfigurationHoldsWithoutItsDatabase) {
+  config_ = at("c.xml");
+  write_file(config_,
+             "<Parameters><Parallel_File_System><fadvise FileName=\"a.bin\">random</fadvise>"
+             "</Parallel_File_System></Parameters>");
+  write_file(at("patterns.db"), "no database");
+  EXPECT_EQ(ask().size(), 2U);
 }
 
 TEST_F(ProgramAnswers, NoneThatAreOfMpiIo) {
