@@ -1,6 +1,7 @@
 #include "tuner/database_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/process_text.h"
+#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/thread_state.h"
@@ -134,11 +136,25 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
 }
 
 namespace {
+// Only what it says of a file's name is for files that the program opens itself. One that is too
+// long to look at may.
+bool may_name_files(const char* config) noexcept {
+  const int fd = recorder::raw::open(config, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return true;  // why it cannot be read is told
+  char text[4096];
+  const long bytes = recorder::raw::read(fd, text, sizeof text);
+  recorder::raw::close(fd);
+  constexpr char kAttribute[] = "FileName";
+  return bytes < 0 || bytes == static_cast<long>(sizeof text) ||
+         memmem(text, static_cast<std::size_t>(bytes), kAttribute, sizeof kAttribute - 1) !=
+             nullptr;
+}
+
 // Whether there is anything to be asked: the library is not loaded for nothing. Where the database
 // lies is said in patterndb/places.h.
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
-  if (config != nullptr && *config != '\0') return true;
+  if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
   ShortText<4096> path;
   const char* const given = std::getenv("IOTUNE_DB");
   const char* const data = std::getenv("XDG_DATA_HOME");
