@@ -22,8 +22,8 @@ bool make_keyval(const recorder::MpiApi& mpi) noexcept;
 // Before MPI_Finalize: the attributes of the world and of self, while MPI still works.
 void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
 
-// A workload is known by the ranks of its run (patterndb/observe.cpp), however many of them open the
-// file together: `opening_ranks`.
+// A workload is known by the ranks of its run (patterndb/observe.cpp), however many of them open
+// the file together: `opening_ranks`.
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 
 // Collective over `comm` (a private one). False on all ranks where there is no decision. A decision
