@@ -230,14 +230,7 @@ def test_training_gives_up_on_settings_that_take_for_ever(home: Home) -> None:
 @pytest.mark.parametrize("storage", ["ceph", "lustre"])
 def test_a_read_is_trained_on_a_file_of_the_same_layout(home: Home, storage: str) -> None:
     # given a file of eight stripes that a program reads
-    store = home.root / "store"
-    store.mkdir()
-    home.environment |= {
-        "LD_PRELOAD": preload.loadable(KERNELS.parent / "lib" / "libfake_storage.so"),
-        "FAKE_STORAGE": storage,
-        "FAKE_ROOT": str(home.work),
-        "FAKE_STORE": str(store),
-    }
+    store = home.on_fake_storage(storage)
     config = home.root / "config.xml"
     config.write_text(core.config_xml({"striping_factor": "8", "striping_unit": "131072"}))
     program = home.mpi("vpic-io", "--size", "1000")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from iotune import preload
 from iotune.mpi import find_mpi
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,18 @@ class Home:
         # One run in eight would do without its settings else.
         self.environment["IOTUNE_EXPLORE"] = "off"
         self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
+
+    def on_fake_storage(self, storage: str) -> Path:
+        """Let `work` pass for "lustre" or "ceph"; where the stand-in keeps layouts and its log."""
+        store = self.root / "store"
+        store.mkdir()
+        self.environment |= {
+            "LD_PRELOAD": preload.loadable(KERNELS.parent / "lib" / "libfake_storage.so"),
+            "FAKE_STORAGE": storage,
+            "FAKE_ROOT": str(self.work),
+            "FAKE_STORE": str(store),
+        }
+        return store
 
     def type(
         self, *words: str, status: int = 0, state_home: Path | None = None
