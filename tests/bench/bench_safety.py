@@ -2,9 +2,9 @@
 
 Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
 writes or reads as many files in a row as take --seconds, unless half of the storage's room is
-less: in memory files are read several times over then. Rounds are kept, and gone on with where
-build and answer are still theirs; after LOOKS of them it is asked whether the interval's lower end
-is within 1.5 % of its value, and --most ends them. --report 1 measures nothing.
+less: files are read in memory, or written on a disk, several times over then. Rounds are kept, and
+gone on with where build and answer are still theirs; after LOOKS of them it is asked whether the
+interval's lower end is within 1.5 % of its value, and --most ends them. --report 1 measures none.
 
 The ratio of medians is told; judged is the rounds' own ratio (signed_rank.py), which holds, fails,
 or is undecided. Whole runs of the same rounds, from the launcher's start to its end, have two rows
@@ -22,8 +22,9 @@ from typing import Any
 from kept_rounds import fitting, go_on
 from paired import Table, at_least
 from signed_rank import times_faster
-from tuning_cases import Arms, State, begin, steps_of
+from tuning_arms import Arms
 from tuning_search import Clock, Rounds, ratio
+from tuning_session import State, begin
 
 # Looked at seldom, for each look may find a narrow interval by luck; even, for two rounds are one
 # number of the judgement. Six numbers are the fewest that have an interval.
@@ -58,21 +59,6 @@ def add_rounds(arms: Arms, state: State, rounds: Rounds, most: int, clock: Clock
         state.save()
 
 
-def lengthen(arms: Arms, seconds: float, settings: Mapping[str, str]) -> int:
-    """Runs of `seconds` and more; how many files that takes, as far as the storage has room."""
-    # The faster of two: the first finds the storage's folders and pages cold.
-    took = min(arms.default(), arms.default())
-    most = arms.room()
-    while True:  # many files in a row may take less each than one alone
-        arms.lengthen(min(most, steps_of(seconds, took / arms.steps)), settings)
-        took = min(arms.default(), arms.default())
-        if took >= seconds or arms.steps == most:
-            break
-    if took < seconds and not arms.case.write and arms.case.storage.rereads:
-        arms.passes = steps_of(seconds, took)
-    return arms.steps
-
-
 def main() -> int:
     session = begin(
         __doc__,
@@ -101,8 +87,8 @@ def main() -> int:
                     arms.passes = own.get("safety_passes", 1)
                     arms.lengthen(own["safety_steps"], settings)
                 else:
-                    own["safety_steps"] = lengthen(arms, options.seconds, settings)
-                    own["safety_passes"] = arms.passes
+                    arms.last(options.seconds, settings)
+                    own["safety_steps"], own["safety_passes"] = arms.steps, arms.passes
                 began = time.monotonic()
                 arms.default()
                 add_rounds(

@@ -27,8 +27,10 @@ from iotune.limited_run import run_limited
 from iotune.mpi import find_mpi, hdf5_flags
 from iotune.trace import open_trace
 from paired import Table, at_least
-from tuning_cases import ROOT, SECONDS, Arms, Case, Session, State, begin
+from tuning_arms import SECONDS, Arms
+from tuning_cases import ROOT, Case
 from tuning_search import Rounds, half_width, ratio
+from tuning_session import Session, State, begin
 
 FEWEST = 5
 WITHIN = 0.05

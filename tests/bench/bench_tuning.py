@@ -25,7 +25,8 @@ from iotune.models.space import space
 
 from kept_rounds import fitting, go_on
 from paired import Estimate, Goal, Table, at_least
-from tuning_cases import Arms, Case, Session, begin, steps_of
+from tuning_arms import Arms
+from tuning_cases import Case
 from tuning_search import (
     BEST,
     Clock,
@@ -36,6 +37,7 @@ from tuning_search import (
     search,
     search_runs,
 )
+from tuning_session import Session, begin
 
 # A run repeats its file until it takes so many seconds, beside which what is paid once (a launch,
 # the first files, which are recorded whole) is little: real runs take minutes and hours.
@@ -100,11 +102,10 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
     own = session.state.of(case)
     save = session.state.save
     searched = bool(session.options.search)
-    # The faster of two: the first finds the storage's folders and pages cold.
-    shortest = arms.default()
+    arms.default()
     own.setdefault("file_bytes", arms.file_bytes())
     began = time.monotonic()
-    shortest = min(shortest, arms.default())
+    arms.default()
     clock = Clock(case.name, time.monotonic() - began)
     if "trained" not in own or not arms.database.exists():
         rounds_each, budget = trainer_options(case)
@@ -112,7 +113,14 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         own["trained"] = arms.train(rounds_each, budget)
         own["trained"] |= {"budget": budget, "rounds": rounds_each}
         save()
-    arms.lengthen(own.setdefault("steps", steps_of(SHORTEST, shortest)), own["trained"]["settings"])
+    settings = own["trained"]["settings"]
+    if "steps" in own:
+        arms.passes = own.get("passes", 1)
+        arms.lengthen(own["steps"], settings)
+    else:
+        arms.last(SHORTEST, settings)
+        own["steps"], own["passes"] = arms.steps, arms.passes
+        save()
     began = time.monotonic()
     default_seconds = arms.default()
     clock = Clock(case.name, time.monotonic() - began)
@@ -136,8 +144,8 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
             save()
         of_text = {one.text: one for one in points(case, own["file_bytes"])}
         for place, text in enumerate(own["best"]):
-            settings = of_text[text].settings
-            runners[f"best{place}"] = lambda settings=settings: arms.settings(settings)  # type: ignore[misc]
+            point = of_text[text].settings
+            runners[f"best{place}"] = lambda point=point: arms.settings(point)  # type: ignore[misc]
     rounds = go_on(own, "final" if searched else "goals", session.key(case))
     final_rounds(runners, rounds, enough_of(session), save, clock, arms.renew)
 

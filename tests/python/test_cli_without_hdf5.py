@@ -38,6 +38,7 @@ def test_the_loop_closes_for_mpi_io(home: Home) -> None:
     write_columns(home)
     (row,) = home.asked("db", "list")["patterns"]
     assert (row["descriptor"], row["mode"]) == (PATTERN, "collective")
+    assert "iotune train measures settings for it" in home.type("explain").stdout
     # when it is trained by the program's own calls
     (outcome,) = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=65536")
     # then the candidate reached the file, and the answer is one of MPI-IO

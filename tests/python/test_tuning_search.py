@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
-import time
-from pathlib import Path
 
 import pytest
 from iotune.models.candidates import Candidate
@@ -19,6 +16,7 @@ import kept_rounds
 import paired
 import tuning_cases
 import tuning_search
+import tuning_session
 from tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
 
 POINTS = [Candidate({"cb_buffer_size": str(1 << number)}) for number in range(AGAIN + 30)]
@@ -180,12 +178,12 @@ def test_spaces_are_large_enough_and_the_trainer_makes_at_most_a_quarter_of_the_
 
 def test_what_had_other_flags_is_measured_anew(tmp_path):
     place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
-    state = tuning_cases.State(tmp_path / "state.json")
+    state = tuning_session.State(tmp_path / "state.json")
     small = tuning_cases.Case("vpic-io", ("--particles", "10"), True, place)
     large = tuning_cases.Case("vpic-io", ("--particles", "20"), True, place)
     state.of(small)["final"] = [{"default": 1.0}]
     state.save()
-    again = tuning_cases.State(tmp_path / "state.json")
+    again = tuning_session.State(tmp_path / "state.json")
     assert again.of(small)["final"] == [{"default": 1.0}]
     assert "final" not in again.of(large)
 
@@ -259,142 +257,3 @@ def test_safety_is_judged_by_the_rounds_own_ratios(spread, ratio, verdict):
     few = paired.Table("few")
     bench_safety.add_rows(few, "case", trained, rounds[:7])
     assert [row["holds"] for row in few.rows] == [None, None]
-
-
-class Steps:
-    """Arms whose files take `first` seconds, and `later` each where there are many."""
-
-    def __init__(
-        self, first: float, later: float, room: int, write: bool = False, rereads: bool = True
-    ) -> None:
-        place = tuning_cases.Storage("memory", Path("/nowhere"), "mpirun", 2, rereads=rereads)
-        self.case = tuning_cases.Case("vpic-io", (), write, place)
-        self.steps = self.passes = 1
-        self.first, self.later, self.most = first, later, room
-        self.asked: list[int] = []
-
-    def default(self) -> float:
-        return self.first if self.steps == 1 else self.later * self.steps
-
-    def room(self) -> int:
-        return self.most
-
-    def lengthen(self, steps: int, settings: object) -> None:
-        self.asked.append(steps)
-        self.steps = steps
-
-
-def test_a_run_of_safety_is_as_long_as_asked_or_as_there_is_room():
-    faster = Steps(1.0, 0.25, 100)
-    assert bench_safety.lengthen(faster, 2.0, {}) == faster.steps == 9  # type: ignore[arg-type]
-    assert faster.asked == [3, 9]
-    assert faster.passes == 1
-    long = Steps(3.0, 3.0, 100)
-    assert bench_safety.lengthen(long, 2.0, {}) == long.passes == 1  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("write", "rereads", "passes"), [(0, 1, 2), (1, 1, 1), (0, 0, 1)])
-def test_where_room_ends_files_in_memory_are_read_again(write, rereads, passes):
-    full = Steps(1.0, 0.25, 5, bool(write), bool(rereads))
-    assert bench_safety.lengthen(full, 2.0, {}) == 5  # type: ignore[arg-type]
-    assert full.passes == passes  # 1.25 s a pass
-
-
-def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):
-    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
-    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
-    (arms.plain / "data.h5").write_bytes(bytes(1000))
-    usage = {"total": 0, "used": 0, "free": 0}
-    monkeypatch.setattr("shutil.disk_usage", lambda _: tuple(usage.values()))
-    assert arms.room() > 10**6
-    usage |= {"total": 100_000, "free": 7_000}
-    assert arms.room() == 4  # half of what is free but for them
-
-
-def test_who_lays_out_longer_runs_files_has_seen_some_before(tmp_path, monkeypatch):
-    # given a read of files that iotune's answer for the write lays out
-    place = tuning_cases.Storage("cephfs", tmp_path, "mpirun", 4)
-    case = tuning_cases.Case("vpic-io", (), False, place)
-    answers = tmp_path / "answers"
-    answers.mkdir()
-    arms = tuning_cases.Arms(case, tmp_path, tmp_path / "home", answers)
-    written: list[tuple[str, int]] = []
-
-    def kernel(env: object, write: bool, folder: Path | None = None) -> float:
-        written.append(((folder or arms.plain).name, arms.steps))
-        assert write
-        return 1.0
-
-    monkeypatch.setattr(arms, "kernel", kernel)
-    monkeypatch.setattr(arms, "iotune", lambda: 1.0)
-    monkeypatch.setattr(arms, "wanted", lambda: {})
-    # when runs get other names, and when they do not
-    arms.lengthen(2, {})
-    longer, written[:] = list(written), []
-    arms.lengthen(1, {})
-    # then
-    assert longer == [("placed", 2), ("plain", 2), ("placed", 2)]
-    assert written == []
-
-
-@pytest.mark.parametrize("storage", ["disk", "cephfs"])
-def test_a_local_file_is_replaced_by_the_run_itself(tmp_path, monkeypatch, storage):
-    place = tuning_cases.Storage(storage, tmp_path, "mpirun", 2)
-    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
-    old = arms.plain / "data.h5"
-    old.write_bytes(b"old")
-    seen: list[tuple[bool, bool]] = []
-
-    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
-        seen.append((old.exists(), "--fresh" in command))
-        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
-
-    monkeypatch.setattr(tuning_cases, "run_limited", run)
-    assert arms.default() == 1
-    assert seen == [(True, True) if storage == "disk" else (False, False)]
-
-
-@pytest.mark.parametrize("paced", [True, False])
-def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypatch, paced):
-    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2, paced)
-    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
-    now = [100.0]
-    begun: list[float] = []
-
-    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
-        begun.append(now[0])
-        now[0] += 0.5 if len(begun) < 3 else 5.0
-        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    monkeypatch.setattr(tuning_cases, "run_limited", run)
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
-    for _ in range(4):
-        arms.default()
-    # then a long run is followed at once
-    assert begun == pytest.approx([100, 102.3, 104.6, 109.6] if paced else [100, 100.5, 101, 106])
-    # and who reads waits for nobody
-    reading = tuning_cases.Case("vpic-io", (), False, place)
-    arms = tuning_cases.Arms(reading, tmp_path, tmp_path / "reads")
-    arms.default()
-    arms.default()
-    assert begun[-1] - begun[-2] == pytest.approx(5)
-
-
-def test_longer_runs_leave_no_files_of_other_names(tmp_path, monkeypatch):
-    place = tuning_cases.Storage("disk", tmp_path, "mpirun", 2)
-    arms = tuning_cases.Arms(tuning_cases.Case("vpic-io", (), True, place), tmp_path, tmp_path)
-    monkeypatch.setattr(tuning_cases.Arms, "iotune", lambda _: 1.0)
-    monkeypatch.setattr(tuning_cases.Arms, "wanted", lambda _: {})
-    alone = [folder / "data.h5" for folder in (arms.plain, arms.own)]
-    beside = arms.plain / "notes.txt"
-    for path in (*alone, beside):
-        path.write_text("old")
-    arms.lengthen(1, {})
-    assert all(path.exists() for path in alone)
-    arms.lengthen(3, {})
-    assert not any(path.exists() for path in alone)
-    assert beside.exists()

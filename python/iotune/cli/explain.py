@@ -117,8 +117,12 @@ def _is_explained(file: FilePattern) -> bool:
 
 
 def needs_training(file: FilePattern) -> bool:
-    """Whether the file's pattern has no answer yet."""
-    return file.declared and file.decision_source in ("", "unknown", "untrained")
+    """Whether the file's pattern has no answer yet.
+
+    What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
+    """
+    asked = file.decision_source != "" and file.speaks is not None
+    return (file.declared or asked) and file.decision_source in ("", "unknown", "untrained")
 
 
 def _distance(file: FilePattern) -> Optional[float]:

@@ -1,0 +1,196 @@
+"""How arms of `make bench NAME=tuning` and `NAME=safety` are run: files, passes, pace."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import tuning_arms
+from tuning_arms import Arms
+from tuning_cases import Case, Storage
+
+
+class Steps:
+    """Arms whose files take `first` seconds, and `later` each where there are many."""
+
+    def __init__(
+        self,
+        first: float,
+        later: float,
+        room: int,
+        write: bool = False,
+        rereads: bool = True,
+        paced: bool = False,
+    ) -> None:
+        place = Storage("memory", Path("/nowhere"), "mpirun", 2, paced, rereads)
+        self.case = Case("vpic-io", (), write, place)
+        self.steps = self.passes = 1
+        self.first, self.later, self.most = first, later, room
+        self.asked: list[int] = []
+
+    def default(self) -> float:
+        return self.first if self.steps == 1 else self.later * self.steps
+
+    def room(self) -> int:
+        return self.most
+
+    def lengthen(self, steps: int, settings: object) -> None:
+        self.asked.append(steps)
+        self.steps = steps
+
+
+def test_a_run_of_safety_is_as_long_as_asked_or_as_there_is_room():
+    faster = Steps(1.0, 0.25, 100)
+    Arms.last(faster, 2.0, {})  # type: ignore[arg-type]
+    assert faster.asked == [3, 9]
+    assert (faster.steps, faster.passes) == (9, 1)
+    long = Steps(3.0, 3.0, 100)
+    Arms.last(long, 2.0, {})  # type: ignore[arg-type]
+    assert (long.steps, long.passes) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("write", "rereads", "paced", "passes"),
+    [(0, 1, 0, 2), (1, 1, 0, 1), (0, 0, 0, 1), (1, 0, 1, 2), (0, 0, 1, 1)],
+)
+def test_where_room_ends_files_are_read_or_written_again(write, rereads, paced, passes):
+    full = Steps(1.0, 0.25, 5, bool(write), bool(rereads), bool(paced))
+    Arms.last(full, 2.0, {})  # type: ignore[arg-type]
+    assert (full.steps, full.passes) == (5, passes)  # 1.25 s a pass
+
+
+def test_a_client_that_tells_no_room_is_not_full(tmp_path, monkeypatch):
+    place = Storage("disk", tmp_path, "mpirun", 2)
+    arms = Arms(Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    (arms.plain / "data.h5").write_bytes(bytes(1000))
+    usage = {"total": 0, "used": 0, "free": 0}
+    monkeypatch.setattr("shutil.disk_usage", lambda _: tuple(usage.values()))
+    assert arms.room() > 10**6
+    usage |= {"total": 100_000, "free": 7_000}
+    assert arms.room() == 4  # half of what is free but for them
+    # and where writes are paced it ends before the kernel writes them out
+    monkeypatch.setattr(tuning_arms, "_left_unwritten_bytes", lambda: 6_000)
+    assert arms.room() == 4
+    paced = replace(place, paced=True)
+    arms = Arms(Case("vpic-io", (), True, paced), tmp_path, tmp_path)
+    (arms.plain / "data.h5").write_bytes(bytes(1000))
+    assert arms.room() == 3
+    arms = Arms(Case("vpic-io", (), False, paced), tmp_path, tmp_path)
+    (arms.plain / "data.h5").write_bytes(bytes(1000))
+    assert arms.room() == 4
+
+
+def test_what_the_kernel_leaves_unwritten_is_known():
+    assert tuning_arms._left_unwritten_bytes() > 1 << 20
+
+
+def test_only_the_direction_that_is_measured_has_passes(tmp_path, monkeypatch):
+    # given a read of files three times over
+    place = Storage("memory", tmp_path, "mpirun", 2, rereads=True)
+    arms = Arms(Case("vpic-io", (), False, place), tmp_path, tmp_path)
+    arms.passes = 3
+    seen: list[list[str]] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        seen.append(command)
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    monkeypatch.setattr(tuning_arms, "run_limited", run)
+    # when they are made and read
+    arms.prepare()
+    arms.default()
+    # then
+    assert ["--passes" in command for command in seen] == [False, True]
+
+
+def test_who_lays_out_longer_runs_files_has_seen_some_before(tmp_path, monkeypatch):
+    # given a read of files that iotune's answer for the write lays out
+    place = Storage("cephfs", tmp_path, "mpirun", 4)
+    case = Case("vpic-io", (), False, place)
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    arms = Arms(case, tmp_path, tmp_path / "home", answers)
+    written: list[tuple[str, int]] = []
+
+    def kernel(env: object, write: bool, folder: Path | None = None) -> float:
+        written.append(((folder or arms.plain).name, arms.steps))
+        assert write
+        return 1.0
+
+    monkeypatch.setattr(arms, "kernel", kernel)
+    monkeypatch.setattr(arms, "iotune", lambda: 1.0)
+    monkeypatch.setattr(arms, "wanted", lambda: {})
+    # when runs get other names, and when they do not
+    arms.lengthen(2, {})
+    longer, written[:] = list(written), []
+    arms.lengthen(1, {})
+    # then
+    assert longer == [("placed", 2), ("plain", 2), ("placed", 2)]
+    assert written == []
+
+
+@pytest.mark.parametrize("storage", ["disk", "cephfs"])
+def test_a_local_file_is_replaced_by_the_run_itself(tmp_path, monkeypatch, storage):
+    place = Storage(storage, tmp_path, "mpirun", 2)
+    arms = Arms(Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    old = arms.plain / "data.h5"
+    old.write_bytes(b"old")
+    seen: list[tuple[bool, bool]] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        seen.append((old.exists(), "--fresh" in command))
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    monkeypatch.setattr(tuning_arms, "run_limited", run)
+    assert arms.default() == 1
+    assert seen == [(True, True) if storage == "disk" else (False, False)]
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypatch, paced):
+    place = Storage("disk", tmp_path, "mpirun", 2, paced)
+    arms = Arms(Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    now = [100.0]
+    begun: list[float] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        begun.append(now[0])
+        now[0] += 0.5 if len(begun) < 3 else 5.0
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(tuning_arms, "run_limited", run)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    for _ in range(4):
+        arms.default()
+    # then a long run is followed at once
+    assert begun == pytest.approx([100, 102.3, 104.6, 109.6] if paced else [100, 100.5, 101, 106])
+    # and who reads waits for nobody
+    reading = Case("vpic-io", (), False, place)
+    arms = Arms(reading, tmp_path, tmp_path / "reads")
+    arms.default()
+    arms.default()
+    assert begun[-1] - begun[-2] == pytest.approx(5)
+
+
+def test_longer_runs_leave_no_files_of_other_names(tmp_path, monkeypatch):
+    place = Storage("disk", tmp_path, "mpirun", 2)
+    arms = Arms(Case("vpic-io", (), True, place), tmp_path, tmp_path)
+    monkeypatch.setattr(Arms, "iotune", lambda _: 1.0)
+    monkeypatch.setattr(Arms, "wanted", lambda _: {})
+    alone = [folder / "data.h5" for folder in (arms.plain, arms.own)]
+    beside = arms.plain / "notes.txt"
+    for path in (*alone, beside):
+        path.write_text("old")
+    arms.lengthen(1, {})
+    assert all(path.exists() for path in alone)
+    arms.lengthen(3, {})
+    assert not any(path.exists() for path in alone)
+    assert beside.exists()
