@@ -7,6 +7,7 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,6 +17,7 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
+from iotune.models.steady import SETTLING, is_cached, pause_seconds, repeats
 from iotune.models.surroundings import Surrounded
 
 from iotune import core
@@ -25,6 +27,7 @@ from iotune.leftovers import collect_run
 from iotune.locations import buffer_root, new_run_id
 from iotune.mpi import Mpi
 from iotune.plan import plan_text
+from iotune.plan_build import plan_bytes
 from iotune.preload import loadable, preload_path
 from iotune.replayer import Replayed, find_yield_shim, forget_files, run_plan
 from iotune.trace import open_trace
@@ -48,6 +51,8 @@ class ReplayBench(ABC):
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
+        # Between two replays, and when the last one ended (monotonic).
+        self.pause_seconds, self._ended = 0.0, 0.0
         self.preload = preload_path()
         if ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -121,16 +126,20 @@ class ReplayBench(ABC):
             if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
             and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
         }
-        result = run_plan(
-            self.mpi,
-            self.replayer,
-            self.plan,
-            self.ranks,
-            self.files,
-            self.options,
-            preload_environment(base, self.preload, variables),
-            limit_seconds,
-        )
+        time.sleep(max(0.0, self._ended + self.pause_seconds - time.monotonic()))
+        try:
+            result = run_plan(
+                self.mpi,
+                self.replayer,
+                self.plan,
+                self.ranks,
+                self.files,
+                self.options,
+                preload_environment(base, self.preload, variables),
+                limit_seconds,
+            )
+        finally:
+            self._ended = time.monotonic()
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
         return self.seconds_of(name, result)
@@ -168,6 +177,9 @@ class Bench(ReplayBench):
         self.notes[:0] = replay.notes
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
+        self._rounds: list[float] = []  # of the last run
+        if not replay.plan.prepares:
+            self.pause_seconds = pause_seconds(self.files, plan_bytes(replay.plan))
 
     @property
     def own_names(self) -> frozenset[str]:
@@ -180,7 +192,10 @@ class Bench(ReplayBench):
         That gets the layout of the file that the program read, where there is one. Raises Error
         as run() does.
         """
-        wanted = striping_of(self.case.file) if self.options and self.case.file else {}
+        if not self.replay.plan.prepares:
+            self._settle_writes()
+            return
+        wanted = striping_of(self.case.file) if self.case.file else {}
         # The replayer writes it under another name first, so this holds for every file.
         self.replayed(DEFAULT, core.config_xml(wanted) if wanted else "", TIMEOUT_SECONDS)
         own = [self.files / name for name in self.replay.own_names]
@@ -189,6 +204,14 @@ class Bench(ReplayBench):
                 f"{self.case.file} has {wanted['striping_factor']} stripes of"
                 f" {wanted['striping_unit']} bytes, which the replay's file could not get"
             )
+
+    def _settle_writes(self) -> None:
+        """Files that take little time are written several times over in each run from now on."""
+        repeated = is_cached(self.files)
+        self.options = ["--repeat", str(SETTLING)] if repeated else []
+        self.replayed(DEFAULT, "", TIMEOUT_SECONDS)
+        count = repeats(min(self._rounds)) if repeated else 1
+        self.options = ["--repeat", str(count)] if count > 1 else []
 
     def config(self, settings: Mapping[str, str]) -> str:
         """Of the case's files and, where others lie before them, of those."""
@@ -199,12 +222,14 @@ class Bench(ReplayBench):
 
     def before_run(self) -> None:
         """What is read comes from the storage."""
-        if self.options:
+        if self.replay.plan.prepares:
             forget_files(self.files)
 
     def seconds_of(self, name: str, result: Replayed) -> float:
         """The sum over the case's own files; each file's is kept in `file_seconds`."""
         if len(result.file_seconds) != len(self.replay.plan.files):
             raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
-        self.file_seconds.setdefault(name, []).append(result.file_seconds)
-        return sum(result.file_seconds[at] for at in self.replay.own)
+        self._rounds = result.rounds
+        seconds = [one / len(result.rounds) for one in result.file_seconds]
+        self.file_seconds.setdefault(name, []).append(seconds)
+        return sum(seconds[at] for at in self.replay.own)

@@ -9,6 +9,7 @@ from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
+from iotune.models.steady import pause_seconds
 
 from iotune import core
 from iotune.errors import Error
@@ -22,13 +23,16 @@ class CallBench(ReplayBench):
     """One file's calls, without the program's pauses, on a file that is made anew each time."""
 
     def __init__(
-        self, case: Case, trace: Trace, plan: Path, mpi: Mpi, replayer: Path, scratch: Path
-    ):
-        """`plan`: what call_plan_of() wrote of the trace."""
+        self, case: Case, trace: Trace, plan: Path, plan_bytes: int, mpi: Mpi, replayer: Path,
+        scratch: Path,
+    ):  # fmt: skip
+        """`plan`: what call_plan_of() wrote of the trace; its files have `plan_bytes`."""
         super().__init__(case, trace.summary.ranks, mpi, replayer, scratch)
         plan.replace(self.plan)
         self.options = ["--cold"]
         self._names = _file_names(self.plan)
+        if case.write:
+            self.pause_seconds = pause_seconds(self.files, plan_bytes)
 
     @property
     def own_names(self) -> frozenset[str]:

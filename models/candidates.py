@@ -84,9 +84,12 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     """At most `budget` different candidates, the most hopeful first."""
     found = _striping(shape)
     if shape.ranks > 1 and shape.collective:
-        found += _collective(shape)
-    elif shape.ranks > 1:
-        found += _independent(shape)
+        # Behind what gains most where ranks interleave, and not behind all that is of its kind.
+        transfers = _collective(shape)
+        found += transfers[:3] + _reservation(shape) + transfers[3:]
+    else:
+        found += _reservation(shape)
+        found += _independent(shape) if shape.ranks > 1 else []
     found += _memory(shape)
     found += _placement(shape)
     found += _read_ahead(shape)
@@ -100,7 +103,8 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
 def refinements(shape: Shape) -> list[Candidate]:
     """What is seldom worth much alone, but may be beside the best of `candidates`."""
     found = [_larger_sieve(shape)] if shape.ranks > 1 else []
-    return [one for one in found + _placement(shape) if reaches(one, shape.layer)]
+    found += _placement(shape) + _reservation(shape)
+    return [one for one in found if reaches(one, shape.layer)]
 
 
 def reaches(candidate: Candidate, layer: str) -> bool:
@@ -207,9 +211,14 @@ def _placement(shape: Shape) -> list[Candidate]:
         # The threshold keeps metadata and small datasets where they were.
         found.append(Candidate({"alignment": ALIGNMENT}, "ranks begin at block boundaries"))
         found.append(Candidate({"meta_block_size": str(_MIB)}, "metadata in one place"))
-        if reservation := reserved(shape):
-            found.append(Candidate(reservation, "blocks are found once, not call by call"))
     return found
+
+
+def _reservation(shape: Shape) -> list[Candidate]:
+    reservation = reserved(shape)
+    return (
+        [Candidate(reservation, "blocks are found once, not call by call")] if reservation else []
+    )
 
 
 def _read_ahead(shape: Shape) -> list[Candidate]:

@@ -147,7 +147,9 @@ def train_calls(
             )
         case.notes += written.notes
         with scratch_directory(directory, written.needed_bytes + _BESIDE_BYTES) as scratch:
-            bench = CallBench(case, trace, place / "calls", mpi, replayer, scratch)
+            bench = CallBench(
+                case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
+            )
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
             tried = options.chosen or tuple(candidates(shape, options.budget))
             if not tried:

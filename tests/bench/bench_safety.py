@@ -2,9 +2,10 @@
 
 Recording included. Goes on from what `make bench NAME=tuning` trained (tuning.state.json). A run
 writes or reads as many files in a row as take --seconds, unless half of the storage's room is
-less: files are read in memory, or written on a disk, several times over then. Rounds are kept, and
-gone on with where build and answer are still theirs; after LOOKS of them it is asked whether the
-interval's lower end is within 1.5 % of its value, and --most ends them. --report 1 measures none.
+less: in memory files are read several times over then, and what a run writes on a disk stays within
+what the kernel leaves unwritten. Rounds are kept, and gone on with where build and answer are still
+theirs; after LOOKS of them it is asked whether the interval's lower end is within 1.5 % of its
+value, and --most ends them. --report 1 measures nothing.
 
 The ratio of medians is told; judged is the rounds' own ratio (signed_rank.py), which holds, fails,
 or is undecided. Whole runs of the same rounds, from the launcher's start to its end, have two rows

@@ -49,9 +49,9 @@ class Arms:
         self.placed.mkdir(exist_ok=True)
         # Which of the two an arm's file is in: one is enough where nothing is placed.
         self.own = self.placed if self.placing else self.plain
-        self._next_run = 0.0  # monotonic seconds
+        self._ended = 0.0  # the last run, monotonic seconds
         self.steps = 1  # files of a run, each written or read as the words say
-        self.passes = 1  # how often a run reads or writes them, where more than one is possible
+        self.passes = 1  # how often a run reads them, where its storage allows for more than one
         # Of the last run, from the launcher's start to its end: what a user waits.
         self.whole_seconds = 0.0
         self.database = self.home / "data" / "iotune" / "patterns.db"
@@ -100,7 +100,6 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
-        passes = self.passes if write == self.case.write else 1
         if fresh and storage.paced:
             self._keep_pace()
         for path in folder.glob("data*.h5"):
@@ -113,7 +112,7 @@ class Arms:
             *(str(self.build / "bin" / self.case.kernel), *self.case.words),
             *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
             *(("--steps", str(self.steps)) if self.steps > 1 else ()),
-            *(("--passes", str(passes)) if passes > 1 else ()),
+            *(("--passes", str(self.passes)) if self.passes > 1 and not write else ()),
             *(("--fresh",) if fresh else ()),
         ]
         began = time.monotonic()
@@ -124,7 +123,8 @@ class Arms:
                 raise
             return limit_seconds
         finally:
-            self.whole_seconds = time.monotonic() - began
+            self._ended = time.monotonic()
+            self.whole_seconds = self._ended - began
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
@@ -132,11 +132,10 @@ class Arms:
     def _keep_pace(self) -> None:
         """Begin no run before the pages that the last one freed were looked at by the kernel.
 
-        It does so every two seconds (page reporting), and those that a run has freed and not yet
-        taken again are its slow ones: one run in four of half a second, none where it waits.
+        It does so two seconds later (page reporting), and those that a run has freed and not yet
+        taken again are its slow ones: five runs in sixteen at once, none where it waits.
         """
-        time.sleep(max(0.0, self._next_run - time.monotonic()))
-        self._next_run = time.monotonic() + _PACE_SECONDS
+        time.sleep(max(0.0, self._ended + _PACE_SECONDS - time.monotonic()))
 
     def prepare(self) -> None:
         """The files that are read."""
@@ -186,7 +185,7 @@ class Arms:
         """How many steps like the last run's fit into half of the room that the storage tells.
 
         Of paced writes into half of what the kernel leaves unwritten: where it begins to write, the
-        same run takes one to three times as long.
+        same run takes one to three times as long. So these runs may be shorter than was asked.
         """
         used = sum(path.stat().st_size for path in self.plain.glob("data*.h5"))
         total, _, free = shutil.disk_usage(self.folder)
@@ -200,7 +199,8 @@ class Arms:
     def last(self, seconds: float, settings: Mapping[str, str]) -> None:
         """Runs of `seconds` and more from now on, as far as the storage has room.
 
-        Several passes over the same files where that takes more of them than there is room for.
+        Several passes over the same files where that takes more of them than there is room for, but
+        not of writes: who replaces files in the midst of a run meets pages that were long free.
         """
         # The faster of two: the first finds the storage's folders and pages cold.
         took = min(self.default(), self.default())
@@ -210,8 +210,7 @@ class Arms:
             took = min(self.default(), self.default())
             if took >= seconds or self.steps == most:
                 break
-        storage = self.case.storage
-        if took < seconds and (storage.paced if self.case.write else storage.rereads):
+        if took < seconds and not self.case.write and self.case.storage.rereads:
             self.passes = steps_of(seconds, took)
 
     def wanted(self) -> dict[str, str]:

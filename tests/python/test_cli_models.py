@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,16 @@ def test_a_small_budget_tries_different_mechanisms() -> None:
     )
     assert sum(one.settings.get("romio_cb_write") == "disable" for one in found) <= 2
     assert [one.settings for one in refinements(shape(ranks=2))][0].keys() == {"ind_wr_buffer_size"}
+
+
+@pytest.mark.parametrize(("collective", "budget"), [(False, 4), (True, 4)])
+def test_a_small_budget_tries_to_reserve_a_large_file(collective: bool, budget: int) -> None:
+    # given what a quarter of an exhaustive search allows for
+    large = shape(collective=collective, ranks=2, file_bytes=1 << 28, filesystem="ext4")
+    # then
+    assert {"fallocate": str(1 << 28)} in [one.settings for one in candidates(large, budget)]
+    striped = replace(large, filesystem="lustre")
+    assert "fallocate" not in names(candidates(striped, 100))
 
 
 def test_aggregators_come_with_a_list_that_allows_them() -> None:

@@ -1,0 +1,122 @@
+"""Replays of writes to local storage: long enough, and no sooner than pages are at hand."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from iotune.models import bench as bench_module
+from iotune.models import steady
+from iotune.models.bench import Bench, ReplayBench
+
+from iotune import core
+from iotune.replayer import Replayed
+
+
+def test_short_files_are_written_several_times_over() -> None:
+    assert [steady.repeats(seconds) for seconds in (5.0, 0.2, 0.11, 0.05, 0.001, 0.0)] == [
+        1, 1, 2, 4, 8, 8,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "written_bytes", "virtual", "seconds"),
+    [
+        ("ext4", 1 << 30, True, 2.3),
+        ("ext4", 1 << 20, True, 0.0),
+        ("ext4", 1 << 30, False, 0.0),
+        ("tmpfs", 1 << 30, True, 0.0),
+        ("cephfs", 1 << 30, True, 0.0),
+    ],
+)
+def test_many_pages_of_a_disk_are_waited_for_where_a_host_takes_them(
+    monkeypatch, filesystem, written_bytes, virtual, seconds
+) -> None:
+    monkeypatch.setattr(core, "filesystem_of", lambda _: filesystem)
+    monkeypatch.setattr(steady, "_tells_a_host_of_pages", lambda: virtual)
+    assert steady.pause_seconds(Path("/nowhere"), written_bytes) == seconds
+
+
+class Drawn(Bench):
+    """A bench whose replays take the times that are drawn for them."""
+
+    def __init__(self, files: Path, rounds: list[float], prepares: bool = False) -> None:
+        plan = SimpleNamespace(prepares=prepares, files=["a", "b"])
+        self.replay: Any = SimpleNamespace(plan=plan, own=[1], own_names=frozenset(["b"]))
+        self.case: Any = SimpleNamespace(file="")
+        self.files, self.options, self.drawn = files, [], rounds
+        self.file_seconds = {}
+        self.asked: list[list[str]] = []
+
+    def replayed(self, name: str, config: str, limit_seconds: float) -> float:
+        self.asked.append(list(self.options))
+        total = sum(self.drawn)
+        return self.seconds_of(name, Replayed(1, total, 2, self.drawn, [total / 4, total * 3 / 4]))
+
+
+def test_a_run_repeats_its_files_by_the_shortest_of_the_first_rounds(monkeypatch, tmp_path) -> None:
+    # given a first round that finds everything cold
+    monkeypatch.setattr(core, "filesystem_of", lambda _: "ext4")
+    bench = Drawn(tmp_path, [0.6, 0.05, 0.06])
+    # when
+    bench.settle()
+    # then
+    assert bench.asked == [["--repeat", "3"]]
+    assert bench.options == ["--repeat", "4"]
+    # and what is told is one round's part of the case's own files
+    bench.drawn = [0.04, 0.08]
+    assert bench.replayed("c0", "", 1.0) == pytest.approx(0.06 * 3 / 4)
+    assert bench.file_seconds["c0"] == [pytest.approx([0.015, 0.045])]
+
+
+@pytest.mark.parametrize("rounds", [[0.3, 0.25, 0.4]])
+def test_a_run_that_is_long_enough_is_not_repeated(monkeypatch, tmp_path, rounds) -> None:
+    monkeypatch.setattr(core, "filesystem_of", lambda _: "ext4")
+    bench = Drawn(tmp_path, rounds)
+    bench.settle()
+    assert bench.options == []
+
+
+def test_files_on_striped_storage_are_written_once(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(core, "filesystem_of", lambda _: "cephfs")
+    bench = Drawn(tmp_path, [0.01])
+    bench.settle()
+    assert (bench.asked, bench.options) == ([[]], [])
+
+
+def test_files_that_are_read_are_not_repeated_for_they_would_be_in_memory(tmp_path) -> None:
+    bench = Drawn(tmp_path, [0.01], prepares=True)
+    bench.options = ["--prepare"]
+    bench.settle()
+    assert bench.options == ["--prepare"]
+
+
+def test_replays_keep_the_pause(monkeypatch, tmp_path) -> None:
+    # given replays of half a second
+    now, begun = [100.0], []
+
+    def run_plan(*_: object) -> Replayed:
+        begun.append(now[0])
+        now[0] += 0.5
+        return Replayed(1, 0.5, 1, [0.5], [0.5])
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(bench_module, "run_plan", run_plan)
+    monkeypatch.setattr(bench_module, "preload_environment", lambda *_: {})
+    monkeypatch.setattr(bench_module, "collect_run", lambda *_, **__: None)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    bench = Drawn(tmp_path, [])
+    bench.replay.plan.files = ["a"]
+    bench.replay.own = [0]
+    bench.scratch = tmp_path
+    bench.preload, bench.ranks, bench.pause_seconds, bench._ended = "", 1, 2.3, 0.0
+    bench.mpi = bench.replayer = bench.plan = None  # type: ignore[assignment]
+    for _ in range(3):
+        ReplayBench.replayed(bench, "default", "", 10.0)
+    assert begun == pytest.approx([100, 102.8, 105.6])
