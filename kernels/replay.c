@@ -157,12 +157,12 @@ static void remove_created(const struct plan* plan, int rank) {
 /* Seconds on the slowest rank; rank 0 knows them. */
 struct times {
   double* round;         /* of each round, all its files together */
-  double* file;          /* of each of the plan's parts from open to close, over all rounds */
+  double* file;          /* of each of the plan's parts from open to close, round by round */
   double *own, *slowest; /* of each part in the round that is on: this rank's, the slowest's */
 };
 
 static double one_round(const struct plan* plan, int rank, struct replay_buffer* buffer,
-                        struct times* times) {
+                        struct times* times, int round) {
   remove_created(plan, rank);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime(), before = start;
@@ -174,7 +174,7 @@ static double one_round(const struct plan* plan, int rank, struct replay_buffer*
   double own = before - start, slowest = own;
   MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   MPI_Reduce(times->own, times->slowest, (int)plan->files, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  for (size_t i = 0; i < plan->files; i++) times->file[i] += times->slowest[i];
+  memcpy(times->file + (size_t)round * plan->files, times->slowest, plan->files * sizeof(double));
   for (size_t i = 0; buffer->verify && i < plan->files; i++)
     if (plan->file[i].writes) replay_read_again(&plan->file[i], buffer);
   return slowest;
@@ -186,6 +186,19 @@ static void print_numbers(const char* name, const double* number, size_t count) 
   printf("]");
 }
 
+static int by_size(const void* left, const void* right) {
+  double a = *(const double*)left, b = *(const double*)right;
+  return (a > b) - (a < b);
+}
+
+/* Of one part over the rounds: a single slow one among them is none of the file's merit. */
+static double median_of(const struct times* times, size_t files, size_t part, int rounds,
+                        double* sorted) {
+  for (int i = 0; i < rounds; i++) sorted[i] = times->file[(size_t)i * files + part];
+  qsort(sorted, (size_t)rounds, sizeof *sorted, by_size);
+  return (sorted[rounds / 2] + sorted[(rounds - 1) / 2]) / 2;
+}
+
 static void report(size_t files, uint64_t bytes, const struct times* times, int rounds) {
   double seconds = 0;
   for (int i = 0; i < rounds; i++) seconds += times->round[i];
@@ -193,7 +206,10 @@ static void report(size_t files, uint64_t bytes, const struct times* times, int 
   printf("{\"bytes\": %llu, \"seconds\": %.6f, \"mib_per_s\": %.3f, \"files\": %zu",
          (unsigned long long)bytes, seconds, rate, files);
   print_numbers("rounds", times->round, (size_t)rounds);
-  print_numbers("file_seconds", times->file, files);
+  /* In the rounds' own room, which were printed. */
+  for (size_t i = 0; i < files; i++)
+    times->slowest[i] = median_of(times, files, i, rounds, times->round);
+  print_numbers("file_seconds", times->slowest, files);
   printf("}\n");
 }
 
@@ -210,10 +226,11 @@ static void run_rounds(const struct plan* plan, const struct options* options, i
   for (size_t i = 0; i < plan->files; i++)
     replay_reserve(&buffer, replay_largest(&plan->file[i], &moved));
   struct times times = {.round = new_numbers(options, (size_t)options->repeat),
-                        .file = new_numbers(options, plan->files),
+                        .file = new_numbers(options, (size_t)options->repeat * plan->files),
                         .own = new_numbers(options, plan->files),
                         .slowest = new_numbers(options, plan->files)};
-  for (int i = 0; i < options->repeat; i++) times.round[i] = one_round(plan, rank, &buffer, &times);
+  for (int i = 0; i < options->repeat; i++)
+    times.round[i] = one_round(plan, rank, &buffer, &times, i);
   MPI_Reduce(&moved, &all, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) report(plan->files, all * (uint64_t)options->repeat, &times, options->repeat);
   free(times.round);

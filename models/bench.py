@@ -230,6 +230,5 @@ class Bench(ReplayBench):
         if len(result.file_seconds) != len(self.replay.plan.files):
             raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
         self._rounds = result.rounds
-        seconds = [one / len(result.rounds) for one in result.file_seconds]
-        self.file_seconds.setdefault(name, []).append(seconds)
-        return sum(seconds[at] for at in self.replay.own)
+        self.file_seconds.setdefault(name, []).append(result.file_seconds)
+        return sum(result.file_seconds[at] for at in self.replay.own)

@@ -17,10 +17,10 @@ from iotune import core
 
 # Rounds of the first run: the shortest of them is no longer the first of its process.
 SETTLING = 3
-_LONG_ENOUGH_SECONDS = 0.2
-_MOST_REPEATS = 8
+_LONG_ENOUGH_SECONDS = 0.3
+_MOST_REPEATS = 9
 # What is written stays in the kernel's pages, of a disk at first.
-_DISK = ("ext4", "xfs", "btrfs", "f2fs")
+_DISK = ("ext4", "xfs", "btrfs", "f2fs", "overlay")
 _MEMORY = ("tmpfs", "ramfs")
 _PAUSE_SECONDS = 2.3
 # Fewer pages come from those that are at hand.
@@ -33,8 +33,12 @@ def is_cached(directory: Path) -> bool:
 
 
 def repeats(seconds: float) -> int:
-    """How often files are written that take `seconds`, for a run to be long enough."""
-    return max(1, min(_MOST_REPEATS, math.ceil(_LONG_ENOUGH_SECONDS / max(seconds, 1e-6))))
+    """How often files are written that take `seconds`, for a run to be long enough.
+
+    An odd number: of three and more times the median is told, whatever one of them met.
+    """
+    times = math.ceil(_LONG_ENOUGH_SECONDS / max(seconds, 1e-6))
+    return min(_MOST_REPEATS, times + 1 - times % 2) if times > 1 else 1
 
 
 def pause_seconds(directory: Path, written_bytes: int) -> float:

@@ -32,7 +32,7 @@ class Replayed:
     seconds: float  # the sum of the rounds
     files: int
     rounds: list[float]
-    file_seconds: list[float]  # of each of the plan's files, over all rounds; none of calls
+    file_seconds: list[float]  # of each of the plan's files, median of the rounds; none of calls
 
 
 def find_replayer(mpi: Mpi) -> Path:

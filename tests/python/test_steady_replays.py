@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +18,8 @@ from iotune.replayer import Replayed
 
 
 def test_short_files_are_written_several_times_over() -> None:
-    assert [steady.repeats(seconds) for seconds in (5.0, 0.2, 0.11, 0.05, 0.001, 0.0)] == [
-        1, 1, 2, 4, 8, 8,
+    assert [steady.repeats(seconds) for seconds in (5.0, 0.3, 0.2, 0.07, 0.001, 0.0)] == [
+        1, 1, 3, 5, 9, 9,
     ]  # fmt: skip
 
 
@@ -53,8 +54,9 @@ class Drawn(Bench):
 
     def replayed(self, name: str, config: str, limit_seconds: float) -> float:
         self.asked.append(list(self.options))
-        total = sum(self.drawn)
-        return self.seconds_of(name, Replayed(1, total, 2, self.drawn, [total / 4, total * 3 / 4]))
+        one = statistics.median(self.drawn)
+        result = Replayed(1, sum(self.drawn), 2, self.drawn, [one / 4, one * 3 / 4])
+        return self.seconds_of(name, result)
 
 
 def test_a_run_repeats_its_files_by_the_shortest_of_the_first_rounds(monkeypatch, tmp_path) -> None:
@@ -65,14 +67,14 @@ def test_a_run_repeats_its_files_by_the_shortest_of_the_first_rounds(monkeypatch
     bench.settle()
     # then
     assert bench.asked == [["--repeat", "3"]]
-    assert bench.options == ["--repeat", "4"]
+    assert bench.options == ["--repeat", "7"]
     # and what is told is one round's part of the case's own files
     bench.drawn = [0.04, 0.08]
     assert bench.replayed("c0", "", 1.0) == pytest.approx(0.06 * 3 / 4)
     assert bench.file_seconds["c0"] == [pytest.approx([0.015, 0.045])]
 
 
-@pytest.mark.parametrize("rounds", [[0.3, 0.25, 0.4]])
+@pytest.mark.parametrize("rounds", [[0.3, 0.35, 0.4]])
 def test_a_run_that_is_long_enough_is_not_repeated(monkeypatch, tmp_path, rounds) -> None:
     monkeypatch.setattr(core, "filesystem_of", lambda _: "ext4")
     bench = Drawn(tmp_path, rounds)

@@ -89,6 +89,8 @@ def writes(programs: Programs) -> None:
     rounds = done["rounds"]
     assert isinstance(rounds, list) and len(rounds) == 2, done
     assert abs(sum(rounds) - float(str(done["seconds"]))) < 1e-4, done
+    (median,) = done["file_seconds"]
+    assert abs(median - sum(rounds) / 2) < 1e-4, done
     assert dumped_dims(programs.scratch / "out" / "a b.h5") == {
         "/Step#0/x": (4000,), "/g/h/y": (16, 12), "/rows": (16, 4), "/s": (), "/p": (5, 5),
         "/never": (5,),
