@@ -38,6 +38,8 @@ def test_the_loop_closes_for_mpi_io(home: Home) -> None:
     write_columns(home)
     (row,) = home.asked("db", "list")["patterns"]
     assert (row["descriptor"], row["mode"]) == (PATTERN, "collective")
+    # and a second one, which says what would help
+    write_columns(home)
     assert "iotune train measures settings for it" in home.type("explain").stdout
     # when it is trained by the program's own calls
     (outcome,) = home.asked("train", "--rounds", "3", "--candidates", "cb_buffer_size=65536")
