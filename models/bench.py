@@ -7,7 +7,6 @@ cores, all arms carry the yield shim too: MPICH spins, and a gain would else mea
 from __future__ import annotations
 
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
-from iotune.models.steady import SETTLING, is_cached, pause_seconds, repeats
+from iotune.models.steady import SETTLING, Pause, is_cached, pause_seconds, repeats
 from iotune.models.surroundings import Surrounded
 
 from iotune import core
@@ -51,8 +50,7 @@ class ReplayBench(ABC):
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
-        # Between two replays, and when the last one ended (monotonic).
-        self.pause_seconds, self._ended = 0.0, 0.0
+        self.pause = Pause(0.0)
         self.preload = preload_path()
         if ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -126,8 +124,7 @@ class ReplayBench(ABC):
             if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
             and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
         }
-        time.sleep(max(0.0, self._ended + self.pause_seconds - time.monotonic()))
-        try:
+        with self.pause.before_run():
             result = run_plan(
                 self.mpi,
                 self.replayer,
@@ -138,8 +135,6 @@ class ReplayBench(ABC):
                 preload_environment(base, self.preload, variables),
                 limit_seconds,
             )
-        finally:
-            self._ended = time.monotonic()
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
         return self.seconds_of(name, result)
@@ -179,7 +174,7 @@ class Bench(ReplayBench):
         self.file_seconds: dict[str, list[list[float]]] = {}
         self._rounds: list[float] = []  # of the last run
         if not replay.plan.prepares:
-            self.pause_seconds = pause_seconds(self.files, plan_bytes(replay.plan))
+            self.pause = Pause(pause_seconds(self.files, plan_bytes(replay.plan)))
 
     @property
     def own_names(self) -> frozenset[str]:

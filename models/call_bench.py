@@ -9,7 +9,7 @@ from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
-from iotune.models.steady import pause_seconds
+from iotune.models.steady import Pause, pause_seconds
 
 from iotune import core
 from iotune.errors import Error
@@ -32,7 +32,7 @@ class CallBench(ReplayBench):
         self.options = ["--cold"]
         self._names = _file_names(self.plan)
         if case.write:
-            self.pause_seconds = pause_seconds(self.files, plan_bytes)
+            self.pause = Pause(pause_seconds(self.files, plan_bytes))
 
     @property
     def own_names(self) -> frozenset[str]:

@@ -11,6 +11,9 @@ files of VPIC-IO's, 1 GiB, took 0.155 to 0.18 s so in 16 runs, and 0.155 to 0.48
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from iotune import core
@@ -22,9 +25,26 @@ _MOST_REPEATS = 9
 # What is written stays in the kernel's pages, of a disk at first.
 _DISK = ("ext4", "xfs", "btrfs", "f2fs", "overlay")
 _MEMORY = ("tmpfs", "ramfs")
-_PAUSE_SECONDS = 2.3
+PAUSE_SECONDS = 2.3
 # Fewer pages come from those that are at hand.
 _MANY_BYTES = 64 << 20
+
+
+class Pause:
+    """Between two runs, from the end of the one to the beginning of the next."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ended = -math.inf  # monotonic
+
+    @contextmanager
+    def before_run(self) -> Iterator[None]:
+        """Wait; the run is what is done within."""
+        time.sleep(max(0.0, self._ended + self.seconds - time.monotonic()))
+        try:
+            yield
+        finally:
+            self._ended = time.monotonic()
 
 
 def is_cached(directory: Path) -> bool:
@@ -48,7 +68,7 @@ def pause_seconds(directory: Path, written_bytes: int) -> float:
     """
     if written_bytes < _MANY_BYTES or core.filesystem_of(directory) not in _DISK:
         return 0.0
-    return _PAUSE_SECONDS if _tells_a_host_of_pages() else 0.0
+    return PAUSE_SECONDS if _tells_a_host_of_pages() else 0.0
 
 
 def _tells_a_host_of_pages() -> bool:

@@ -10,15 +10,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+
+from iotune.models.steady import PAUSE_SECONDS, Pause
 
 import native
 from iotune.limited_run import run_limited
 from tuning_cases import ROOT, STRIPED, TESTBED, Case
 
 SECONDS = 600
-_PACE_SECONDS = 2.3
 _FOLDER = "tuning-bench-"
 
 
@@ -49,7 +51,7 @@ class Arms:
         self.placed.mkdir(exist_ok=True)
         # Which of the two an arm's file is in: one is enough where nothing is placed.
         self.own = self.placed if self.placing else self.plain
-        self._ended = 0.0  # the last run, monotonic seconds
+        self._pause = Pause(PAUSE_SECONDS)
         self.steps = 1  # files of a run, each written or read as the words say
         self.passes = 1  # how often a run reads them, where its storage allows for more than one
         # Of the last run, from the launcher's start to its end: what a user waits.
@@ -100,8 +102,6 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
-        if fresh and storage.paced:
-            self._keep_pace()
         for path in folder.glob("data*.h5"):
             if not write:
                 _forget(path, storage.name)
@@ -115,27 +115,19 @@ class Arms:
             *(("--passes", str(self.passes)) if self.passes > 1 and not write else ()),
             *(("--fresh",) if fresh else ()),
         ]
-        began = time.monotonic()
-        try:
-            done = run_limited(command, env, limit_seconds)
-        except subprocess.TimeoutExpired:
-            if limit_seconds >= SECONDS:
-                raise
-            return limit_seconds
-        finally:
-            self._ended = time.monotonic()
-            self.whole_seconds = self._ended - began
+        with self._pause.before_run() if fresh and storage.paced else nullcontext():
+            began = time.monotonic()
+            try:
+                done = run_limited(command, env, limit_seconds)
+            except subprocess.TimeoutExpired:
+                if limit_seconds >= SECONDS:
+                    raise
+                return limit_seconds
+            finally:
+                self.whole_seconds = time.monotonic() - began
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr[-1000:]}")
         return float(json.loads(done.stdout.splitlines()[-1])["seconds"])
-
-    def _keep_pace(self) -> None:
-        """Begin no run before the pages that the last one freed were looked at by the kernel.
-
-        It does so two seconds later (page reporting), and those that a run has freed and not yet
-        taken again are its slow ones: five runs in sixteen at once, none where it waits.
-        """
-        time.sleep(max(0.0, self._ended + _PACE_SECONDS - time.monotonic()))
 
     def prepare(self) -> None:
         """The files that are read."""

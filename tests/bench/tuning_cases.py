@@ -20,7 +20,7 @@ class Storage:
     launcher: str
     ranks: int
     # What is written stays in the kernel's pages at first. Runs that write keep a pace
-    # (Arms._keep_pace), for how slow new pages are depends on how long they were free, and end
+    # (models/steady.py), for how slow new pages are depends on how long they were free, and end
     # before the kernel begins to write them out (Arms.room).
     paced: bool = False
     # Its files are memory: to read one again is the same as to read another.

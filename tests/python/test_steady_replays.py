@@ -117,7 +117,7 @@ def test_replays_keep_the_pause(monkeypatch, tmp_path) -> None:
     bench.replay.plan.files = ["a"]
     bench.replay.own = [0]
     bench.scratch = tmp_path
-    bench.preload, bench.ranks, bench.pause_seconds, bench._ended = "", 1, 2.3, 0.0
+    bench.preload, bench.ranks, bench.pause = "", 1, steady.Pause(2.3)
     bench.mpi = bench.replayer = bench.plan = None  # type: ignore[assignment]
     for _ in range(3):
         ReplayBench.replayed(bench, "default", "", 10.0)
