@@ -14,11 +14,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from iotune.models.steady import PAUSE_SECONDS, Pause
-
 import native
 from iotune.limited_run import run_limited
 from tuning_cases import ROOT, STRIPED, TESTBED, Case
+from warm_pages import WarmPages
 
 SECONDS = 600
 _FOLDER = "tuning-bench-"
@@ -51,7 +50,7 @@ class Arms:
         self.placed.mkdir(exist_ok=True)
         # Which of the two an arm's file is in: one is enough where nothing is placed.
         self.own = self.placed if self.placing else self.plain
-        self._pause = Pause(PAUSE_SECONDS)
+        self._pages = WarmPages()
         self.steps = 1  # files of a run, each written or read as the words say
         self.passes = 1  # how often a run reads them, where its storage allows for more than one
         # Of the last run, from the launcher's start to its end: what a user waits.
@@ -102,11 +101,6 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
-        for path in folder.glob("data*.h5"):
-            if not write:
-                _forget(path, storage.name)
-            elif not fresh:
-                path.unlink()
         command = [
             *(storage.launcher, "-n", str(storage.ranks)),
             *(str(self.build / "bin" / self.case.kernel), *self.case.words),
@@ -115,7 +109,12 @@ class Arms:
             *(("--passes", str(self.passes)) if self.passes > 1 and not write else ()),
             *(("--fresh",) if fresh else ()),
         ]
-        with self._pause.before_run() if fresh and storage.paced else nullcontext():
+        with self._pages.before_run() if storage.paced else nullcontext():
+            for path in folder.glob("data*.h5"):
+                if not write:
+                    _forget(path, storage.name)
+                elif not fresh:
+                    path.unlink()
             began = time.monotonic()
             try:
                 done = run_limited(command, env, limit_seconds)
