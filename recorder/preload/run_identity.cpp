@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/leftovers.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
@@ -109,9 +110,9 @@ void choose_run_id(int most_between) noexcept {
 }
 
 // Makes `path` where it is missing; true where it is then a directory of this user that
-// nobody else can write to.
-bool private_directory(const char* path) noexcept {
-  raw::mkdir(path, 0700);
+// nobody else can write to. `made`: by this call.
+bool private_directory(const char* path, bool& made) noexcept {
+  made = raw::mkdir(path, 0700) == 0;
   struct stat status {};
   // O_NOFOLLOW: a link planted in a shared directory is not ours.
   const int fd = raw::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -192,7 +193,8 @@ void add_buffer_root(ShortText<512>& path) noexcept {
 
 const char* private_buffer_root() noexcept {
   if (g_root.size() == 0) add_buffer_root(g_root);
-  return !g_root.cut() && private_directory(g_root.c_str()) ? g_root.c_str() : nullptr;
+  bool made = false;
+  return !g_root.cut() && private_directory(g_root.c_str(), made) ? g_root.c_str() : nullptr;
 }
 
 const char* run_directory() noexcept {
@@ -200,9 +202,11 @@ const char* run_directory() noexcept {
   if (g_directory.size() > 0) return g_directory.c_str();
   ShortText<512> path;
   add_buffer_root(path);
-  bool good = private_directory(path.c_str());
+  bool made = false;
+  bool good = private_directory(path.c_str(), made);
+  const std::size_t root_bytes = path.size();
   path << '/' << run_id();
-  good = good && !path.cut() && private_directory(path.c_str());
+  good = good && !path.cut() && private_directory(path.c_str(), made);
   if (!good) {
     static constinit bool said = false;
     ShortText<640> text;
@@ -214,6 +218,11 @@ const char* run_directory() noexcept {
     return nullptr;
   }
   g_directory = path;
+  if (made) {
+    ShortText<512> root;
+    root.add(path.c_str(), root_bytes);
+    bound_leftovers(root.c_str());
+  }
   return g_directory.c_str();
 }
 

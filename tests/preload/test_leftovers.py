@@ -1,0 +1,141 @@
+"""What ended runs left behind is bounded by the next run, which takes nothing that lives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from harness import Place, main
+
+MOST, AT_ONCE = 256, 64  # recorder/preload/leftovers.h
+HOST = socket.gethostname().split(".")[0]
+HOUR, DAY = 3600.0, 86400.0
+
+
+def killed(place: Place) -> Path:
+    """The directory of a run that was killed; there is no other one."""
+    files = place.scratch / "files"
+    files.mkdir(exist_ok=True)
+    place.run(place.bin / "deaths", files, "kill", 1, IOTUNE_TRACE=None)
+    (left,) = place.buffers.iterdir()
+    return left
+
+
+def directory(place: Place, name: str, age_seconds: float, **files: bytes | Path) -> Path:
+    """A run's directory of that age; a path becomes a link to it. `__` stands for dots."""
+    run = place.buffers / name
+    run.mkdir()
+    for word, content in files.items():
+        path = run / word.replace("__", ".")
+        if isinstance(content, Path):
+            path.symlink_to(content)
+        else:
+            path.write_bytes(content)
+    changed = time.time() - age_seconds
+    os.utime(run, (changed, changed))
+    return run
+
+
+def many(place: Place, like: Path, count: int, age_seconds: float) -> list[Path]:
+    """Copies of a run's directory, the oldest first, a second apart."""
+    made = []
+    for number in range(count):
+        run = place.buffers / f"pid-{number}-{like.name}"
+        shutil.copytree(like, run)
+        changed = time.time() - age_seconds + number
+        os.utime(run, (changed, changed))
+        made.append(run)
+    return made
+
+
+def run_once(place: Place) -> list[str]:
+    """A program that ends well; what iotune said."""
+    files = place.scratch / "files"
+    done = place.run(place.bin / "deaths", files, "return", 2, IOTUNE_TRACE=None)
+    assert done.status == 6, done
+    return done.said()
+
+
+def oldest(place: Place) -> None:
+    """Beyond the limit the oldest go, and that is said once; up to it nothing does."""
+    left = many(place, killed(place), MOST - 2, 2 * HOUR)  # beside the killed run and the new one
+    assert run_once(place) == []
+    assert all(run.exists() for run in left)
+
+    more = many(place, place.buffers / left[0].name, 1, 3 * HOUR)
+    said = run_once(place)
+    assert len(said) == 1 and f"the {AT_ONCE} oldest are removed" in said[0], said
+    left = [*more, *left]
+    assert not any(run.exists() for run in left[:AT_ONCE])
+    assert all(run.exists() for run in left[AT_ONCE:])
+    assert run_once(place) == []
+
+
+def living(place: Place) -> None:
+    """However old: what a process may still write, another joins or knows, or is not iotune's."""
+    like = killed(place)
+    buffer = next(like.glob("*.iobuf")).read_bytes()
+    dead = f"{HOST}__4194305__1__a__iobuf"  # beyond the largest process id
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        start = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        try:
+            kept = [
+                directory(place, "alive", DAY, **{
+                    dead: buffer, f"{HOST}__{sleeper.pid}__{start}__b__iobuf": buffer}),
+                directory(place, "elsewhere", DAY, other__4194305__1__a__iobuf=buffer),
+                directory(place, "users", DAY, **{dead: buffer, "results": b"of years"}),
+                directory(place, "empty", DAY),
+                directory(place, "present", HOUR, **{dead: buffer, "presence-2": bytes(16)}),
+            ]  # fmt: skip
+            gone = [
+                directory(place, "reused", DAY, **{f"{HOST}__{sleeper.pid}__1__b__iobuf": buffer}),
+                directory(place, "was-present", 2 * DAY, **{"presence-2": bytes(16)}),
+            ]
+            many(place, like, MOST, HOUR)
+            young = many(place, gone[0], 2, 0.0)
+            said = run_once(place)
+        finally:
+            sleeper.kill()
+    assert len(said) == 1, said
+    assert all(run.exists() for run in [*kept, *young]), [run for run in kept if not run.exists()]
+    assert not any(run.exists() for run in gone)
+    assert (kept[2] / "results").read_bytes() == b"of years"
+
+
+def spilled(place: Place) -> None:
+    """The blocks that left a buffer's memory go with it, and nothing else that a link leads to."""
+    like = killed(place)
+    many(place, like, MOST, HOUR)
+    stem = f"{HOST}.4194305.1.a"
+    spill, other = place.scratch / f"{stem}.iospill", place.scratch / "thesis"
+    for path in (spill, other):
+        path.write_bytes(b"x")
+    words = stem.replace(".", "__")
+    buffer = next(like.glob("*.iobuf")).read_bytes()
+    files: dict[str, bytes | Path] = {
+        f"{words}__iobuf": buffer, f"{words}__iospill": spill,
+        f"{HOST}__4194305__1__b__iospill": other,
+    }  # fmt: skip
+    run = directory(place, "old", DAY, **files)
+    run_once(place)
+    assert not run.exists() and not spill.exists() and other.exists()
+
+
+def stuck(place: Place) -> None:
+    """Where the oldest cannot go, those behind them do."""
+    like = killed(place)
+    for number in range(AT_ONCE + 3):
+        directory(place, f"users-{number}", DAY + number, results=b"of years")
+    left = many(place, like, MOST, HOUR)
+    said = run_once(place)
+    assert len(said) == 1, said
+    assert not left[0].exists() and left[-1].exists()
+    assert len(list(place.buffers.glob("users-*"))) == AT_ONCE + 3
+
+
+if __name__ == "__main__":
+    main({"oldest": oldest, "living": living, "spilled": spilled, "stuck": stuck})
