@@ -118,7 +118,7 @@ def measure(case: Case, arms: Arms, session: Session) -> None:
         arms.passes = own.get("passes", 1)
         arms.lengthen(own["steps"], settings)
     else:
-        arms.last(SHORTEST, settings)
+        arms.last(SHORTEST, settings, warm=True)
         own["steps"], own["passes"] = arms.steps, arms.passes
         save()
     began = time.monotonic()

@@ -17,7 +17,7 @@ from typing import Any
 import native
 from iotune.limited_run import run_limited
 from tuning_cases import ROOT, STRIPED, TESTBED, Case
-from warm_pages import WarmPages
+from warm_pages import WARM_BYTES, WarmPages
 
 SECONDS = 600
 _FOLDER = "tuning-bench-"
@@ -172,11 +172,12 @@ class Arms:
         """Of one file, as the program writes it."""
         return max(path.stat().st_size for path in self.plain.glob("data*.h5"))
 
-    def room(self) -> int:
+    def room(self, warm: bool = False) -> int:
         """How many steps like the last run's fit into half of the room that the storage tells.
 
         Of paced writes into half of what the kernel leaves unwritten: where it begins to write, the
-        same run takes one to three times as long. So these runs may be shorter than was asked.
+        same run takes one to three times as long. `warm`: of paced reads into the pages that are
+        warm. So these runs may be shorter than was asked.
         """
         used = sum(path.stat().st_size for path in self.plain.glob("data*.h5"))
         total, _, free = shutil.disk_usage(self.folder)
@@ -185,17 +186,19 @@ class Arms:
         room = free + used
         if self.case.write and self.case.storage.paced:
             room = min(room, _left_unwritten_bytes())
+        if warm and not self.case.write and self.case.storage.paced:
+            room = min(room, 2 * WARM_BYTES)
         return max(1, room // 2 * self.steps // max(1, used))
 
-    def last(self, seconds: float, settings: Mapping[str, str]) -> None:
-        """Runs of `seconds` and more from now on, as far as the storage has room.
+    def last(self, seconds: float, settings: Mapping[str, str], warm: bool = False) -> None:
+        """Runs of `seconds` and more from now on, as far as there is room() for them.
 
         Several passes over the same files where that takes more of them than there is room for, but
         not of writes: who replaces files in the midst of a run meets pages that were long free.
         """
         # The faster of two: the first finds the storage's folders and pages cold.
         took = min(self.default(), self.default())
-        most = self.room()
+        most = self.room(warm)
         while True:  # many files in a row may take less each than one alone
             self.lengthen(min(most, steps_of(seconds, took / self.steps)), settings)
             took = min(self.default(), self.default())
