@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import subprocess
 import time
 from dataclasses import replace
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tuning_arms
+import warm_pages
 from tuning_arms import Arms
 from tuning_cases import Case, Storage
 
@@ -35,7 +38,7 @@ class Steps:
     def default(self) -> float:
         return self.first if self.steps == 1 else self.later * self.steps
 
-    def room(self) -> int:
+    def room(self, warm: bool = False) -> int:
         return self.most
 
     def lengthen(self, steps: int, settings: object) -> None:
@@ -151,7 +154,7 @@ def test_a_local_file_is_replaced_by_the_run_itself(tmp_path, monkeypatch, stora
 
 
 @pytest.mark.parametrize("paced", [True, False])
-def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypatch, paced):
+def test_runs_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypatch, paced):
     place = Storage("disk", tmp_path, "mpirun", 2, paced)
     arms = Arms(Case("vpic-io", (), True, place), tmp_path, tmp_path)
     now = [100.0]
@@ -168,16 +171,50 @@ def test_writes_keep_their_pace_where_the_storage_asks_for_it(tmp_path, monkeypa
     monkeypatch.setattr(tuning_arms, "run_limited", run)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(warm_pages, "_MOST_BYTES", 1 << 20)
     for _ in range(4):
         arms.default()
     # then each waits for what the one before has freed
     assert begun == pytest.approx([100, 102.8, 105.6, 112.9] if paced else [100, 100.5, 101, 106])
-    # and who reads waits for nobody
+    # and so do those that read
     reading = Case("vpic-io", (), False, place)
     arms = Arms(reading, tmp_path, tmp_path / "reads")
     arms.default()
     arms.default()
-    assert begun[-1] - begun[-2] == pytest.approx(5)
+    assert begun[-1] - begun[-2] == pytest.approx(7.3 if paced else 5)
+
+
+def test_warm_pages_are_free_when_the_run_begins(monkeypatch):
+    monkeypatch.setattr(warm_pages, "_MOST_BYTES", 64 << 20)
+    touched: list[tuple[int, mmap.mmap]] = []
+
+    def touch(size_bytes: int) -> mmap.mmap:
+        held = _touched(size_bytes)
+        touched.append((_resident_bytes() - before, held))
+        return held
+
+    _touched = warm_pages._touched
+    monkeypatch.setattr(warm_pages, "_touched", touch)
+    before = _resident_bytes()
+    with warm_pages.WarmPages().before_run():
+        ((resident_bytes, held),) = touched
+        assert resident_bytes >= 60 << 20
+        assert held.closed
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("paced", [True, False])
+def test_reads_of_a_disk_are_no_longer_than_its_pages_are_warm(tmp_path, paced):
+    place = Storage("disk", tmp_path, "mpirun", 2, paced)
+    arms = Arms(Case("vpic-io", (), False, place), tmp_path, tmp_path)
+    with (arms.plain / "data.h5").open("wb") as file:
+        file.truncate(warm_pages.WARM_BYTES // 3)
+    assert (arms.room(warm=True) == 3) == paced
+    assert arms.room() > 3
 
 
 def test_longer_runs_leave_no_files_of_other_names(tmp_path, monkeypatch):
