@@ -17,8 +17,8 @@ from pathlib import Path
 
 from iotune.models.steady import PAUSE_SECONDS, Pause
 
-# Of a run's files: column-io's default took 0.78 to 0.99 s for 1.0 GiB so, and for 2.0 GiB, which
-# the host had begun to take back before the run's end, 1.4 to 3.6.
+# Of a run's files: column-io's default took 0.78 to 0.99 s for 1.0 GiB so, and for 2.0 GiB 1.2 to
+# 3.7, for the host may begin to take pages back before such a run's end.
 WARM_BYTES = 5 << 28
 # Files and buffers, and as much again: the kernel chooses among them.
 _MOST_BYTES = 4 << 30
