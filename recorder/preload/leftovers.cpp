@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/directory_entries.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -41,29 +42,11 @@ bool stat_of(int directory, const char* name, struct stat& status) noexcept {
                    *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int open_directory(int at, const char* name) noexcept {
-  return static_cast<int>(
-      raw::call(SYS_openat, at, raw::word(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-// Calls `each(name, context)` but for "." and "..", until it answers false.
-bool for_each_entry(int directory, bool (*each)(const char* name, void* context) noexcept,
-                    void* context) noexcept {
+// From the first entry on.
+template <typename Each>
+bool for_each_of(int directory, Each&& each) noexcept {
   raw::lseek(directory, 0, SEEK_SET);
-  long bytes = 0;
-  while ((bytes = raw::call(SYS_getdents64, directory, raw::word(g_entries), sizeof g_entries)) >
-         0) {
-    // linux_dirent64: u64 inode, s64 offset, u16 record bytes, u8 type, name
-    for (long at = 0; at < bytes;) {
-      std::uint16_t record = 0;
-      std::memcpy(&record, g_entries + at + 16, sizeof record);
-      const char* const name = g_entries + at + 19;
-      at += record;
-      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
-      if (!each(name, context)) return false;
-    }
-  }
-  return bytes == 0;
+  return for_each_entry(directory, g_entries, each);
 }
 
 bool ends_with(const char* text, const char* ending) noexcept {
@@ -91,8 +74,8 @@ struct Contents {
   bool has_presence = false;
 };
 
-bool look_at_file(const char* name, void* context) noexcept {
-  auto& contents = *static_cast<Contents*>(context);
+// False where it is in use or a file of the user's.
+bool look_at_file(const char* name, Contents& contents) noexcept {
   if (ends_with(name, ".iobuf")) {
     ++contents.buffers;
     return writer_has_ended(name);
@@ -102,8 +85,7 @@ bool look_at_file(const char* name, void* context) noexcept {
   return starts_with(name, "presence-") || starts_with(name, "all-");
 }
 
-bool remove_file(const char* name, void* context) noexcept {
-  const int directory = *static_cast<const int*>(context);
+void remove_file(int directory, const char* name) noexcept {
   if (ends_with(name, ".iospill")) {
     // A link to the blocks that left the buffer's memory; of another name they are not its.
     static constinit char target[4096] = {};
@@ -116,7 +98,6 @@ bool remove_file(const char* name, void* context) noexcept {
     }
   }
   raw::call(SYS_unlinkat, directory, raw::word(name), 0);
-  return true;
 }
 
 // True where the run has ended and nothing of it is left.
@@ -127,11 +108,14 @@ bool remove_run(int root, const OldRun& run, std::int64_t now_ns) noexcept {
   // Who joins it holds this lock.
   bool removed =
       raw::call(SYS_flock, directory, LOCK_EX | LOCK_NB) == 0 &&
-      for_each_entry(directory, look_at_file, &contents) &&
+      for_each_of(directory,
+                  [&](const char* name) noexcept { return look_at_file(name, contents); }) &&
       (contents.has_presence ? now_ns - run.changed_ns > kPresentNs : contents.buffers > 0);
   if (removed) {
-    int at = directory;
-    for_each_entry(directory, remove_file, &at);
+    for_each_of(directory, [&](const char* name) noexcept {
+      remove_file(directory, name);
+      return true;
+    });
     removed = raw::call(SYS_unlinkat, root, raw::word(run.name), AT_REMOVEDIR) == 0;
   }
   raw::close(directory);
@@ -145,29 +129,27 @@ struct Search {
   unsigned found = 0;  // in g_oldest, from the oldest on
 };
 
-bool keep_if_old(const char* name, void* context) noexcept {
-  auto& search = *static_cast<Search*>(context);
+void keep_if_old(const char* name, Search& search) noexcept {
   struct stat status {};
   if (std::strlen(name) >= sizeof g_oldest[0].name || !stat_of(search.root, name, status) ||
       !S_ISDIR(status.st_mode) || static_cast<long>(status.st_uid) != raw::getuid()) {
-    return true;
+    return;
   }
   const std::int64_t changed_ns = status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
-  if (changed_ns <= search.after_ns || changed_ns > search.before_ns) return true;
+  if (changed_ns <= search.after_ns || changed_ns > search.before_ns) return;
   unsigned at = search.found;
   while (at > 0 && g_oldest[at - 1].changed_ns > changed_ns) --at;
-  if (at == kAtOnce) return true;
+  if (at == kAtOnce) return;
   if (search.found < kAtOnce) ++search.found;
   std::memmove(g_oldest + at + 1, g_oldest + at, (search.found - at - 1) * sizeof(OldRun));
   g_oldest[at].changed_ns = changed_ns;
   std::memcpy(g_oldest[at].name, name, std::strlen(name) + 1);
-  return true;
 }
 
 }  // namespace
 
 void bound_leftovers(const char* root) noexcept {
-  const int directory = open_directory(static_cast<int>(raw::kAtFdcwd), root);
+  const int directory = open_directory(raw::kAtFdcwd, root);
   if (directory < 0) return;
   struct stat status {};
   // Its own name, its own "." and the ".." of each directory in it.
@@ -178,7 +160,10 @@ void bound_leftovers(const char* root) noexcept {
     // Where none of the oldest may be removed, those behind them.
     for (int times = 0; times < kMostTimes && removed == 0; ++times) {
       Search search{directory, after_ns, now_ns - kYoungNs};
-      for_each_entry(directory, keep_if_old, &search);
+      for_each_of(directory, [&](const char* name) noexcept {
+        keep_if_old(name, search);
+        return true;
+      });
       for (unsigned i = 0; i < search.found; ++i) {
         if (remove_run(directory, g_oldest[i], now_ns)) ++removed;
       }

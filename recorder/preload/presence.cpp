@@ -9,6 +9,7 @@
 #include <initializer_list>
 
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/directory_entries.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -195,26 +196,18 @@ Counts shared_counts() noexcept {
   if (fd < 0) return {};
   alignas(8) char entries[8192];
   Counts sum{};
-  for (;;) {
-    const long bytes = raw::call(SYS_getdents64, fd, raw::word(entries), sizeof entries);
-    if (bytes <= 0) break;
-    // linux_dirent64: u64 inode, s64 offset, u16 record bytes, u8 type, name
-    for (long at = 0; at < bytes;) {
-      std::uint16_t record = 0;
-      std::memcpy(&record, entries + at + 16, sizeof record);
-      const char* const name = entries + at + 19;
-      at += record;
-      if (!starts_with(name, kNode)) continue;
-      if (std::strchr(name + sizeof kNode - 1, '.') != nullptr) continue;
-      Path link;
-      if (shared_path(link, name)) {
-        const Counts counts = read_link(link.c_str());
-        sum.loaded += counts.loaded;
-        sum.tuning += counts.tuning;
-      }
-      ++g_nodes;
+  for_each_entry(fd, entries, [&](const char* name) noexcept {
+    if (!starts_with(name, kNode)) return true;
+    if (std::strchr(name + sizeof kNode - 1, '.') != nullptr) return true;
+    Path link;
+    if (shared_path(link, name)) {
+      const Counts counts = read_link(link.c_str());
+      sum.loaded += counts.loaded;
+      sum.tuning += counts.tuning;
     }
-  }
+    ++g_nodes;
+    return true;
+  });
   raw::close(fd);
   return sum;
 }

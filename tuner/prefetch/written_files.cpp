@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/directory_entries.h"
 #include "recorder/preload/fnv1a.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
@@ -178,25 +179,17 @@ bool may_write(int fd) noexcept {
 
 // What a program finds open when it begins. False where that cannot be told.
 bool note_inherited() noexcept {
-  const int directory = raw::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  const int directory = recorder::open_directory(raw::kAtFdcwd, "/proc/self/fd");
   if (directory < 0) return false;
   alignas(8) char entries[4096] = {};
-  long bytes = 0;
-  while ((bytes = raw::call(SYS_getdents64, directory, raw::word(entries), sizeof entries)) > 0) {
-    // linux_dirent64: u64 inode, s64 offset, u16 record bytes, u8 type, name
-    for (long at = 0; at < bytes;) {
-      std::uint16_t record = 0;
-      std::memcpy(&record, entries + at + 16, sizeof record);
-      const char* const name = entries + at + 19;
-      at += record;
-      if (name[0] < '0' || name[0] > '9') continue;
-      int fd = 0;
-      for (const char* digit = name; *digit != '\0'; ++digit) fd = fd * 10 + (*digit - '0');
-      if (fd != directory && may_write(fd)) note_writer(fd);
-    }
-  }
+  const bool all = recorder::for_each_entry(directory, entries, [=](const char* name) noexcept {
+    if (name[0] < '0' || name[0] > '9') return true;
+    const auto fd = static_cast<int>(recorder::parse_decimal(name));
+    if (fd != directory && may_write(fd)) note_writer(fd);
+    return true;
+  });
   raw::close(directory);
-  return bytes == 0;
+  return all;
 }
 
 std::uint64_t print_of(const char* run_id) noexcept {
