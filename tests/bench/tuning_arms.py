@@ -247,7 +247,7 @@ class Arms:
         return self.kernel(self.environment(True), self.case.write, self.own)
 
     def train(self, rounds: int, budget: int) -> dict[str, Any]:
-        """Record one run, then the plain trainer."""
+        """Record one run, then the plain trainer; with what it measured of each candidate."""
         shutil.rmtree(self.home / "data", ignore_errors=True)
         self.iotune()
         env = self.environment(False)
@@ -270,8 +270,8 @@ class Arms:
         outcomes = [one for one in json.loads(done.stdout) if one["descriptor"]]
         # Of several patterns one that has settings: each has its own, and the database holds all.
         for one in sorted(outcomes, key=lambda one: not one["settings"]):
-            return {"state": one["state"], "settings": one["settings"]}
-        return {"state": "untrained", "settings": {}}
+            return {"state": one["state"], "settings": one["settings"], "outcomes": outcomes}
+        return {"state": "untrained", "settings": {}, "outcomes": []}
 
 
 def _left_unwritten_bytes() -> int:
