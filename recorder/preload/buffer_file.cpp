@@ -9,6 +9,7 @@
 #include "recorder/preload/byte_buffer.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/mapped_file.h"
+#include "recorder/preload/process_namespace.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -55,6 +56,7 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
   header->version = kFormatVersion;
   header->header_bytes = kBufferHeadBytes;
   header->pid = static_cast<std::uint32_t>(raw::getpid());
+  header->process_namespace = process_namespace();
   header->first_ticks = first.ticks;
   header->first_realtime_ns = first.realtime_ns;
   file_bytes_ = kBufferHeadBytes;

@@ -27,7 +27,8 @@ struct BufferHeader {
   std::uint32_t zero;
   std::uint64_t joined_calls;
   std::atomic<std::uint64_t> spilled;
-  std::uint8_t reserved[40];
+  std::uint64_t process_namespace;  // of `pid`; 0: not told
+  std::uint8_t reserved[32];
   Segment segment[kMaxBufferSegments];
 };
 static_assert(offsetof(BufferHeader, segment) == kSegmentTableOffset &&

@@ -306,6 +306,13 @@ void say(const char* text) noexcept {
   raw::write(2, out, line.size() + 1);
 }
 
+void say_on_any_rank(const char* text) noexcept {
+  const bool was_quiet = g_quiet_rank;
+  g_quiet_rank = false;
+  say(text);
+  g_quiet_rank = was_quiet;
+}
+
 void say_once(bool& once, const char* text) noexcept {
   if (__atomic_exchange_n(&once, true, __ATOMIC_RELAXED)) return;
   say(text);

@@ -48,6 +48,8 @@ void record_only() noexcept;
 // rank (or where MPI is not initialised). Keeps errno.
 void say_once(bool& once, const char* text) noexcept;
 void say(const char* text) noexcept;
+// Also where this is a rank that is quiet: of what only it knows.
+void say_on_any_rank(const char* text) noexcept;
 
 // Set by MPI_Init: ranks other than 0 keep quiet.
 void set_quiet_rank(bool quiet) noexcept;

@@ -5,12 +5,14 @@
 namespace iotune::recorder {
 
 // Runs whose buffers may lie in `root`; beyond it the oldest ended ones are removed, which is said.
+// What may not be removed does not count, as far as it is older than those.
 inline constexpr unsigned kMostRunsLeft = 256;
 
 // To be called by who has just made a run's directory in `root` (an absolute path): once a run
-// and node. Removes nothing that is younger than a minute, of a process that is alive or of
-// another host, being joined, or not iotune's; and nothing at all where the file system does not
-// count the directories in a directory (btrfs).
+// and node. Removes nothing that is younger than a minute (ten, where it lasted for more than one),
+// of a process that is alive, of another host or container, being joined, or not iotune's; no run
+// whose launcher is alive, nor one of `iotune run` within a day; and nothing at all where the file
+// system does not count the directories in a directory (btrfs).
 void bound_leftovers(const char* root) noexcept;
 
 }  // namespace iotune::recorder

@@ -265,23 +265,17 @@ void register_presence() noexcept {
 
 namespace {
 
-// By the one process whose "no" holds: rank 0, which else speaks, may be the one without us.
-void say_anyway(const char* text) noexcept {
-  const bool was_quiet = is_quiet_rank();
-  set_quiet_rank(false);
-  say(text);
-  set_quiet_rank(was_quiet);
-}
-
+// All of it by the one process whose "no" holds: rank 0, which else speaks, may be the one without
+// us.
 void say_who_is_missing(std::uint64_t loaded, int world_size) noexcept {
   ShortText<192> text;
   if (loaded == static_cast<std::uint64_t>(world_size)) {
-    say_anyway("what the ranks agree on cannot be written (a full disk?): nothing is tuned");
+    say_on_any_rank("what the ranks agree on cannot be written (a full disk?): nothing is tuned");
     return;
   }
   text << "libiotune.so records in " << loaded << " of " << world_size
        << " ranks: nothing is tuned, and the next iotune command joins their traces";
-  say_anyway(text.c_str());
+  say_on_any_rank(text.c_str());
 }
 
 // Only where some tune and others do not: a run that only records has nothing to say.
@@ -290,7 +284,7 @@ void say_modes_differ(std::uint64_t tuning, int world_size) noexcept {
   ShortText<192> text;
   text << "IOTUNE_MODE differs: " << tuning << " of " << world_size
        << " ranks may tune: nothing is tuned";
-  say_anyway(text.c_str());
+  say_on_any_rank(text.c_str());
 }
 
 }  // namespace

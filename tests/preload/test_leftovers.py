@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +15,9 @@ from harness import Place, main
 MOST, AT_ONCE = 256, 64  # recorder/preload/leftovers.h
 HOST = socket.gethostname().split(".")[0]
 HOUR, DAY = 3600.0, 86400.0
+NOBODY = 4194305  # beyond the largest process id
+# In a buffer's head (recorder/preload/buffer_file.h).
+FIRST_NS, LAST_NS, NAMESPACE = 32, 48, 88
 
 
 def killed(place: Place) -> Path:
@@ -44,7 +48,7 @@ def many(place: Place, like: Path, count: int, age_seconds: float) -> list[Path]
     """Copies of a run's directory, the oldest first, a second apart."""
     made = []
     for number in range(count):
-        run = place.buffers / f"pid-{number}-{like.name}"
+        run = place.buffers / f"pid-{NOBODY + number}-{like.name}"
         shutil.copytree(like, run)
         changed = time.time() - age_seconds + number
         os.utime(run, (changed, changed))
@@ -52,12 +56,17 @@ def many(place: Place, like: Path, count: int, age_seconds: float) -> list[Path]
     return made
 
 
-def run_once(place: Place) -> list[str]:
+def run_once(place: Place, **environment: str) -> list[str]:
     """A program that ends well; what iotune said."""
     files = place.scratch / "files"
-    done = place.run(place.bin / "deaths", files, "return", 2, IOTUNE_TRACE=None)
+    done = place.run(place.bin / "deaths", files, "return", 2, IOTUNE_TRACE=None, **environment)
     assert done.status == 6, done
     return done.said()
+
+
+def with_word(buffer: bytes, offset: int, word: int) -> bytes:
+    """A buffer with another 64-bit word in its head."""
+    return buffer[:offset] + struct.pack("<Q", word) + buffer[offset + 8 :]
 
 
 def oldest(place: Place) -> None:
@@ -66,8 +75,8 @@ def oldest(place: Place) -> None:
     assert run_once(place) == []
     assert all(run.exists() for run in left)
 
-    more = many(place, place.buffers / left[0].name, 1, 3 * HOUR)
-    said = run_once(place)
+    more = many(place, left[1], 1, 3 * HOUR)
+    said = run_once(place, PMI_RANK="1")  # a rank that is quiet else
     assert len(said) == 1 and f"the {AT_ONCE} oldest are removed" in said[0], said
     left = [*more, *left]
     assert not any(run.exists() for run in left[:AT_ONCE])
@@ -79,7 +88,13 @@ def living(place: Place) -> None:
     """However old: what a process may still write, another joins or knows, or is not iotune's."""
     like = killed(place)
     buffer = next(like.glob("*.iobuf")).read_bytes()
-    dead = f"{HOST}__4194305__1__a__iobuf"  # beyond the largest process id
+    dead = f"{HOST}__{NOBODY}__1__a__iobuf"
+    now_ns = time.time_ns()
+    (namespace,) = struct.unpack_from("<Q", buffer, NAMESPACE)
+    assert str(namespace) in os.readlink("/proc/self/ns/pid")
+    killed_now = with_word(
+        with_word(buffer, FIRST_NS, now_ns - int(DAY * 1e9)), LAST_NS, now_ns - int(300e9)
+    )
     with subprocess.Popen(["sleep", "600"]) as sleeper:
         start = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
         try:
@@ -87,23 +102,35 @@ def living(place: Place) -> None:
                 directory(place, "alive", DAY, **{
                     dead: buffer, f"{HOST}__{sleeper.pid}__{start}__b__iobuf": buffer}),
                 directory(place, "elsewhere", DAY, other__4194305__1__a__iobuf=buffer),
-                directory(place, "users", DAY, **{dead: buffer, "results": b"of years"}),
+                directory(place, "container", DAY, **{
+                    dead: with_word(buffer, NAMESPACE, namespace + 1)}),
+                directory(place, "just-killed", DAY, **{dead: killed_now}),
+                directory(place, f"pid-{sleeper.pid}-{start}", DAY, **{dead: buffer}),
+                directory(place, f"mpi-1-{sleeper.pid}", DAY, **{dead: buffer}),
+                directory(place, "6743210fdeadbeef", HOUR, **{dead: buffer}),
+                directory(place, "thesis", 2 * DAY, **{"all-data__h5": b"few"}),
+                directory(place, "thesis-2", 2 * DAY, **{"presence-2": b"more than two numbers"}),
+                users := directory(place, "users", DAY, **{dead: buffer, "results": b"of years"}),
                 directory(place, "empty", DAY),
                 directory(place, "present", HOUR, **{dead: buffer, "presence-2": bytes(16)}),
             ]  # fmt: skip
             gone = [
                 directory(place, "reused", DAY, **{f"{HOST}__{sleeper.pid}__1__b__iobuf": buffer}),
-                directory(place, "was-present", 2 * DAY, **{"presence-2": bytes(16)}),
-            ]
+                was_present := directory(place, "was-present", 2 * DAY, **{
+                    "presence-2": bytes(16), "all-here__yes-4": b"", "all-tune__open": b""}),
+                directory(place, f"mpi-1-{NOBODY}", HOUR, **{dead: buffer}),
+                directory(place, f"mpi-2-{NOBODY}", HOUR),
+                directory(place, "6743210fdeadbee0", 2 * DAY, **{dead: buffer}),
+            ]  # fmt: skip
             many(place, like, MOST, HOUR)
-            young = many(place, gone[0], 2, 0.0)
+            young = many(place, was_present, 2, 0.0)
             said = run_once(place)
         finally:
             sleeper.kill()
     assert len(said) == 1, said
     assert all(run.exists() for run in [*kept, *young]), [run for run in kept if not run.exists()]
-    assert not any(run.exists() for run in gone)
-    assert (kept[2] / "results").read_bytes() == b"of years"
+    assert not any(run.exists() for run in gone), [run for run in gone if run.exists()]
+    assert (users / "results").read_bytes() == b"of years"
 
 
 def spilled(place: Place) -> None:
@@ -137,5 +164,15 @@ def stuck(place: Place) -> None:
     assert len(list(place.buffers.glob("users-*"))) == AT_ONCE + 3
 
 
+def others(place: Place) -> None:
+    """What may not be removed does not count: the limit is of the runs beside it."""
+    like = killed(place)
+    for number in range(MOST + 10):
+        directory(place, f"users-{number}", DAY + number, results=b"of years")
+    left = many(place, like, AT_ONCE, HOUR)
+    assert run_once(place) == []
+    assert all(run.exists() for run in left)
+
+
 if __name__ == "__main__":
-    main({"oldest": oldest, "living": living, "spilled": spilled, "stuck": stuck})
+    main({"oldest": oldest, "living": living, "spilled": spilled, "stuck": stuck, "others": others})

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "recorder/preload/process_namespace.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/prefetch/shared_table.h"
@@ -61,7 +62,7 @@ bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept
 }  // namespace
 
 BudgetTable* map_budget_table(const char* private_folder) noexcept {
-  const std::uint64_t space = process_namespace();
+  const std::uint64_t space = recorder::process_namespace();
   if (space == 0 || private_folder == nullptr) return nullptr;
   ShortText<512> path;
   path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;

@@ -65,13 +65,4 @@ SharedTable map_shared_table(const char* path, std::size_t bytes, TableStorage s
   return table;
 }
 
-std::uint64_t process_namespace() noexcept {
-  char text[64];
-  const long bytes = raw::readlink("/proc/self/ns/pid", text, sizeof text - 1);
-  if (bytes <= 0) return 0;
-  text[bytes] = '\0';
-  const char* const digits = std::strpbrk(text, "0123456789");
-  return digits == nullptr ? 0 : recorder::parse_decimal(digits);
-}
-
 }  // namespace iotune::tuner

@@ -19,10 +19,6 @@ enum class TableStorage : std::uint8_t { kLocal, kMemoryAlone };
 // All zero where it is new. The path's folder is private; the file has to be, too.
 SharedTable map_shared_table(const char* path, std::size_t bytes, TableStorage storage) noexcept;
 
-// Numbers of processes and threads mean nothing outside of their namespace, which may share a
-// folder with others. 0: it cannot be told.
-std::uint64_t process_namespace() noexcept;
-
 // The kernel's number of a device, from its two parts.
 constexpr std::uint64_t device_number(std::uint32_t major, std::uint32_t minor) noexcept {
   return std::uint64_t{major} << 32 | minor;

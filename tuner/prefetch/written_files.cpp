@@ -10,6 +10,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/directory_entries.h"
 #include "recorder/preload/fnv1a.h"
+#include "recorder/preload/process_namespace.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/prefetch/shared_table.h"
@@ -223,7 +224,7 @@ const char* set_up_written_files(const PrefetchHost& host) noexcept {
   g_table_inode = mapped.inode;
   g_table = static_cast<Table*>(mapped.memory);
   g_pid = raw::getpid();
-  g_space = process_namespace() & 0xffffffffu;
+  g_space = recorder::process_namespace() & 0xffffffffu;
   forget_dead_writers();
   // A program that was executed has its process's number from the one before: first what it
   // inherited is counted, then what that one had is taken back.
