@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import os
 import re
-import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from iotune.errors import Error
 from iotune.locations import (
     TRACE_SUFFIX,
     buffer_root,
+    host_label,
     kept_traces,
     make_private,
     trace_name,
@@ -55,7 +55,7 @@ class Buffer:
     @property
     def alive(self) -> bool:
         """Whether its process still writes it; True where that cannot be known (another host)."""
-        if self.host != socket.gethostname():
+        if self.host != host_label():
             return True
         try:
             maps = Path(f"/proc/{self.pid}/maps").read_text(errors="surrogateescape")
@@ -91,7 +91,7 @@ def read_buffer(path: Path) -> Buffer | None:
     if magic[:6] != b"IOTBUF":
         return None
     name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+\.iobuf", path.name)
-    host = name.group(1) if name else socket.gethostname()
+    host = name.group(1) if name else host_label()
     last = max(wall_ns, last_ns) / 1e9
     joined = state == _JOINED and not _has_more_calls(path, calls)
     return Buffer(path.resolve(), host, pid, joined, wall_ns / 1e9, last)
@@ -242,7 +242,7 @@ def _orphans() -> Iterator[Path]:
     """Spill files of this host in the default directory whose buffers are gone: it was rebooted."""
     for path in sorted(traces_dir().glob(f"*{_SPILL_SUFFIX}")):
         name = re.fullmatch(r"(.+)\.(\d+)\.[^.]+\.[^.]+", path.stem)
-        if name is None or name.group(1) != socket.gethostname() or path.is_symlink():
+        if name is None or name.group(1) != host_label() or path.is_symlink():
             continue
         with contextlib.suppress(OSError):
             old = time.time() - path.stat().st_mtime > _ORPHAN_SECONDS

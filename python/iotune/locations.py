@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import socket
 import stat
 import time
 from pathlib import Path
@@ -67,6 +68,12 @@ def make_private(directory: Path) -> Path:
     if found.st_mode & 0o022:
         raise Error(f"{directory} may be written by others; chmod 700 it")
     return directory
+
+
+def host_label() -> str:
+    """Name of this host as process buffers have it (recorder/host_label.h)."""
+    name = os.fsencode(socket.gethostname()).partition(b".")[0]
+    return re.sub(rb"[^A-Za-z0-9]", b"-", name).decode() or "node"
 
 
 def new_run_id() -> str:

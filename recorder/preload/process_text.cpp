@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "recorder/call_table.h"
+#include "recorder/host_label.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -55,12 +56,7 @@ const char* host_name() noexcept {
   if (g_host.size() == 0) {
     utsname names{};
     raw::call(SYS_uname, raw::word(&names));
-    for (const char* c = names.nodename; *c != '\0' && *c != '.'; ++c) {
-      const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                         (*c >= '0' && *c <= '9') || *c == '-';
-      g_host << (plain ? *c : '-');
-    }
-    if (g_host.size() == 0) g_host << "node";
+    make_host_label(names.nodename, [](char letter) noexcept { g_host << letter; });
   }
   return g_host.c_str();
 }

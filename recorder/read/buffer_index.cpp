@@ -1,12 +1,12 @@
 #include "recorder/read/buffer_index.h"
 
-#include <unistd.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
+#include "recorder/host_label.h"
 #include "recorder/read/block_sorter.h"
 #include "recorder/read/block_text.h"
 
@@ -33,10 +33,11 @@ std::string start_time_of(std::uint32_t pid) {
 // The buffer's name is HOST.PID.START_TIME.RANDOM.iobuf: a pid alone may be somebody else's by
 // now. True where it cannot be told.
 bool owner_runs(const InputFile& file, std::uint32_t pid, const std::string& host) {
-  std::array<char, 256> here{};
-  if (::gethostname(here.data(), here.size() - 1) != 0) return true;
-  if (char* const dot = std::strchr(here.data(), '.')) *dot = '\0';
-  if (!host.empty() && host != here.data()) return true;
+  utsname names{};
+  if (::uname(&names) != 0) return true;
+  std::string here;
+  make_host_label(names.nodename, [&](char letter) { here += letter; });
+  if (!host.empty() && host != here) return true;
   const std::string start = start_time_of(pid);
   if (start.empty()) return false;
   const std::string name = file.path().substr(file.path().rfind('/') + 1);

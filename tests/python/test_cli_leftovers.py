@@ -42,7 +42,7 @@ def buffer(
     run: str, pid: int, state: int = 1, host: str | None = None, started: float | None = None
 ) -> Path:
     directory = locations.make_private(locations.buffer_root() / run)
-    path = directory / f"{host or socket.gethostname()}.{pid}.99.ab12.iobuf"
+    path = directory / f"{host or locations.host_label()}.{pid}.99.ab12.iobuf"
     wall = int((time.time() if started is None else started) * 1e9)
     path.write_bytes(struct.pack("<8sIIIIQQ", b"IOTBUF", 1, 8192, pid, state, 99, wall) + bytes(96))
     return path
@@ -98,15 +98,29 @@ def test_another_host_s_buffers_are_left_alone(joined: list[Any]) -> None:
     assert path.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("n1.cluster.org", "n1"), ("login_1", "login-1"), ("", "node"), ("größe", "gr----e")],
+)
+def test_a_host_s_buffers_are_joined_whatever_its_name(
+    joined: list[Any], monkeypatch: pytest.MonkeyPatch, name: str, label: str
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: name)
+    buffer("run1", dead_pid(), host=label)
+    assert len(leftovers.collect_all()) == 1
+    buffer("run2", dead_pid(), host=label + "x")
+    assert leftovers.collect_all() == []
+
+
 def test_a_file_that_is_no_buffer_harms_nothing(joined: list[Any]) -> None:
     # given
     path = buffer("run1", dead_pid())
-    (path.parent / f"{socket.gethostname()}.1.2.3.iobuf").write_bytes(b"torn")
+    (path.parent / f"{locations.host_label()}.1.2.3.iobuf").write_bytes(b"torn")
     # when
     written = leftovers.collect_all()
     # then
     assert len(written) == 1
-    assert (path.parent / f"{socket.gethostname()}.1.2.3.iobuf").exists()
+    assert (path.parent / f"{locations.host_label()}.1.2.3.iobuf").exists()
 
 
 def test_a_run_with_a_known_trace_goes_there(joined: list[Any], tmp_path: Path) -> None:
@@ -212,7 +226,7 @@ def test_a_link_to_a_foreign_file_is_not_followed(joined: list[Any], tmp_path: P
 def test_a_spill_file_that_has_lost_its_buffer_is_joined(joined: list[Any]) -> None:
     # given one of a dead process, long ago, and one that is young
     traces = locations.make_private(locations.traces_dir())
-    old, young = (traces / f"{socket.gethostname()}.{dead_pid()}.99.{n}.iospill" for n in "ab")
+    old, young = (traces / f"{locations.host_label()}.{dead_pid()}.99.{n}.iospill" for n in "ab")
     for path in (old, young):
         path.write_bytes(b"IOTUNE-TRACE")
     os.utime(old, (1e9, 1e9))

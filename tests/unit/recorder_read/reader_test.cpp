@@ -3,6 +3,7 @@
 #include <random>
 
 #include "recorder/call_table.h"
+#include "recorder/host_label.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"
 #include "recorder/read/trace_reader.h"
@@ -310,10 +311,23 @@ TEST(Join, WhatIsNoTraceIsNotReplaced) {
   EXPECT_FALSE(join({folder.path("missing")}, folder.path("out"), false));
 }
 
+TEST(HostLabel, IsShortAndOfLettersDigitsAndDashes) {
+  const auto label_of = [](const char* node_name) {
+    std::string label;
+    make_host_label(node_name, [&](char letter) { label += letter; });
+    return label;
+  };
+  EXPECT_EQ(label_of("n1.cluster.org"), "n1");
+  EXPECT_EQ(label_of("login_1-b"), "login-1-b");
+  EXPECT_EQ(label_of("gr\xc3\xb6\xc3\x9f"
+                     "e"),
+            "gr----e");
+  EXPECT_EQ(label_of(""), "node");
+  EXPECT_EQ(label_of(".org"), "node");
+}
+
 TEST(Join, ABufferInUseIsKept) {
   const Folder folder;
-  char host[256] = {};
-  ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
   std::vector<std::byte> blocks;
   add_block(blocks, BlockType::kProcess,
             bytes_of("pid=" + std::to_string(::getpid()) + "\nrun=r\nstart_ticks=0\n"));
