@@ -16,8 +16,9 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
-from iotune.models.steady import SETTLING, Pause, is_cached, pause_seconds, repeats
+from iotune.models.steady import SETTLING, Pause, is_cached, repeats
 from iotune.models.surroundings import Surrounded
+from iotune.models.warm_pages import Pace, pace_of
 
 from iotune import core
 from iotune.errors import Error
@@ -50,7 +51,7 @@ class ReplayBench(ABC):
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
-        self.pause = Pause(0.0)
+        self.pace: Pace = Pause(0.0)
         self.preload = preload_path()
         if ranks > (os.cpu_count() or 1):
             shim = find_yield_shim()
@@ -99,7 +100,6 @@ class ReplayBench(ABC):
 
     def replayed(self, name: str, config: str, limit_seconds: float) -> float:
         """One replay under the settings of `config`; as run()."""
-        self.before_run()
         run_id = new_run_id()
         trace = self.trace_of(name)
         trace.unlink(missing_ok=True)
@@ -124,7 +124,8 @@ class ReplayBench(ABC):
             if key not in ("ROMIO_HINTS", "MPICH_MPIIO_HINTS")
             and (key == "IOTUNE_BUFFER_DIR" or not key.startswith("IOTUNE_"))
         }
-        with self.pause.before_run():
+        with self.pace.before_run():
+            self.before_run()
             result = run_plan(
                 self.mpi,
                 self.replayer,
@@ -173,8 +174,7 @@ class Bench(ReplayBench):
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
         self._rounds: list[float] = []  # of the last run
-        if not replay.plan.prepares:
-            self.pause = Pause(pause_seconds(self.files, plan_bytes(replay.plan)))
+        self.pace = pace_of(self.files, plan_bytes(replay.plan))
 
     @property
     def own_names(self) -> frozenset[str]:

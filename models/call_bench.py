@@ -9,7 +9,7 @@ from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
-from iotune.models.steady import Pause, pause_seconds
+from iotune.models.warm_pages import pace_of
 
 from iotune import core
 from iotune.errors import Error
@@ -31,8 +31,7 @@ class CallBench(ReplayBench):
         plan.replace(self.plan)
         self.options = ["--cold"]
         self._names = _file_names(self.plan)
-        if case.write:
-            self.pause = Pause(pause_seconds(self.files, plan_bytes))
+        self.pace = pace_of(self.files, plan_bytes)
 
     @property
     def own_names(self) -> frozenset[str]:

@@ -4,8 +4,8 @@ Some hundred MiB are in the kernel's pages within hundredths of a second, and th
 are larger than most gains. One is what a process does for the first time, so short files are
 written several times over in a run. The other is pages that were free for long: a virtual
 machine's kernel tells its host of them, which takes them, and who gets one again waits for it. The
-pages of the run before are told of two seconds after its end; so the next one begins later. Four
-files of VPIC-IO's, 1 GiB, took 0.155 to 0.18 s so in 16 runs, and 0.155 to 0.48 s without pauses.
+pages of the run before are told of two seconds after its end; so the next one begins later, and
+with pages that others touched for it (warm_pages.py).
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def repeats(seconds: float) -> int:
     return min(_MOST_REPEATS, times + 1 - times % 2) if times > 1 else 1
 
 
-def pause_seconds(directory: Path, written_bytes: int) -> float:
-    """How long to wait between two runs that write so many bytes there; 0 where that is no use.
+def meets_slow_pages(directory: Path, moved_bytes: int) -> bool:
+    """Whether runs that write or read so many bytes there find pages that are slow to get.
 
-    In memory it was none: 0.10 to 0.12 s with any pause.
+    In memory they do not: 0.10 to 0.12 s with any pause.
     """
-    if written_bytes < _MANY_BYTES or core.filesystem_of(directory) not in _DISK:
-        return 0.0
-    return PAUSE_SECONDS if _tells_a_host_of_pages() else 0.0
+    if moved_bytes < _MANY_BYTES or core.filesystem_of(directory) not in _DISK:
+        return False
+    return _tells_a_host_of_pages()
 
 
 def _tells_a_host_of_pages() -> bool:

@@ -45,6 +45,15 @@ def filesystem_of(directory: str | os.PathLike[str]) -> str:
     return cast(str, native_part().filesystem_of(os.path.join(os.fspath(directory), "file")))
 
 
+def job_limit_bytes() -> int | None:
+    """What the control groups let this job take of the node's memory; None: they set no limit.
+
+    Control groups of version 1 tell a number beyond any node's memory where there is none. The
+    preload's function, by which it caps chunk caches.
+    """
+    return cast("int | None", native_part().job_limit_bytes())
+
+
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = native_part()

@@ -19,8 +19,8 @@ class Storage:
     folder: Path
     launcher: str
     ranks: int
-    # Its bytes go through the kernel's pages. Runs keep a pace and find warm ones (warm_pages.py),
-    # and those that write end before the kernel begins to write them out (Arms.room).
+    # Its bytes go through the kernel's pages. Runs keep a pace and find warm ones
+    # (models/warm_pages.py), and those that write end before the kernel writes out (Arms.room).
     paced: bool = False
     # Its files are memory: to read one again is the same as to read another.
     rereads: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import statistics
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from iotune.models import bench as bench_module
-from iotune.models import steady
+from iotune.models import steady, warm_pages
 from iotune.models.bench import Bench, ReplayBench
 
 from iotune import core
@@ -24,21 +25,37 @@ def test_short_files_are_written_several_times_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("filesystem", "written_bytes", "virtual", "seconds"),
+    ("filesystem", "moved_bytes", "virtual", "warm"),
     [
-        ("ext4", 1 << 30, True, 2.3),
-        ("ext4", 1 << 20, True, 0.0),
-        ("ext4", 1 << 30, False, 0.0),
-        ("tmpfs", 1 << 30, True, 0.0),
-        ("cephfs", 1 << 30, True, 0.0),
+        ("ext4", 1 << 30, True, True),
+        ("ext4", 1 << 20, True, False),
+        ("ext4", 1 << 30, False, False),
+        ("tmpfs", 1 << 30, True, False),
+        ("cephfs", 1 << 30, True, False),
     ],
 )
-def test_many_pages_of_a_disk_are_waited_for_where_a_host_takes_them(
-    monkeypatch, filesystem, written_bytes, virtual, seconds
+def test_many_pages_of_a_disk_are_warm_where_a_host_takes_them(
+    monkeypatch, filesystem, moved_bytes, virtual, warm
 ) -> None:
     monkeypatch.setattr(core, "filesystem_of", lambda _: filesystem)
     monkeypatch.setattr(steady, "_tells_a_host_of_pages", lambda: virtual)
-    assert steady.pause_seconds(Path("/nowhere"), written_bytes) == seconds
+    pace = warm_pages.pace_of(Path("/nowhere"), moved_bytes)
+    assert isinstance(pace, warm_pages.WarmPages) == warm
+
+
+@pytest.mark.parametrize("limit", [None, 8 << 20])
+def test_a_job_of_little_memory_touches_no_more_than_half(monkeypatch, limit) -> None:
+    touched: list[int] = []
+
+    def touch(size_bytes: int) -> mmap.mmap:
+        touched.append(size_bytes)
+        return mmap.mmap(-1, 4096)
+
+    monkeypatch.setattr(core, "job_limit_bytes", lambda: limit)
+    monkeypatch.setattr(warm_pages, "_touched", touch)
+    with warm_pages.WarmPages().before_run():
+        pass
+    assert (touched == [4 << 20]) == (limit is not None)
 
 
 class Drawn(Bench):
@@ -117,7 +134,7 @@ def test_replays_keep_the_pause(monkeypatch, tmp_path) -> None:
     bench.replay.plan.files = ["a"]
     bench.replay.own = [0]
     bench.scratch = tmp_path
-    bench.preload, bench.ranks, bench.pause = "", 1, steady.Pause(2.3)
+    bench.preload, bench.ranks, bench.pace = "", 1, steady.Pause(2.3)
     bench.mpi = bench.replayer = bench.plan = None  # type: ignore[assignment]
     for _ in range(3):
         ReplayBench.replayed(bench, "default", "", 10.0)

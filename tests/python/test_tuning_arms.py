@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from iotune.models import warm_pages
 
 import tuning_arms
-import warm_pages
 from tuning_arms import Arms
 from tuning_cases import Case, Storage
 
@@ -212,7 +212,7 @@ def test_reads_of_a_disk_are_no_longer_than_its_pages_are_warm(tmp_path, paced):
     place = Storage("disk", tmp_path, "mpirun", 2, paced)
     arms = Arms(Case("vpic-io", (), False, place), tmp_path, tmp_path)
     with (arms.plain / "data.h5").open("wb") as file:
-        file.truncate(warm_pages.WARM_BYTES // 3)
+        file.truncate(tuning_arms.WARM_BYTES // 3)
     assert (arms.room(warm=True) == 3) == paced
     assert arms.room() > 3
 
