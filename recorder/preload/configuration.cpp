@@ -274,7 +274,8 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_quiet_rank = found.other_rank;
   read_mode(found.mode);
   if (g_configuration.mode == Mode::kOff) return;
-  const SiteLimits limits = read_site_limits(found.site, g_configuration.is_launcher);
+  const SiteLimits limits =
+      read_site_limits(found.site, g_configuration.is_launcher ? nullptr : say);
   if (limits.most < g_configuration.mode) g_configuration.mode = limits.most;
   if (g_configuration.mode == Mode::kOff) return;
   g_configuration.frozen = limits.frozen;

@@ -55,7 +55,8 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   if (configuration().mode != Mode::kOff) {
     if (configuration().is_launcher) {
       set_run_id_of_launcher();
-    } else if (configuration().share < 100 && !run_is_in_share(run_id(), configuration().share)) {
+    } else if (configuration().share < 100 &&
+               !job_is_in_share(job_or_run_id(), configuration().share)) {
       record_only();
     }
     pthread_atfork(nullptr, nullptr, in_forked_child);

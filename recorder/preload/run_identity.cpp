@@ -158,6 +158,14 @@ const char* run_id() noexcept {
   return g_run_id.c_str();
 }
 
+const char* job_or_run_id() noexcept {
+  for (const char* const name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"}) {
+    const char* const job = std::getenv(name);
+    if (job != nullptr && *job != '\0') return job;
+  }
+  return run_id();
+}
+
 void join_run_of_launcher() noexcept {
   constexpr int kMostBetween = 8;
   const bool is_rank = std::getenv("PMI_RANK") != nullptr || std::getenv("PMIX_RANK") != nullptr ||

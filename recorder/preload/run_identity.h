@@ -17,6 +17,10 @@ void set_run_id_of_launcher() noexcept;
 // and '-' only.
 const char* run_id() noexcept;
 
+// The batch job's id, the same in all its steps, also when it is requeued; outside of one the
+// run's.
+const char* job_or_run_id() noexcept;
+
 // At MPI_Init: what runs a rank (time, perf, a script) may stand between it and its launcher's
 // proxy, whose run it is one of then. Other programs that a rank starts are runs of their own, as
 // is a rank that has recorded something already.

@@ -114,7 +114,7 @@ const char* read_file(const char* path, bool owned_by_root, SiteLimits& limits,
 
 }  // namespace
 
-SiteLimits read_site_limits(const char* own, bool quiet) noexcept {
+SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noexcept) noexcept {
   SiteLimits limits;
   const char* const paths[] = {"/etc/iotune.conf", own};
   for (const char* const path : paths) {
@@ -123,25 +123,20 @@ SiteLimits read_site_limits(const char* own, bool quiet) noexcept {
     const char* const fault = read_file(path, path != own, limits, line_number);
     if (fault == nullptr) continue;
     limits.most = Mode::kOff;
-    if (quiet) continue;
+    if (tell == nullptr) continue;
     ShortText<512> text;
     text << path;
     if (line_number > 0) text << ':' << line_number << ':';
     text << ' ' << fault << ": nothing is done";
-    say(text.c_str());
+    tell(text.c_str());
   }
   return limits;
 }
 
-bool run_is_in_share(const char* run_id, unsigned share) noexcept {
+bool job_is_in_share(const char* job_id, unsigned share) noexcept {
   if (share >= 100) return true;
-  std::size_t bytes = std::strlen(run_id);
-  // "slurm-JOB-STEP": all steps of a job are of one mind.
-  if (starts_with(run_id, "slurm-")) {
-    while (bytes > 0 && run_id[bytes - 1] != '-') --bytes;
-  }
   Fnv1a job;
-  for (std::size_t i = 0; i < bytes; ++i) job.add(run_id[i]);
+  for (const char* at = job_id; *at != '\0'; ++at) job.add(*at);
   std::uint64_t hash = job.value();
   // Its low bits alone follow those of the last character.
   hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdu;

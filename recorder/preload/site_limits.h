@@ -14,11 +14,11 @@ struct SiteLimits {
 };
 
 // `own`: IOTUNE_SITE_CONFIG or nullptr. A file that is there and cannot be trusted or understood
-// allows nothing: its fault is said unless `quiet`, with the line.
-SiteLimits read_site_limits(const char* own, bool quiet) noexcept;
+// allows nothing: `tell` gets its fault, with the line; nullptr: nobody does.
+SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noexcept) noexcept;
 
-// Whether the job of that run is one of the share: the same answer for all steps of a batch job
-// and all ranks of a run.
-bool run_is_in_share(const char* run_id, unsigned share) noexcept;
+// Whether the job of that id (run_identity.h) is one of the share, in percent. A larger share has
+// all jobs of a smaller one.
+bool job_is_in_share(const char* job_id, unsigned share) noexcept;
 
 }  // namespace iotune::recorder

@@ -39,11 +39,12 @@ def check(place: Place, done: Done, effect: str) -> None:
     place.clear()
 
 
-def run(place: Place, text: str, **env: Any) -> Done:
+def run(place: Place, text: str, *job: str, **env: Any) -> Done:
+    """`job`: NAME=VALUE for the ranks alone, for launchers look for batch systems too."""
     conf = place.scratch / "site.conf"
     conf.write_text(text)
     conf.chmod(0o644)
-    return place.mpi(2, place.bin / "ask_settings", "a.h5",
+    return place.mpi(2, *(("env", *job) if job else ()), place.bin / "ask_settings", "a.h5",
                      **{"IOTUNE_CONFIG": config(place), "IOTUNE_SITE_CONFIG": conf, **WANTED,
                         **env})  # fmt: skip
 
@@ -79,6 +80,14 @@ def share(place: Place) -> None:
         seen.add(effect)
         check(place, done, effect)
     assert seen == {"tune", "record"}, seen
+    # In a batch job by the job's, whatever id its runs have.
+    for name, job in (("SLURM_JOB_ID", "17"), ("PBS_JOBID", "18.server"), ("LSB_JOBID", "19")):
+        effects = set()
+        for number in range(6):
+            done = run(place, "share = 50\n", f"{name}={job}", IOTUNE_RUN_ID=f"id-{number}-{job}")
+            effects.add(b"hint cb_buffer_size 1048576\n" in done.out)
+            place.clear()
+        assert len(effects) == 1, (name, effects)
 
 
 def freeze(place: Place) -> None:
