@@ -6,7 +6,7 @@
 void bind_calls(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
 void bind_index(pybind11::module_& module);
-void bind_job(pybind11::module_& module);
+void bind_limits(pybind11::module_& module);
 void bind_pattern_log(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
 void bind_predict(pybind11::module_& module);

@@ -12,5 +12,5 @@ PYBIND11_MODULE(_core, module) {
   bind_pattern_log(module);
   bind_predict(module);
   bind_streams(module);
-  bind_job(module);
+  bind_limits(module);
 }

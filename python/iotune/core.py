@@ -54,6 +54,14 @@ def job_limit_bytes() -> int | None:
     return cast("int | None", native_part().job_limit_bytes())
 
 
+def site_is_frozen() -> bool:
+    """Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids runs to teach anything.
+
+    A file that others may write or that is not understood forbids it too.
+    """
+    return bool(native_part().site_is_frozen())
+
+
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = native_part()

@@ -258,6 +258,22 @@ def test_what_becomes_of_the_spool_is_told_by_any_command(home: Home) -> None:
     assert "observation.json" not in home.type("db", "list").stderr
 
 
+def test_on_a_frozen_site_only_who_asks_for_it_folds_the_spool(home: Home) -> None:
+    waiting = home.root / "data" / "iotune" / "spool" / "1.observation.json"
+    waiting.parent.mkdir()
+    waiting.write_text("{")
+    site = home.root / "site.conf"
+    home.environment["IOTUNE_SITE_CONFIG"] = str(site)
+    # One that is not understood allows nothing.
+    for text in ("freeze = yes\n", "freeze = jes\n"):
+        site.write_text(text)
+        site.chmod(0o644)
+        home.type("db", "list")
+        assert waiting.exists()
+    home.type("db", "ingest")
+    assert not waiting.exists()
+
+
 def test_two_sites_are_merged_by_platform(home: Home, tmp_path: Path) -> None:
     other = document()
     other["platforms"][0]["filesystem"] = "lustre"

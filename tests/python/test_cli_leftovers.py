@@ -153,6 +153,23 @@ def test_a_run_of_which_ranks_are_missing_teaches_nothing(
     assert observed == (traces if learnt else []), observed
 
 
+@pytest.mark.parametrize("forbidden", ["by the site", "by the user", ""])
+def test_what_is_joined_later_teaches_only_where_that_is_allowed(
+    joined: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbidden: str
+) -> None:
+    observed: list[Path] = []
+    monkeypatch.setattr(core, "observe", observed.append)
+    site = tmp_path / "site.conf"
+    site.write_text("freeze = yes\n" if forbidden == "by the site" else "")
+    site.chmod(0o644)
+    monkeypatch.setenv("IOTUNE_SITE_CONFIG", str(site))
+    if forbidden == "by the user":
+        monkeypatch.setenv("IOTUNE_DB", "none")
+    buffer("run1", dead_pid())
+    traces = leftovers.collect_all()
+    assert len(traces) == 1 and observed == ([] if forbidden else traces)
+
+
 def test_another_run_s_trace_is_not_replaced(joined: list[Any], tmp_path: Path) -> None:
     # given a trace that an mpirun within the command has written under its own name
     path = buffer("run1", dead_pid())

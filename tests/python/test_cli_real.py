@@ -80,6 +80,20 @@ def test_mode_off_leaves_nothing(home: Home) -> None:
     assert cleaned(home)
 
 
+@pytest.mark.parametrize("forbidden", ["", "by the user", "by the site"])
+def test_a_run_without_mpi_teaches_only_where_it_may(home: Home, forbidden: str) -> None:
+    # `iotune run` observes it, for no rank 0 has done so at its end
+    site = home.root / "site.conf"
+    site.write_text("freeze = yes\n" if forbidden == "by the site" else "")
+    site.chmod(0o644)
+    home.environment["IOTUNE_SITE_CONFIG"] = str(site)
+    words = ["--db", "none"] if forbidden == "by the user" else []
+    home.type("run", *words, "--", str(KERNELS / "few_rows"), "make", "a.h5")
+    assert len(home.traces()) == 1
+    spool = home.root / "data" / "iotune" / "spool"
+    assert len(list(spool.glob("*.observation.json"))) == (0 if forbidden else 1)
+
+
 def test_a_killed_run_s_calls_are_kept(home: Home) -> None:
     # given a run that waits between two time steps
     words = home.mpi("vpic-io", "--size", "100", "--steps", "3", "--pause-ms", "20000")

@@ -35,7 +35,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 def opened(db: Optional[Path], reads: bool = False) -> core.Database:
-    """The database, with the spool folded in where that can be done.
+    """The database, with the spool folded in where that can be done and the site lets it learn.
 
     With `reads` also one that its user may not write, as a site's; one that was named is not made.
     """
@@ -46,7 +46,7 @@ def opened(db: Optional[Path], reads: bool = False) -> core.Database:
     is_missing = not os.path.exists(path)
     read_only = reads and (db is not None if is_missing else not os.access(path, os.W_OK))
     database = core.Database(None if db is None else str(db.absolute()), read_only)
-    if not read_only:
+    if not read_only and not core.site_is_frozen():
         try:
             folded = database.ingest()
         except Error as problem:

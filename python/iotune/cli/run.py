@@ -99,7 +99,7 @@ def command(
         say(f"{words[0]}: {problem.strerror}")
         raise typer.Exit(126) from None
     if mode is not Mode.off:
-        _finish(trace, before, run_id, in_default_place=output is None)
+        _finish(trace, before, run_id, in_default_place=output is None, observe=db != "none")
     else:
         next_command("iotune", "run", "--", *words, why="this run was not watched: --mode off")
     raise typer.Exit(status)
@@ -142,11 +142,12 @@ def _stamp(trace: Path) -> Optional[tuple[int, int]]:
 
 
 def _finish(
-    trace: Path, before: Optional[tuple[int, int]], run_id: str, in_default_place: bool
-) -> None:
+    trace: Path, before: Optional[tuple[int, int]], run_id: str, in_default_place: bool,
+    observe: bool,
+) -> None:  # fmt: skip
     directory = buffer_root() / run_id
     try:
-        collect_run(directory, trace, patience_seconds=_PATIENCE_SECONDS)
+        collect_run(directory, trace, _PATIENCE_SECONDS, observe)
     except (Error, OSError) as problem:
         say(f"what the run left in {directory} could not be joined: {problem}")
     alive = sum(one.alive for one in buffers_of(directory))
