@@ -1,7 +1,9 @@
 #include <cstdlib>
 
+#include "recorder/preload/configuration.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/hooks_mpi.h"
+#include "recorder/preload/kept_traces.h"
 #include "recorder/preload/mpi_api.h"
 #include "recorder/preload/path_call.h"
 #include "recorder/preload/presence.h"
@@ -115,6 +117,7 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   end_buffer("finalize");
   const char* const trace = gather_trace(*mpi);
   g_advice.before_mpi_finalize(provider, trace);
+  if (trace != nullptr && configuration().trace_path == nullptr) bound_traces(trace);
   remove_presence_files();
 }
 

@@ -12,6 +12,7 @@
 #include "recorder/preload/buffer_file.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/directory_entries.h"
+#include "recorder/preload/oldest_entries.h"
 #include "recorder/preload/process_namespace.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -33,22 +34,15 @@ constexpr std::int64_t kJustEndedNs = 600 * kSecondNs;
 // whom they are; nor does a name that `iotune run` gave, whose next program may not have begun.
 constexpr std::int64_t kUnknownNs = 86'400 * kSecondNs;
 
-struct OldRun {
-  std::int64_t changed_ns;  // since the epoch
-  char name[128];           // of a run id, which is no longer
-};
+// Of run ids, which are no longer.
+using OldRuns = OldestEntries<kAtOnce, 128>;
 
-// No stack of ours: the first traced call may happen on a signal's.
-constinit OldRun g_oldest[kAtOnce] = {};
+constinit OldRuns g_oldest;
 alignas(8) constinit char g_entries[4096] = {};
 
 bool stat_of(int directory, const char* name, struct stat& status) noexcept {
   return raw::call(SYS_newfstatat, directory, raw::word(name), raw::word(&status),
                    *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-std::int64_t changed_ns_of(const struct stat& status) noexcept {
-  return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
 }
 
 bool lock(int directory) noexcept {
@@ -219,7 +213,7 @@ void remove_file(int directory, const char* name) noexcept {
 }
 
 // True where the run has ended and nothing of it is left.
-bool remove_run(int root, const OldRun& old, std::int64_t now_ns) noexcept {
+bool remove_run(int root, const OldRuns::Entry& old, std::int64_t now_ns) noexcept {
   const int directory = open_directory(root, old.name);
   if (directory < 0) return false;
   Run run{directory, old.name, now_ns, old.changed_ns};
@@ -246,27 +240,17 @@ bool remove_run(int root, const OldRun& old, std::int64_t now_ns) noexcept {
 }
 
 // The oldest directories that were changed within (after_ns, before_ns].
-struct Search {
-  int root;
-  std::int64_t after_ns, before_ns;
-  unsigned found = 0;  // in g_oldest, from the oldest on
-};
-
-void keep_if_old(const char* name, Search& search) noexcept {
-  struct stat status {};
-  if (std::strlen(name) >= sizeof g_oldest[0].name || !stat_of(search.root, name, status) ||
-      !S_ISDIR(status.st_mode) || static_cast<long>(status.st_uid) != raw::getuid()) {
-    return;
-  }
-  const std::int64_t changed_ns = changed_ns_of(status);
-  if (changed_ns <= search.after_ns || changed_ns > search.before_ns) return;
-  unsigned at = search.found;
-  while (at > 0 && g_oldest[at - 1].changed_ns > changed_ns) --at;
-  if (at == kAtOnce) return;
-  if (search.found < kAtOnce) ++search.found;
-  std::memmove(g_oldest + at + 1, g_oldest + at, (search.found - at - 1) * sizeof(OldRun));
-  g_oldest[at].changed_ns = changed_ns;
-  std::memcpy(g_oldest[at].name, name, std::strlen(name) + 1);
+void find_oldest(int root, std::int64_t after_ns, std::int64_t before_ns) noexcept {
+  g_oldest.clear();
+  for_each_of(root, [&](const char* name) noexcept {
+    struct stat status {};
+    if (stat_of(root, name, status) && S_ISDIR(status.st_mode) &&
+        static_cast<long>(status.st_uid) == raw::getuid()) {
+      const std::int64_t changed_ns = changed_ns_of(status);
+      if (changed_ns > after_ns && changed_ns <= before_ns) g_oldest.add(name, status);
+    }
+    return true;
+  });
 }
 
 // `directories` of the root, of which some may not be removed: beyond the limit of the others.
@@ -277,21 +261,17 @@ unsigned remove_oldest(int root, std::uint64_t directories) noexcept {
   std::int64_t after_ns = -1;
   // Where none of the oldest may be removed, those behind them.
   for (int times = 0; times < kMostTimes && removed == 0; ++times) {
-    Search search{root, after_ns, now_ns - kYoungNs};
-    for_each_of(root, [&](const char* name) noexcept {
-      keep_if_old(name, search);
-      return true;
-    });
-    for (unsigned i = 0; i < search.found; ++i) {
+    find_oldest(root, after_ns, now_ns - kYoungNs);
+    for (const OldRuns::Entry& old : g_oldest) {
       if (removed == 0 && directories - staying <= kMostRunsLeft) return 0;
-      if (remove_run(root, g_oldest[i], now_ns)) {
+      after_ns = old.changed_ns;
+      if (remove_run(root, old, now_ns)) {
         ++removed;
       } else {
         ++staying;
       }
     }
-    if (search.found < kAtOnce) break;
-    after_ns = g_oldest[kAtOnce - 1].changed_ns;
+    if (!g_oldest.full()) break;
   }
   return removed;
 }

@@ -9,6 +9,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/gather_trace.h"
+#include "recorder/preload/kept_traces.h"
 #include "recorder/preload/mpi_api.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/process_buffer.h"
@@ -76,7 +77,10 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   g_advice.before_trace();
   end_buffer("exit");
   if (!g_forked && world_provider() == nullptr && run_is_this_process()) {
-    if (const char* const trace = write_own_trace()) g_advice.trace_written(trace);
+    if (const char* const trace = write_own_trace()) {
+      g_advice.trace_written(trace);
+      if (configuration().trace_path == nullptr) bound_traces(trace);
+    }
   }
   remove_if_joined();
   errno = kept;

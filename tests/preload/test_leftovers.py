@@ -1,4 +1,4 @@
-"""What ended runs left behind is bounded by the next run, which takes nothing that lives."""
+"""What ended runs left behind, buffers and traces, is bounded by the next run."""
 
 from __future__ import annotations
 
@@ -174,5 +174,48 @@ def others(place: Place) -> None:
     assert all(run.exists() for run in left)
 
 
+def traces(place: Place) -> None:
+    """The oldest traces go beyond 256 MiB, which is looked at each 16th time."""
+    folder = place.state / "iotune" / "traces"
+    folder.mkdir(parents=True)
+    (place.scratch / "files").mkdir()
+
+    def trace(name: str, mebibytes: int, age_seconds: float) -> Path:
+        path = folder / name
+        with path.open("wb") as file:
+            file.truncate(mebibytes << 20)  # sparse
+        changed = time.time() - age_seconds
+        os.utime(path, (changed, changed))
+        return path
+
+    # given 270 MiB, of which 14 go to be an eighth below the limit, and what is no trace
+    kept = [trace("notes.txt", 300, 9 * DAY)]
+    old = [trace(f"{number}-a-1.iotrace", 18, DAY - number) for number in range(13)]
+    kept.append(trace("new.iotrace", 36, 2.0))
+    (folder / "link.iotrace").symlink_to(kept[0])
+    # when there are 16 with the link and the run's own one
+    said = run_once(place)
+    # then
+    assert len(said) == 1 and "the 3 oldest are removed" in said[0], said
+    assert [path.exists() for path in old] == [False] * 3 + [True] * 10
+    assert all(path.exists() for path in kept)
+    # and again at the next 16th only, within the limit or not
+    old = old[3:]
+    with old[0].open("r+b") as file:
+        file.truncate(60 << 20)
+    assert run_once(place) == [] and run_once(place) == []
+    said = run_once(place)
+    assert len(said) == 1 and "oldest are removed" in said[0], said
+
+
 if __name__ == "__main__":
-    main({"oldest": oldest, "living": living, "spilled": spilled, "stuck": stuck, "others": others})
+    main(
+        {
+            "oldest": oldest,
+            "living": living,
+            "spilled": spilled,
+            "stuck": stuck,
+            "others": others,
+            "traces": traces,
+        }
+    )
