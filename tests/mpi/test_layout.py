@@ -67,6 +67,20 @@ def alone(place: Place) -> None:
     compare(place, "--serial")
 
 
+def large(place: Place) -> None:
+    """Chunks that HDF5 could not index, or not hold: each dataset keeps its own layout."""
+    for chunk, dataset, why in (
+        (1, "many", "more than a million chunks"), (1, "huge", "more than a million chunks"),
+        (2, "many", ""), (2**31, "huge", "4 GiB or more"), (2**31 - 1, "huge", ""),
+    ):  # fmt: skip
+        text = settings(chunk=str(chunk))
+        made = Made(place, "a.h5", "--serial", "--large", IOTUNE_CONFIG=config(place, text))
+        said = made.said_of(dataset, "chunk")
+        layout = CONTIGUOUS if why else CHUNKED
+        assert made.of(dataset).startswith(f"made,{layout},"), (chunk, made.values)
+        assert said.startswith("refused") and why in said if why else said == "applied: ", said
+
+
 def mixed(place: Place) -> None:
     """A call that fails on one rank alone is not made again there: the ranks' calls would differ.
     The program hears of it as HDF5 tells it, once.
@@ -111,5 +125,5 @@ def file_format(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"refused": refused, "alone": alone, "mixed": mixed, "fill-time": fill_time,
+    main({"refused": refused, "alone": alone, "large": large, "mixed": mixed, "fill-time": fill_time,
           "format": file_format})  # fmt: skip

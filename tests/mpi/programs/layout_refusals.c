@@ -1,8 +1,9 @@
 /* Creates datasets that HDF5 may refuse to give another layout, under an error handler of its own.
- *   layout_refusals FILE [--serial] [--mixed]
+ *   layout_refusals FILE [--serial] [--mixed] [--large]
  * Prints "name value" lines: of each dataset whether it was made, its layout and fill time, and how
  * often the handler was called. --serial: each rank has a file of its own, FILE.RANK.
- * --mixed: rank 1 makes "numbers" of texts, which HDF5 may refuse there alone, and all ends. */
+ * --mixed: rank 1 makes "numbers" of texts, which HDF5 may refuse there alone, and all ends.
+ * --large: only "many", of a million bytes and more, and "huge", of 4 GiB that are never written. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 
 enum { kRows = 64 };
 static int rank, ranks, mixed, handler_calls;
+static hsize_t rows;
 static ssize_t frames;
 
 static herr_t on_error(hid_t stack, void* calls) {
@@ -30,7 +32,7 @@ static herr_t on_error(hid_t stack, void* calls) {
 
 static hid_t create(hid_t file, const char* name, const char* said, hid_t type, int growing,
                     hid_t dcpl) {
-  const hsize_t dims[1] = {(hsize_t)ranks * kRows}, most[1] = {H5S_UNLIMITED};
+  const hsize_t dims[1] = {rows}, most[1] = {H5S_UNLIMITED};
   hid_t space = H5Screate_simple(1, dims, growing ? most : NULL);
   MUST(space >= 0);
   handler_calls = 0;
@@ -64,10 +66,11 @@ int main(int argc, char** argv) {
   MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int serial = 0;
+  int serial = 0, large = 0;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--serial") == 0) serial = 1;
     if (strcmp(argv[i], "--mixed") == 0) mixed = 1;
+    if (strcmp(argv[i], "--large") == 0) large = 1;
   }
   char path[4096];
   snprintf(path, sizeof path, serial ? "%s.%d" : "%s", argv[1], rank);
@@ -76,6 +79,17 @@ int main(int argc, char** argv) {
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
   MUST(file >= 0);
   MUST(H5Eset_auto2(H5E_DEFAULT, on_error, &handler_calls) >= 0);
+  if (large) {
+    rows = ((hsize_t)1 << 20) + 1;
+    close_dataset(create(file, "many", "many", H5T_NATIVE_CHAR, 0, H5P_DEFAULT));
+    rows = (hsize_t)1 << 31;
+    close_dataset(create(file, "huge", "huge", H5T_NATIVE_SHORT, 0, H5P_DEFAULT));
+    H5Pclose(fapl);
+    MUST(H5Fclose(file) >= 0);
+    MPI_Finalize();
+    return 0;
+  }
+  rows = (hsize_t)ranks * kRows;
   hid_t text_type = H5Tcopy(H5T_C_S1);
   MUST(H5Tset_size(text_type, H5T_VARIABLE) >= 0);
   hid_t type = mixed && rank == 1 ? text_type : H5T_NATIVE_INT;
