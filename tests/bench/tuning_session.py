@@ -9,16 +9,17 @@ stopped at any time. `--only` or the variable CASE, a regular expression, choose
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import kept_rounds
 import paired
@@ -65,6 +66,7 @@ class Session:
     cases: list[Case]
     state: State
     build: kept_rounds.Key
+    lock: TextIO  # shared by all that run now, a --report beside a measurement
 
     def key(self, case: Case) -> kept_rounds.Key:
         """What rounds of the case have to be of to be gone on with."""
@@ -98,10 +100,14 @@ class Session:
         return data
 
     def close(self) -> None:
-        """Remove the scratch on the local disk."""
+        """Remove the scratch on the local disk, where nobody else is using it."""
         scratch = self.options.out / "files"
-        subprocess.run(["umount", "-q", scratch / SHARED], stderr=subprocess.DEVNULL, check=False)
-        shutil.rmtree(scratch, ignore_errors=True)
+        with self.lock, suppress(BlockingIOError):
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            subprocess.run(
+                ["umount", "-q", scratch / SHARED], stderr=subprocess.DEVNULL, check=False
+            )
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
@@ -119,6 +125,8 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     paired.clean_up_when_stopped()
     scratch = options.out / "files"
     scratch.mkdir(parents=True, exist_ok=True)
+    lock = (options.out / "tuning.lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_SH)
     there = storages(scratch)
     for name, why in ABSENT.items():
         if name not in there:
@@ -136,4 +144,4 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
         print(*(case.name for case in chosen), sep="\n")
         raise SystemExit(0)
     state = State(options.out / "tuning.state.json")
-    return Session(options, chosen, state, kept_rounds.build_key(options.build))
+    return Session(options, chosen, state, kept_rounds.build_key(options.build), lock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import statistics
+import sys
 
 import pytest
 from iotune.models.candidates import Candidate
@@ -186,6 +187,19 @@ def test_what_had_other_flags_is_measured_anew(tmp_path):
     again = tuning_session.State(tmp_path / "state.json")
     assert again.of(small)["final"] == [{"default": 1.0}]
     assert "final" not in again.of(large)
+
+
+def test_a_report_beside_a_measurement_leaves_its_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_rounds, "build_key", lambda build: None)
+    monkeypatch.setattr(paired, "clean_up_when_stopped", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["bench", "--out", str(tmp_path)])
+    measuring, report = tuning_session.begin(__doc__), tuning_session.begin(__doc__)
+    file = tmp_path / "files" / "data.h5"
+    file.touch()
+    report.close()
+    assert file.exists()
+    measuring.close()
+    assert not file.exists()
 
 
 def test_rounds_of_another_build_or_answer_are_put_aside(tmp_path):
