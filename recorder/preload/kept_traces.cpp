@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "recorder/preload/configuration.h"
@@ -61,9 +62,10 @@ unsigned remove_oldest(int directory, const char* own) noexcept {
   unsigned removed = 0;
   for (const auto& old : g_oldest) {
     if (bytes <= kMostTraceBytes - kMostTraceBytes / 8) break;
-    if (raw::call(SYS_unlinkat, directory, raw::word(old.name), 0) != 0) continue;
-    bytes -= old.bytes;
-    ++removed;
+    const long result = raw::call(SYS_unlinkat, directory, raw::word(old.name), 0);
+    // Another run may have been faster.
+    if (result == 0 || result == -ENOENT) bytes -= old.bytes;
+    if (result == 0) ++removed;
   }
   return removed;
 }
