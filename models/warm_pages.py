@@ -55,7 +55,11 @@ class WarmPages:
 
 def _touched(size_bytes: int) -> mmap.mmap:
     """Large pages, for files are read into such: small ones would be taken from elsewhere."""
-    held = mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    try:
+        held = mmap.mmap(-1, size_bytes, flags=flags)
+    except OSError:  # `ulimit -v`: the run does without
+        return mmap.mmap(-1, 1, flags=flags)
     try:
         held.madvise(mmap.MADV_HUGEPAGE)
         held.madvise(_POPULATE_WRITE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,6 +58,17 @@ def test_a_job_of_little_memory_touches_no_more_than_half(monkeypatch, limit) ->
     with warm_pages.WarmPages().before_run():
         pass
     assert (touched == [4 << 20]) == (limit is not None)
+
+
+def test_where_no_memory_may_be_had_the_run_does_without() -> None:
+    code = (
+        "import resource\n"
+        "from iotune.models.warm_pages import WarmPages\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))\n"
+        "with WarmPages().before_run(): print('ran')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "ran\n", done
 
 
 class Drawn(Bench):

@@ -192,6 +192,7 @@ def test_what_had_other_flags_is_measured_anew(tmp_path):
 def test_a_report_beside_a_measurement_leaves_its_files(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_rounds, "build_key", lambda build: None)
     monkeypatch.setattr(paired, "clean_up_when_stopped", lambda: None)
+    monkeypatch.setattr(tuning_session, "ABSENT", {})
     monkeypatch.setattr(sys, "argv", ["bench", "--out", str(tmp_path)])
     measuring, report = tuning_session.begin(__doc__), tuning_session.begin(__doc__)
     file = tmp_path / "files" / "data.h5"
