@@ -81,10 +81,10 @@ def share(place: Place) -> None:
         check(place, done, effect)
     assert seen == {"tune", "record"}, seen
     # In a batch job by the job's, whatever id its runs have.
-    for name, job in (("SLURM_JOB_ID", "17"), ("PBS_JOBID", "18.server"), ("LSB_JOBID", "19")):
+    for name, its in (("SLURM_JOB_ID", "17"), ("PBS_JOBID", "18.server"), ("LSB_JOBID", "19")):
         effects = set()
         for number in range(6):
-            done = run(place, "share = 50\n", f"{name}={job}", IOTUNE_RUN_ID=f"id-{number}-{job}")
+            done = run(place, "share = 50\n", f"{name}={its}", IOTUNE_RUN_ID=f"id-{number}-{its}")
             effects.add(b"hint cb_buffer_size 1048576\n" in done.out)
             place.clear()
         assert len(effects) == 1, (name, effects)

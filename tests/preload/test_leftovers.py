@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from harness import Place, main
 
@@ -56,7 +57,7 @@ def many(place: Place, like: Path, count: int, age_seconds: float) -> list[Path]
     return made
 
 
-def run_once(place: Place, **environment: str) -> list[str]:
+def run_once(place: Place, **environment: Any) -> list[str]:
     """A program that ends well; what iotune said."""
     files = place.scratch / "files"
     done = place.run(place.bin / "deaths", files, "return", 2, IOTUNE_TRACE=None, **environment)

@@ -3,7 +3,8 @@
  * Prints "name value" lines: of each dataset whether it was made, its layout and fill time, and how
  * often the handler was called. --serial: each rank has a file of its own, FILE.RANK.
  * --mixed: rank 1 makes "numbers" of texts, which HDF5 may refuse there alone, and all ends.
- * --large: only "many", of a million bytes and more, and "huge", of 4 GiB that are never written. */
+ * --large: only "many", of a million bytes and more, and "huge", of 4 GiB that are never written.
+ */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
