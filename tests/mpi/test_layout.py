@@ -125,5 +125,5 @@ def file_format(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"refused": refused, "alone": alone, "large": large, "mixed": mixed, "fill-time": fill_time,
-          "format": file_format})  # fmt: skip
+    main({"refused": refused, "alone": alone, "large": large, "mixed": mixed,
+          "fill-time": fill_time, "format": file_format})  # fmt: skip
