@@ -10,6 +10,7 @@ write, for training, took 0.21 to 0.73 s after mere pauses, and 0.21 to 0.27 so.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ class WarmPages:
 def _touched(size_bytes: int) -> mmap.mmap:
     """Large pages, for files are read into such: small ones would be taken from elsewhere."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    size_bytes = max(1, size_bytes)
     try:
         held = mmap.mmap(-1, size_bytes, flags=flags)
     except OSError:  # `ulimit -v`: the run does without
@@ -63,17 +65,22 @@ def _touched(size_bytes: int) -> mmap.mmap:
     try:
         held.madvise(mmap.MADV_HUGEPAGE)
         held.madvise(_POPULATE_WRITE)
-    except OSError:  # an older kernel, or one without large pages
+    except OSError as problem:
+        if problem.errno != errno.EINVAL:  # not an older kernel, or one without large pages
+            return held
         step_bytes = os.sysconf("SC_PAGE_SIZE")
         held[::step_bytes] = bytes(len(range(0, size_bytes, step_bytes)))
     return held
 
 
 def _available_bytes() -> int:
-    """What can be had without anything being written out, by the machine and by the job."""
+    """What can be had without anything being written out.
+
+    0 in a job whose memory is limited: what it holds already is not known here, and who takes more
+    than the rest is killed, or another process of the job is.
+    """
     lines = Path("/proc/meminfo").read_text().splitlines()
-    of_machine = next(
-        int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")
-    )
-    of_job = core.job_limit_bytes()
-    return of_machine if of_job is None else min(of_machine, of_job)
+    bytes_of = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines}
+    limit = core.job_limit_bytes()
+    limited = limit is not None and limit < bytes_of["MemTotal"]
+    return 0 if limited else bytes_of["MemAvailable"]

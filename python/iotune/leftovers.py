@@ -192,16 +192,11 @@ def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool)
         # The newest trace is that of the last run, and not of the last that was joined.
         last = max(one.last for one in buffers)
         os.utime(trace, (last, last))
-    if observe and not existed and _may_learn() and _all_ranks_are_in(trace):
+    if observe and not existed and not core.site_is_frozen() and _all_ranks_are_in(trace):
         # Rank 0 leaves its observation itself; a run without one is observed here.
         with contextlib.suppress(Error):
             core.observe(trace)
     return trace
-
-
-def _may_learn() -> bool:
-    """As the preload has it at the end of a run that observes itself."""
-    return os.environ.get("IOTUNE_DB") != "none" and not core.site_is_frozen()
 
 
 def _all_ranks_are_in(trace: Path) -> bool:
@@ -282,7 +277,7 @@ def collect_all() -> list[Path]:
         if directory.is_symlink():
             continue
         with contextlib.suppress(Error, OSError):
-            trace = collect_run(directory)
+            trace = collect_run(directory, observe=os.environ.get("IOTUNE_DB") != "none")
             if trace:
                 written.append(trace)
     for spill in _orphans():

@@ -86,7 +86,7 @@ void bound_traces(const char* trace) noexcept {
   ShortText<768> text;
   text << "there were more than " << (kMostTraceBytes >> 20) << " MiB of traces in " << path.c_str()
        << ": the " << removed << " oldest are removed";
-  say(text.c_str());
+  say_on_any_rank(text.c_str());
 }
 
 }  // namespace iotune::recorder

@@ -99,7 +99,8 @@ def command(
         say(f"{words[0]}: {problem.strerror}")
         raise typer.Exit(126) from None
     if mode is not Mode.off:
-        _finish(trace, before, run_id, in_default_place=output is None, observe=db != "none")
+        observe = settings.get("IOTUNE_DB", os.environ.get("IOTUNE_DB")) != "none"
+        _finish(trace, before, run_id, in_default_place=output is None, observe=observe)
     else:
         next_command("iotune", "run", "--", *words, why="this run was not watched: --mode off")
     raise typer.Exit(status)
