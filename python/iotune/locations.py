@@ -18,7 +18,9 @@ from pathlib import Path
 from iotune.errors import Error
 
 # Traces beyond this are deleted from the default directory, oldest first.
+# As in recorder/preload/kept_traces.h.
 TRACES_CAP_BYTES = 256 * 1024 * 1024
+MOST_TRACES = 4096
 TRACE_SUFFIX = ".iotrace"
 
 
@@ -101,14 +103,14 @@ def kept_traces() -> list[Path]:
     return [Path(path) for _, path in sorted(aged, reverse=True)]
 
 
-def trim_traces(cap_bytes: int = TRACES_CAP_BYTES) -> list[Path]:
+def trim_traces(cap_bytes: int = TRACES_CAP_BYTES, most: int = MOST_TRACES) -> list[Path]:
     """Delete the oldest traces of the default directory until the rest fits; the newest stays."""
     removed = []
     total = 0
     for number, trace in enumerate(kept_traces()):
         try:
             total += trace.stat().st_size
-            if number and total > cap_bytes:
+            if number and (total > cap_bytes or number >= most):
                 trace.unlink()
                 removed.append(trace)
         except OSError:

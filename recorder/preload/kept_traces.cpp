@@ -1,5 +1,6 @@
 #include "recorder/preload/kept_traces.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -7,9 +8,11 @@
 
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/directory_entries.h"
+#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/oldest_entries.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
 namespace {
@@ -33,39 +36,48 @@ bool status_of(int directory, const char* name, struct stat& status) noexcept {
          S_ISREG(status.st_mode) && static_cast<long>(status.st_uid) == raw::getuid();
 }
 
+// Drawn, for what is counted can be missed: of two runs that end together both may see the number
+// behind the one that is waited for.
 bool is_time_to_look(int directory, const char* own) noexcept {
-  struct stat status {};
-  if (status_of(directory, own, status) &&
-      static_cast<std::uint64_t>(status.st_size) >= kLargeTraceBytes) {
-    return true;
+  Fnv1a draw;
+  for (std::uint64_t word = clock_ns(CLOCK_REALTIME); word != 0; word >>= 8) {
+    draw.add(static_cast<char>(word & 0xff));
   }
-  unsigned traces = 0;
-  for_each_entry(directory, g_entries, [&](const char* name) noexcept {
-    traces += is_trace(name) ? 1 : 0;
-    return true;
-  });
-  return traces % kSeldom == 0;
+  for (long pid = raw::getpid(); pid != 0; pid >>= 8) draw.add(static_cast<char>(pid & 0xff));
+  // The low bits follow those of the last character.
+  if ((draw.value() >> 32) % kSeldom == 0) return true;
+  struct stat status {};
+  return status_of(directory, own, status) &&
+         static_cast<std::uint64_t>(status.st_size) >= kLargeTraceBytes;
+}
+
+// Whether there are more than `eighths` of the most bytes or the most traces.
+bool is_beyond(std::uint64_t bytes, std::uint64_t traces, std::uint64_t eighths) noexcept {
+  return bytes > kMostTraceBytes / 8 * eighths || traces > kMostTraces / 8 * eighths;
 }
 
 unsigned remove_oldest(int directory, const char* own) noexcept {
   g_oldest.clear();
-  std::uint64_t bytes = 0;
-  raw::lseek(directory, 0, SEEK_SET);
+  std::uint64_t bytes = 0, traces = 0;
   for_each_entry(directory, g_entries, [&](const char* name) noexcept {
     struct stat status {};
     if (!is_trace(name) || !status_of(directory, name, status)) return true;
     bytes += static_cast<std::uint64_t>(status.st_size);
+    ++traces;
     if (std::strcmp(name, own) != 0) g_oldest.add(name, status);
     return true;
   });
-  if (bytes <= kMostTraceBytes) return 0;
+  if (!is_beyond(bytes, traces, 8)) return 0;
   unsigned removed = 0;
   for (const auto& old : g_oldest) {
-    if (bytes <= kMostTraceBytes - kMostTraceBytes / 8) break;
+    if (!is_beyond(bytes, traces, 7)) break;
     const long result = raw::call(SYS_unlinkat, directory, raw::word(old.name), 0);
-    // Another run may have been faster.
-    if (result == 0 || result == -ENOENT) bytes -= old.bytes;
     if (result == 0) ++removed;
+    // Another run may have been faster.
+    if (result == 0 || result == -ENOENT) {
+      bytes -= old.bytes;
+      --traces;
+    }
   }
   return removed;
 }
@@ -77,15 +89,16 @@ void bound_traces(const char* trace) noexcept {
   if (slash == nullptr) return;
   ShortText<4096> path;
   path.add(trace, static_cast<std::size_t>(slash - trace));
-  const int directory = open_directory(raw::kAtFdcwd, path.c_str());
+  // Through a link, too, as the trace was written.
+  const int directory = raw::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (directory < 0) return;
   const unsigned removed =
       is_time_to_look(directory, slash + 1) ? remove_oldest(directory, slash + 1) : 0;
   raw::close(directory);
   if (removed == 0) return;
   ShortText<768> text;
-  text << "there were more than " << (kMostTraceBytes >> 20) << " MiB of traces in " << path.c_str()
-       << ": the " << removed << " oldest are removed";
+  text << "there were more than " << (kMostTraceBytes >> 20) << " MiB or " << kMostTraces
+       << " traces in " << path.c_str() << ": the " << removed << " oldest are removed";
   say_on_any_rank(text.c_str());
 }
 

@@ -282,8 +282,8 @@ void say_who_is_missing(std::uint64_t loaded, int world_size) noexcept {
 void say_modes_differ(std::uint64_t tuning, int world_size) noexcept {
   if (tuning == 0) return;
   ShortText<192> text;
-  text << "IOTUNE_MODE differs: " << tuning << " of " << world_size
-       << " ranks may tune: nothing is tuned";
+  text << "IOTUNE_MODE differs (or the job's id, of which a site's share is drawn): " << tuning
+       << " of " << world_size << " ranks may tune: nothing is tuned";
   say_on_any_rank(text.c_str());
 }
 

@@ -104,6 +104,7 @@ def test_the_oldest_traces_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     # then
     assert [path.stem for path in removed] == ["old"]
     assert [path.stem for path in locations.kept_traces()] == ["new", "middle"]
+    assert [path.stem for path in locations.trim_traces(most=1)] == ["middle"]
 
 
 def test_the_newest_trace_stays_however_large(
