@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,12 @@ namespace iotune::recorder {
 inline int open_directory(long at, const char* name) noexcept {
   return static_cast<int>(
       raw::call(SYS_openat, at, raw::word(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Of an entry, not of what a link leads to; "": of the directory itself.
+inline bool stat_of(int directory, const char* name, struct stat& status) noexcept {
+  return raw::call(SYS_newfstatat, directory, raw::word(name), raw::word(&status),
+                   *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 // Calls `each(name)` for the entries from the descriptor's position on but for "." and "..", until

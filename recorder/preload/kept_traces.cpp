@@ -8,46 +8,33 @@
 
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/directory_entries.h"
-#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/oldest_entries.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
-#include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
 namespace {
 
 constexpr unsigned kSeldom = 16;
 constexpr std::uint64_t kLargeTraceBytes = kMostTraceBytes / kSeldom;
-constexpr char kSuffix[] = ".iotrace";
 constexpr unsigned kAtOnce = 64;
 
 alignas(8) constinit char g_entries[4096] = {};
 constinit OldestEntries<kAtOnce, 256> g_oldest;
 
-bool is_trace(const char* name) noexcept {
-  const std::size_t bytes = std::strlen(name);
-  return bytes >= sizeof kSuffix && std::strcmp(name + bytes - (sizeof kSuffix - 1), kSuffix) == 0;
-}
-
-bool status_of(int directory, const char* name, struct stat& status) noexcept {
-  return raw::call(SYS_newfstatat, directory, raw::word(name), raw::word(&status),
-                   AT_SYMLINK_NOFOLLOW) == 0 &&
+bool is_kept_trace(int directory, const char* name, struct stat& status) noexcept {
+  return ends_with(name, ".iotrace") && stat_of(directory, name, status) &&
          S_ISREG(status.st_mode) && static_cast<long>(status.st_uid) == raw::getuid();
 }
 
 // Drawn, for what is counted can be missed: of two runs that end together both may see the number
-// behind the one that is waited for.
+// behind the one that is waited for. Always where nothing can be drawn.
 bool is_time_to_look(int directory, const char* own) noexcept {
-  Fnv1a draw;
-  for (std::uint64_t word = clock_ns(CLOCK_REALTIME); word != 0; word >>= 8) {
-    draw.add(static_cast<char>(word & 0xff));
-  }
-  for (long pid = raw::getpid(); pid != 0; pid >>= 8) draw.add(static_cast<char>(pid & 0xff));
-  // The low bits follow those of the last character.
-  if ((draw.value() >> 32) % kSeldom == 0) return true;
+  unsigned drawn = 0;
+  raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0);
+  if (drawn % kSeldom == 0) return true;
   struct stat status {};
-  return status_of(directory, own, status) &&
+  return stat_of(directory, own, status) &&
          static_cast<std::uint64_t>(status.st_size) >= kLargeTraceBytes;
 }
 
@@ -61,7 +48,7 @@ unsigned remove_oldest(int directory, const char* own) noexcept {
   std::uint64_t bytes = 0, traces = 0;
   for_each_entry(directory, g_entries, [&](const char* name) noexcept {
     struct stat status {};
-    if (!is_trace(name) || !status_of(directory, name, status)) return true;
+    if (!is_kept_trace(directory, name, status)) return true;
     bytes += static_cast<std::uint64_t>(status.st_size);
     ++traces;
     if (std::strcmp(name, own) != 0) g_oldest.add(name, status);

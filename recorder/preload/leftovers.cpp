@@ -40,11 +40,6 @@ using OldRuns = OldestEntries<kAtOnce, 128>;
 constinit OldRuns g_oldest;
 alignas(8) constinit char g_entries[4096] = {};
 
-bool stat_of(int directory, const char* name, struct stat& status) noexcept {
-  return raw::call(SYS_newfstatat, directory, raw::word(name), raw::word(&status),
-                   *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 bool lock(int directory) noexcept {
   return raw::call(SYS_flock, directory, LOCK_EX | LOCK_NB) == 0;
 }
@@ -59,11 +54,6 @@ template <typename Each>
 bool for_each_of(int directory, Each&& each) noexcept {
   raw::lseek(directory, 0, SEEK_SET);
   return for_each_entry(directory, g_entries, each);
-}
-
-bool ends_with(const char* text, const char* ending) noexcept {
-  const std::size_t bytes = std::strlen(text), last = std::strlen(ending);
-  return bytes > last && std::strcmp(text + bytes - last, ending) == 0;
 }
 
 bool is_decimal(const char* text) noexcept {

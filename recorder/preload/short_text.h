@@ -114,6 +114,12 @@ inline bool starts_with(const char* text, const char* prefix) noexcept {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
+// True where `text` ends with `ending` and has something before it.
+inline bool ends_with(const char* text, const char* ending) noexcept {
+  const std::size_t bytes = std::strlen(text), last = std::strlen(ending);
+  return bytes > last && std::strcmp(text + bytes - last, ending) == 0;
+}
+
 // The decimal number at `text`; 0 where there is none.
 inline std::uint64_t parse_decimal(const char* text) noexcept {
   std::uint64_t value = 0;
