@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 import tempfile
 from collections import Counter
@@ -162,7 +163,9 @@ def asks_only_its_own_list(place: Place) -> None:
                                   IOTUNE_MODE="record"))  # fmt: skip
         else:
             run(place, "file", text=text)
-        offset = (place.scratch / "a.h5").read_bytes().index((0x5A000000).to_bytes(4, "little"))
+        # The first two: four bytes alone may be met in HDF5's own, whose times change.
+        first = struct.pack("<2i", 0x5A000000, 0x5A000001)
+        offset = (place.scratch / "a.h5").read_bytes().index(first)
         sizes = Counter(
             c["arguments"]["count"]
             for c in place.calls()

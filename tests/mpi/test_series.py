@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from functools import partial
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main, not_verified  # noqa: E402
+from harness import Place, main  # noqa: E402
 from test_tuning import make_database  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[2]
 CANDIDATES = ["romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
               "dxpl_mpio_collective_opt=individual"]  # fmt: skip
 
@@ -96,10 +94,8 @@ def decides(place: Place) -> None:
 
 def nodes(place: Place) -> None:
     """Two aggregators a node are twice the nodes in all."""
-    if os.getuid() != 0:
-        not_verified("candidates on several nodes: fake ones want root")
+    if not place.on_fake_nodes("candidates on several nodes"):
         return
-    place.mpirun = str(ROOT / "tests" / "testbed" / "local_nodes")
     files = run(place, "--collective", "--size", 600, "--steps", 6, ranks=8)
     assert wanted(files[4]) == "cb_config_list=*:2;cb_nodes=8", files
     assert {verdict for _, verdict in files[4]["settings"].values()} == {0}, files
