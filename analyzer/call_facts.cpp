@@ -25,6 +25,8 @@ Note note_of(std::string_view name) {
       {"iotune_decision", Note::kDecision},
       {"iotune_setting", Note::kSetting},
       {"iotune_prefetch", Note::kPrefetch},
+      {"iotune_decision_again", Note::kDecisionAgain},
+      {"iotune_unsampled", Note::kSampledOut},
       {"iotune_sampled_out", Note::kSampledOut}};
   const auto* const found = std::find_if(std::begin(kNotes), std::end(kNotes),
                                          [&](const auto& note) { return note.first == name; });

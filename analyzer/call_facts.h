@@ -14,6 +14,7 @@ struct CallFacts {
     kDataset,
     kView,
     kDecision,
+    kDecisionAgain,
     kSetting,
     kPrefetch,
     kSampledOut

@@ -72,7 +72,10 @@ std::int32_t OwnerFollower::file_of_note(const Call& call, const CallFacts& fact
   if (facts.note != Note::kFile) {
     if (facts.note == Note::kDataset && !all_known_) define_dataset();
     const ArgumentValue* const file = arguments_.find("file");
-    return file == nullptr ? kNone : index_of(file->text);
+    if (file == nullptr) return kNone;
+    if (file->numbers.empty()) return index_of(file->text);
+    const auto opened = hdf5_.find(file->numbers[0]);
+    return opened == hdf5_.end() ? kNone : opened->second;
   }
   const std::int32_t file = index_of(arguments_.find("path")->text);
   const std::int64_t handle = arguments_.find("handle")->numbers[0];

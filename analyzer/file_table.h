@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -35,6 +36,13 @@ struct DatasetRecord {
   std::set<std::vector<std::uint64_t>> said_dims;  // whenever it was opened (dataset_versions.h)
 };
 
+// An iotune_decision, without its file.
+struct DecisionNote {
+  std::string source, pattern, message, state;
+  std::int64_t row = -1;
+  double distance = 0;
+};
+
 struct FileRecord {
   // By recorder::Layer: a file's bytes are those of the uppermost layer that opened it.
   struct LayerUse {
@@ -51,12 +59,9 @@ struct FileRecord {
   static constexpr std::uint64_t kAnywhere = UINT64_MAX;
   std::map<std::pair<std::uint64_t, bool>, ByteRecord> bytes;
 
-  bool cut_short = false;    // a process that died left it open
-  bool sampled_out = false;  // of one opening at least the calls were not recorded
-  bool decided = false;
-  std::string decision_source, decision_pattern, decision_message, decision_state;
-  std::int64_t decision_row = -1;
-  double decision_distance = 0;
+  bool cut_short = false;                // a process that died left it open
+  bool sampled_out = false;              // of one opening at least the calls were not recorded
+  std::optional<DecisionNote> decision;  // the first one
   std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
   PrefetchOutcome prefetch;
 };

@@ -12,6 +12,7 @@
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
 #include "analyzer/saturating.h"
+#include "recorder/decision_digest.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
 
@@ -195,6 +196,9 @@ class Walk {
       if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
     } else if (note == Note::kDecision) {
       note_decision(file, arguments_);
+    } else if (note == Note::kDecisionAgain) {
+      const auto said = decisions_.find(arguments_.find("digest")->numbers[0]);
+      if (said != decisions_.end() && !file.decision) file.decision = said->second;
     } else if (note == Note::kSetting) {
       note_setting(file, arguments_);
     } else if (note == Note::kPrefetch) {
@@ -225,16 +229,20 @@ class Walk {
   void note_decision(FileRecord& file, const CallArguments& arguments) {
     static constexpr const char* kStates[] = {"untrained", "default-is-best", "tuned", "reverted",
                                               "refused"};
-    if (file.decided) return;
-    file.decided = true;
-    file.decision_source = arguments.find("source")->text;
-    file.decision_pattern = arguments.find("pattern")->text;
-    file.decision_message = arguments.find("message")->text;
-    file.decision_row = arguments.find("row")->numbers[0];
-    file.decision_distance =
-        static_cast<double>(arguments.find("distance_thousandths")->numbers[0]) / 1000.0;
-    const std::int64_t state = arguments.find("state")->numbers[0];
-    if (state >= 0 && state < 5) file.decision_state = kStates[state];
+    const auto number = [&](const char* name) { return arguments.find(name)->numbers[0]; };
+    const auto text = [&](const char* name) { return arguments.find(name)->text; };
+    const std::int64_t distance = number("distance_thousandths"), state = number("state");
+    DecisionNote decision;
+    decision.source = text("source");
+    decision.pattern = text("pattern");
+    decision.message = text("message");
+    decision.row = number("row");
+    decision.distance = static_cast<double>(distance) / 1000.0;
+    if (state >= 0 && state < 5) decision.state = kStates[state];
+    const std::int64_t digest = recorder::decision_digest(
+        decision.row, distance, state, decision.source, decision.pattern, decision.message);
+    if (!file.decision) file.decision = decision;
+    decisions_.try_emplace(digest, std::move(decision));
   }
 
   void note_setting(FileRecord& file, const CallArguments& arguments) {
@@ -341,7 +349,8 @@ class Walk {
   ByteShares bytes_;
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, FileUse> uses_;
-  std::vector<Transfer> transfers_;  // where other members made them too
+  std::unordered_map<std::int64_t, DecisionNote> decisions_;  // by digest
+  std::vector<Transfer> transfers_;                           // where other members made them too
 };
 
 }  // namespace

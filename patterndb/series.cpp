@@ -164,8 +164,11 @@ SeriesTable::Series* SeriesTable::make(const std::string& key) {
 Decision SeriesTable::decision_of(const Series& series) {
   Decision decision;
   decision.source = "series";
-  decision.message =
-      "file " + std::to_string(series.files) + " of " + series.name + " in this run: ";
+  // Without its number where nothing is tried: thousands of files say the same then, and the trace
+  // has it once.
+  const bool decided = series.settled && series.running == series.winner;
+  decision.message = (decided ? "" : "file " + std::to_string(series.files) + " of ") +
+                     series.name + " in this run: ";
   const int shown = series.running != kDefault ? series.running : series.winner;
   std::string score;
   if (shown != kDefault) {

@@ -286,7 +286,11 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->decision);
   const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {
-    note_decision(path, open->decision);
+    if (file >= 0) {
+      note_decision_of_hdf5(path, file, open->decision);
+    } else {
+      note_decision(path, open->decision);
+    }
     if (file < 0 || open->failed) {
       const bool pending = file == recorder::kPendingFile && !open->failed;
       const char* const why = open->failed ? "a rank could not build the property list"

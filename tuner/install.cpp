@@ -9,6 +9,7 @@
 #include "tuner/hdf5_dataset.h"
 #include "tuner/hdf5_open.h"
 #include "tuner/mpiio_open.h"
+#include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
 #include "tuner/posix_advice.h"
 #include "tuner/prefetch_library.h"
@@ -64,6 +65,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
     unlock_database_after_fork();
     forget_prefetch_after_fork();
     forget_series_after_fork();
+    forget_decisions_after_fork();
   };
   if (mode != Mode::kTune) return;
   install_prefetch();

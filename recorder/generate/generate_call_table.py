@@ -106,6 +106,9 @@ PSEUDO_CALLS = [
         "number:row number:distance_thousandths number:state text:file "
         "text:source text:pattern text:message",
     ),
+    ("iotune_decision_again", "handle:file number:digest"),
+    ("iotune_unsampled", "handle:file"),
+    # As earlier builds say it.
     ("iotune_sampled_out", "text:file"),
     (
         "iotune_prefetch",

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "recorder/fnv1a.h"
 #include "recorder/preload/configuration.h"
-#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/thread_state.h"
 
@@ -104,6 +104,10 @@ bool is_sampled_out(const char* path) noexcept {
   const std::uint64_t drawn = (name ^ name >> 32U) * 0x9e3779b97f4a7c15u >> 40U;
   if (drawn % kSampledOne == 0 || !counts_on(series->newest, path)) return false;
   return true;
+}
+
+bool is_opening_sampled_out() noexcept {
+  return t_thread.unrecorded == ThreadState::Unrecorded::kInside;
 }
 
 void count_sampled_out() noexcept {

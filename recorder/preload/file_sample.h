@@ -16,6 +16,9 @@ constexpr std::uint32_t kWholeFiles = 4, kSampledOne = 64;
 // false where all is to be recorded (IOTUNE_RECORD) and for names without numbers.
 bool is_sampled_out(const char* path) noexcept;
 
+// Whether the HDF5 file that this thread is opening is one of these.
+bool is_opening_sampled_out() noexcept;
+
 // Of how many openings the calls were not recorded, in this process.
 void count_sampled_out() noexcept;
 std::uint64_t sampled_out_files() noexcept;

@@ -44,12 +44,6 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
   const OwnCode own;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  if (file >= 0 && hook.object == kSampledOut) {
-    RecordWriter record(CallNumber::kiotune_sampled_out, ticks_now());
-    record.text(path.c_str());
-    record.commit();
-    count_sampled_out();
-  }
   if (file >= 0 && hook.object != kNotTraced) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());
     record.key(next_file_number());
@@ -57,6 +51,12 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.number(static_cast<std::int64_t>(Layer::kHdf5));
     record.text(path.c_str());
     record.commit();
+  }
+  if (file >= 0 && hook.object == kSampledOut) {
+    RecordWriter record(CallNumber::kiotune_unsampled, ticks_now());
+    record.number(static_cast<std::int64_t>(file));
+    record.commit();
+    count_sampled_out();
   }
   g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
   if (hook.object != kSampledOut) return;

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "recorder/fnv1a.h"
 #include "recorder/preload/configuration.h"
-#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/short_text.h"
 
 namespace iotune::recorder {
@@ -15,26 +15,22 @@ constexpr const char* kExcludedPrefixes[] = {
 };
 // Memory file systems below /dev and /run are ordinary storage to a program.
 constexpr const char* kIncludedPrefixes[] = {"/dev/shm/"};
-constexpr const char* kExcludedGlobs[] = {
-    "*.so",
-    "*.so.*",
-    "*.py",
-    "*.pyc",
-    "*/pyvenv.cfg",
-    "*/site-packages/*",
-    "*/lib/python*",
-    "/dev/shm/iotune-*",
-    "*/ompi.*.sm",  // OMPIO's shared file pointers, in Open MPI's session directory
-    "*/pmix-*",     // what PMIx keeps there
-    "*/prterun-*",
-    "/dev/shm/vader_segment.*",  // Open MPI's memory between ranks
-    "/dev/shm/sm_segment.*",
-    "/dev/shm/mpich_shar_tmp*",  // MPICH's
-    "*/iotune/spool/*",
-    "*/iotune/traces/*",
-    "*.iobuf",
-    "*.iotrace",
+constexpr const char* kExcludedShared[] = {
+    "/dev/shm/iotune-",
+    "/dev/shm/vader_segment.",  // Open MPI's memory between ranks
+    "/dev/shm/sm_segment.",
+    "/dev/shm/mpich_shar_tmp",  // MPICH's
 };
+constexpr const char* kExcludedEnds[] = {
+    ".so", ".py", ".pyc", "/pyvenv.cfg", ".iobuf", ".iotrace",
+};
+constexpr const char* kExcludedParts[] = {
+    ".so.",      "/site-packages/", "/lib/python",
+    "/pmix-",  // what PMIx keeps in Open MPI's session directory
+    "/prterun-", "/iotune/spool/",  "/iotune/traces/",
+};
+// OMPIO's shared file pointers, there as well.
+constexpr const char* kExcludedGlob = "*/ompi.*.sm";
 
 bool matches(const char* pattern, const char* end, const char* text) noexcept {
   const char* star = nullptr;
@@ -86,8 +82,15 @@ bool is_traced(const char* absolute) noexcept {
   const Configuration& configured = configuration();
   if (any_of(configured.include, absolute)) return true;
   if (any_of(configured.exclude, absolute)) return false;
-  for (const char* glob : kExcludedGlobs) {
-    if (glob_matches(glob, absolute)) return false;
+  for (const char* end : kExcludedEnds) {
+    if (ends_with(absolute, end)) return false;
+  }
+  for (const char* part : kExcludedParts) {
+    if (std::strstr(absolute, part) != nullptr) return false;
+  }
+  if (ends_with(absolute, ".sm") && glob_matches(kExcludedGlob, absolute)) return false;
+  for (const char* prefix : kExcludedShared) {
+    if (starts_with(absolute, prefix)) return false;
   }
   for (const char* prefix : kIncludedPrefixes) {
     if (starts_with(absolute, prefix)) return true;

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "recorder/fnv1a.h"
 #include "recorder/preload/at_start.h"
-#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 

@@ -15,8 +15,8 @@ from harness import Place, main  # noqa: E402
 
 FILES, WHOLE = 60, 4
 # What stands in the trace of a file that is not in the sample.
-FEW = {"H5Fcreate", "H5Fopen", "H5Fclose", "iotune_file", "iotune_sampled_out", "iotune_decision",
-       "iotune_setting"}  # fmt: skip
+FEW = {"H5Fcreate", "H5Fopen", "H5Fclose", "iotune_file", "iotune_unsampled", "iotune_decision",
+       "iotune_decision_again", "iotune_setting"}  # fmt: skip
 
 
 def run(place: Place, *beside: str, **env: Any) -> tuple[Path, str]:
@@ -49,7 +49,15 @@ def openings(calls: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]
 
 
 def left_out(calls: list[dict[str, Any]]) -> list[str]:
-    return [Path(c["texts"][0]).name for c in calls if c["name"] == "iotune_sampled_out"]
+    """Names of the files whose calls were not recorded, once an opening and rank."""
+    opened: dict[tuple[int, int], str] = {}
+    out = []
+    for call in calls:
+        if call["name"] == "iotune_file":
+            opened[call["rank"], call["arguments"]["handle"]] = Path(call["texts"][0]).name
+        elif call["name"] == "iotune_unsampled":
+            out.append(opened[call["rank"], call["arguments"]["file"]])
+    return out
 
 
 def sample(place: Place) -> None:
@@ -74,7 +82,7 @@ def sample(place: Place) -> None:
                 assert line["arguments"]["count"] == 7, line
                 names.discard("write")
             if name in out:
-                assert names <= FEW and "iotune_sampled_out" in names, (name, names)
+                assert names <= FEW and "iotune_unsampled" in names, (name, names)
             else:
                 moved = "H5Dread" if "H5Fopen" in names else "H5Dwrite"
                 assert {moved, "H5Dclose", "iotune_dataset"} <= names, (name, names)
@@ -156,6 +164,31 @@ def ranks(place: Place) -> None:
     assert all(by_rank[0].count(name) == 2 for name in out), by_rank[0]
 
 
+def decided(place: Place) -> None:
+    """One answer for a series stands in the trace some times, and is known of every file."""
+    place.clear()
+    config = place.scratch / "config.xml"
+    config.write_text(
+        "<Parameters><High_Level_IO_Library><sieve_buf_size>131072</sieve_buf_size>"
+        "</High_Level_IO_Library></Parameters>"
+    )
+    done = place.mpi(2, place.bin / "vpic-io", "--size", 1000, "--steps", FILES,
+                     IOTUNE_TRACE=None, IOTUNE_CONFIG=config)  # fmt: skip
+    place.right(done, "vpic-io")
+    (trace,) = place.traces()
+    calls = place.calls(trace)
+    out = left_out([c for c in calls if c["rank"] == 0])
+    assert len(out) >= FILES - WHOLE - 8
+    again = [c["rank"] for c in calls if c["name"] == "iotune_decision_again"]
+    whole = [c["rank"] for c in calls if c["name"] == "iotune_decision"]
+    assert again == [0] * len(out) and whole == [0] * (FILES - len(out)), (again, whole)
+    decisions = {
+        tuple(value for key, value in sorted(file.items()) if key.startswith("decision_"))
+        for file in place.summary(trace)["files"]
+    }
+    assert len(decisions) == 1 and "config" in decisions.pop(), decisions
+
+
 def ended(place: Place) -> None:
     """A run that ends inside a call of HDF5 on a file outside the sample is complete."""
     place.clear()
@@ -171,4 +204,4 @@ def ended(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"sample": sample, "beside": beside, "tuned": tuned, "asked": asked, "ranks": ranks,
-          "ended": ended})  # fmt: skip
+          "decided": decided, "ended": ended})  # fmt: skip

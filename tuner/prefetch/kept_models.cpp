@@ -7,7 +7,7 @@
 
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
-#include "recorder/preload/fnv1a.h"
+#include "recorder/fnv1a.h"
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "recorder/fnv1a.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/directory_entries.h"
-#include "recorder/preload/fnv1a.h"
 #include "recorder/preload/process_namespace.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"

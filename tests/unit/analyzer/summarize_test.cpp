@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "recorder/decision_digest.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::analyzer {
@@ -195,6 +196,41 @@ TEST(Summarize, DecisionsAndSettingsAreTheFiles) {
   ASSERT_EQ(file.settings.size(), 1U);
   EXPECT_EQ(file.settings[0].verdict, "refused");
   EXPECT_EQ(file.settings[0].reason, "one node");
+}
+
+TEST(Summarize, ADecisionIsKnownOfTheFilesThatSayItAgain) {
+  const made::Folder folder;
+  made::RingBytes ring = ph5_rank(0, "/x00.h5");
+  std::string texts = "/x00.h5";
+  for (const char* text : {"exact", "<1D,(BLOCK),(4)>", "row 7"}) (texts += '\0') += text;
+  ring.add(CallNumber::kiotune_decision, {6000, 0}, {}, {7, 0, 1}, texts, true);
+  const std::int64_t digest =
+      recorder::decision_digest(7, 0, 1, "exact", "<1D,(BLOCK),(4)>", "row 7");
+  // As the preload writes files outside the sample; of the second nothing is known.
+  for (const std::int64_t other : {1, 2}) {
+    const std::string path = "/x0" + std::to_string(other) + ".h5";
+    const std::uint64_t at = 7000 + 100 * static_cast<std::uint64_t>(other);
+    ring.add(CallNumber::kH5Fopen, {at, 30}, {}, {0, 0, kFile + other}, path, true);
+    ring.add(CallNumber::kiotune_file, {at + 31, 0}, {3 + other}, {kFile + other, 0}, path, true);
+    ring.add(CallNumber::kiotune_unsampled, {at + 32, 0}, {}, {kFile + other}, "", true);
+    ring.add(CallNumber::kiotune_decision_again, {at + 33, 0}, {},
+             {kFile + other, other == 1 ? digest : digest + 1}, "", true);
+  }
+  const auto path = trace_of(folder, {ring});
+  const Result<RunSummary> summary = summarize(path), walked = summarize(path, 0);
+  ASSERT_TRUE(summary && walked);
+  EXPECT_EQ(to_json(*walked), to_json(*summary));
+  ASSERT_EQ(summary->files.size(), 3U);
+  EXPECT_FALSE(summary->files[0].sampled_out);
+  for (std::size_t i = 1; i < 3; ++i) EXPECT_TRUE(summary->files[i].sampled_out);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(summary->files[i].decision_source, "exact");
+    EXPECT_EQ(summary->files[i].decision_pattern, "<1D,(BLOCK),(4)>");
+    EXPECT_EQ(summary->files[i].decision_message, "row 7");
+    EXPECT_EQ(summary->files[i].decision_state, "default-is-best");
+    EXPECT_EQ(summary->files[i].decision_row, 7);
+  }
+  EXPECT_EQ(summary->files[2].decision_source, "");
 }
 
 TEST(Summarize, WhatIsNoTraceIsAnError) {
