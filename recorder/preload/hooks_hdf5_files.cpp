@@ -9,7 +9,12 @@ namespace iotune::recorder {
 namespace {
 
 // What HookState::object says of a file.
-constexpr std::int64_t kNotTraced = 0, kTraced = 1, kSampledOut = 2;
+constexpr std::int64_t kNotTraced = 0, kTraced = 1;
+
+FileUse use_of(unsigned flags) noexcept {
+  constexpr unsigned kReadWrite = 1;  // H5F_ACC_RDWR
+  return (flags & kReadWrite) != 0 ? FileUse::kChanges : FileUse::kReads;
+}
 
 // What is opened now will be: calls on another file that is open have to be recorded.
 bool is_the_only_file(Provider& provider) noexcept {
@@ -21,7 +26,7 @@ bool is_the_only_file(Provider& provider) noexcept {
   return api != nullptr && api->H5Fget_obj_count(kEverything, kFiles) == 0;
 }
 
-void before_open(Provider& provider, HookState& hook, const char* name, bool creating,
+void before_open(Provider& provider, HookState& hook, const char* name, FileUse use,
                  Hid& fapl) noexcept {
   const OwnCode own;
   t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
@@ -33,18 +38,28 @@ void before_open(Provider& provider, HookState& hook, const char* name, bool cre
     api->H5get_libversion(&version[0], &version[1], &version[2]);
     set_hdf5_version(version[0], version[1], version[2]);
   }
-  if (hook.object == kTraced && is_sampled_out(path.c_str()) && is_the_only_file(provider)) {
-    hook.object = kSampledOut;
-    t_thread.unrecorded = ThreadState::Unrecorded::kInside;
+  hook.open.recorded = Recorded::kWhole;
+  if (hook.object == kTraced) {
+    const Recorded recorded = recorded_of(path.c_str(), use);
+    if (recorded != Recorded::kWhole && is_the_only_file(provider)) {
+      hook.open.recorded = recorded;
+      t_thread.unrecorded = ThreadState::Unrecorded::kInside;
+    }
   }
+  const bool creating = use == FileUse::kMakes;
   g_advice.before_hdf5_open(provider, path.c_str(), creating, fapl, hook.open);
 }
 
-void after_open(Provider& provider, HookState& hook, const char* name, Hid file) noexcept {
+void after_open(Provider& provider, HookState& hook, const char* name, FileUse use,
+                Hid file) noexcept {
   const OwnCode own;
+  const Recorded recorded = hook.open.recorded;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  if (file >= 0 && hook.object != kNotTraced) {
+  const bool traced = file >= 0 && hook.object == kTraced;
+  // Without it the trace's readers hold none of these calls for the file's, whose time and bytes
+  // they know already.
+  if (traced && recorded != Recorded::kOpening) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());
     record.key(next_file_number());
     record.number(static_cast<std::int64_t>(file));
@@ -52,14 +67,15 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
     record.text(path.c_str());
     record.commit();
   }
-  if (file >= 0 && hook.object == kSampledOut) {
+  if (traced && recorded == Recorded::kDecision) {
     RecordWriter record(CallNumber::kiotune_unsampled, ticks_now());
     record.number(static_cast<std::int64_t>(file));
     record.commit();
-    count_sampled_out();
   }
+  if (traced && recorded != Recorded::kWhole) count_sampled_out();
+  if (traced && recorded != Recorded::kOpening) remember_opened(path.c_str(), use);
   g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
-  if (hook.object != kSampledOut) return;
+  if (recorded == Recorded::kWhole) return;
   const bool open = file >= 0 && !hook.pending;
   // A number that is still known may be that of an id which is given out again: the hooks see to
   // it.
@@ -74,19 +90,19 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
 
 void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned&, Hid&,
                       Hid& fapl) noexcept {
-  before_open(provider, hook, name, true, fapl);
+  before_open(provider, hook, name, FileUse::kMakes, fapl);
 }
 void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* name, unsigned, Hid,
                      Hid) noexcept {
-  after_open(provider, hook, name, file);
+  after_open(provider, hook, name, FileUse::kMakes, file);
 }
-void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned&,
+void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned& flags,
                     Hid& fapl) noexcept {
-  before_open(provider, hook, name, false, fapl);
+  before_open(provider, hook, name, use_of(flags), fapl);
 }
-void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* name, unsigned,
+void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* name, unsigned flags,
                    Hid) noexcept {
-  after_open(provider, hook, name, file);
+  after_open(provider, hook, name, use_of(flags), file);
 }
 
 void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept {

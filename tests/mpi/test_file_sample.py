@@ -189,6 +189,40 @@ def decided(place: Place) -> None:
     assert len(decisions) == 1 and "config" in decisions.pop(), decisions
 
 
+def again(place: Place) -> None:
+    """Of files that are read again their openings stand there, and each file is told of once."""
+    place.clear()
+    steps, passes = 20, 3
+    vpic = (place.bin / "vpic-io", "--size", 1000, "--steps", steps)
+    place.right(place.mpi(2, *vpic, IOTUNE_MODE="off"), "vpic-io")
+    done = place.mpi(2, *vpic, "--read", "--passes", passes, IOTUNE_TRACE=None, IOTUNE_DB="none")
+    place.right(done, "vpic-io")
+    (trace,) = place.traces()
+    calls = [c for c in place.calls(trace) if c["rank"] == 0]
+    opened = [Path(c["texts"][0]).name for c in calls if c["name"] == "H5Fopen"]
+    assert len(opened) == steps * passes
+    assert len([c for c in calls if c["name"] == "H5Fclose"]) == steps * passes
+    told = [Path(c["texts"][0]).name for c in calls
+            if c["name"] == "iotune_file" and c["arguments"]["layer"] == 0]  # fmt: skip
+    assert told == opened[:steps], told
+    out = set(left_out(calls))
+    assert steps - WHOLE - 4 <= len(out) <= steps - WHOLE, out
+    read = [c for c in calls if c["name"] == "H5Dread"]
+    assert len(read) == 8 * (steps - len(out)), len(read)
+    for head in place.heads(trace):
+        assert head["end"]["sampled_out"] == str(steps * (passes - 1) + len(out)), head["end"]
+    for file in place.summary(trace)["files"]:
+        assert file["sampled_out"] == (Path(file["path"]).name in out), file
+        assert file["bytes_read"] == (0 if file["sampled_out"] else 2 * 8 * 4 * 1000), file
+
+
+def changed(place: Place) -> None:
+    """What is changed in place may be another thing each time, and is recorded each time."""
+    trace, _ = run(place, "change")
+    (file,) = [f for f in place.summary(trace)["files"] if f["path"].endswith("step00000.h5")]
+    assert {dataset["dataset"] for dataset in file["datasets"]} == {"/x", "/y", "/z"}, file
+
+
 def ended(place: Place) -> None:
     """A run that ends inside a call of HDF5 on a file outside the sample is complete."""
     place.clear()
@@ -204,4 +238,4 @@ def ended(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"sample": sample, "beside": beside, "tuned": tuned, "asked": asked, "ranks": ranks,
-          "decided": decided, "ended": ended})  # fmt: skip
+          "decided": decided, "again": again, "changed": changed, "ended": ended})  # fmt: skip

@@ -1,9 +1,10 @@
 /* A series of small HDF5 files of one process, and what may be open beside them.
- *   series_files FILES [keep|log|fail|end]
+ *   series_files FILES [keep|log|fail|end|change]
  * keep: another HDF5 file is open and written meanwhile; log: a line is written to log.txt by
  * write(2) while each file is open; fail: before each file one is opened that is not there;
  * end: MPI, too, ends in the handler of the error that the file behind the last one is not there.
- * At the end the fourth file and the last but one are opened again and read. */
+ * change: the first file gets two more datasets, each in an opening of its own, before
+ * at the end the fourth file and the last but one are opened again and read. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
@@ -90,6 +91,12 @@ int main(int argc, char** argv) {
   }
   if (kept >= 0) MUST(H5Fclose(kept) >= 0);
   if (log >= 0) MUST(close(log) == 0);
+  for (int i = 0; i < 2 && strcmp(beside, "change") == 0; ++i) {
+    const hid_t file = H5Fopen("step00000.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    MUST(file >= 0);
+    write_dataset(file, i == 0 ? "y" : "z", i);
+    MUST(H5Fclose(file) >= 0);
+  }
   read_back(3);
   read_back(files - 2);
   if (strcmp(beside, "end") == 0) {
