@@ -287,7 +287,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {
     if (file >= 0) {
-      note_decision_of_hdf5(path, file, state.recorded, open->decision);
+      note_decision_of_hdf5(path, file, open->decision);
     } else {
       note_decision(path, open->decision);
     }

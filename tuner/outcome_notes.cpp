@@ -3,13 +3,13 @@
 #include <cstring>
 
 #include "recorder/decision_digest.h"
+#include "recorder/preload/file_sample.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
 
 namespace iotune::tuner {
 
 using recorder::CallNumber;
-using recorder::Recorded;
 using recorder::RecordWriter;
 
 namespace {
@@ -43,16 +43,15 @@ void note_decision(const char* file, const Decision& decision) noexcept {
   record.commit();
 }
 
-void note_decision_of_hdf5(const char* file, std::int64_t handle, Recorded recorded,
+void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept {
-  if (recorded == Recorded::kOpening) return;
+  if (!recorder::buffer_exists()) return;
   const std::int64_t digest =
       recorder::decision_digest(decision.row, decision.distance_milli, state_number(decision.state),
                                 decision.source, decision.pattern, decision.message);
   std::int64_t& place = g_noted[static_cast<std::uint64_t>(digest) % kNoted];
   const bool known = __atomic_exchange_n(&place, digest, __ATOMIC_RELAXED) == digest;
-  if (!known || recorded == Recorded::kWhole) return note_decision(file, decision);
-  if (!recorder::buffer_exists()) return;
+  if (!known || !recorder::is_opening_unrecorded()) return note_decision(file, decision);
   RecordWriter record(CallNumber::kiotune_decision_again, recorder::ticks_now());
   record.number(handle);
   record.number(digest);

@@ -2,7 +2,6 @@
 // calls iotune_decision, iotune_decision_again and iotune_setting).
 #pragma once
 
-#include "recorder/preload/file_sample.h"
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {
@@ -17,9 +16,8 @@ enum class Verdict : std::uint8_t {
 
 void note_decision(const char* file, const Decision& decision) noexcept;
 // Of an HDF5 file that has been opened. Short where its calls are not recorded and this process has
-// noted the same of another file: a long series' files would fill the trace with one answer. And
-// nothing where only its opening is recorded.
-void note_decision_of_hdf5(const char* file, std::int64_t handle, recorder::Recorded recorded,
+// noted the same of another file: a long series' files would fill the trace with one answer.
+void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept;
 // In the child of a fork, whose trace is another one.
 void forget_decisions_after_fork() noexcept;

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "recorder/call_numbers.h"
-#include "recorder/preload/file_sample.h"
 #include "recorder/preload/real_function.h"
 
 namespace iotune::recorder {
@@ -20,7 +19,6 @@ inline constexpr std::int64_t kPendingFile = -2;
 // What a slot keeps between the two sides of one open; zeroed before each.
 struct OpenState {
   std::uint64_t words[16];
-  Recorded recorded;  // of the file that is opened by HDF5
 };
 
 // One H5Dcreate* or H5Dopen*. `type`, `space` and `dcpl` are 0 where the call has none.

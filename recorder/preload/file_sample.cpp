@@ -78,57 +78,36 @@ Series* series_of(std::uint64_t key) noexcept {
   return nullptr;
 }
 
-// Names that were opened, with their uses, each in the place of its lowest bits: who has more of
-// them records some again.
-constexpr std::size_t kMostOpened = 4096;
-constinit std::uint64_t g_opened[kMostOpened] = {};
-
-std::uint64_t opened_as(std::uint64_t name, FileUse use) noexcept {
-  return (name ^ name >> 32U ^ static_cast<std::uint64_t>(use)) * 0x9e3779b97f4a7c15u;
-}
-
-std::uint64_t& place_of(std::uint64_t opened) noexcept {
-  return g_opened[(opened >> 40U) % kMostOpened];
-}
-
-// With one thread nobody else works on a file, or in here, meanwhile.
-// And prefetching has to see all transfers, whatever IOTUNE_RECORD says.
-bool samples() noexcept {
-  return configuration().samples_files && g_recording != kWatched && recorded_threads() == 1;
-}
-
 }  // namespace
 
-Recorded recorded_of(const char* path, FileUse use) noexcept {
+bool is_sampled_out(const char* path) noexcept {
   const std::size_t bytes = std::strlen(path);
-  if (!samples() || bytes >= kMaxName) return Recorded::kWhole;
+  if (!configuration().samples_files || !one_thread_records() || bytes >= kMaxName) return false;
   const Hashes hashes = hashes_of(path);
-  if (!hashes.has_number) return Recorded::kWhole;
+  if (!hashes.has_number) return false;
   Series* const series = series_of(hashes.key.value());
-  if (series == nullptr) return Recorded::kWhole;
-  const std::uint64_t name = hashes.name.value();
+  if (series == nullptr) return false;
   if (series->files < kWholeFiles) {
     if (series->files == 0 || counts_on(series->newest, path)) {
       std::memcpy(series->newest, path, bytes + 1);
       ++series->files;
     }
-    return Recorded::kWhole;
+    return false;
   }
-  const std::uint64_t opened = opened_as(name, use);
-  if (use != FileUse::kChanges && place_of(opened) == opened) return Recorded::kOpening;
   // By its name, so that ranks need not have counted alike. FNV's low bits follow the last
   // characters too closely.
+  const std::uint64_t name = hashes.name.value();
   const std::uint64_t drawn = (name ^ name >> 32U) * 0x9e3779b97f4a7c15u >> 40U;
-  if (drawn % kSampledOne == 0 || !counts_on(series->newest, path)) return Recorded::kWhole;
-  return Recorded::kDecision;
+  if (drawn % kSampledOne == 0 || !counts_on(series->newest, path)) return false;
+  return true;
 }
 
-void remember_opened(const char* path, FileUse use) noexcept {
-  if (!samples() || use == FileUse::kChanges) return;
-  const Hashes hashes = hashes_of(path);
-  if (!hashes.has_number) return;
-  const std::uint64_t opened = opened_as(hashes.name.value(), use);
-  place_of(opened) = opened;
+bool one_thread_records() noexcept {
+  return g_recording != kWatched && recorded_threads() <= 1;
+}
+
+bool is_opening_unrecorded() noexcept {
+  return t_thread.unrecorded == ThreadState::Unrecorded::kInside;
 }
 
 void count_sampled_out() noexcept {

@@ -1,9 +1,7 @@
 // Of a long series of files (plt00000.h5, plt00001.h5 …) the first ones are recorded whole and of
 // the further ones a sample: recording hundreds of calls of each of thousands of files that are
 // alike would take a share of a run's time that the run has no good of. Of the others stand in the
-// trace their names, when they were opened and closed, and what was decided for them. And a run
-// that goes through a long series again, as training does epoch by epoch, shows nothing new: of a
-// file that is read, or made, once more stand there the calls that open and close it.
+// trace their names, when they were opened and closed, and what was decided for them.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +11,17 @@ namespace iotune::recorder {
 // Recorded whole of every series, and of the further files one in so many.
 constexpr std::uint32_t kWholeFiles = 4, kSampledOne = 64;
 
-// How a file is opened: what is changed in place may be another thing each time.
-enum class FileUse : std::uint8_t { kReads, kMakes, kChanges };
+// Whether the calls on this file, which is to be opened, need not be recorded. Says the same of a
+// name whenever it is asked, and the same in every process that opens the series' files in order;
+// false where all is to be recorded (IOTUNE_RECORD) and for names without numbers.
+bool is_sampled_out(const char* path) noexcept;
 
-// Of a file that is to be opened: whether its calls are recorded, only what was decided, or, where
-// that has been opened for the same use before, its opening alone. The same in every process that
-// opens the series' files in order; kWhole where all is to be recorded (IOTUNE_RECORD) and for
-// names without numbers.
-enum class Recorded : std::uint8_t { kWhole, kDecision, kOpening };
-Recorded recorded_of(const char* path, FileUse use) noexcept;
+// Whether nobody else works on a file meanwhile, so that what is done until its close is known to
+// be on it; false where prefetching has to see all transfers.
+bool one_thread_records() noexcept;
 
-// It has been opened.
-void remember_opened(const char* path, FileUse use) noexcept;
+// Whether of the HDF5 file that this thread is opening no calls are recorded.
+bool is_opening_unrecorded() noexcept;
 
 // Of how many openings the calls were not recorded, in this process.
 void count_sampled_out() noexcept;

@@ -9,12 +9,9 @@ namespace iotune::recorder {
 namespace {
 
 // What HookState::object says of a file.
-constexpr std::int64_t kNotTraced = 0, kTraced = 1;
-
-FileUse use_of(unsigned flags) noexcept {
-  constexpr unsigned kReadWrite = 1;  // H5F_ACC_RDWR
-  return (flags & kReadWrite) != 0 ? FileUse::kChanges : FileUse::kReads;
-}
+constexpr std::int64_t kNotTraced = 0, kTraced = 1, kSampledOut = 2;
+// Not traced, and known to be what the calls until its close are about.
+constexpr std::int64_t kPassedOver = 3;
 
 // What is opened now will be: calls on another file that is open have to be recorded.
 bool is_the_only_file(Provider& provider) noexcept {
@@ -26,7 +23,7 @@ bool is_the_only_file(Provider& provider) noexcept {
   return api != nullptr && api->H5Fget_obj_count(kEverything, kFiles) == 0;
 }
 
-void before_open(Provider& provider, HookState& hook, const char* name, FileUse use,
+void before_open(Provider& provider, HookState& hook, const char* name, bool creating,
                  Hid& fapl) noexcept {
   const OwnCode own;
   t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
@@ -38,28 +35,20 @@ void before_open(Provider& provider, HookState& hook, const char* name, FileUse 
     api->H5get_libversion(&version[0], &version[1], &version[2]);
     set_hdf5_version(version[0], version[1], version[2]);
   }
-  hook.open.recorded = Recorded::kWhole;
-  if (hook.object == kTraced) {
-    const Recorded recorded = recorded_of(path.c_str(), use);
-    if (recorded != Recorded::kWhole && is_the_only_file(provider)) {
-      hook.open.recorded = recorded;
-      t_thread.unrecorded = ThreadState::Unrecorded::kInside;
-    }
+  const bool traced = hook.object == kTraced;
+  const bool passes = traced ? is_sampled_out(path.c_str()) : one_thread_records();
+  if (passes && is_the_only_file(provider)) {
+    hook.object = traced ? kSampledOut : kPassedOver;
+    t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
-  const bool creating = use == FileUse::kMakes;
   g_advice.before_hdf5_open(provider, path.c_str(), creating, fapl, hook.open);
 }
 
-void after_open(Provider& provider, HookState& hook, const char* name, FileUse use,
-                Hid file) noexcept {
+void after_open(Provider& provider, HookState& hook, const char* name, Hid file) noexcept {
   const OwnCode own;
-  const Recorded recorded = hook.open.recorded;
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
-  const bool traced = file >= 0 && hook.object == kTraced;
-  // Without it the trace's readers hold none of these calls for the file's, whose time and bytes
-  // they know already.
-  if (traced && recorded != Recorded::kOpening) {
+  if (file >= 0 && (hook.object == kTraced || hook.object == kSampledOut)) {
     RecordWriter record(CallNumber::kiotune_file, ticks_now());
     record.key(next_file_number());
     record.number(static_cast<std::int64_t>(file));
@@ -67,15 +56,14 @@ void after_open(Provider& provider, HookState& hook, const char* name, FileUse u
     record.text(path.c_str());
     record.commit();
   }
-  if (traced && recorded == Recorded::kDecision) {
+  if (file >= 0 && hook.object == kSampledOut) {
     RecordWriter record(CallNumber::kiotune_unsampled, ticks_now());
     record.number(static_cast<std::int64_t>(file));
     record.commit();
+    count_sampled_out();
   }
-  if (traced && recorded != Recorded::kWhole) count_sampled_out();
-  if (traced && recorded != Recorded::kOpening) remember_opened(path.c_str(), use);
   g_advice.after_hdf5_open(provider, path.c_str(), hook.pending ? kPendingFile : file, hook.open);
-  if (recorded == Recorded::kWhole) return;
+  if (hook.object != kSampledOut && hook.object != kPassedOver) return;
   const bool open = file >= 0 && !hook.pending;
   // A number that is still known may be that of an id which is given out again: the hooks see to
   // it.
@@ -90,19 +78,19 @@ void after_open(Provider& provider, HookState& hook, const char* name, FileUse u
 
 void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned&, Hid&,
                       Hid& fapl) noexcept {
-  before_open(provider, hook, name, FileUse::kMakes, fapl);
+  before_open(provider, hook, name, true, fapl);
 }
 void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* name, unsigned, Hid,
                      Hid) noexcept {
-  after_open(provider, hook, name, FileUse::kMakes, file);
+  after_open(provider, hook, name, file);
 }
-void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned& flags,
+void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned&,
                     Hid& fapl) noexcept {
-  before_open(provider, hook, name, use_of(flags), fapl);
+  before_open(provider, hook, name, false, fapl);
 }
-void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* name, unsigned flags,
+void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* name, unsigned,
                    Hid) noexcept {
-  after_open(provider, hook, name, use_of(flags), file);
+  after_open(provider, hook, name, file);
 }
 
 void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept {

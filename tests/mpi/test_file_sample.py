@@ -189,31 +189,17 @@ def decided(place: Place) -> None:
     assert len(decisions) == 1 and "config" in decisions.pop(), decisions
 
 
-def again(place: Place) -> None:
-    """Of files that are read again their openings stand there, and each file is told of once."""
-    place.clear()
-    steps, passes = 20, 3
-    vpic = (place.bin / "vpic-io", "--size", 1000, "--steps", steps)
-    place.right(place.mpi(2, *vpic, IOTUNE_MODE="off"), "vpic-io")
-    done = place.mpi(2, *vpic, "--read", "--passes", passes, IOTUNE_TRACE=None, IOTUNE_DB="none")
-    place.right(done, "vpic-io")
-    (trace,) = place.traces()
-    calls = [c for c in place.calls(trace) if c["rank"] == 0]
-    opened = [Path(c["texts"][0]).name for c in calls if c["name"] == "H5Fopen"]
-    assert len(opened) == steps * passes
-    assert len([c for c in calls if c["name"] == "H5Fclose"]) == steps * passes
-    told = [Path(c["texts"][0]).name for c in calls
-            if c["name"] == "iotune_file" and c["arguments"]["layer"] == 0]  # fmt: skip
-    assert told == opened[:steps], told
-    out = set(left_out(calls))
-    assert steps - WHOLE - 4 <= len(out) <= steps - WHOLE, out
-    read = [c for c in calls if c["name"] == "H5Dread"]
-    assert len(read) == 8 * (steps - len(out)), len(read)
-    for head in place.heads(trace):
-        assert head["end"]["sampled_out"] == str(steps * (passes - 1) + len(out)), head["end"]
-    for file in place.summary(trace)["files"]:
-        assert file["sampled_out"] == (Path(file["path"]).name in out), file
-        assert file["bytes_read"] == (0 if file["sampled_out"] else 2 * 8 * 4 * 1000), file
+def excluded(place: Place) -> None:
+    """Nothing is kept of the calls on a file that is not traced while it is the only one."""
+    trace, said = run(place, IOTUNE_EXCLUDE="*step*", IOTUNE_INCLUDE="*/step00005.h5")
+    assert said == "", said
+    calls = place.calls(trace)
+    names = [call["name"] for call in calls]
+    assert names.count("H5Fcreate") == FILES and names.count("H5Dwrite") == 1, names
+    assert names.count("H5Dcreate2") == 1 and "H5Dread" not in names, names
+    (file,) = place.summary(trace)["files"]
+    assert file["path"].endswith("/step00005.h5") and not file["sampled_out"], file
+    assert file["bytes_written"] == 400, file
 
 
 def changed(place: Place) -> None:
@@ -238,4 +224,5 @@ def ended(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"sample": sample, "beside": beside, "tuned": tuned, "asked": asked, "ranks": ranks,
-          "decided": decided, "again": again, "changed": changed, "ended": ended})  # fmt: skip
+          "decided": decided, "excluded": excluded, "changed": changed,
+          "ended": ended})  # fmt: skip

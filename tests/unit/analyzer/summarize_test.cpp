@@ -216,13 +216,14 @@ TEST(Summarize, ADecisionIsKnownOfTheFilesThatSayItAgain) {
     ring.add(CallNumber::kiotune_decision_again, {at + 33, 0}, {},
              {kFile + other, other == 1 ? digest : digest + 1}, "", true);
   }
+  ring.add(CallNumber::kiotune_sampled_out, {7300, 0}, {}, {}, "/x03.h5", true);  // earlier builds'
   const auto path = trace_of(folder, {ring});
   const Result<RunSummary> summary = summarize(path), walked = summarize(path, 0);
   ASSERT_TRUE(summary && walked);
   EXPECT_EQ(to_json(*walked), to_json(*summary));
-  ASSERT_EQ(summary->files.size(), 3U);
+  ASSERT_EQ(summary->files.size(), 4U);
   EXPECT_FALSE(summary->files[0].sampled_out);
-  for (std::size_t i = 1; i < 3; ++i) EXPECT_TRUE(summary->files[i].sampled_out);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(summary->files[i].sampled_out);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(summary->files[i].decision_source, "exact");
     EXPECT_EQ(summary->files[i].decision_pattern, "<1D,(BLOCK),(4)>");
