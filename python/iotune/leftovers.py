@@ -192,21 +192,24 @@ def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool)
         # The newest trace is that of the last run, and not of the last that was joined.
         last = max(one.last for one in buffers)
         os.utime(trace, (last, last))
-    if observe and not existed and not core.site_is_frozen() and _all_ranks_are_in(trace):
+    if observe and not existed and not core.site_is_frozen() and _may_teach(trace):
         # Rank 0 leaves its observation itself; a run without one is observed here.
         with contextlib.suppress(Error):
             core.observe(trace)
     return trace
 
 
-def _all_ranks_are_in(trace: Path) -> bool:
-    """Whether no rank is missing: of some of a run's ranks nothing is learnt of its patterns.
+def _may_teach(trace: Path) -> bool:
+    """Whether the run was to be learnt from and no rank is missing.
 
-    (In a trace that the run itself wrote, ranks that are missing did nothing.)
+    Of some of a run's ranks nothing is learnt of its patterns. (In a trace that the run itself
+    wrote, ranks that are missing did nothing.)
     """
     ranks, size = set(), 0
     with contextlib.suppress(Error):
         for process in core.processes(trace):
+            if process.get("learns") == "no":
+                return False
             ranks.add(int(process.get("rank", -1)))
             size = max(size, int(process.get("size", 0)))
     return size <= 1 or len(ranks - {-1}) >= size

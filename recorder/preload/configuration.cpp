@@ -58,7 +58,7 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *record, *prefetch, *schedule, *delivery, *cache, *state, *home;
+      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *state, *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -80,6 +80,7 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.exclude, value_of(entry, "IOTUNE_EXCLUDE")) ||
       take(found.site, value_of(entry, "IOTUNE_SITE_CONFIG")) ||
       take(found.record, value_of(entry, "IOTUNE_RECORD")) ||
+      take(found.database, value_of(entry, "IOTUNE_DB")) ||
       take(found.prefetch, value_of(entry, "IOTUNE_PREFETCH")) ||
       take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE")) ||
       take(found.delivery, value_of(entry, "IOTUNE_PREFETCH_DELIVERY")) ||
@@ -279,6 +280,8 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   if (limits.most < g_configuration.mode) g_configuration.mode = limits.most;
   if (g_configuration.mode == Mode::kOff) return;
   g_configuration.frozen = limits.frozen;
+  const bool none = found.database != nullptr && std::strcmp(found.database, "none") == 0;
+  g_configuration.learns = !limits.frozen && !none;
   g_configuration.share = limits.share;
   g_configuration.samples_files = reads_sample(found.record);
   g_configuration.include = keep_globs("IOTUNE_INCLUDE", found.include);

@@ -28,6 +28,7 @@ struct Configuration {
   // IOTUNE_MERGE_ABOVE_MIB: larger runs store once what ranks did alike, with common times.
   std::uint64_t merge_above_bytes = 16u << 20;
   bool frozen = false;                        // the site: nothing is learnt
+  bool learns = true;                         // not frozen, nor IOTUNE_DB=none
   unsigned share = 100;                       // the site: percent of jobs that may be tuned
   const char* prefetch = nullptr;             // IOTUNE_PREFETCH, nullptr: not said
   const char* prefetch_schedule = nullptr;    // IOTUNE_PREFETCH_SCHEDULE

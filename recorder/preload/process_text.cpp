@@ -5,6 +5,7 @@
 
 #include "recorder/call_table.h"
 #include "recorder/host_label.h"
+#include "recorder/preload/configuration.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -135,6 +136,8 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << "cwd=";
   text.add_escaped(directory.c_str(), directory.size());
   text << '\n';
+  // Who joins what a death left knows neither the site's word nor the run's environment.
+  if (!configuration().learns) text << "learns=no\n";
   const std::uint64_t per_second =
       rate.mult == 0
           ? 0

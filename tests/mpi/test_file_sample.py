@@ -90,6 +90,7 @@ def sample(place: Place) -> None:
         assert out.count(opened[-2][0]) == 0 and out.count(opened[-1][0]) in (0, 2), out
         (head,) = place.heads(trace)
         assert head["end"]["sampled_out"] == str(len(out)), head["end"]
+        assert head["attributes"]["learns"] == "no", head  # IOTUNE_DB=none
         files = {Path(f["path"]).name: f for f in place.summary(trace)["files"]}
         assert {name for name, file in files.items() if file["sampled_out"]} == set(out)
         assert all(bool(file["datasets"]) == (name not in out)

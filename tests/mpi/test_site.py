@@ -129,8 +129,10 @@ def freeze_trained(place: Place) -> None:
     (decided,) = [call for call in place.calls() if call["name"] == "iotune_decision"]
     assert decided["texts"][1] == "exact", decided
     assert contents() == before, sorted(contents())
+    assert {head["attributes"].get("learns") for head in place.heads()} == {"no"}
     # The same run learns where it may.
     place.right(run(place, "", **env), "not frozen")
+    assert {head["attributes"].get("learns") for head in place.heads()} == {None}
     assert contents() != before
 
 

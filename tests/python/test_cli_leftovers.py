@@ -153,7 +153,7 @@ def test_a_run_of_which_ranks_are_missing_teaches_nothing(
     assert observed == (traces if learnt else []), observed
 
 
-@pytest.mark.parametrize("forbidden", ["by the site", "by the user", ""])
+@pytest.mark.parametrize("forbidden", ["by the site", "by the user", "by the run", ""])
 def test_what_is_joined_later_teaches_only_where_that_is_allowed(
     joined: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbidden: str
 ) -> None:
@@ -165,6 +165,9 @@ def test_what_is_joined_later_teaches_only_where_that_is_allowed(
     monkeypatch.setenv("IOTUNE_SITE_CONFIG", str(site))
     if forbidden == "by the user":
         monkeypatch.setenv("IOTUNE_DB", "none")
+    row = {"program": "/bin/vpic-io", "rank": 0, "size": 1, "calls": 0}
+    row |= {"learns": "no"} if forbidden == "by the run" else {}
+    monkeypatch.setattr(core, "processes", lambda path: [row])
     buffer("run1", dead_pid())
     traces = leftovers.collect_all()
     assert len(traces) == 1 and observed == ([] if forbidden else traces)
