@@ -179,13 +179,18 @@ def plain_wrapper(call: Call) -> str:
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
     calls_back = "true" if "calls_back" in call.flags else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
-    straight = stays_in_memory(call) and is_hot(call)
+    of_dataspaces = call.name.startswith(("H5S", "H5Dget_space"))
+    in_memory = stays_in_memory(call)
+    straight = is_hot(call) and (in_memory or of_dataspaces)
+    passed = "is_dataspace_passed()" if of_dataspaces else "is_outside_sample()"
+    guard = "" if in_memory else "const PassedCall inside;"
+    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}"
     return "\n".join(
         [
             head(call, call.name),
-            *(pass_straight(call, "is_outside_sample()", symbol) if straight else []),
+            *(pass_straight(call, passed, symbol, guard) if straight else []),
             f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
-            f"      {names}{{CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}}},",
+            f"      {names}{{{what}, {'true' if of_dataspaces else 'false'}}},",
             "      __builtin_return_address(0));",
             "}",
             "",

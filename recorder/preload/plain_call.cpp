@@ -28,7 +28,8 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
     if (found.function == nullptr) say_missing(name);
   }
   function_ = found.function;
-  if (function_ != nullptr && !goes_straight_through(scope_, found)) {
+  const bool passed = call.of_dataspaces && g_passes_dataspaces;
+  if (function_ != nullptr && !passed && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();
     scope_.start();

@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ def left_out(calls: list[dict[str, Any]]) -> list[str]:
     return out
 
 
+def on_dataspaces(calls: list[dict[str, Any]]) -> dict[str, int]:
+    """How often each call of HDF5 on dataspaces stands in the trace."""
+    return Counter(call["name"] for call in calls if call["name"].startswith("H5S"))
+
+
 def sample(place: Place) -> None:
     """The sample is whole, of the others only their opening stands there; no byte differs."""
     done = place.right(place.run(place.bin / "series_files", FILES, preload=False))
@@ -73,6 +79,7 @@ def sample(place: Place) -> None:
         # By name, one in 64 of the others stays: the same ones in every run.
         assert FILES - WHOLE - 8 <= len(set(out)) <= FILES - WHOLE, out
         assert not {f"step{i:05}.h5" for i in range(WHOLE)} & set(out), out
+        assert not on_dataspaces(calls), on_dataspaces(calls)
         opened = openings(calls)
         assert len(opened) == FILES + 2, len(opened)
         for name, inside in opened:
@@ -136,7 +143,9 @@ def asked(place: Place) -> None:
     ):  # fmt: skip
         named.unlink(missing_ok=True)
         trace, said = run(place, **env)
-        assert left_out(place.calls(trace)) == [], env
+        calls = place.calls(trace)
+        assert left_out(calls) == [], env
+        assert on_dataspaces(calls)["H5Screate_simple"] >= FILES, on_dataspaces(calls)
         unknown = "IOTUNE_RECORD=some is none of all, sample" in said
         assert unknown == ("some" in env.values()), said
     for more in ({"IOTUNE_TRACE": named}, {"IOTUNE_MODE": "record"}):
