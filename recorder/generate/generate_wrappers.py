@@ -153,6 +153,11 @@ def stays_in_memory(call: Call) -> bool:
     return call.name.startswith(("H5S", "H5P")) and "calls_back" not in call.flags
 
 
+def is_learnt_from(call: Call) -> bool:
+    """Other calls are not recorded where a sample is: a dataset's space is asked all the time."""
+    return not stays_in_memory(call) and not call.name.startswith("H5Dget_space")
+
+
 def head(call: Call, exported: str) -> str:
     hot = "[[gnu::hot]] " if is_hot(call) else ""
     return f"{hot}IOTUNE_EXPORT {C_TYPES[call.result][0]} {exported}({parameter_list(call)}) {{"
@@ -179,18 +184,16 @@ def plain_wrapper(call: Call) -> str:
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
     calls_back = "true" if "calls_back" in call.flags else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
-    of_dataspaces = call.name.startswith(("H5S", "H5Dget_space"))
-    in_memory = stays_in_memory(call)
-    straight = is_hot(call) and (in_memory or of_dataspaces)
-    passed = "is_dataspace_passed()" if of_dataspaces else "is_outside_sample()"
-    guard = "" if in_memory else "const PassedCall inside;"
-    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}"
+    learnt_from = "true" if is_learnt_from(call) else "false"
+    straight = is_hot(call) and not is_learnt_from(call)
+    guard = "" if stays_in_memory(call) else "const PassedCall inside;"
+    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}, {learnt_from}"
     return "\n".join(
         [
             head(call, call.name),
-            *(pass_straight(call, passed, symbol, guard) if straight else []),
+            *(pass_straight(call, "is_unlearnt_call_passed()", symbol, guard) if straight else []),
             f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
-            f"      {names}{{{what}, {'true' if of_dataspaces else 'false'}}},",
+            f"      {names}{{{what}}},",
             "      __builtin_return_address(0));",
             "}",
             "",
@@ -310,6 +313,8 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     # The extras of a call with hooks tell the advice of its end, recorded or not.
     has_duties = call.extras and "before" in call.flags
     wanted = "" if has_duties else "if (scope.recorded()) "
+    if not is_learnt_from(call):
+        wanted = "if (scope.recorded() && !g_records_to_learn) "
     lines += [
         f"  {wanted}{{",
         f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times_of(call)});",

@@ -28,7 +28,7 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
     if (found.function == nullptr) say_missing(name);
   }
   function_ = found.function;
-  const bool passed = call.of_dataspaces && g_passes_dataspaces;
+  const bool passed = g_records_to_learn && !call.learnt_from;
   if (function_ != nullptr && !passed && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();

@@ -48,7 +48,7 @@ struct DatasetArray {
 struct PlainCall {
   CallNumber number;
   Times times;
-  bool calls_back, of_dataspaces;
+  bool calls_back, learnt_from;
 };
 
 // How a word of an argument is recorded; `of`: of an array the argument that says its length.

@@ -22,7 +22,7 @@
 namespace iotune::recorder {
 
 IOTUNE_START_DATA constinit Recording g_recording = kNothing;
-IOTUNE_START_DATA constinit bool g_passes_dataspaces = false;
+IOTUNE_START_DATA constinit bool g_records_to_learn = false;
 IOTUNE_START_DATA constinit long g_own_pid = 0;
 __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
@@ -63,7 +63,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
     }
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
-    g_passes_dataspaces = configuration().samples_files;
+    g_records_to_learn = configuration().samples_files;
     if (g_recording != kNothing) trace_descriptors_at_start();
   }
   errno = kept;

@@ -51,10 +51,10 @@ extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 // are also told to the advice (advice.h), before and after.
 enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
 extern Recording g_recording;
-// Where a sample is recorded (Configuration::samples_files) the calls on dataspaces are not, nor
-// H5Dget_space: they move nothing, are two fifths of what a program of many small datasets calls,
-// and nothing is learnt from them.
-extern bool g_passes_dataspaces;
+// Where a sample is recorded (Configuration::samples_files) the calls on dataspaces and property
+// lists are not, nor H5Dget_space: they move nothing, are nearly half of what a program of many
+// small datasets calls, and nothing is learnt from them.
+extern bool g_records_to_learn;
 
 // The process that this memory belongs to.
 extern long g_own_pid;

@@ -45,9 +45,10 @@ inline int not_in_slice() noexcept {
   return t_thread.unrecorded >= ThreadState::Unrecorded::kAll;
 }
 
-// The same of a call on a dataspace, which nobody has to be told of where a sample is recorded.
-[[gnu::always_inline]] inline bool is_dataspace_passed() noexcept {
-  return g_passes_dataspaces || is_outside_sample();
+// The same of a call on a dataspace or a property list, which nobody has to be told of where a
+// sample is recorded.
+[[gnu::always_inline]] inline bool is_unlearnt_call_passed() noexcept {
+  return g_records_to_learn || is_outside_sample();
 }
 
 // While one exists nothing of what HDF5 calls in turn is looked at.
