@@ -67,6 +67,7 @@ class Session:
     state: State
     build: kept_rounds.Key
     lock: TextIO  # shared by all that run now, a --report beside a measurement
+    measuring: TextIO | None  # held by the one that measures; None: this one reports
 
     def key(self, case: Case) -> kept_rounds.Key:
         """What rounds of the case have to be of to be gone on with."""
@@ -101,6 +102,8 @@ class Session:
 
     def close(self) -> None:
         """Remove the scratch on the local disk, where nobody else is using it."""
+        if self.measuring is not None:
+            self.measuring.close()
         scratch = self.options.out / "files"
         with self.lock, suppress(BlockingIOError):
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -108,6 +111,21 @@ class Session:
                 ["umount", "-q", scratch / SHARED], stderr=subprocess.DEVNULL, check=False
             )
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def hold_alone(path: Path) -> TextIO:
+    """The file, locked until it is closed.
+
+    Two that measure slow each other down, and each would write over what the other keeps.
+    """
+    held = path.open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        why = "another benchmark is measuring; --report 1 may run beside it"
+        raise SystemExit(f"{path}: {why}") from None
+    return held
 
 
 def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
@@ -143,5 +161,7 @@ def begin(description: str | None, **defaults: tuple[int, str]) -> Session:
     if options.list:
         print(*(case.name for case in chosen), sep="\n")
         raise SystemExit(0)
+    reports = getattr(options, "report", 0) != 0
+    measuring = None if reports else hold_alone(options.out / "tuning.measuring")
     state = State(options.out / "tuning.state.json")
-    return Session(options, chosen, state, kept_rounds.build_key(options.build), lock)
+    return Session(options, chosen, state, kept_rounds.build_key(options.build), lock, measuring)

@@ -194,7 +194,11 @@ def test_a_report_beside_a_measurement_leaves_its_files(tmp_path, monkeypatch):
     monkeypatch.setattr(paired, "clean_up_when_stopped", lambda: None)
     monkeypatch.setattr(tuning_session, "ABSENT", {})
     monkeypatch.setattr(sys, "argv", ["bench", "--out", str(tmp_path)])
-    measuring, report = tuning_session.begin(__doc__), tuning_session.begin(__doc__)
+    measuring = tuning_session.begin(__doc__, report=(0, ""))
+    with pytest.raises(SystemExit, match="another benchmark is measuring"):
+        tuning_session.begin(__doc__, report=(0, ""))
+    monkeypatch.setattr(sys, "argv", ["bench", "--out", str(tmp_path), "--report", "1"])
+    report = tuning_session.begin(__doc__, report=(0, ""))
     file = tmp_path / "files" / "data.h5"
     file.touch()
     report.close()
