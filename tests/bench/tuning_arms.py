@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,22 @@ _FOLDER = "tuning-bench-"
 def steps_of(seconds: float, of_one: float) -> int:
     """Files in a row that take so long, with a tenth to spare: the next run may be faster."""
     return math.ceil(1.1 * seconds / of_one)
+
+
+def name_for_each_pass(folder: Path, steps: int, passes: int) -> None:
+    """Link the files of `steps` steps under the names of `passes` times as many.
+
+    A program of so many seconds opens each of its files once, and iotune draws its sample by
+    names: with the same ones over and over, the first of them would be recorded whole each time.
+    """
+    for path in folder.glob("data*.h5"):
+        found = re.fullmatch(r"(data.*?)(\d{5,})\.h5", path.name)
+        if found is None or int(found[2]) >= steps:
+            continue
+        for further in range(1, passes):
+            again = path.with_name(f"{found[1]}{int(found[2]) + further * steps:05}.h5")
+            if not again.exists():
+                again.hardlink_to(path)
 
 
 class Arms:
@@ -105,12 +122,18 @@ class Arms:
         # longer an arm takes to start, the more of them it would find. So they are freed as late
         # as can be. A striped file system would still be removing objects.
         fresh = write and storage.name not in STRIPED
+        passes = 1 if write else self.passes
+        steps = self.steps
+        if passes > 1 and steps > 1:
+            steps *= passes
+            name_for_each_pass(folder, self.steps, passes)
+            passes = 1
         command = [
             *(storage.launcher, "-n", str(storage.ranks)),
             *(str(self.build / "bin" / self.case.kernel), *self.case.words),
             *("--json", "--write" if write else "--read", "--output", str(folder / "data.h5")),
-            *(("--steps", str(self.steps)) if self.steps > 1 else ()),
-            *(("--passes", str(self.passes)) if self.passes > 1 and not write else ()),
+            *(("--steps", str(steps)) if steps > 1 else ()),
+            *(("--passes", str(passes)) if passes > 1 else ()),
             *(("--fresh",) if fresh else ()),
         ]
         with self._pages.before_run() if storage.paced else nullcontext():
@@ -197,8 +220,9 @@ class Arms:
     def last(self, seconds: float, settings: Mapping[str, str], warm: bool = False) -> None:
         """Runs of `seconds` and more from now on, as far as there is room() for them.
 
-        Several passes over the same files where that takes more of them than there is room for, but
-        not of writes: who replaces files in the midst of a run meets pages that were long free.
+        Several passes over the same files, under other names (name_for_each_pass), where that takes
+        more of them than there is room for. Not of writes: who replaces files in the midst of a run
+        meets pages that were long free.
         """
         # The faster of two: the first finds the storage's folders and pages cold.
         took = min(self.default(), self.default())

@@ -231,3 +231,17 @@ def test_longer_runs_leave_no_files_of_other_names(tmp_path, monkeypatch):
     arms.lengthen(3, {})
     assert not any(path.exists() for path in alone)
     assert beside.exists()
+
+
+def test_each_pass_reads_the_files_under_names_of_its_own(tmp_path):
+    for name in ("data_chk00000.h5", "data_chk00001.h5", "data_plt00000.h5", "data_plt00001.h5"):
+        (tmp_path / name).write_text(name)
+    tuning_arms.name_for_each_pass(tmp_path, 2, 3)
+    tuning_arms.name_for_each_pass(tmp_path, 2, 3)  # each run does
+    names = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert names == {
+        f"data_{kind}{number:05}.h5": f"data_{kind}{number % 2:05}.h5"
+        for kind in ("chk", "plt")
+        for number in range(6)
+    }
+    assert (tmp_path / "data_chk00004.h5").samefile(tmp_path / "data_chk00000.h5")
