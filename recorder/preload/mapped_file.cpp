@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
+#include "recorder/preload/high_descriptor.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/size_limit.h"
 
@@ -58,11 +59,12 @@ const char* describe(MapFailure failure) noexcept {
 }
 
 void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) noexcept {
-  const int fd = raw::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int fd = raw::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) {
     failure = MapFailure::kOpen;
     return nullptr;
   }
+  fd = moved_high(fd);
   void* const memory = allocate_and_map(fd, 0, bytes, failure);
   raw::close(fd);
   if (memory == nullptr) raw::unlink(path);
@@ -71,11 +73,12 @@ void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) no
 
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
                     MapFailure& failure) noexcept {
-  const int fd = raw::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+  int fd = raw::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
   if (fd < 0) {
     failure = MapFailure::kOpen;
     return nullptr;
   }
+  fd = moved_high(fd);
   void* const memory = allocate_and_map(fd, offset, bytes, failure);
   raw::close(fd);
   return memory;

@@ -9,6 +9,7 @@
 #include "recorder/format.h"
 #include "recorder/preload/block_walk.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/high_descriptor.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/size_limit.h"
 #include "recorder/preload/trace_file.h"
@@ -22,20 +23,6 @@ constexpr long kEmptyPath = 0x1000, kNoFollow = 0x100;  // AT_EMPTY_PATH, AT_SYM
 
 bool status_of(long fd, const char* path, long flags, struct stat& status) noexcept {
   return raw::call(SYS_newfstatat, fd, raw::word(path), raw::word(&status), flags) == 0;
-}
-
-// A number that programs which choose theirs (dup2, shells) do not hit.
-int moved_high(int fd) noexcept {
-  constexpr long kDuplicate = 1030;  // F_DUPFD_CLOEXEC
-  constexpr std::uint64_t kMost = 1024, kBelow = 32;
-  struct rlimit limit {};
-  raw::call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, raw::word(&limit));
-  const std::uint64_t most = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
-  if (most <= 2 * kBelow) return fd;
-  const long high = raw::call(SYS_fcntl, fd, kDuplicate, raw::word(most - kBelow));
-  if (high < 0) return fd;
-  raw::close(fd);
-  return static_cast<int>(high);
 }
 
 }  // namespace
