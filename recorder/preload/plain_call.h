@@ -44,12 +44,13 @@ struct DatasetArray {
   using Type = const std::uint64_t*;
 };
 
-// Which call it is, in one register.
+// Which call it is, in half a register: hundreds of wrappers load it.
 struct PlainCall {
   CallNumber number;
   Times times;
-  bool calls_back, learnt_from;
+  bool calls_back : 1, learnt_from : 1;
 };
+static_assert(sizeof(PlainCall) == 4);
 
 // How a word of an argument is recorded; `of`: of an array the argument that says its length.
 enum class Form : std::uint8_t {
