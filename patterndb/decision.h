@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 2u
+#define IOTUNE_DECISION_VERSION 3u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
 
@@ -28,6 +28,7 @@ struct iotune_question {
   const char* hdf5;    /* "1.10.8" or NULL */
   const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
   uint32_t frozen;        /* 1: only what is trusted is applied, and nothing is written */
+  uint32_t known_only; /* 1: an answer without settings that this run was given before, or none */
 };
 
 /* Writes the decision as text into answer[capacity], NUL-terminated:
@@ -44,10 +45,12 @@ struct iotune_question {
  *   message one line of plain words for `iotune explain`
  *   set NAME VALUE [DATASET]    (any number; names of patterndb/parameters.h; DATASET, to
  *                               the end of the line: for datasets of that name or path)
+ *   unasked N                   (not with `set`: so many further opens of this run, of whichever
+ *                               file, will get no settings either, and need not be asked about)
  *   end
  *
- * Returns the length, or -1 with a one-line message in answer when there is
- * no decision to be had (no database, damaged, newer …): leave everything alone. */
+ * Returns the length (0: nothing known, of known_only), or -1 with a one-line message in answer
+ * when there is no decision to be had (no database, damaged, newer …): leave everything alone. */
 int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
 
 /* For the files that the program opens by POSIX itself, all at once: blocks, each of the lines

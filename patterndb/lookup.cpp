@@ -120,6 +120,33 @@ Result<std::vector<TunedFile>> PatternDb::tuned_posix_files(const Workload& work
   });
 }
 
+Result<bool> PatternDb::keeps_default(const Workload& workload) noexcept {
+  // An open waits: the tables of answers are walked whole where one platform has none with
+  // settings.
+  constexpr std::int64_t kMostAnswers = 10000;
+  return guarded<bool>([&] {
+    sqlite::Statement last(*connection_, "SELECT max(id) FROM tunings");
+    if (!last.step() || last.null(0) || last.integer(0) > kMostAnswers) return false;
+    // Where a platform has answers with settings, one may resemble a pattern without its own.
+    sqlite::Statement row(
+        *connection_,
+        "SELECT count(*), sum("
+        "EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
+        " WHERE q.byte_key = p.byte_key AND t.state = 'tuned') "
+        "OR NOT EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
+        " WHERE q.byte_key = p.byte_key AND t.state <> 'untrained') "
+        "OR EXISTS (SELECT 1 FROM platforms f WHERE "
+        " EXISTS (SELECT 1 FROM tunings t WHERE t.platform = f.id AND t.state = 'tuned') "
+        " AND NOT EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
+        "  WHERE q.byte_key = p.byte_key AND t.platform = f.id AND t.state <> 'untrained'))) "
+        "FROM workloads w JOIN workload_patterns wp ON wp.workload = w.id AND wp.speaker = 1 "
+        "JOIN patterns p ON p.id = wp.pattern "
+        "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ?");
+    row.bind(1, workload.program).bind(2, workload.ranks).bind(3, workload.nodes);
+    return row.step() && row.integer(0) > 0 && row.integer(1) == 0;
+  });
+}
+
 Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byte_key,
                                                           const Platform& platform) noexcept {
   return guarded<std::optional<TuningRow>>([&]() -> std::optional<TuningRow> {

@@ -1,5 +1,6 @@
 #include "tuner/agreement.h"
 
+#include <climits>
 #include <cstring>
 
 #include "patterndb/decision.h"
@@ -19,6 +20,26 @@ constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;
 constinit const MpiApi* g_mpi = nullptr;
 
+// So many further opens on the world's communicator get nothing: rank 0 said so to all, and nobody
+// says it of each. Opens are collective, so that all ranks count the same ones. By number and not
+// by name or kind: in a program that is wrong each rank may be told of another file.
+constinit Word g_unasked_comm = 0;
+constinit int g_unasked = 0;
+
+// Counts the open that it is asked for.
+bool is_unasked(Word comm) noexcept {
+  const int left = __atomic_load_n(&g_unasked, __ATOMIC_RELAXED);
+  if (left == 0 || comm != __atomic_load_n(&g_unasked_comm, __ATOMIC_RELAXED)) return false;
+  __atomic_store_n(&g_unasked, left - 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+void forget_unasked(Word comm) noexcept {
+  if (comm == __atomic_load_n(&g_unasked_comm, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&g_unasked, 0, __ATOMIC_RELAXED);
+  }
+}
+
 // The program frees its communicator: ours goes with it. Runs inside MPI_Comm_free, which is
 // collective.
 int free_private(Word, int, void* value, void*) noexcept {
@@ -26,6 +47,7 @@ int free_private(Word, int, void* value, void*) noexcept {
   // HDF5 keeps a duplicate of its own: property lists may outlive the communicator.
   forget_communicator(comm);
   forget_plan_communicator(comm);
+  forget_unasked(comm);
   return g_mpi->MPI_Comm_free(&comm);
 }
 
@@ -128,17 +150,32 @@ namespace {
 // no decision and most decisions are short, so that one message says all.
 struct Answer {
   std::uint64_t bytes;
-  char text[504];
+  std::int64_t unasked_opens;
+  char text[496];
 };
+
+// One for all opens that every rank takes part in; of others ranks would have to keep one each.
+bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
+  void* value = nullptr;
+  int found = 0;
+  return g_keyval_made &&
+         mpi.MPI_Comm_get_attr(mpi.constants.comm_world, g_keyval, &value, &found) == 0 &&
+         found != 0 && reinterpret_cast<Word>(value) == comm;
+}
 
 // The decision's text on every rank, in `text` of IOTUNE_DECISION_MAX_BYTES; its length, 0: none,
 // or the talk has failed. On rank 0 `text` holds it already, `bytes` long.
-std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t bytes) noexcept {
-  Answer answer{bytes, {}};
+std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t bytes,
+                         int unasked) noexcept {
+  Answer answer{bytes, unasked, {}};
   std::memcpy(answer.text, text, bytes < sizeof answer.text ? bytes : sizeof answer.text);
   if (mpi.MPI_Bcast(&answer, sizeof answer, mpi.constants.byte, 0, comm) != 0 ||
       answer.bytes > IOTUNE_DECISION_MAX_BYTES) {
     return 0;
+  }
+  if (answer.unasked_opens > 0 && is_of_world(mpi, comm)) {
+    __atomic_store_n(&g_unasked_comm, comm, __ATOMIC_RELAXED);
+    __atomic_store_n(&g_unasked, static_cast<int>(answer.unasked_opens), __ATOMIC_RELAXED);
   }
   if (answer.bytes <= sizeof answer.text) {
     std::memcpy(text, answer.text, answer.bytes);
@@ -151,8 +188,9 @@ std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t
 }  // namespace
 
 void decline(const MpiApi& mpi, Word comm) noexcept {
+  if (is_unasked(comm)) return;
   char text[IOTUNE_DECISION_MAX_BYTES];
-  const std::uint64_t bytes = share_text(mpi, comm, text, 0);
+  const std::uint64_t bytes = share_text(mpi, comm, text, 0, 0);
   if (bytes == 0 || !names_settings(text, bytes)) return;
   Decision* const decision = static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
   // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
@@ -174,6 +212,8 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
                       Decision& decision) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
   std::uint64_t bytes = 0;
+  int unasked = 0;
+  question.known_only = is_unasked(comm);
   if (rank_in(mpi, comm) == 0) {
     int here = 1;
     mpi.MPI_Comm_size(comm, &here);
@@ -184,8 +224,14 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     if (mpi.abi == recorder::MpiAbi::kOpenMpi && names_hints(text, bytes)) {
       bytes = add_own_parameters(text, bytes, own_parameters(mpi));
     }
+    unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
   }
-  bytes = share_text(mpi, comm, text, bytes);
+  if (question.known_only) {
+    const bool known = bytes != 0 && parse_decision(text, bytes, decision);
+    if (!known || decision.count > 0) clear(decision);
+    return true;
+  }
+  bytes = share_text(mpi, comm, text, bytes, unasked);
   return bytes != 0 && parse_decision(text, bytes, decision);
 }
 

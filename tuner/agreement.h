@@ -27,7 +27,9 @@ void free_world_communicator(const recorder::MpiApi& mpi) noexcept;
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 
 // Collective over `comm` (a private one). False on all ranks where there is no decision. A decision
-// without settings needs no vote: nothing is what all would apply.
+// without settings needs no vote: nothing is what all would apply. True and a cleared decision, or
+// on rank 0 one without settings, where all ranks knew before that the open gets none, and nobody
+// spoke.
 bool receive_decision(const recorder::MpiApi& mpi, recorder::Word comm, FileQuestion question,
                       Decision& decision) noexcept;
 

@@ -129,10 +129,17 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
   question.filesystem = file_system_of(asked.file);
   question.frozen = recorder::configuration().frozen ? 1 : 0;
+  question.known_only = asked.known_only ? 1 : 0;
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   if (bytes < 0) say_nothing_is_tuned(answer);
   return 0;
+}
+
+bool nothing_can_be_asked() noexcept {
+  if (database_is_off()) return true;
+  const Turn turn;
+  return g_library.tried && g_library.decide == nullptr;
 }
 
 namespace {

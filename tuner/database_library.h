@@ -11,12 +11,16 @@ struct FileQuestion {
   const char* layer;  // "hdf5", "hdf5-self", "mpiio" (decision.h)
   bool creating;
   int ranks, nodes;
-  const char* mpi;  // nullptr without
+  const char* mpi;          // nullptr without
+  bool known_only = false;  // decision.h
 };
 
 // The decision's text. Bytes written; 0, after one line on stderr, where there is none to be
 // had. Runs with OwnCode held.
 std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t capacity) noexcept;
+
+// Whether ask_database() has nothing to say in all of this run.
+bool nothing_can_be_asked() noexcept;
 
 // For the files that the program opens by POSIX itself (iotune_program_answers); 0: nothing.
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;

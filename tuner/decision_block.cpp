@@ -142,6 +142,14 @@ bool names_settings(const char* text, std::size_t bytes) noexcept {
   return memmem(text, bytes, kLine, sizeof kLine - 1) != nullptr;
 }
 
+int unasked_opens(const char* text, std::size_t bytes) noexcept {
+  static constexpr char kLine[] = "\nunasked ";
+  const void* const line = memmem(text, bytes, kLine, sizeof kLine - 1);
+  if (line == nullptr) return 0;
+  return static_cast<int>(
+      recorder::parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
+}
+
 const char* find_setting(const Decision& decision, const char* name) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];

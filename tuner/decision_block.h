@@ -46,6 +46,9 @@ std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameter
 // decision that parse_decision finds some in.
 bool names_settings(const char* text, std::size_t bytes) noexcept;
 
+// What the text says of further opens (`unasked`, decision.h).
+int unasked_opens(const char* text, std::size_t bytes) noexcept;
+
 // The value of a setting for all datasets, nullptr where the decision has none.
 const char* find_setting(const Decision& decision, const char* name) noexcept;
 

@@ -115,7 +115,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
     return false;
   }
   open.mpi = &mpi;
-  open.notes = rank_in(mpi, comm) == 0;
+  open.notes = rank_in(mpi, comm) == 0 && open.decision.source[0] != '\0';
   if (open.decision.count == 0) return true;  // nothing to vote on, nothing planned
   plan_hints(mpi, path, open.program.info, open.decision, recorder::run_nodes(), open.hints);
   const std::uint64_t hash = hash_hints(

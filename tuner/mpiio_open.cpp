@@ -47,7 +47,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   open->tuned_info = 0;
   clear(open->opens);
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
-  open->notes = rank_in(*mpi, own) == 0;
+  open->notes = rank_in(*mpi, own) == 0 && open->decision.source[0] != '\0';
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
   plan_hints(*mpi, path, info, open->decision, recorder::run_nodes(), open->hints);
   for (int i = 0; i < open->decision.count; ++i) {

@@ -15,6 +15,7 @@
 #include "patterndb/program_answers.h"
 #include "patterndb/run_answers.h"
 #include "patterndb/series.h"
+#include "patterndb/unasked_opens.h"
 
 namespace {
 
@@ -60,6 +61,17 @@ DriftTable& drift_of_this_run() {
 RunAnswers& answers_of_this_run() {
   static RunAnswers* const answers = new RunAnswers;
   return *answers;
+}
+
+UnaskedOpens& unasked_opens_of_this_run() {
+  static UnaskedOpens* const opens = new UnaskedOpens;
+  return *opens;
+}
+
+// The database at this run's last question.
+std::optional<DatabaseFile>& asked_database() {
+  static std::optional<DatabaseFile>* const database = new std::optional<DatabaseFile>;
+  return *database;
 }
 
 Result<Decision> from_what_is_stored(const iotune_question& asked, const Question& question,
@@ -114,27 +126,48 @@ Result<Decision> decide_in_run(const iotune_question& asked,
   return std::move(*own);
 }
 
+int copy_answer(const std::string& text, char* answer, size_t capacity) {
+  if (text.size() >= capacity) throw Fault{"the decision is too long"};
+  memcpy(answer, text.c_str(), text.size() + 1);
+  return static_cast<int>(text.size());
+}
+
+// Without a look at the database: who asks so often is told what it was told before.
+int repeat_into(const iotune_question& question, char* answer, size_t capacity) {
+  const std::optional<DatabaseFile>& database = asked_database();
+  const RunAnswers::Answer* const same =
+      database ? answers_of_this_run().find(question, *database) : nullptr;
+  return same == nullptr || same->text.empty() ? 0 : copy_answer(same->text, answer, capacity);
+}
+
+std::string with_unasked_opens(const std::string& text, int opens) {
+  constexpr size_t kEndBytes = sizeof "end\n" - 1;
+  return text.substr(0, text.size() - kEndBytes) + "unasked " + std::to_string(opens) + "\nend\n";
+}
+
 // Without a database each file gets the error: it is returned, for to throw one costs more than the
 // answer.
 Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
+  if (question.known_only != 0) return repeat_into(question, answer, capacity);
   const Places& places = places_of_this_process();
-  std::optional<DatabaseFile> database;  // nothing: no answer is kept
+  std::optional<DatabaseFile>& database = asked_database();  // nothing: no answer is kept
+  database.reset();
   if (places.config.empty()) database = database_file(places.database);
   const RunAnswers::Answer* const same =
       database ? answers_of_this_run().find(question, *database) : nullptr;
   const bool whole =
       same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing();
   std::string made;
-  if (!whole) {
+  if (whole) {
+    const int opens = unasked_opens_of_this_run().after_answer(question, places, *database);
+    if (opens > 0) made = with_unasked_opens(same->text, opens);
+  } else {
     Result<Decision> decision = decide_in_run(question, database, same);
     if (!decision) return Error{{}, decision.error().text()};
     made = decision_text(*decision);
   }
-  const std::string& text = whole ? same->text : made;
-  if (text.size() >= capacity) throw Fault{"the decision is too long"};
-  memcpy(answer, text.c_str(), text.size() + 1);
-  return static_cast<int>(text.size());
+  return copy_answer(made.empty() ? same->text : made, answer, capacity);
 }
 
 }  // namespace

@@ -47,6 +47,14 @@ TEST(DecisionBlock, NamesSettingsWhereverParsingFindsSome) {
   }
 }
 
+TEST(DecisionBlock, OfFurtherOpensOnlyAWholeLineSpeaks) {
+  const auto told = [](const std::string& text) { return unasked_opens(text.data(), text.size()); };
+  EXPECT_EQ(told("iotune-decision 1\nsource exact\nunasked 63\nend\n"), 63);
+  EXPECT_EQ(told("iotune-decision 1\nsource exact\nmessage unasked 63\nend\n"), 0);
+  EXPECT_EQ(told("iotune-decision 1\nsource exact\nend\n"), 0);
+  EXPECT_EQ(told(""), 0);
+}
+
 TEST(DecisionBlock, WhatRankZeroSaysForAllStandsInTheText) {
   const std::string said = "iotune-decision 1\nset cb_nodes 2\nend\n";
   char text[IOTUNE_DECISION_MAX_BYTES];
