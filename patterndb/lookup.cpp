@@ -130,15 +130,17 @@ Result<bool> PatternDb::keeps_default(const Workload& workload) noexcept {
     // Where a platform has answers with settings, one may resemble a pattern without its own.
     sqlite::Statement row(
         *connection_,
+        "WITH tuned (platform) AS MATERIALIZED "
+        "(SELECT DISTINCT platform FROM tunings WHERE state = 'tuned') "
         "SELECT count(*), sum("
         "EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
         " WHERE q.byte_key = p.byte_key AND t.state = 'tuned') "
         "OR NOT EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
         " WHERE q.byte_key = p.byte_key AND t.state <> 'untrained') "
-        "OR EXISTS (SELECT 1 FROM platforms f WHERE "
-        " EXISTS (SELECT 1 FROM tunings t WHERE t.platform = f.id AND t.state = 'tuned') "
-        " AND NOT EXISTS (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
-        "  WHERE q.byte_key = p.byte_key AND t.platform = f.id AND t.state <> 'untrained'))) "
+        "OR EXISTS (SELECT 1 FROM tuned f WHERE NOT EXISTS "
+        " (SELECT 1 FROM patterns q JOIN tunings t ON t.pattern = q.id "
+        "  WHERE q.byte_key = p.byte_key AND t.platform = f.platform "
+        "  AND t.state <> 'untrained'))) "
         "FROM workloads w JOIN workload_patterns wp ON wp.workload = w.id AND wp.speaker = 1 "
         "JOIN patterns p ON p.id = wp.pattern "
         "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ?");

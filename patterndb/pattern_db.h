@@ -103,8 +103,8 @@ class PatternDb {
   // The files of a program that have an answer with settings for POSIX; `workload.file` is not
   // looked at.
   Result<std::vector<TunedFile>> tuned_posix_files(const Workload& workload) noexcept;
-  // Whether all files of the program stay at the default, wherever they lie: each pattern that
-  // speaks for one was trained, never to settings, and none is left to what resembles it.
+  // Whether no file of the program has settings: each pattern that speaks for one was trained
+  // somewhere, never to settings, and none is left to what resembles it, wherever the file lies.
   // `workload.file` is not looked at. False where nothing is known of the program.
   Result<bool> keeps_default(const Workload& workload) noexcept;
   // The newest answer for that pattern, whichever program it was trained for.

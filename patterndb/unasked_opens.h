@@ -11,13 +11,17 @@ namespace iotune::patterndb {
 
 class UnaskedOpens {
  public:
-  static constexpr int kAsksBefore = 16;  // a short run is not kept waiting for the look at all
+  // In a row. A short run is not kept waiting for the look at all, and a program of which some
+  // files have settings, or may get some from this run's own series, is asked about each.
+  static constexpr int kAsksBefore = 16;
   static constexpr int kOpens = 63;
 
   // After one more answer without settings, given out of `database` as it is now: how many
   // further opens need no question.
   int after_answer(const iotune_question& question, const Places& places,
                    const DatabaseFile& database);
+  // A file had settings, or may have got some.
+  void after_another_answer() { asked_ = 0; }
 
  private:
   int asked_ = 0;

@@ -22,7 +22,9 @@ constinit const MpiApi* g_mpi = nullptr;
 
 // So many further opens on the world's communicator get nothing: rank 0 said so to all, and nobody
 // says it of each. Opens are collective, so that all ranks count the same ones. By number and not
-// by name or kind: in a program that is wrong each rank may be told of another file.
+// by name or kind: in a program that is wrong each rank may be told of another file. Not where
+// threads may open at the same time, HDF5's on its own duplicate of the world and MPI-IO's on the
+// world: ranks would see these in another order.
 constinit Word g_unasked_comm = 0;
 constinit int g_unasked = 0;
 
@@ -154,6 +156,13 @@ struct Answer {
   char text[496];
 };
 
+bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
+  constexpr int kMultiple = 3;
+  int level = kMultiple;
+  return mpi.MPI_Query_thread(&level) != 0 ||
+         recorder::common_thread_level(mpi.abi, level) >= kMultiple;
+}
+
 // One for all opens that every rank takes part in; of others ranks would have to keep one each.
 bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
   void* value = nullptr;
@@ -225,6 +234,7 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
       bytes = add_own_parameters(text, bytes, own_parameters(mpi));
     }
     unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
+    if (unasked > 0 && threads_may_open_at_once(mpi)) unasked = 0;
   }
   if (question.known_only) {
     const bool known = bytes != 0 && parse_decision(text, bytes, decision);

@@ -137,7 +137,11 @@ int repeat_into(const iotune_question& question, char* answer, size_t capacity) 
   const std::optional<DatabaseFile>& database = asked_database();
   const RunAnswers::Answer* const same =
       database ? answers_of_this_run().find(question, *database) : nullptr;
-  return same == nullptr || same->text.empty() ? 0 : copy_answer(same->text, answer, capacity);
+  if (same == nullptr || same->text.empty()) {
+    unasked_opens_of_this_run().after_another_answer();  // a file that nobody asked about before
+    return 0;
+  }
+  return copy_answer(same->text, answer, capacity);
 }
 
 std::string with_unasked_opens(const std::string& text, int opens) {
@@ -165,6 +169,10 @@ Result<int> decide_into(const iotune_question& question, char* answer, size_t ca
   } else {
     Result<Decision> decision = decide_in_run(question, database, same);
     if (!decision) return Error{{}, decision.error().text()};
+    if (asks_the_run(*decision) || decision->source == "series" || !decision->settings.empty() ||
+        !decision->of_variables.empty()) {
+      unasked_opens_of_this_run().after_another_answer();
+    }
     made = decision_text(*decision);
   }
   return copy_answer(made.empty() ? same->text : made, answer, capacity);

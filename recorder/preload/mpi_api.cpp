@@ -49,6 +49,7 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Errhandler_free);
   IOTUNE_NEEDED(MPI_Comm_create_keyval);
   IOTUNE_NEEDED(MPI_Comm_get_attr);
+  IOTUNE_NEEDED(MPI_Query_thread);
   IOTUNE_NEEDED(MPI_Comm_set_attr);
   IOTUNE_NEEDED(MPI_Comm_delete_attr);
   IOTUNE_NEEDED(MPI_Comm_group);

@@ -21,6 +21,7 @@ struct MpiApi {
   int (*MPI_Comm_create_keyval)(int (*)(Word, int, void*, void*, void*, int*),
                                 int (*)(Word, int, void*, void*), int*, void*);
   int (*MPI_Comm_get_attr)(Word, int, void*, int*);
+  int (*MPI_Query_thread)(int*);
   int (*MPI_Comm_set_attr)(Word, int, void*);
   int (*MPI_Comm_delete_attr)(Word, int);
   int (*MPI_Comm_group)(Word, Word*);

@@ -1,7 +1,10 @@
 /* Two series of small HDF5 files by turns, written by all ranks together.
- *   many_opens FILES [AT FROM TO]
- * Before file number AT rank 0 renames FROM to TO. Rank 0 prints "FILE romio_cb_write VALUE" of
- * each open file. Ranks call the same file by different names. */
+ *   many_opens FILES SECOND MIXED [AT FROM TO]
+ * The other series begins with file number SECOND. MIXED 1: every fifth time a file m.bin is
+ * written by all ranks through MPI-IO, opened by the halves of the ranks, by each rank alone, and
+ * by rank 0 on a communicator of its own. Before file number AT rank 0 renames FROM to TO. Rank 0
+ * prints "FILE romio_cb_write VALUE" of each open file. Ranks call the same file by different
+ * names. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,18 +47,41 @@ static void write_numbers(hid_t file, int rank, int ranks, hsize_t each) {
   MUST(H5Pclose(list) >= 0);
 }
 
+static void open_to_read(MPI_Comm comm) {
+  MPI_File file;
+  MUST(MPI_File_open(comm, "m.bin", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+  MUST(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+static void open_otherwise(int rank, MPI_Comm half, MPI_Comm first) {
+  int numbers[kNumbers] = {0};
+  MPI_File file;
+  MUST(MPI_File_open(MPI_COMM_WORLD, "m.bin", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                     &file) == MPI_SUCCESS);
+  MUST(MPI_File_write_at_all(file, (MPI_Offset)rank * (MPI_Offset)sizeof numbers, numbers, kNumbers,
+                             MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  MUST(MPI_File_close(&file) == MPI_SUCCESS);
+  open_to_read(half);
+  open_to_read(MPI_COMM_SELF);
+  if (first != MPI_COMM_NULL) open_to_read(first);
+}
+
 int main(int argc, char** argv) {
   int rank, ranks;
-  MUST((argc == 2 || argc == 5) && MPI_Init(&argc, &argv) == MPI_SUCCESS);
+  MUST((argc == 4 || argc == 7) && MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int files = atoi(argv[1]), at = argc == 5 ? atoi(argv[2]) : -1;
+  const int files = atoi(argv[1]), begin = atoi(argv[2]), mixed = atoi(argv[3]);
+  const int at = argc == 7 ? atoi(argv[4]) : -1;
+  MPI_Comm half, first;
+  MUST(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half) == MPI_SUCCESS);
+  MUST(MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, rank, &first) == MPI_SUCCESS);
   for (int i = 0; i < files; ++i) {
     if (i == at) {
-      if (rank == 0) MUST(rename(argv[3], argv[4]) == 0);
+      if (rank == 0) MUST(rename(argv[5], argv[6]) == 0);
       MPI_Barrier(MPI_COMM_WORLD);
     }
-    const int second = i % 2;
+    const int second = i % 2 && i >= begin;
     char name[64];
     snprintf(name, sizeof name, "%s%s%05d.h5", rank == 0 ? "" : "./", second ? "b" : "a", i);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -65,6 +91,7 @@ int main(int argc, char** argv) {
     if (rank == 0) print_hint(file, name);
     write_numbers(file, rank, ranks, second ? 2 * kNumbers : kNumbers);
     MUST(H5Fclose(file) >= 0);
+    if (mixed && i % 5 == 4) open_otherwise(rank, half, first);
   }
   return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
 }

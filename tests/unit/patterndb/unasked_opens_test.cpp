@@ -91,6 +91,8 @@ TEST_F(Unasked, AfterSomeAnswersAndOnlyAsLongAsTheDatabaseSaysSo) {
   DatabaseFile after = *database_file(db());
   after.nanoseconds += 1;  // a clock may be too coarse to tell
   EXPECT_EQ(opens.after_answer(question, places, after), 0);
+  opens.after_another_answer();
+  EXPECT_EQ(opens.after_answer(question, places, before), 0) << "counted anew";
   question.program = nullptr;
   EXPECT_EQ(UnaskedOpens().after_answer(question, places, before), 0);
 }
