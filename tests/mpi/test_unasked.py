@@ -121,6 +121,13 @@ def newcomer(place: Place) -> None:
     assert all(sources[f"b{number:05}.h5"] == "series" for number in range(3, 300, 2)), sources
 
 
+def threads(place: Place) -> None:
+    """Where threads may open at the same time each file is asked about."""
+    db = trained(place)
+    found = hints(place, 2, 60, 0, 2, 40, tuned_meanwhile(place, db), db)
+    assert [value == "disable" for value in found] == [i > 40 and i % 2 == 1 for i in range(60)]
+
+
 def off(place: Place) -> None:
     """Without a database nothing is said of any file, and nothing hangs."""
     assert "disable" not in hints(place, 2, 40, 0, 1, IOTUNE_DB="none")
@@ -134,6 +141,7 @@ if __name__ == "__main__":
             "other-communicators": other_communicators,
             "always-asked": always_asked,
             "newcomer": newcomer,
+            "threads": threads,
             "off": off,
         }
     )

@@ -2,12 +2,14 @@
  *   many_opens FILES SECOND MIXED [AT FROM TO]
  * The other series begins with file number SECOND. MIXED 1: every fifth time a file m.bin is
  * written by all ranks through MPI-IO, opened by the halves of the ranks, by each rank alone, and
- * by rank 0 on a communicator of its own. Before file number AT rank 0 renames FROM to TO. Rank 0
+ * by rank 0 on a communicator of its own. 2: MPI is
+ * started for several threads at once. Before file number AT rank 0 renames FROM to TO. Rank 0
  * prints "FILE romio_cb_write VALUE" of each open file. Ranks call the same file by different
  * names. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MUST(condition)                                             \
   do {                                                              \
@@ -68,10 +70,12 @@ static void open_otherwise(int rank, MPI_Comm half, MPI_Comm first) {
 
 int main(int argc, char** argv) {
   int rank, ranks;
-  MUST((argc == 4 || argc == 7) && MPI_Init(&argc, &argv) == MPI_SUCCESS);
+  MUST(argc == 4 || argc == 7);
+  int level = strcmp(argv[3], "2") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  MUST(MPI_Init_thread(&argc, &argv, level, &level) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const int files = atoi(argv[1]), begin = atoi(argv[2]), mixed = atoi(argv[3]);
+  const int files = atoi(argv[1]), begin = atoi(argv[2]), mixed = strcmp(argv[3], "1") == 0;
   const int at = argc == 7 ? atoi(argv[4]) : -1;
   MPI_Comm half, first;
   MUST(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half) == MPI_SUCCESS);
