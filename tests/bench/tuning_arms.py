@@ -124,7 +124,7 @@ class Arms:
         fresh = write and storage.name not in STRIPED
         passes = 1 if write else self.passes
         steps = self.steps
-        if passes > 1 and steps > 1:
+        if passes > 1 and steps > 1 and not self.case.step_inside:
             steps *= passes
             name_for_each_pass(folder, self.steps, passes)
             passes = 1
@@ -220,9 +220,9 @@ class Arms:
     def last(self, seconds: float, settings: Mapping[str, str], warm: bool = False) -> None:
         """Runs of `seconds` and more from now on, as far as there is room() for them.
 
-        Several passes over the same files, under other names (name_for_each_pass), where that takes
-        more of them than there is room for. Not of writes: who replaces files in the midst of a run
-        meets pages that were long free.
+        Several passes over the same files, under other names where they can have some
+        (name_for_each_pass), where that takes more of them than there is room for. Not of writes:
+        who replaces files in the midst of a run meets pages that were long free.
         """
         # The faster of two: the first finds the storage's folders and pages cold.
         took = min(self.default(), self.default())

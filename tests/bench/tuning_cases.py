@@ -41,6 +41,11 @@ class Case:
         return "--collective" in self.words
 
     @property
+    def step_inside(self) -> bool:
+        """Whether its datasets are named by the step, so that a file has its name for good."""
+        return self.kernel == "vpic-io"
+
+    @property
     def name(self) -> str:
         """Unique; the key in the JSON."""
         mode = "-collective" if self.collective else ""

@@ -110,6 +110,27 @@ def test_only_the_direction_that_is_measured_has_passes(tmp_path, monkeypatch):
     assert ["--passes" in command for command in seen] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "flags"),
+    [("vpic-io", ["--steps", "2", "--passes", "3"]), ("gcrm-io", ["--steps", "6"])],
+)
+def test_datasets_named_by_the_step_keep_their_file(tmp_path, monkeypatch, kernel, flags):
+    place = Storage("memory", tmp_path, "mpirun", 2, rereads=True)
+    arms = Arms(Case(kernel, (), False, place), tmp_path, tmp_path)
+    arms.steps, arms.passes = 2, 3
+    for step in range(2):
+        (arms.plain / f"data{step:05}.h5").write_text("old")
+    seen: list[list[str]] = []
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        seen.append(command)
+        return subprocess.CompletedProcess(command, 0, '{"seconds": 1}', "")
+
+    monkeypatch.setattr(tuning_arms, "run_limited", run)
+    arms.default()
+    assert seen[0][-len(flags) :] == flags
+
+
 def test_who_lays_out_longer_runs_files_has_seen_some_before(tmp_path, monkeypatch):
     # given a read of files that iotune's answer for the write lays out
     place = Storage("cephfs", tmp_path, "mpirun", 4)
