@@ -112,7 +112,7 @@ void LoopFinder::run() noexcept {
 void LoopFinder::fingerprint() noexcept {
   constexpr std::uint32_t kBlockRows = 32;
   std::uint64_t changed[kMaxDims];
-  std::uint64_t factors[kMaxDims];
+  std::uint64_t factors[kMaxDims] = {};
   for (unsigned j = 0; j < dims_; ++j) changed[j] = 0;
   for (std::uint32_t begin = 0; begin < n_; begin += kBlockRows) {
     const std::uint32_t end = n_ - begin < kBlockRows ? n_ : begin + kBlockRows;

@@ -28,7 +28,7 @@ std::size_t packed_bytes(const std::int64_t* values, std::size_t n, unsigned dim
 // No fewer can they be where `changing` of the columns are not the same in all tuples.
 constexpr std::size_t least_packed_bytes(std::size_t n, unsigned dims, unsigned changing) noexcept {
   // Each column has a base and a width, a changing one a unit and a bit a tuple.
-  return 2 * dims + changing * (1 + (n + 7) / 8);
+  return std::size_t{2} * dims + changing * (1 + (n + 7) / 8);
 }
 
 void write_packed(const std::int64_t* values, std::size_t n, unsigned dims,
