@@ -99,12 +99,18 @@ int do_opendir(const char* path, fuse_file_info* info) {
   return answer(request, directory == nullptr ? -1 : 0);
 }
 
+DIR* directory_of(const fuse_file_info& info) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): libfuse keeps it as a number
+  return reinterpret_cast<DIR*>(info.fh);
+}
+
 int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /*offset*/,
                fuse_file_info* info, fuse_readdir_flags /*flags*/) {
   const Request request;
-  auto* const directory = reinterpret_cast<DIR*>(info->fh);
+  DIR* const directory = directory_of(*info);
   rewinddir(directory);
   errno = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the kernel lets one thread at a time read of a handle
   while (const dirent* const entry = ::readdir(directory)) {
     struct stat known {};
     known.st_ino = entry->d_ino;
@@ -115,7 +121,7 @@ int do_readdir(const char* /*path*/, void* buffer, fuse_fill_dir_t fill, off_t /
 }
 
 int do_releasedir(const char* /*path*/, fuse_file_info* info) {
-  ::closedir(reinterpret_cast<DIR*>(info->fh));
+  ::closedir(directory_of(*info));
   return 0;
 }
 

@@ -132,7 +132,8 @@ bool ReadAheadCache::make_room(std::size_t bytes) {
 }
 
 void ReadAheadCache::forget(const PieceRef& piece) {
-  const PieceRef kept = piece;  // the reference may lie in what is erased
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may lie in what is erased
+  const PieceRef kept = piece;
   if (kept->forgotten) return;
   kept->forgotten = true;
   kept->file->pieces.erase(kept->offset);

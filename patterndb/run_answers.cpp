@@ -47,7 +47,7 @@ class KeyReader {
 
   void compare(std::string_view part, bool is_name) {
     if (is_name ? !take_masked(part) : !take(part)) same_ = false;
-    if (same_ && !take(std::string_view("", 1))) same_ = false;  // no text holds a NUL
+    if (same_ && !take(std::string_view("\0", 1))) same_ = false;  // no text holds a NUL
   }
   bool is_same() const { return same_ && rest_.empty(); }
 
