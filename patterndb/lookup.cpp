@@ -121,7 +121,7 @@ Result<std::vector<TunedFile>> PatternDb::tuned_posix_files(const Workload& work
 }
 
 Result<bool> PatternDb::keeps_default(const Workload& workload) noexcept {
-  // An open waits: the tables of answers are walked whole where one platform has none with
+  // An open waits, and the table of answers is walked whole for the platforms of those with
   // settings.
   constexpr std::int64_t kMostAnswers = 10000;
   return guarded<bool>([&] {

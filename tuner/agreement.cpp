@@ -221,9 +221,9 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
                       Decision& decision) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
   std::uint64_t bytes = 0;
-  int unasked = 0;
   question.known_only = is_unasked(comm);
-  if (rank_in(mpi, comm) == 0) {
+  const bool asks = rank_in(mpi, comm) == 0;
+  if (asks) {
     int here = 1;
     mpi.MPI_Comm_size(comm, &here);
     ask_as_run(here, question);
@@ -233,13 +233,16 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     if (mpi.abi == recorder::MpiAbi::kOpenMpi && names_hints(text, bytes)) {
       bytes = add_own_parameters(text, bytes, own_parameters(mpi));
     }
-    unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
-    if (unasked > 0 && threads_may_open_at_once(mpi)) unasked = 0;
   }
   if (question.known_only) {
     const bool known = bytes != 0 && parse_decision(text, bytes, decision);
     if (!known || decision.count > 0) clear(decision);
     return true;
+  }
+  int unasked = 0;
+  if (asks) {
+    unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
+    if (unasked > 0 && threads_may_open_at_once(mpi)) unasked = 0;
   }
   bytes = share_text(mpi, comm, text, bytes, unasked);
   return bytes != 0 && parse_decision(text, bytes, decision);

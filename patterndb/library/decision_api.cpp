@@ -43,6 +43,10 @@ const Places& places_of_this_process() {
   return *places;
 }
 
+bool is_without_settings(const Decision& decision) {
+  return decision.settings.empty() && decision.of_variables.empty();
+}
+
 bool asks_the_run(const Decision& decision) {
   return decision.source == "unknown" || decision.source == "untrained";
 }
@@ -81,8 +85,7 @@ Result<Decision> from_what_is_stored(const iotune_question& asked, const Questio
   // What failed is tried again, but for a database that is not there.
   if (database && (decision || access(places.database.c_str(), F_OK) != 0)) {
     // Without settings there is nothing to distrust.
-    const bool whole = decision && decision->settings.empty() && decision->of_variables.empty() &&
-                       !asks_the_run(*decision);
+    const bool whole = decision && is_without_settings(*decision) && !asks_the_run(*decision);
     answers_of_this_run().keep(asked, *database,
                                {decision, whole ? decision_text(*decision) : std::string()});
   }
@@ -169,8 +172,8 @@ Result<int> decide_into(const iotune_question& question, char* answer, size_t ca
   } else {
     Result<Decision> decision = decide_in_run(question, database, same);
     if (!decision) return Error{{}, decision.error().text()};
-    if (asks_the_run(*decision) || decision->source == "series" || !decision->settings.empty() ||
-        !decision->of_variables.empty()) {
+    if (asks_the_run(*decision) || decision->source == "series" ||
+        !is_without_settings(*decision)) {
       unasked_opens_of_this_run().after_another_answer();
     }
     made = decision_text(*decision);

@@ -54,16 +54,18 @@ def make_database(path: Path) -> None:
     path.chmod(0o600)
 
 
-def answer(path: Path, settings: str) -> int:
-    """Answer every observed pattern on its platform, as training does; how many there were."""
+def answer(path: Path, settings: str, state: str = "tuned", files: str = "%") -> int:
+    """Answer the observed patterns of such files (an SQL pattern) on their platforms, as training
+    does; how many there were.
+    """
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("INSERT OR IGNORE INTO settings (text) VALUES (?)", (settings,))
         done = db.execute(
             "INSERT INTO tunings (pattern, platform, settings, state, gain, low, high, rounds,"
-            " made_at, source) SELECT DISTINCT o.pattern, o.platform, s.id, 'tuned', 2.0, 1.5, 2.5,"
-            " 5, ?, 'train' FROM observations o, settings s"
-            " WHERE o.pattern IS NOT NULL AND s.text = ?",
-            (time.time(), settings),
+            " made_at, source) SELECT DISTINCT o.pattern, o.platform, s.id, ?, 2.0, 1.5, 2.5,"
+            " 5, ?, 'train' FROM observations o, settings s, workloads w"
+            " WHERE o.pattern IS NOT NULL AND s.text = ? AND w.id = o.workload AND w.file LIKE ?",
+            (state, time.time(), settings, files),
         )
         with contextlib.suppress(sqlite3.OperationalError):  # a database of version 1 has no shares
             db.execute("UPDATE tunings SET default_share = 0")

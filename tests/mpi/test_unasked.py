@@ -6,12 +6,11 @@ import contextlib
 import shutil
 import sqlite3
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
-from test_tuning import make_database  # noqa: E402
+from test_tuning import answer, make_database  # noqa: E402
 
 # patterndb/unasked_opens.h: the first file of each series is looked up, the sixteenth answer after
 # these ends the asking for 63 opens.
@@ -19,27 +18,12 @@ LAST_ASKED = 17
 PERIOD = 64
 
 
-def answer(db: Path, state: str, settings: str, files: str) -> int:
-    """Answer the patterns of such files, as training does; how many there were."""
-    with contextlib.closing(sqlite3.connect(db)) as base:
-        base.execute("INSERT OR IGNORE INTO settings (text) VALUES (?)", (settings,))
-        done = base.execute(
-            "INSERT INTO tunings (pattern, platform, settings, state, gain, low, high, rounds,"
-            " made_at, source, default_share) SELECT DISTINCT o.pattern, o.platform, s.id, ?, 2.0,"
-            " 1.5, 2.5, 5, ?, 'train', 0 FROM observations o, settings s, workloads w WHERE"
-            " o.pattern IS NOT NULL AND w.id = o.workload AND w.file LIKE ? AND s.text = ?",
-            (state, time.time(), files, settings),
-        )
-        base.commit()
-        return done.rowcount
-
-
 def trained(place: Place, ranks: int = 2, mixed: int = 0, patterns: int = 2) -> Path:
     """A database in which all that the program opens stays at its default."""
     db = place.data / "iotune" / "patterns.db"
     make_database(db)
     place.right(place.mpi(ranks, place.bin / "many_opens", 6, 0, mixed, shim=True), "many_opens")
-    assert answer(db, "default-is-best", "", "%") == patterns
+    assert answer(db, "", "default-is-best") == patterns
     return db
 
 
@@ -64,7 +48,7 @@ def tuned_meanwhile(place: Place, db: Path) -> Path:
     """A copy of the database in which the second series is tuned."""
     fresh = place.scratch / "fresh.db"
     shutil.copy(db, fresh)
-    assert answer(fresh, "tuned", "romio_cb_write=disable", "b%") == 1
+    assert answer(fresh, "romio_cb_write=disable", files="b%") == 1
     return fresh
 
 
@@ -100,7 +84,7 @@ def other_communicators(place: Place) -> None:
 def always_asked(place: Place) -> None:
     """Where one series has settings each of its files gets them, however late it begins."""
     db = trained(place)
-    assert answer(db, "tuned", "romio_cb_write=disable", "b%") == 1
+    assert answer(db, "romio_cb_write=disable", files="b%") == 1
     found = hints(place, 2, 100, 41, 0)
     tuned = [number >= 41 and number % 2 == 1 for number in range(100)]
     assert [value == "disable" for value in found] == tuned, found
