@@ -168,9 +168,10 @@ def pass_straight(call: Call, condition: str, symbol: str, guard: str = "") -> l
     types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
     names = ", ".join(parameter(a) for a in call.arguments)
     real = f"reinterpret_cast<{C_TYPES[call.result][0]} (*)({types})>(passed)"
+    found = f"{symbol}.newest_function_inline(__builtin_return_address(0))"
     return [
         f"  if ({condition}) {{",
-        f"    if (void* const passed = {symbol}.newest_function(__builtin_return_address(0))) {{",
+        f"    if (void* const passed = {found}) {{",
         *([f"      {guard}"] if guard else []),
         f"      return {real}({names});",
         "    }",
@@ -185,9 +186,14 @@ def plain_wrapper(call: Call) -> str:
     calls_back = "true" if "calls_back" in call.flags else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
     learnt_from = "true" if is_learnt_from(call) else "false"
-    straight = is_hot(call) and not is_learnt_from(call)
-    guard = "" if stays_in_memory(call) else "const PassedCall inside;"
-    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}, {learnt_from}"
+    in_memory = "true" if stays_in_memory(call) else "false"
+    # Of those in memory the program's next calls do not come here (leave_to_caller).
+    straight = is_hot(call) and not is_learnt_from(call) and not stays_in_memory(call)
+    guard = "const PassedCall inside;"
+    what = (
+        f"CallNumber::k{call.name}, Times::{times_of(call)}, "
+        f"{calls_back}, {learnt_from}, {in_memory}"
+    )
     return "\n".join(
         [
             head(call, call.name),

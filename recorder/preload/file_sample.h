@@ -9,7 +9,7 @@
 namespace iotune::recorder {
 
 // Recorded whole of every series, and of the further files one in so many.
-constexpr std::uint32_t kWholeFiles = 4, kSampledOne = 64;
+constexpr std::uint32_t kWholeFiles = 4, kSampledOne = 256;
 
 // Whether the calls on this file, which is to be opened, need not be recorded. Says the same of a
 // name whenever it is asked, and the same in every process that opens the series' files in order;

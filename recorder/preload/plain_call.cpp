@@ -29,6 +29,9 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
   }
   function_ = found.function;
   const bool passed = g_records_to_learn && !call.learnt_from;
+  if (passed && call.in_memory && found.looked_up) {
+    leave_to_caller(call_name(static_cast<std::size_t>(call.number)).data(), caller, found);
+  }
   if (function_ != nullptr && !passed && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();

@@ -205,6 +205,12 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
       &call);
 }
 
+// Inside of a call of HDF5 of which nothing is recorded, and in no slice that runs ahead.
+__attribute__((always_inline)) inline bool is_unrecorded() noexcept {
+  const ThreadState& thread = t_thread;
+  return (thread.layers & kUnrecordedBit) != 0 && thread.runs_ahead == 0;
+}
+
 // A slice that runs ahead writes to nothing, traced or not.
 __attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcept {
   return is_write(number) && t_thread.runs_ahead != 0;
@@ -275,15 +281,29 @@ IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
                      [=] { return real(fd, buffer, size); });
 }
 
-#define IOTUNE_PREAD(name)                                                                     \
-  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset) {    \
-    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t), name);                     \
-    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer, \
+// A call that HDF5 makes for its transfers. Where nothing is recorded of these it is made at once:
+// before anything is saved or looked at, for between large transfers the caches are cold.
+#define IOTUNE_POSITIONED(name, number, pointer)                                               \
+  static constinit NextSymbol next_##name;                                                     \
+  using name##_type = ssize_t(int, pointer, std::size_t, std::int64_t);                        \
+  [[gnu::noinline]] static ssize_t traced_##name(int fd, pointer buffer, std::size_t size,     \
+                                                 std::int64_t offset) {                        \
+    auto* const real = reinterpret_cast<name##_type*>(next_##name.find(#name));                \
+    return positioned(CallNumber::number, fd, static_cast<std::int64_t>(size), offset, buffer, \
                       [=] { return real(fd, buffer, size, offset); });                         \
+  }                                                                                            \
+  IOTUNE_EXPORT ssize_t name(int fd, pointer buffer, std::size_t size, std::int64_t offset) {  \
+    if (void* const passed = is_unrecorded() ? next_##name.known() : nullptr) {                \
+      return reinterpret_cast<name##_type*>(passed)(fd, buffer, size, offset);                 \
+    }                                                                                          \
+    return traced_##name(fd, buffer, size, offset);                                            \
   }
-IOTUNE_PREAD(pread)
-IOTUNE_PREAD(pread64)
-IOTUNE_PREAD(__pread64)
+IOTUNE_POSITIONED(pread, kpread, void*)
+IOTUNE_POSITIONED(pread64, kpread, void*)
+IOTUNE_POSITIONED(__pread64, kpread, void*)
+IOTUNE_POSITIONED(pwrite, kpwrite, const void*)
+IOTUNE_POSITIONED(pwrite64, kpwrite, const void*)
+IOTUNE_POSITIONED(__pwrite64, kpwrite, const void*)
 
 #define IOTUNE_PREAD_CHK(name)                                                                 \
   IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset,      \
@@ -294,16 +314,6 @@ IOTUNE_PREAD(__pread64)
   }
 IOTUNE_PREAD_CHK(__pread_chk)
 IOTUNE_PREAD_CHK(__pread64_chk)
-
-#define IOTUNE_PWRITE(name)                                                                       \
-  IOTUNE_EXPORT ssize_t name(int fd, const void* buffer, std::size_t size, std::int64_t offset) { \
-    IOTUNE_REAL(ssize_t (*)(int, const void*, std::size_t, std::int64_t), name);                  \
-    return positioned(CallNumber::kpwrite, fd, static_cast<std::int64_t>(size), offset, buffer,   \
-                      [=] { return real(fd, buffer, size, offset); });                            \
-  }
-IOTUNE_PWRITE(pwrite)
-IOTUNE_PWRITE(pwrite64)
-IOTUNE_PWRITE(__pwrite64)
 
 #define IOTUNE_VECTOR(name)                                                  \
   IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) { \

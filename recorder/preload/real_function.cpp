@@ -7,6 +7,7 @@
 
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/linkage_slot.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -208,7 +209,7 @@ std::uint16_t CallerSymbol::entry_of(const void* caller_map) const noexcept {
 }
 
 [[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
-  return functions_[newest_entry(caller)];
+  return newest_function_inline(caller);
 }
 
 RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {
@@ -231,7 +232,24 @@ RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noe
   functions_[number] = real.function;
   used_ = number;
   first_.store(number, std::memory_order_release);
+  real.looked_up = true;
   return real;
+}
+
+void leave_to_caller(const char* name, const void* caller, const RealFunction& real) noexcept {
+  const OwnCode own;
+  const struct link_map* const map = map_of(caller);
+  // The provider stays loaded for as long as we are; a tool in front of it may not.
+  if (map == nullptr || real.provider == nullptr) return;
+  if (map_of(real.function) != real.provider->link_map) return;
+  void** const slot = linkage_slot(*map, name);
+  if (slot == nullptr) return;
+  // As the loader stores it: at once, while other threads may call.
+  const std::atomic_ref<void*> entry(*slot);
+  void* held = entry.load(std::memory_order_relaxed);
+  if (map_of(held) == own_map()) {
+    entry.compare_exchange_strong(held, real.function, std::memory_order_release);
+  }
 }
 
 void* NextSymbol::look_up(const char* name) noexcept {

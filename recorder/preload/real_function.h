@@ -32,8 +32,14 @@ struct Provider {
 struct RealFunction {
   void* function = nullptr;
   Provider* provider = nullptr;
-  bool internal = false;  // the caller is the provider, or part of a library that has both
+  bool internal = false;   // the caller is the provider, or part of a library that has both
+  bool looked_up = false;  // just now, for the first time for this library
 };
+
+// From now on the library that `caller` is in calls `real` itself, as without us: its entry for
+// `name`, where the loader put our wrapper, holds the real function. Nothing happens where that
+// entry is another's (an auditor's, a debugger's), read-only, or the function a tool's.
+void leave_to_caller(const char* name, const void* caller, const RealFunction& real) noexcept;
 
 // The cache of one symbol: which real function each calling library gets. All zero at start,
 // and the name is passed and not kept: hundreds of these cost no relocation and touch no page
@@ -54,9 +60,18 @@ class CallerSymbol {
     return real_of(newest_entry(caller));
   }
   RealFunction find_by_library(const char* name, const void* caller) noexcept;
-  // find_newest, for calls that go straight through: code that they all share, and so is mostly in
-  // the caches.
+  // find_newest, for calls that go straight through; inlined nothing is called, so that nothing
+  // need be saved.
   void* newest_function(const void* caller) const noexcept;
+  [[gnu::always_inline]] void* newest_function_inline(const void* caller) const noexcept {
+    const std::uint64_t address = reinterpret_cast<std::uintptr_t>(caller) << kCallerShift;
+#pragma GCC unroll 3
+    for (const std::atomic<std::uint64_t>& one : newest_) {
+      const std::uint64_t newest = one.load(std::memory_order_acquire);
+      if (newest << kCallerShift == address) return functions_[newest >> kEntryShift];
+    }
+    return nullptr;
+  }
 
  private:
   // Not changed once its number is known.
@@ -68,7 +83,7 @@ class CallerSymbol {
   };
   static RealFunction real_of(std::uint64_t number) noexcept {
     const Entry& entry = entries_[number];
-    return {functions_[number], entry.provider, entry.internal};
+    return {functions_[number], entry.provider, entry.internal, false};
   }
   // 0: none of the newest.
   std::uint64_t newest_entry(const void* caller) const noexcept {
@@ -89,7 +104,7 @@ class CallerSymbol {
   static std::uint16_t used_;
   // A return address and the entry of its library, in one word: threads change it under each
   // other.
-  static constexpr unsigned kEntryShift = 48;
+  static constexpr unsigned kEntryShift = 48, kCallerShift = 64 - kEntryShift;
   static constexpr std::uint64_t kAddress = (std::uint64_t{1} << kEntryShift) - 1;
   std::atomic<std::uint64_t> newest_[3] = {};
   std::atomic<std::uint16_t> first_{0};
@@ -99,9 +114,10 @@ class CallerSymbol {
 class NextSymbol {
  public:
   void* find(const char* name) noexcept {
-    void* const known = real_.load(std::memory_order_acquire);
-    return known != nullptr ? known : look_up(name);
+    void* const found = known();
+    return found != nullptr ? found : look_up(name);
   }
+  void* known() const noexcept { return real_.load(std::memory_order_acquire); }
 
  private:
   void* look_up(const char* name) noexcept;
