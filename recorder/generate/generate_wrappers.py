@@ -149,8 +149,16 @@ def is_hot(call: Call) -> bool:
 
 
 def stays_in_memory(call: Call) -> bool:
-    """A call of HDF5 on dataspaces or property lists, which makes no calls that are wrapped."""
+    """A call of HDF5 on dataspaces or property lists: no file of the program's is touched."""
     return call.name.startswith(("H5S", "H5P")) and "calls_back" not in call.flags
+
+
+def is_left(call: Call) -> bool:
+    """Where a sample is recorded the caller makes it without us (leave_to_caller).
+
+    One that makes no calls which are wrapped: some on property lists look for plugins.
+    """
+    return call.name.startswith("H5S") and stays_in_memory(call)
 
 
 def is_learnt_from(call: Call) -> bool:
@@ -163,12 +171,15 @@ def head(call: Call, exported: str) -> str:
     return f"{hot}IOTUNE_EXPORT {C_TYPES[call.result][0]} {exported}({parameter_list(call)}) {{"
 
 
-def pass_straight(call: Call, condition: str, symbol: str, guard: str = "") -> list[str]:
+def pass_straight(
+    call: Call, condition: str, symbol: str, guard: str = "", inline: bool = True
+) -> list[str]:
     """Lines that make the real call at once, where it is known for this place of the program."""
     types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
     names = ", ".join(parameter(a) for a in call.arguments)
     real = f"reinterpret_cast<{C_TYPES[call.result][0]} (*)({types})>(passed)"
-    found = f"{symbol}.newest_function_inline(__builtin_return_address(0))"
+    find = "newest_function_inline" if inline else "newest_function"
+    found = f"{symbol}.{find}(__builtin_return_address(0))"
     return [
         f"  if ({condition}) {{",
         f"    if (void* const passed = {found}) {{",
@@ -186,18 +197,17 @@ def plain_wrapper(call: Call) -> str:
     calls_back = "true" if "calls_back" in call.flags else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
     learnt_from = "true" if is_learnt_from(call) else "false"
-    in_memory = "true" if stays_in_memory(call) else "false"
-    # Of those in memory the program's next calls do not come here (leave_to_caller).
-    straight = is_hot(call) and not is_learnt_from(call) and not stays_in_memory(call)
-    guard = "const PassedCall inside;"
-    what = (
-        f"CallNumber::k{call.name}, Times::{times_of(call)}, "
-        f"{calls_back}, {learnt_from}, {in_memory}"
-    )
+    left = "true" if is_left(call) else "false"
+    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}, {learnt_from}, {left}"
+    straight: list[str] = []
+    if is_hot(call) and not is_learnt_from(call):
+        guard = "" if stays_in_memory(call) else "const PassedCall inside;"
+        condition = "is_unlearnt_call_passed()"
+        straight = pass_straight(call, condition, symbol, guard, inline=not is_left(call))
     return "\n".join(
         [
             head(call, call.name),
-            *(pass_straight(call, "is_unlearnt_call_passed()", symbol, guard) if straight else []),
+            *straight,
             f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
             f"      {names}{{{what}}},",
             "      __builtin_return_address(0));",

@@ -94,12 +94,7 @@ bool is_sampled_out(const char* path) noexcept {
     }
     return false;
   }
-  // By its name, so that ranks need not have counted alike. FNV's low bits follow the last
-  // characters too closely.
-  const std::uint64_t name = hashes.name.value();
-  const std::uint64_t drawn = (name ^ name >> 32U) * 0x9e3779b97f4a7c15u >> 40U;
-  if (drawn % kSampledOne == 0 || !counts_on(series->newest, path)) return false;
-  return true;
+  return !is_drawn(hashes.name.value()) && counts_on(series->newest, path);
 }
 
 bool one_thread_records() noexcept {

@@ -11,6 +11,12 @@ namespace iotune::recorder {
 // Recorded whole of every series, and of the further files one in so many.
 constexpr std::uint32_t kWholeFiles = 4, kSampledOne = 256;
 
+// Whether a further file's name is one of the sample, by its FNV-1a: by the name, so that ranks
+// need not have counted alike. The hash's low bits follow the last characters too closely.
+constexpr bool is_drawn(std::uint64_t name_hash) noexcept {
+  return ((name_hash ^ name_hash >> 32U) * 0x9e3779b97f4a7c15u >> 40U) % kSampledOne == 0;
+}
+
 // Whether the calls on this file, which is to be opened, need not be recorded. Says the same of a
 // name whenever it is asked, and the same in every process that opens the series' files in order;
 // false where all is to be recorded (IOTUNE_RECORD) and for names without numbers.

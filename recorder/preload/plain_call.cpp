@@ -21,17 +21,15 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
     : scope_(layer), call_(call) {
   CallerSymbol& symbol = plain_symbol(call.number);
   RealFunction found = symbol.find_newest(caller);
+  const bool passed = g_records_to_learn && !call.learnt_from;
   if (found.function == nullptr) {
     // call_name ends every name with a NUL.
     const char* const name = call_name(static_cast<std::size_t>(call.number)).data();
     found = symbol.find_by_library(name, caller);
     if (found.function == nullptr) say_missing(name);
+    if (passed && call.left && found.looked_up) leave_to_caller(name, caller, found);
   }
   function_ = found.function;
-  const bool passed = g_records_to_learn && !call.learnt_from;
-  if (passed && call.in_memory && found.looked_up) {
-    leave_to_caller(call_name(static_cast<std::size_t>(call.number)).data(), caller, found);
-  }
   if (function_ != nullptr && !passed && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
     if (call.calls_back) scope_.step_aside();

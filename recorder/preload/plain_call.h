@@ -48,7 +48,8 @@ struct DatasetArray {
 struct PlainCall {
   CallNumber number;
   Times times;
-  bool calls_back : 1, learnt_from : 1, in_memory : 1;
+  // `left`: to the caller itself, after its library's first call (leave_to_caller).
+  bool calls_back : 1, learnt_from : 1, left : 1;
 };
 static_assert(sizeof(PlainCall) == 4);
 
@@ -138,7 +139,7 @@ inline CallerSymbol& plain_symbol(CallNumber number) noexcept {
 template <Layer layer, typename Result, typename... Kinds>
 [[gnu::noinline, gnu::hot]] Result plain_call(typename Kinds::Type... arguments, PlainCall call,
                                               const void* caller) noexcept {
-  if (call.learnt_from ? is_outside_sample() && !call.calls_back : is_unlearnt_call_passed()) {
+  if (is_outside_sample() && !call.calls_back) {
     if (void* const passed = plain_symbol(call.number).newest_function(caller)) {
       const PassedCall inside;
       return reinterpret_cast<Result (*)(typename Kinds::Type...)>(passed)(arguments...);

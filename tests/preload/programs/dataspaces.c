@@ -1,6 +1,6 @@
-/* Makes and selects dataspaces, twice over, and says which library its next call of each function
- * would go to: "NAME LIBRARY", from its own procedure linkage table. Writes one dataset with them
- * into the file that is named. */
+/* Makes and selects dataspaces, for four datasets of the file that is named, and says which library
+ * its next call of each function would go to: "NAME LIBRARY", from its own procedure linkage table.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <hdf5.h>
@@ -60,8 +60,10 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kRows; ++i) rows[i] = i;
   const hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file < 0) return 6;
-  write_rows(file, "one", rows);
-  write_rows(file, "two", rows);
+  for (int i = 0; i < 4; ++i) {
+    const char name[] = {(char)('a' + i), '\0'};
+    write_rows(file, name, rows);
+  }
   /* The error stack is the program's, however the call gets there. */
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   if (H5Sclose(-1) >= 0 || H5Eget_num(H5E_DEFAULT) <= 0) return 7;
