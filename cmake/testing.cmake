@@ -17,3 +17,13 @@ function(iotune_unit_test name)
   # one program is a failed test and not a failed build.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${labels}" TIMEOUT 120)
 endfunction()
+
+# iotune_fuzz_test(name source libraries…): a libFuzzer target. The preset fuzz instruments the
+# libraries, too (IOTUNE_SANITIZE).
+function(iotune_fuzz_test name source)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE ${ARGN})
+  iotune_warnings(${name})
+  iotune_sanitize(${name})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

@@ -219,9 +219,11 @@ bool read(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) n
   if (in.failed()) return false;
   if (mode == kModePlain) {
     read_plain(in, n, dims, tuples);
+  } else if (n == 0 || dims == 0) {
+    in.fail();  // nothing has the plain form alone
   } else if (mode == kModePacked) {
     read_packed(in, n, dims, tuples);
-  } else if (mode != kModeTerms || n == 0 || dims == 0 ||
+  } else if (mode != kModeTerms ||
              !TermReader(in, tuples, dims).read(static_cast<std::uint32_t>(n))) {
     in.fail();
   }

@@ -71,7 +71,7 @@ case $suite in
   # Before the build, which compiles what is there of them.
   check | soak) step "programs of others" tools/setup.sh companions ;;
 esac
-[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, HDF5 2.2 in parallel" tools/setup.sh cross batch parallel-hdf5
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, clang, HDF5 2.2 in parallel" tools/setup.sh cross batch fuzz parallel-hdf5
 
 case $suite in
   check)

@@ -9,6 +9,7 @@
 #   tools/setup.sh lint       Debian's packages that only `make lint` needs
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh batch      a Slurm, for `make soak`: likewise
+#   tools/setup.sh fuzz       clang with libFuzzer, for `make soak`: likewise
 #   tools/setup.sh parallel-hdf5  HDF5 1.14 and 2.2 built in parallel, for `make soak`; needs
 #                             companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
@@ -46,6 +47,7 @@ readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bi
   libhdf5-openmpi-dev gfortran fio rsync sqlite3 libpython3.11-testsuite libjemalloc2)
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
+readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
 readonly BATCH_PACKAGES=(slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -334,7 +336,8 @@ for part in "$@"; do
         # shellcheck disable=SC2086
         parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
       done ;;
+    fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, parallel-hdf5)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, fuzz, parallel-hdf5)" ;;
   esac
 done

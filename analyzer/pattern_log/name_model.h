@@ -101,7 +101,7 @@ class NameModel {
                     const std::vector<SplitName>& split, std::vector<std::string>& names,
                     ColumnModel& columns, RecentNumbers& recent, Budget& budget) {
     const std::uint32_t width = forms_[form].numbers;
-    if (rows.empty() || !budget.take(coder, rows.size() * width)) return;
+    if (rows.empty() || !budget.take(coder, rows.size(), width)) return;
     std::vector<std::uint64_t> table(rows.size() * width), column(rows.size());
     KnownColumns known;
     for (std::uint32_t c = 0; c < width && !coder.failed(); ++c) {

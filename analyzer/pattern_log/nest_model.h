@@ -108,7 +108,7 @@ class NestModel {
     if constexpr (Coder::kWrites) node = form_[node_];
     const std::uint64_t parts = parts_.code(coder, node.parts);
     if (parts == 0 || depth > patterns::kMaxLoopDepth) coder.fail();
-    if (!budget.take(coder, 2 * parts)) return;
+    if (!budget.take(coder, parts, 2)) return;
     if constexpr (!Coder::kWrites) form_.push_back({static_cast<std::uint32_t>(parts), 0});
     ++node_;
     for (std::uint64_t p = 0; p < parts && !coder.failed(); ++p) {
@@ -171,7 +171,7 @@ class NestModel {
     }
     if (size > 1) spans.add(body.end);
     strides.resize(leaf - first);
-    if (!budget.take(coder, 2 * strides.size())) return {};
+    if (!budget.take(coder, strides.size(), 2)) return {};
     code_strides(coder, strides, size > 1 ? body.end : of_first.on,
                  size > 1 ? of_first.on : body.end, spans, recent);
     code_count(coder, part.count, recent);

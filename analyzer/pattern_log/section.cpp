@@ -80,7 +80,7 @@ class SectionCodec {
   void keys(std::vector<StreamKey>& streams, std::vector<std::string>& names) {
     names_->code(coder_, names, *columns_, terms_->recent(), budget_);
     const std::uint64_t count = stream_count_.code(coder_, streams.size());
-    if (!budget_.take(coder_, 2 * count)) return;
+    if (!budget_.take(coder_, count, 2)) return;
     streams.resize(count);
     streams_ = count;
     terms_->set_streams(count);
@@ -165,7 +165,7 @@ class SectionCodec {
     append_numbers(shapes_, first, numbers);
     append_roles(shapes_, first, roles);
     const std::size_t width = numbers.size();
-    if (!budget_.take(coder_, (rows - 1) * width)) return;
+    if (!budget_.take(coder_, rows - 1, width)) return;
     // A rank's place often moves by what it accesses.
     StepGuesses guesses(shapes_, first, rows);
     if constexpr (Coder::kWrites) {

@@ -247,7 +247,7 @@ class TermModel {
     }
     const PackedRange offsets = packed_offsets_.code(coder);
     const PackedRange lengths = packed_lengths_.code(coder);
-    if (!budget.take(coder, 2 * size)) return;
+    if (!budget.take(coder, size, 2)) return;
     if constexpr (!Coder::kWrites) {
       list.terms.resize(list.terms.size() + size, {1, 0});
       list.leaves.resize(list.leaves.size() + size);

@@ -63,5 +63,14 @@ TEST(PatternLogDamage, an_empty_file_is_no_log) {
   EXPECT_FALSE(PatternLogReader::open({}));
 }
 
+// Of 2^63 streams and more: twice as many numbers are few again (libFuzzer found it).
+TEST(PatternLogDamage, a_count_whose_double_is_small) {
+  std::vector<std::byte> log;
+  for (const unsigned byte : {0xdb, 0xef, 0xd4, 0xef, 0xdb, 0xef}) {
+    log.push_back(static_cast<std::byte>(byte));
+  }
+  EXPECT_FALSE(PatternLogReader::open(log));
+}
+
 }  // namespace
 }  // namespace iotune::analyzer

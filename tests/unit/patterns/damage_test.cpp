@@ -2,6 +2,8 @@
 // leaves its buffers (run under the asan preset), and both readers agree.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "round_trip.h"
 
 namespace iotune::patterns {
@@ -94,6 +96,21 @@ TEST(Damage, sizes_that_were_never_written) {
   Values too_short(119);
   ByteReader in(whole);
   EXPECT_FALSE(decode_tuples(in, 60, 2, too_short));
+}
+
+// Nothing has the plain form alone: both readers say so of any other (libFuzzer found the packed
+// one).
+TEST(Damage, forms_of_nothing) {
+  for (unsigned mode = 0; mode < 4; ++mode) {
+    const Bytes bytes = {static_cast<std::byte>(mode), std::byte{4}, std::byte{0}};
+    for (const auto& [n, dims] : {std::pair{968U, 0U}, std::pair{0U, 3U}, std::pair{0U, 0U}}) {
+      ByteReader values(bytes), passed(bytes), terms(bytes);
+      TermSpace space;
+      EXPECT_EQ(decode_tuples(values, n, dims, {}), mode == 0) << mode << ' ' << n << ' ' << dims;
+      EXPECT_EQ(skip_tuples(passed, n, dims), mode == 0) << mode << ' ' << n << ' ' << dims;
+      EXPECT_EQ(measure_terms(terms, n, dims, space), mode == 0) << mode << ' ' << n << ' ' << dims;
+    }
+  }
 }
 
 // A few bytes that ask for much: as many loops in loops as there may be, and more.
