@@ -219,11 +219,9 @@ bool read(ByteReader& in, std::size_t n, unsigned dims, std::uint64_t* tuples) n
   if (in.failed()) return false;
   if (mode == kModePlain) {
     read_plain(in, n, dims, tuples);
-  } else if (n == 0 || dims == 0) {
-    in.fail();  // nothing has the plain form alone
-  } else if (mode == kModePacked) {
+  } else if (mode == kModePacked && n != 0 && dims != 0) {
     read_packed(in, n, dims, tuples);
-  } else if (mode != kModeTerms ||
+  } else if (mode != kModeTerms || n == 0 || dims == 0 ||
              !TermReader(in, tuples, dims).read(static_cast<std::uint32_t>(n))) {
     in.fail();
   }

@@ -74,6 +74,8 @@ class Program:
     lines: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     known: str = ""  # of KNOWN; else the settings are asked for in IOTUNE_CONFIG
+    # Or sample, as of a bare preload: then calls on dataspaces give way.
+    record: str = "all"
 
     @property
     def script(self) -> str:
@@ -263,6 +265,7 @@ def draw_program(seed: int) -> Program:
         program.lines = [
             re.sub(r"\b([hs])(\d)\.h5", _with_a_letter, line) for line in program.lines
         ]
+    program.record = random.Random(f"torture records {seed}").choice(("all", "sample"))
     return program
 
 

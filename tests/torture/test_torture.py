@@ -198,6 +198,7 @@ def torture(place: Place, seed: int) -> dict[str, Any]:
     record: dict[str, Any] = {"seed": seed, "launch": program.launch, "ranks": program.ranks,
                               "storage": program.storage or "as it is",
                               "known": program.known or "configured",
+                              "record": program.record,
                               "end": program.lines[-1].split()[1],
                               "settings": program.settings, "fault": None}  # fmt: skip
     try:
@@ -210,7 +211,7 @@ def torture(place: Place, seed: int) -> dict[str, Any]:
         if program.known:
             learn(place, program)
         explore: dict[str, Any] = {"IOTUNE_EXPLORE": None} if program.known == "explore" else {}
-        tuned = run(place, program, tuned=True, **explore)
+        tuned = run(place, program, tuned=True, IOTUNE_RECORD=program.record, **explore)
     except Hang as hang:
         record["fault"] = f"hang: {str(hang)[-300:]}"
         return record
@@ -241,7 +242,7 @@ def told(records: list[dict[str, Any]]) -> str:
     lines = [f"{len(records)} programs, {sum(r['fault'] is not None for r in records)} faults"]
     if skipped:
         lines.append(f"  not counted, because they hang without iotune: seeds {skipped}")
-    for kind in ("launch", "end", "ranks", "storage", "known"):
+    for kind in ("launch", "end", "ranks", "storage", "known", "record"):
         counts = Counter(str(record[kind]) for record in records)
         lines.append(f"  {kind}: " + ", ".join(f"{n} {c}" for n, c in sorted(counts.items())))
     by_source = Counter(source for record in records for source in record.get("sources", []))
