@@ -21,7 +21,8 @@ std::uint64_t hash_of_step(const char* form, unsigned step) {
 TEST(FileSample, DrawsOneNameInSoMany) {
   constexpr unsigned kNames = 100'000;
   constexpr double kExpected = 1.0 * kNames / kSampledOne;
-  for (const char* form : {"/scratch/plt%05u.h5", "/a/%u/data.h5", "/project/run7/step%06u_chk.h5"}) {
+  for (const char* form :
+       {"/scratch/plt%05u.h5", "/a/%u/data.h5", "/project/run7/step%06u_chk.h5"}) {
     unsigned drawn = 0;
     for (unsigned i = 0; i < kNames; ++i) drawn += is_drawn(hash_of_step(form, i));
     // Some five standard deviations of a binomial of 390.
