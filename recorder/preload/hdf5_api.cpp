@@ -3,7 +3,6 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -112,14 +111,15 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   const auto* known =
       static_cast<const Hdf5Api*>(provider.hdf5_api.load(std::memory_order_acquire));
   if (known == nullptr) {
-    const OwnCode own;
-    auto* const made = static_cast<Hdf5Api*>(private_memory(sizeof(Hdf5Api)));
-    if (made == nullptr) return nullptr;
-    if (!fill_all(provider, *made)) made->H5get_libversion = nullptr;
-    provider.hdf5_api.store(made, std::memory_order_release);
-    known = made;
+    known = static_cast<const Hdf5Api*>(api_table(provider, provider.hdf5_api,
+                                                  provider.spare_hdf5_table, sizeof(Hdf5Api),
+                                                  [](Provider& one, void* table) {
+                                                    auto* const api = static_cast<Hdf5Api*>(table);
+                                                    if (!fill_all(one, *api))
+                                                      api->H5get_libversion = nullptr;
+                                                  }));
   }
-  return known->H5get_libversion == nullptr ? nullptr : known;
+  return known == nullptr || known->H5get_libversion == nullptr ? nullptr : known;
 }
 
 namespace {
@@ -155,7 +155,7 @@ Hid list_class(Provider& provider, ListClass of) noexcept {
   const ClassNames names = names_of(of);
   // A program that is linked to HDF5 has its own copy of the variable (copy relocation), which
   // only the global scope names; a wheel's library is in no global scope.
-  for (void* symbol : {default_symbol(names.symbol), provider_symbol(provider, names.symbol)}) {
+  for (void* symbol : {program_symbol(names.symbol), provider_symbol(provider, names.symbol)}) {
     if (symbol == nullptr) continue;
     const Hid found = *static_cast<const Hid*>(symbol);
     if (found > 0 && has_name(*api, found, names.name)) return found;

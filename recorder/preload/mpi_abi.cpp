@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "recorder/preload/real_function.h"
+#include "recorder/preload/short_text.h"
+
 namespace iotune::recorder {
 namespace {
 
@@ -38,11 +41,10 @@ constinit const MpiConstants kStandard = {
     .undefined = -32766,
 };
 
-// Where the library itself finds one of its objects. The global scope comes first, as it did for
-// the loader: a program's copy relocation may have moved the object into the program, and the
-// one that dlsym finds in the library is then a dead original.
+// Where the library itself finds one of its objects. A program's copy relocation may have moved the
+// object into the program, and the one in the library is then a dead original.
 bool find_object(const Provider& mpi, const char* name, Word& handle) noexcept {
-  void* object = default_symbol(name);
+  void* object = program_symbol(name);
   if (object == nullptr) object = provider_symbol(mpi, name);
   handle = reinterpret_cast<Word>(object);
   return object != nullptr;
@@ -74,6 +76,18 @@ MpiConstants open_mpi_constants(const Provider& mpi) noexcept {
   return found;
 }
 
+// The number that comes next: up to a space, a comma, a bracket or the end.
+template <std::size_t kBytes>
+void add_number(const char* text, ShortText<kBytes>& to) noexcept {
+  const char* const start = text + std::strspn(text, " \t:");
+  to.add(start, std::strcspn(start, " \t,()\n"));
+}
+
+template <std::size_t kBytes>
+void add_line(const char* text, ShortText<kBytes>& to) noexcept {
+  to.add(text, std::strcspn(text, "\n"));
+}
+
 struct Meaning {
   int standard, common;
 };
@@ -87,13 +101,54 @@ constexpr int kAllAmodes = 511;
 
 }  // namespace
 
-MpiAbi detect_abi(const Provider& mpi) noexcept {
-  const char* const slash = std::strrchr(mpi.name, '/');
-  const char* const name = slash == nullptr ? mpi.name : slash + 1;
+MpiIdentity identify_mpi(const char* library_version, const char* soname,
+                         bool has_open_mpi_objects) noexcept {
+  MpiIdentity found{};
+  const char* const text = library_version;
+  ShortText<sizeof found.version> version;
   // MPI_Abi_get_version proves nothing: MPICH's own ABI has it too.
-  if (std::strncmp(name, "libmpi_abi", 10) == 0) return MpiAbi::kStandard;
-  if (provider_symbol(mpi, "ompi_mpi_comm_world") != nullptr) return MpiAbi::kOpenMpi;
-  return MpiAbi::kMpich;
+  const bool standard = starts_with(soname, "libmpi_abi.");
+  if (starts_with(text, "Open MPI v")) {
+    found.known = has_open_mpi_objects || standard;
+    found.abi = MpiAbi::kOpenMpi;
+    version << "Open MPI v";
+    add_number(text + 10, version);
+  } else if (has_open_mpi_objects) {
+    // Another MPI made of it: its handles may differ.
+  } else if (starts_with(text, "MPICH Version:")) {
+    found.known = true;
+    version << "MPICH ";
+    add_number(text + 14, version);
+  } else if (starts_with(text, "MVAPICH")) {
+    const char* const end = std::strstr(text, " Version");
+    const std::size_t bytes = end == nullptr ? 0 : static_cast<std::size_t>(end - text);
+    found.known = bytes > 0 && bytes < 20;
+    if (found.known) {
+      version.add(text, bytes);
+      version << ' ';
+      add_number(end + 8, version);
+    }
+  } else if (starts_with(text, "Intel(R) MPI Library ")) {
+    found.known = true;
+    version << "Intel MPI ";
+    add_number(text + 21, version);
+  } else if (const char* const cray = std::strstr(text, "CRAY MPICH version ")) {
+    found.known = true;
+    version << "Cray MPICH ";
+    add_number(cray + 19, version);
+    if (const char* const base = std::strstr(cray, "(ANL base ")) {
+      version << " (MPICH ";
+      add_number(base + 10, version);
+      version << ')';
+    }
+  }
+  if (standard) {
+    found.known = true;
+    found.abi = MpiAbi::kStandard;
+    if (version.size() == 0) add_line(text, version);
+  }
+  std::memcpy(found.version, version.c_str(), version.size() + 1);
+  return found;
 }
 
 MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept {

@@ -4,14 +4,11 @@
 
 #include <cstdint>
 
-#include "recorder/preload/real_function.h"
+#include "recorder/preload/provider.h"
 
 namespace iotune::recorder {
 
 using Word = std::uintptr_t;
-
-// kMpich: MPICH 3.2 to 5 in its own ABI and its kin; kOpenMpi: 4 and 5; kStandard: MPI 5.0's ABI.
-enum class MpiAbi : std::uint8_t { kMpich, kOpenMpi, kStandard };
 
 struct MpiConstants {
   bool known;        // false: not all of them were found; such an MPI is left alone
@@ -24,7 +21,17 @@ struct MpiConstants {
   int undefined;
 };
 
-MpiAbi detect_abi(const Provider& mpi) noexcept;
+// What an MPI is, by what it says of itself (MPI_Get_library_version). Only those are known whose
+// ABI is: an unknown one may have other handles and other constants under the same names.
+struct MpiIdentity {
+  bool known;
+  MpiAbi abi;
+  // Its own name and number, of what is built on MPICH also MPICH's where it tells that:
+  // "MPICH 4.0.2", "Open MPI v4.1.4", "Cray MPICH 8.1.25 (MPICH 3.4a2)", "Intel MPI 2021.8".
+  char version[64];
+};
+MpiIdentity identify_mpi(const char* library_version, const char* soname,
+                         bool has_open_mpi_objects) noexcept;
 
 // Open MPI's handles are addresses: asked of the process, and right for this provider only.
 MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept;

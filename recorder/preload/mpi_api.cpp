@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -14,26 +13,6 @@ template <typename Function>
 bool fill(const Provider& provider, Function& function, const char* name) noexcept {
   function = reinterpret_cast<Function>(provider_symbol(provider, name));
   return function != nullptr;
-}
-
-// "MPICH Version:\t4.0.2\n…" and "Open MPI v4.1.4, package …" become name and number.
-void shorten_version(const char* text, char* to, std::size_t bytes) noexcept {
-  std::size_t used = 0;
-  bool space = false;
-  for (; *text != '\0' && *text != '\n' && *text != ',' && used + 2 < bytes; ++text) {
-    if (std::strncmp(text, "Version:", 8) == 0) {
-      text += 7;
-      continue;
-    }
-    if (*text == ' ' || *text == '\t' || *text == ':') {
-      space = used > 0;
-      continue;
-    }
-    if (space) to[used++] = ' ';
-    space = false;
-    to[used++] = *text;
-  }
-  to[used] = '\0';
 }
 
 bool fill_all(const Provider& provider, MpiApi& api) noexcept {
@@ -89,34 +68,27 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_OPTIONAL(MPI_T_cvar_handle_free);
   IOTUNE_OPTIONAL(MPI_T_finalize);
 #undef IOTUNE_OPTIONAL
-  api.abi = detect_abi(provider);
+  api.abi = provider.mpi_abi;
   api.constants = constants_of(api.abi, provider);
-  static char text[8192 + 64];  // MPI_MAX_LIBRARY_VERSION_STRING of the largest; filled once
-  int length = 0;
-  text[0] = '\0';
-  api.MPI_Get_library_version(text, &length);
-  shorten_version(text, api.version, sizeof api.version);
+  static_assert(sizeof api.version == sizeof provider.mpi_version);
+  std::memcpy(api.version, provider.mpi_version, sizeof api.version);
   return true;
 }
 
 }  // namespace
 
 const MpiApi* mpi_api(Provider& mpi) noexcept {
-  const auto* known = static_cast<const MpiApi*>(mpi.mpi_api.load(std::memory_order_acquire));
-  if (known == nullptr) {
-    const OwnCode own;
-    auto* const made = static_cast<MpiApi*>(private_memory(sizeof(MpiApi)));
-    if (made == nullptr) return nullptr;
-    if (!fill_all(mpi, *made)) made->MPI_Comm_rank = nullptr;
-    mpi.mpi_api.store(made, std::memory_order_release);
-    known = made;
-  }
-  return known->MPI_Comm_rank == nullptr ? nullptr : known;
+  // An MPI that lacks a function is remembered by a table without its first entry.
+  const auto* const known = static_cast<const MpiApi*>(api_table(
+      mpi, mpi.mpi_api, mpi.spare_mpi_table, sizeof(MpiApi), [](Provider& one, void* table) {
+        auto* const api = static_cast<MpiApi*>(table);
+        if (!fill_all(one, *api)) api->MPI_Comm_rank = nullptr;
+      }));
+  return known == nullptr || known->MPI_Comm_rank == nullptr ? nullptr : known;
 }
 
 MpiAbi abi_of(Provider& mpi) noexcept {
-  const MpiApi* const api = mpi_api(mpi);
-  return api == nullptr ? detect_abi(mpi) : api->abi;
+  return mpi.mpi_abi;
 }
 
 Word handle_at(Provider& mpi, const void* handle) noexcept {
@@ -157,6 +129,7 @@ Provider* world_provider() noexcept {
   return g_world.load(std::memory_order_acquire);
 }
 void set_world_provider(Provider* mpi) noexcept {
+  if (mpi != nullptr) mpi->pinned = true;
   g_world.store(mpi, std::memory_order_release);
 }
 

@@ -100,6 +100,22 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
   g_used.store(g_used.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
+void forget_objects_of(std::uint16_t provider) noexcept {
+  if (g_used.load(std::memory_order_relaxed) == 0) return;
+  const JumpSafeGuard guard(g_lock);
+  std::size_t gone = 0;
+  for (std::size_t i = 0; i < g_capacity;) {
+    // What moves up into the hole is looked at next.
+    if (g_slots[i].number == 0 || g_slots[i].provider != provider) {
+      ++i;
+    } else {
+      remove(&g_slots[i]);
+      ++gone;
+    }
+  }
+  g_used.store(g_used.load(std::memory_order_relaxed) - gone, std::memory_order_relaxed);
+}
+
 bool knows_no_objects() noexcept {
   return g_used.load(std::memory_order_relaxed) == 0;
 }

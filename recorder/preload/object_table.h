@@ -15,6 +15,9 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept;
 
 void forget_object(std::uint16_t provider, std::int64_t id) noexcept;
 
+// The provider has left, its objects with it.
+void forget_objects_of(std::uint16_t provider) noexcept;
+
 bool knows_no_objects() noexcept;
 
 void unlock_objects_after_fork() noexcept;

@@ -34,7 +34,7 @@ constinit bool g_forked = false;
 void adopt_copy() noexcept {
   // Another thread of the parent may have held a lock; it does not exist here.
   unlock_objects_after_fork();
-  unlock_lookups_after_fork();
+  CallerSymbol::resume_after_fork();
   g_advice.after_fork();
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
@@ -53,6 +53,7 @@ void in_forked_child() noexcept {
 IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
+  note_objects_at_start();
   read_configuration();
   if (configuration().mode != Mode::kOff) {
     if (configuration().is_launcher) {

@@ -6,274 +6,271 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/linkage_slot.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 namespace {
 
-// What glibc 2.35's _dl_find_object fills (dlfcn.h has it there; older headers do not).
-struct FoundObject {
-  unsigned long long flags;
-  void* map_start;
-  void* map_end;
-  struct link_map* link_map;
-  void* eh_frame;
-  unsigned long long reserved[8];
-};
-using FindObject = int (*)(void*, FoundObject*);
+// What follows runs inside of with_objects_still().
 
-struct ObjectRange {
-  std::uintptr_t start, end;
-  const struct link_map* map;
-};
-
-// Fallback for older glibc: walks the loaded objects.
-struct Search {
-  std::uintptr_t address;
-  std::uintptr_t base;
-  bool found;
-};
-
-int match_segment(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
-  auto& search = *static_cast<Search*>(context);
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& header = object->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD) continue;
-    const std::uintptr_t start = object->dlpi_addr + header.p_vaddr;
-    if (search.address >= start && search.address < start + header.p_memsz) {
-      search.base = object->dlpi_addr;
-      search.found = true;
-      return 1;
-    }
-  }
-  return 0;
-}
-
-FindObject find_object_function() noexcept {
-  static constinit std::atomic<void*> known{nullptr};
-  static constinit std::atomic<bool> looked{false};
-  if (!looked.load(std::memory_order_acquire)) {
-    known.store(dlsym(RTLD_DEFAULT, "_dl_find_object"), std::memory_order_release);
-    looked.store(true, std::memory_order_release);
-  }
-  return reinterpret_cast<FindObject>(known.load(std::memory_order_acquire));
-}
-
-[[gnu::hot]] const struct link_map* map_of(const void* address) noexcept {
-  if (const FindObject find = find_object_function()) {
-    FoundObject found{};
-    if (find(const_cast<void*>(address), &found) == 0) return found.link_map;
-    return nullptr;
-  }
-  Search search{reinterpret_cast<std::uintptr_t>(address), 0, false};
-  dl_iterate_phdr(match_segment, &search);
-  if (!search.found) return nullptr;
-  void* const program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
-  const auto* map = static_cast<const struct link_map*>(program);
-  while (map != nullptr && map->l_addr != search.base) map = map->l_next;
-  if (program != nullptr) dlclose(program);
-  return map;
-}
-
-// Marks this library: an address in it is one of our wrappers.
-constinit char g_here = 0;
-const struct link_map* own_map() noexcept {
-  static constinit std::atomic<const struct link_map*> known{nullptr};
-  const struct link_map* map = known.load(std::memory_order_acquire);
-  if (map == nullptr) {
-    map = map_of(&g_here);
-    known.store(map, std::memory_order_release);
-  }
-  return map;
-}
-
-// True for this library and for those loaded before it: the call has come through these already,
-// if they are preloads of the same kind.
-bool is_not_behind_us(const void* function) noexcept {
-  const struct link_map* const map = map_of(function);
-  for (const struct link_map* at = own_map(); at != nullptr; at = at->l_prev) {
-    if (at == map) return true;
-  }
-  return false;
-}
-
-constexpr std::size_t kMaxProviders = 16;
-constinit Provider g_providers[kMaxProviders];
-constinit std::uint16_t g_provider_count = 0;
-// Look-ups are rare; dlsym takes the loader's lock in any case.
-constinit SpinLock g_lookup_lock;
-
-Provider* known_provider(const struct link_map* map) noexcept {
-  for (std::uint16_t i = 0; i < g_provider_count; ++i) {
-    if (g_providers[i].link_map == map) return &g_providers[i];
-  }
-  return nullptr;
-}
-
-bool is_program(const struct link_map* map) noexcept {
-  return map->l_name == nullptr || map->l_name[0] == '\0';
-}
-
-// Another handle of a library that is loaded, for the caller to close.
-void* handle_of(const struct link_map* map) noexcept {
-  return dlopen(is_program(map) ? nullptr : map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+// RTLD_NEXT knows nothing of a library that was loaded later and is visible to its own users alone.
+void* next_of_all(const SymbolName& name) noexcept {
+  void* const found = next_at_start(name);
+  return found != nullptr ? found : symbol_of_any(name);
 }
 
 // What a caller in `library` would get without us and those before us.
-void* next_function(void* library, const char* name) noexcept {
-  void* const found = library == nullptr ? nullptr : dlsym(library, name);
-  return found == nullptr || is_not_behind_us(found) ? dlsym(RTLD_NEXT, name) : found;
+void* next_function(const LoadedObject* library, const SymbolName& name) noexcept {
+  void* const found =
+      library == nullptr || is_program(*library) ? nullptr : symbol_of(*library, name);
+  return found == nullptr || is_not_behind_us(found) ? next_of_all(name) : found;
 }
 
-// A function of the library that `function` is part of, or wraps: a profiling tool may stand
-// between us and the MPI or HDF5 whose handles the call is about, and has but some of its calls.
-// Of MPI it is the one with the call's profiling name, of HDF5 one with a call that none wraps.
-const void* behind_tools(void* library, const char* name, const void* function) noexcept {
+// The library that `function` is part of, or wraps: a profiling tool may stand between us and the
+// MPI or HDF5 whose handles the call is about, and has but some of its calls. Of MPI it is the one
+// with the call's profiling name, of HDF5 one with a call that none wraps.
+const LoadedObject* behind_tools(const LoadedObject* library, const SymbolName& name,
+                                 const void* function) noexcept {
   char asked[128] = "P";
-  if (std::strncmp(name, "MPI_", 4) == 0) {
-    std::strncat(asked, name, sizeof asked - 2);
-  } else if (std::strncmp(name, "H5", 2) == 0) {
+  if (std::strncmp(name.text, "MPI_", 4) == 0) {
+    std::strncat(asked, name.text, sizeof asked - 2);
+  } else if (std::strncmp(name.text, "H5", 2) == 0) {
     std::strcpy(asked, "H5get_libversion");
   } else {
-    return function;
+    return object_at(function);
   }
-  const void* const found = next_function(library, asked);
-  const struct link_map* const map = found == nullptr ? nullptr : map_of(found);
-  void* const behind = map == nullptr ? nullptr : handle_of(map);
-  if (behind == nullptr) return function;
+  const void* const found = next_function(library, SymbolName(asked));
+  const LoadedObject* const behind = found == nullptr ? nullptr : object_at(found);
   // An MPI may be two libraries, of which the one with the profiling names has no others.
-  const bool whole = dlsym(behind, name) != nullptr;
-  dlclose(behind);
-  return whole ? found : function;
+  const bool whole = behind != nullptr && symbol_of(*behind, name) != nullptr;
+  return whole ? behind : object_at(function);
 }
 
 // `own` is what the caller's library finds by itself. In front of the same MPI or HDF5 the global
 // scope may have a tool, which a call of any library meets first; another MPI or HDF5 there is not
 // what this caller was linked to (their symbols have versions).
-void* through_tools(const char* name, void* own) noexcept {
-  void* const next = dlsym(RTLD_NEXT, name);
+void* through_tools(const SymbolName& name, void* own) noexcept {
+  void* const next = next_at_start(name);
   if (next == nullptr || next == own) return own;
-  const struct link_map* const map = map_of(own);
-  return map_of(next) != map && map_of(behind_tools(nullptr, name, next)) == map ? next : own;
+  const LoadedObject* const object = object_at(own);
+  return object_at(next) != object && behind_tools(nullptr, name, next) == object ? next : own;
 }
 
-// Those that are known are no tools: most calls of a library ask for nothing else.
-Provider* provider_of(void* library, const char* name, const void* function) noexcept {
-  if (Provider* const known = known_provider(map_of(function))) return known;
-  const struct link_map* const map = map_of(behind_tools(library, name, function));
-  if (map == nullptr) return nullptr;
-  if (Provider* const known = known_provider(map)) return known;
-  if (g_provider_count == kMaxProviders) return nullptr;
-  Provider& provider = g_providers[g_provider_count];
-  provider.number = g_provider_count++;
-  provider.link_map = map;
-  provider.handle = handle_of(map);
-  std::strncpy(provider.name, is_program(map) ? "(program)" : map->l_name,
-               sizeof provider.name - 1);
-  return &provider;
-}
+// dlcloses that run now, and what the loader had counted when the first of them began.
+constinit unsigned g_unloads = 0;
+constinit LoadCounts g_at_suspension = {};
+// Rises when entries are buried.
+constinit std::atomic<std::uint32_t> g_generation{0};
 
 }  // namespace
 
 constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
-constinit void* CallerSymbol::functions_[kEntries] = {};
-constinit std::uint16_t CallerSymbol::used_ = 0;
+constinit std::atomic<void*> CallerSymbol::functions_[kEntries] = {};
+constinit std::atomic<std::uint16_t> CallerSymbol::used_{0};
 
 // What the newest displaces was the next newest. Threads that do this at once may leave one twice.
+// A word whose entry was buried meanwhile is not carried on.
 void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
   if ((address & ~kAddress) != 0) return;
+  const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
   std::uint64_t word = address | std::uint64_t{number} << kEntryShift;
   for (std::atomic<std::uint64_t>& one : newest_) {
-    const std::uint64_t displaced = one.load(std::memory_order_acquire);
-    one.store(word, std::memory_order_release);
-    word = displaced;
+    word = one.exchange(word, std::memory_order_acq_rel);
   }
+  if (g_generation.load(std::memory_order_acquire) == generation) return;
+  for (std::atomic<std::uint64_t>& one : newest_) one.store(0, std::memory_order_release);
 }
 
-std::uint16_t CallerSymbol::entry_of(const void* caller_map) const noexcept {
+std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept {
   std::uint16_t number = first_.load(std::memory_order_acquire);
-  while (number != 0 && entries_[number].caller_map != caller_map) number = entries_[number].next;
+  while (number != 0 && entries_[number].caller.load(std::memory_order_acquire) != caller) {
+    number = entries_[number].next;
+  }
   return number;
 }
 
 [[gnu::hot]] RealFunction CallerSymbol::find_by_library(const char* name,
                                                         const void* caller) noexcept {
-  const void* const map = map_of(caller);
-  const std::uint16_t number = entry_of(map);
-  if (number == 0) return look_up(name, map);
+  const LoadedObject* const object = object_at(caller);
+  const std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
+  const RealFunction known = real_of(number);
+  if (known.function == nullptr) return look_up(name, object);
   remember(number, caller);
-  return real_of(number);
+  return known;
 }
 
 [[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
   return newest_function_inline(caller);
 }
 
-RealFunction CallerSymbol::look_up(const char* name, const void* caller_map) noexcept {
-  const OwnCode own;
-  const auto* const map = static_cast<const struct link_map*>(caller_map);
+struct CallerSymbol::LookUp {
   RealFunction real;
-  const JumpSafeGuard guard(g_lookup_lock);
-  void* const library = map != nullptr && map != own_map() ? handle_of(map) : nullptr;
-  real.function = next_function(library, name);
-  if (real.function != nullptr) real.function = through_tools(name, real.function);
-  if (real.function != nullptr) real.provider = provider_of(library, name, real.function);
-  if (library != nullptr) dlclose(library);
-  if (real.function == nullptr) return {};
-  real.internal = real.provider != nullptr && real.provider->link_map == caller_map;
-  // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
-  if (caller_map == nullptr || used_ + 1u == kEntries || entry_of(caller_map) != 0) return real;
-  const auto number = static_cast<std::uint16_t>(used_ + 1);
-  entries_[number] = {caller_map, real.provider, first_.load(std::memory_order_relaxed),
-                      real.internal};
-  functions_[number] = real.function;
-  used_ = number;
-  first_.store(number, std::memory_order_release);
-  real.looked_up = true;
-  return real;
+  const LoadedObject* caller;
+  const LoadedObject* callee;
+  const LoadedObject* behind;  // the provider's
+};
+
+// Without an entry every call is looked up anew. Another thread may have made it meanwhile.
+bool CallerSymbol::publish(const LookUp& found) noexcept {
+  if (found.caller == nullptr || g_unloads != 0 || entry_of(found.caller) != 0) return false;
+  std::uint16_t number = entry_of(nullptr);
+  const bool fresh = number == 0;
+  if (fresh) {
+    number = static_cast<std::uint16_t>(used_.load(std::memory_order_relaxed) + 1);
+    if (number == kEntries) return false;
+  }
+  Entry& entry = entries_[number];
+  entry.callee = found.callee;
+  entry.function = found.real.function;
+  entry.provider = found.real.provider;
+  entry.symbol = this;
+  entry.internal = found.real.internal;
+  entry.from_start = is_from_start(found.caller) && is_from_start(found.callee) &&
+                     (found.behind == nullptr || is_from_start(found.behind));
+  functions_[number].store(found.real.function, std::memory_order_release);
+  entry.caller.store(found.caller, std::memory_order_release);
+  if (fresh) {
+    entry.next = first_.load(std::memory_order_relaxed);
+    used_.store(number, std::memory_order_release);
+    first_.store(number, std::memory_order_release);
+  }
+  return true;
+}
+
+// The loader's list is asked twice where a library is met for the first time: in between it is
+// called to say what it is.
+RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller) noexcept {
+  const OwnCode own;
+  const SymbolName wanted(name);
+  const Interface interface = std::strncmp(name, "H5", 2) == 0 ? Interface::kHdf5 : Interface::kMpi;
+  const auto kind = static_cast<std::size_t>(interface);
+  LookUp found{{}, caller, nullptr, nullptr};
+  Introduction introduction;
+  bool is_new = false;
+  const auto settle = [&](Provider* provider) {
+    if (provider != nullptr && provider->known[kind]) found.real.provider = provider;
+    found.real.internal = found.real.provider != nullptr && found.behind == caller;
+    found.real.looked_up = publish(found);
+  };
+  with_objects_still([&](const LoadCounts&) {
+    const LoadedObject* const library = caller == own_object() ? nullptr : caller;
+    void* function = next_function(library, wanted);
+    if (function == nullptr) return;
+    function = through_tools(wanted, function);
+    found.real.function = function;
+    found.callee = object_at(function);
+    // Those that are known are no tools: most calls of a library ask for nothing else.
+    Provider* provider = found.callee == nullptr ? nullptr : provider_of(*found.callee);
+    found.behind = provider != nullptr ? found.callee : behind_tools(library, wanted, function);
+    if (found.behind != nullptr && provider == nullptr) provider = provider_of(*found.behind);
+    found.real.lasting = found.callee != nullptr &&
+                         (is_from_start(found.callee) ||
+                          (library != nullptr && symbol_of(*library, wanted) == function));
+    is_new = found.behind != nullptr && (provider == nullptr || !provider->asked[kind]);
+    if (is_new) {
+      prepare_introduction(*found.behind, interface, introduction);
+    } else {
+      settle(provider);
+    }
+  });
+  if (is_new) {
+    ask_library(introduction);
+    with_objects_still([&](const LoadCounts&) { settle(introduce(*found.behind, introduction)); });
+  }
+  return found.real;
+}
+
+bool CallerSymbol::suspend_for_unload() noexcept {
+  if (used_.load(std::memory_order_acquire) == 0) return false;
+  with_objects_still([](const LoadCounts& counts) {
+    if (g_unloads++ == 0) g_at_suspension = counts;
+    for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
+      if (!entries_[i].from_start) functions_[i].store(nullptr, std::memory_order_release);
+    }
+  });
+  return true;
+}
+
+bool CallerSymbol::has_left(const Entry& entry) noexcept {
+  const LoadedObject* const behind =
+      entry.provider == nullptr ? nullptr : entry.provider->object.load(std::memory_order_relaxed);
+  return !is_loaded(entry.caller.load(std::memory_order_relaxed)) || !is_loaded(entry.callee) ||
+         (entry.provider != nullptr && behind == nullptr);
+}
+
+void CallerSymbol::bury(std::uint16_t number) noexcept {
+  Entry& entry = entries_[number];
+  functions_[number].store(nullptr, std::memory_order_release);
+  for (std::atomic<std::uint64_t>& one : entry.symbol->newest_) {
+    std::uint64_t word = one.load(std::memory_order_acquire);
+    if (word >> kEntryShift == number) {
+      one.compare_exchange_strong(word, 0, std::memory_order_acq_rel);
+    }
+  }
+  entry.provider = nullptr;
+  entry.caller.store(nullptr, std::memory_order_release);
+}
+
+// Where something was loaded meanwhile, it may lie where something else left, and be taken for it.
+std::size_t CallerSymbol::resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept {
+  std::size_t count = 0;
+  with_objects_still([&](const LoadCounts& counts) {
+    if (g_unloads > 0) --g_unloads;
+    const bool removed = counts.removed != g_at_suspension.removed;
+    const bool added = counts.added != g_at_suspension.added;
+    if (removed) {
+      count = forget_unloaded_providers(left, capacity);
+      g_generation.fetch_add(1, std::memory_order_acq_rel);
+    }
+    for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
+      Entry& entry = entries_[i];
+      if (entry.from_start || entry.caller.load(std::memory_order_relaxed) == nullptr) continue;
+      if (removed && (added || has_left(entry))) {
+        bury(i);
+      } else if (g_unloads == 0) {
+        functions_[i].store(entry.function, std::memory_order_release);
+      }
+    }
+  });
+  return count;
+}
+
+void CallerSymbol::resume_after_fork() noexcept {
+  if (g_unloads == 0) return;
+  g_unloads = 1;
+  resume_after_unload(nullptr, 0);
 }
 
 void leave_to_caller(const char* name, const void* caller, const RealFunction& real) noexcept {
   const OwnCode own;
-  const struct link_map* const map = map_of(caller);
-  // The provider stays loaded for as long as we are; a tool in front of it may not.
-  if (map == nullptr || real.provider == nullptr) return;
-  if (map_of(real.function) != real.provider->link_map) return;
-  void** const slot = linkage_slot(*map, name);
+  const LoadedObject* const object = object_at(caller);
+  if (object == nullptr || real.provider == nullptr || !real.lasting) return;
+  // A tool in front of the provider wants to see the calls.
+  if (object_at(real.function) != real.provider->object.load(std::memory_order_acquire)) return;
+  void** const slot = linkage_slot(*object, name);
   if (slot == nullptr) return;
   // As the loader stores it: at once, while other threads may call.
   const std::atomic_ref<void*> entry(*slot);
   void* held = entry.load(std::memory_order_relaxed);
-  if (map_of(held) == own_map()) {
+  if (object_at(held) == own_object()) {
     entry.compare_exchange_strong(held, real.function, std::memory_order_release);
   }
 }
 
 void* NextSymbol::look_up(const char* name) noexcept {
   const OwnCode own;
-  void* const real = dlsym(RTLD_NEXT, name);
+  void* real = next_at_start(SymbolName(name));
+  // None of libc's, or one that only the loader may resolve.
+  if (real == nullptr) real = dlsym(RTLD_NEXT, name);
   real_.store(real, std::memory_order_release);
   return real;
 }
 
-bool is_another_hdf5_in_use(const Provider& one) noexcept {
-  for (std::size_t i = 0; i < g_provider_count; ++i) {
-    const Provider& other = g_providers[i];
-    if (&other != &one && other.hdf5_api.load(std::memory_order_relaxed) != nullptr) return true;
-  }
-  return false;
-}
-
-void unlock_lookups_after_fork() noexcept {
-  g_lookup_lock.unlock();
-}
-
 const char* own_library_path() noexcept {
-  const struct link_map* const map = own_map();
-  return map == nullptr || map->l_name == nullptr ? "" : map->l_name;
+  const LoadedObject* const own = own_object();
+  return own == nullptr || own->l_name == nullptr ? "" : own->l_name;
 }
 
 void* default_symbol(const char* name) noexcept {
@@ -281,10 +278,11 @@ void* default_symbol(const char* name) noexcept {
   return dlsym(RTLD_DEFAULT, name);
 }
 
-void* provider_symbol(const Provider& provider, const char* name) noexcept {
-  const OwnCode own;
-  void* const found = provider.handle == nullptr ? nullptr : dlsym(provider.handle, name);
-  return found != nullptr && is_not_behind_us(found) ? dlsym(RTLD_NEXT, name) : found;
+void* program_symbol(const char* name) noexcept {
+  const SymbolName wanted(name);
+  void* found = nullptr;
+  with_objects_still([&](const LoadCounts&) { found = symbol_of_program(wanted); });
+  return found;
 }
 
 }  // namespace iotune::recorder

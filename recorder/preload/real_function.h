@@ -10,30 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace iotune::recorder {
+#include "recorder/preload/provider.h"
 
-// A loaded library that provides HDF5 or MPI, not a tool that wraps it; known by its link map.
-// Numbers are handed out in order of discovery and never reused; handles are tabled by (provider,
-// id).
-struct Provider {
-  const void* link_map = nullptr;
-  void* handle = nullptr;  // for dlsym; kept open, so that the library outlives our pointers
-  // Filled once by the layer that needs them (hdf5_api.h, mpi_api.h).
-  std::atomic<const void*> hdf5_api{nullptr};
-  std::atomic<const void*> mpi_api{nullptr};
-  std::uint16_t number = 0;
-  // An HDF5 whose asynchronous calls really are: its objects are left alone (hooks_hdf5_objects).
-  std::atomic<bool> asynchronous{false};
-  // The program gave a property list a connector itself.
-  std::atomic<bool> connector_set{false};
-  char name[256] = {};  // its path, cut
-};
+namespace iotune::recorder {
 
 struct RealFunction {
   void* function = nullptr;
-  Provider* provider = nullptr;
-  bool internal = false;   // the caller is the provider, or part of a library that has both
-  bool looked_up = false;  // just now, for the first time for this library
+  Provider* provider = nullptr;  // nullptr: none that iotune knows, the call is left alone
+  bool internal = false;         // the caller is the provider, or part of a library that has both
+  bool looked_up = false;        // just now, for the first time for this library
+  bool lasting = false;          // it stays loaded for as long as its caller; known if looked_up
 };
 
 // From now on the library that `caller` is in calls `real` itself, as without us: its entry for
@@ -46,6 +32,11 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
 // before their first call. What was found lies in a table of all symbols, in the order of their
 // first calls: a program's few lie together, where a call between two large transfers finds the
 // caches cold.
+//
+// An entry dies with the objects that it is about: addresses are used again by what is loaded next.
+// While a dlclose runs, entries of objects that may leave are suspended: their calls are looked up
+// anew each time. The cost is nothing for all others: a word whose entry has no function does not
+// match.
 class CallerSymbol {
  public:
   // `caller`: a return address in the calling library. {nullptr, nullptr} where there is none.
@@ -66,20 +57,32 @@ class CallerSymbol {
   // The same for those that are the most: nothing is called, so that no argument need be saved. It
   // takes a hundred bytes, which the hundreds of others are not worth.
   [[gnu::always_inline]] void* newest_function_inline(const void* caller) const noexcept {
-    return functions_[newest_entry(caller)];
+    return functions_[newest_entry(caller)].load(std::memory_order_relaxed);
   }
 
+  // Around a dlclose. False: nothing is cached, and resume_after_unload() is not called.
+  static bool suspend_for_unload() noexcept;
+  // Buries the entries of what has left. The providers' numbers are added to `left`.
+  static std::size_t resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept;
+  // No other thread of the parent will resume.
+  static void resume_after_fork() noexcept;
+
  private:
-  // Not changed once its number is known.
   struct Entry {
-    const void* caller_map;
+    std::atomic<const LoadedObject*> caller;  // nullptr: free for another caller of the symbol
+    const LoadedObject* callee;               // the object that the function is in
+    void* function;                           // functions_ has it unless the entry is suspended
     Provider* provider;
+    CallerSymbol* symbol;
     std::uint16_t next;  // the symbol's next entry; 0: none
     bool internal;
+    bool from_start;  // none of its objects can leave
   };
+  struct LookUp;
   static RealFunction real_of(std::uint64_t number) noexcept {
     const Entry& entry = entries_[number];
-    return {functions_[number], entry.provider, entry.internal, false};
+    return {functions_[number].load(std::memory_order_acquire), entry.provider, entry.internal,
+            false, false};
   }
   // 0: none of the newest.
   [[gnu::always_inline]] std::uint64_t newest_entry(const void* caller) const noexcept {
@@ -91,13 +94,17 @@ class CallerSymbol {
     }
     return 0;
   }
-  std::uint16_t entry_of(const void* caller_map) const noexcept;
-  RealFunction look_up(const char* name, const void* caller_map) noexcept;
+  std::uint16_t entry_of(const LoadedObject* caller) const noexcept;
+  RealFunction look_up(const char* name, const LoadedObject* caller) noexcept;
+  bool publish(const LookUp& found) noexcept;
   void remember(std::uint16_t number, const void* caller) noexcept;
+  static bool has_left(const Entry& entry) noexcept;
+  static void bury(std::uint16_t number) noexcept;
   static constexpr std::size_t kEntries = 4096;
-  static Entry entries_[kEntries];    // number 0 stands for none
-  static void* functions_[kEntries];  // all that calls need which go straight through
-  static std::uint16_t used_;
+  static Entry entries_[kEntries];  // number 0 stands for none
+  // All that calls need which go straight through.
+  static std::atomic<void*> functions_[kEntries];
+  static std::atomic<std::uint16_t> used_;
   // A return address and the entry of its library, in one word: threads change it under each
   // other.
   static constexpr unsigned kEntryShift = 48, kAddressShift = 64 - kEntryShift;
@@ -106,7 +113,8 @@ class CallerSymbol {
   std::atomic<std::uint16_t> first_{0};
 };
 
-// The next definition after this library; nullptr where there is none. Looked up once.
+// The next definition after this library; nullptr where there is none. Looked up once, among what
+// was loaded with the program, and so without a lock.
 class NextSymbol {
  public:
   void* find(const char* name) noexcept {
@@ -132,12 +140,7 @@ const char* own_library_path() noexcept;
 // A symbol of the global scope.
 void* default_symbol(const char* name) noexcept;
 
-// A symbol of the provider's own library or what it depends on.
-void* provider_symbol(const Provider& provider, const char* name) noexcept;
-
-// Whether another HDF5 than this one has been called.
-bool is_another_hdf5_in_use(const Provider& one) noexcept;
-
-void unlock_lookups_after_fork() noexcept;
+// The program's own definition of a variable that its MPI or HDF5 has too (copy relocation).
+void* program_symbol(const char* name) noexcept;
 
 }  // namespace iotune::recorder

@@ -1,0 +1,147 @@
+#include "recorder/preload/elf_symbols.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace iotune::recorder {
+namespace {
+
+// The loader replaces most of the dynamic section's addresses by absolute ones, where it may write
+// to it. An offset is always below the place where the object was loaded.
+template <typename T>
+const T* table_at(const struct link_map& object, Elf64_Addr address) noexcept {
+  return reinterpret_cast<const T*>(address < object.l_addr ? address + object.l_addr : address);
+}
+
+struct Tables {
+  const Elf64_Sym* symbols = nullptr;
+  const char* names = nullptr;
+  const Elf64_Half* versions = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+  const std::uint32_t* elf_hash = nullptr;
+};
+
+Tables tables_of(const struct link_map& object) noexcept {
+  Tables found;
+  for (const Elf64_Dyn* at = object.l_ld; at != nullptr && at->d_tag != DT_NULL; ++at) {
+    switch (at->d_tag) {
+      case DT_SYMTAB:
+        found.symbols = table_at<Elf64_Sym>(object, at->d_un.d_ptr);
+        break;
+      case DT_STRTAB:
+        found.names = table_at<char>(object, at->d_un.d_ptr);
+        break;
+      case DT_VERSYM:
+        found.versions = table_at<Elf64_Half>(object, at->d_un.d_ptr);
+        break;
+      case DT_GNU_HASH:
+        found.gnu_hash = table_at<std::uint32_t>(object, at->d_un.d_ptr);
+        break;
+      case DT_HASH:
+        found.elf_hash = table_at<std::uint32_t>(object, at->d_un.d_ptr);
+        break;
+      default:
+        break;
+    }
+  }
+  return found;
+}
+
+bool is_wanted(const Tables& tables, std::uint32_t index, const SymbolName& name) noexcept {
+  constexpr Elf64_Half kHidden = 0x8000;  // an old version of the symbol
+  const Elf64_Sym& symbol = tables.symbols[index];
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
+  const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  if (type != STT_NOTYPE && type != STT_OBJECT && type != STT_FUNC && type != STT_GNU_IFUNC) {
+    return false;
+  }
+  if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) return false;
+  if (tables.versions != nullptr && (tables.versions[index] & kHidden) != 0) return false;
+  return std::strcmp(tables.names + symbol.st_name, name.text) == 0;
+}
+
+std::uint32_t find_by_gnu_hash(const Tables& tables, const SymbolName& name) noexcept {
+  const std::uint32_t buckets = tables.gnu_hash[0], first = tables.gnu_hash[1];
+  const std::uint32_t filter_words = tables.gnu_hash[2], shift = tables.gnu_hash[3];
+  if (buckets == 0 || filter_words == 0) return 0;
+  const auto* const filter = reinterpret_cast<const std::uint64_t*>(tables.gnu_hash + 4);
+  const std::uint32_t hash = name.gnu_hash;
+  const std::uint64_t word = filter[hash / 64 % filter_words];
+  if ((word >> hash % 64 & word >> (hash >> shift) % 64 & 1) == 0) return 0;
+  const auto* const bucket = reinterpret_cast<const std::uint32_t*>(filter + filter_words);
+  const std::uint32_t* const chain = bucket + buckets;
+  std::uint32_t index = bucket[hash % buckets];
+  if (index < first) return 0;
+  for (;; ++index) {
+    const std::uint32_t entry = chain[index - first];
+    if ((entry | 1) == (hash | 1) && is_wanted(tables, index, name)) return index;
+    if ((entry & 1) != 0) return 0;
+  }
+}
+
+std::uint32_t find_by_elf_hash(const Tables& tables, const SymbolName& name) noexcept {
+  const std::uint32_t buckets = tables.elf_hash[0];
+  if (buckets == 0) return 0;
+  const std::uint32_t* const bucket = tables.elf_hash + 2;
+  const std::uint32_t* const chain = bucket + buckets;
+  for (std::uint32_t i = bucket[name.elf_hash % buckets]; i != STN_UNDEF; i = chain[i]) {
+    if (is_wanted(tables, i, name)) return i;
+  }
+  return 0;
+}
+
+}  // namespace
+
+SymbolName::SymbolName(const char* name) noexcept : text(name), gnu_hash(5381), elf_hash(0) {
+  for (; *name != '\0'; ++name) {
+    const auto byte = static_cast<unsigned char>(*name);
+    gnu_hash = gnu_hash * 33 + byte;
+    elf_hash = (elf_hash << 4) + byte;
+    elf_hash ^= (elf_hash & 0xf0000000u) >> 24;
+    elf_hash &= 0x0fffffffu;
+  }
+}
+
+void* symbol_in(const struct link_map& object, const SymbolName& name, bool& indirect) noexcept {
+  const Tables tables = tables_of(object);
+  if (tables.symbols == nullptr || tables.names == nullptr) return nullptr;
+  std::uint32_t index = 0;
+  if (tables.gnu_hash != nullptr) {
+    index = find_by_gnu_hash(tables, name);
+  } else if (tables.elf_hash != nullptr) {
+    index = find_by_elf_hash(tables, name);
+  }
+  if (index == 0) return nullptr;
+  const Elf64_Sym& symbol = tables.symbols[index];
+  indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
+  const std::uintptr_t base = symbol.st_shndx == SHN_ABS ? 0 : object.l_addr;
+  return reinterpret_cast<void*>(base + symbol.st_value);
+}
+
+const char* soname_of(const struct link_map& object) noexcept {
+  const Tables tables = tables_of(object);
+  if (tables.names == nullptr) return nullptr;
+  for (const Elf64_Dyn* at = object.l_ld; at->d_tag != DT_NULL; ++at) {
+    if (at->d_tag == DT_SONAME) return tables.names + at->d_un.d_val;
+  }
+  return nullptr;
+}
+
+NeededNames::NeededNames(const struct link_map& object) noexcept
+    : at_(object.l_ld), names_(tables_of(object).names) {}
+
+const char* NeededNames::next() noexcept {
+  if (names_ == nullptr) return nullptr;
+  for (const auto* at = static_cast<const Elf64_Dyn*>(at_); at->d_tag != DT_NULL; ++at) {
+    if (at->d_tag != DT_NEEDED) continue;
+    at_ = at + 1;
+    return names_ + at->d_un.d_val;
+  }
+  names_ = nullptr;
+  return nullptr;
+}
+
+}  // namespace iotune::recorder

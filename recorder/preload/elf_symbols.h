@@ -1,0 +1,37 @@
+// The symbols that a loaded ELF object defines, read from its own tables. The loader's dlsym takes
+// a lock that a thread in dlopen holds while constructors run, and those may wait for the caller.
+#pragma once
+
+#include <cstdint>
+
+struct link_map;
+
+namespace iotune::recorder {
+
+// A name with the hashes that the objects' tables are ordered by.
+struct SymbolName {
+  explicit SymbolName(const char* name) noexcept;
+  const char* text;
+  std::uint32_t gnu_hash, elf_hash;
+};
+
+// The default version of the function or object that `object` itself defines; nullptr: none.
+// `indirect` becomes true where only the loader may resolve it (STT_GNU_IFUNC). Takes no lock and
+// makes no call: the object has to stay loaded meanwhile.
+void* symbol_in(const link_map& object, const SymbolName& name, bool& indirect) noexcept;
+
+// What DT_SONAME calls the object; nullptr: nothing.
+const char* soname_of(const link_map& object) noexcept;
+
+// The objects that it names as needed (DT_NEEDED), in order.
+class NeededNames {
+ public:
+  explicit NeededNames(const link_map& object) noexcept;
+  const char* next() noexcept;  // nullptr behind the last
+
+ private:
+  const void* at_;
+  const char* names_;
+};
+
+}  // namespace iotune::recorder
