@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/ticks.h"
 #include "tuner/database_library.h"
 
 namespace iotune::tuner {
@@ -36,10 +38,7 @@ std::uint64_t file_bytes(const char* path) noexcept {
 }  // namespace
 
 std::uint64_t series_clock_ns() noexcept {
-  struct timespec now {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return recorder::is_narrowed() ? 0 : recorder::clock_ns(CLOCK_MONOTONIC);
 }
 
 [[gnu::hot]] bool series_is_watched() noexcept {

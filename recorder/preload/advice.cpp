@@ -47,4 +47,14 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .after_mpiio_open = [](Provider&, const char*, Word, int, OpenState&) {},
 };
 
+void leave_posix_alone() noexcept {
+  g_advice.before_trace = [] {};
+  g_advice.trace_written = [](const char*) {};
+  g_advice.before_create = [](const char*, int flags) { return flags; };
+  g_advice.after_create = [](int) {};
+  g_advice.after_open = [](const char*, int) {};
+  g_advice.before_program_open = [](const char*, int, OpenState&) {};
+  g_advice.after_program_open = [](const char*, OpenState&) {};
+}
+
 }  // namespace iotune::recorder

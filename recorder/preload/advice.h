@@ -141,4 +141,8 @@ struct Advice {
 
 extern Advice g_advice;
 
+// From now on the slots around calls of POSIX do nothing. Those of MPI and HDF5 stay, because their
+// opens are agreed on with other ranks.
+void leave_posix_alone() noexcept;
+
 }  // namespace iotune::recorder

@@ -9,6 +9,7 @@
 #include "recorder/preload/byte_buffer.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/mapped_file.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_namespace.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -67,7 +68,7 @@ bool BufferFile::create(const char* directory, const ClockReading& first) noexce
 std::byte* BufferFile::add_segment(SegmentKind kind, std::uint32_t thread,
                                    std::size_t bytes) noexcept {
   MapFailure& full = full_[static_cast<int>(kind)];
-  if (full != MapFailure::kNone) return nullptr;
+  if (full != MapFailure::kNone || is_narrowed()) return nullptr;
   const std::uint32_t count = header_->segments.load(std::memory_order_relaxed);
   full = MapFailure::kLimit;
   if (count == kMaxBufferSegments || file_bytes_ + bytes > configuration().buffer_limit_bytes) {
@@ -125,7 +126,9 @@ bool BufferFile::add_block_segment(std::size_t whole, std::uint64_t most_bytes) 
 // A block counts twice for a moment, in the file and in memory, and never not at all: whoever
 // reads the buffer of a process that died in here drops one of them by its thread and epoch.
 bool BufferFile::spill() noexcept {
-  if (holds_ > 0 || count_ < 2 || configuration().spill_limit_bytes == 0) return false;
+  if (is_narrowed() || holds_ > 0 || count_ < 2 || configuration().spill_limit_bytes == 0) {
+    return false;
+  }
   if (!spill_.exists()) {
     std::span<const std::byte> first(blocks_[0].memory + kRingHeadBytes,
                                      blocks_[0].used().load(std::memory_order_relaxed));

@@ -12,6 +12,7 @@
 #include <initializer_list>
 
 #include "recorder/preload/at_start.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/site_limits.h"
@@ -300,7 +301,7 @@ bool is_quiet_rank() noexcept {
 }
 
 void say(const char* text) noexcept {
-  if (g_quiet_rank || !stderr_is_what_it_was()) return;
+  if (g_quiet_rank || is_narrowed() || !stderr_is_what_it_was()) return;
   ShortText<1024> line;
   line << "iotune: " << text;
   char out[1026];

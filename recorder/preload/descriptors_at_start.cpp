@@ -4,6 +4,7 @@
 
 #include "recorder/preload/at_start.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
@@ -33,7 +34,7 @@ bool is_named_file(const struct stat& status) noexcept {
 long path_of_descriptor(int fd, char* to, std::size_t bytes) noexcept {
   ShortText<64> link;
   link << "/proc/self/fd/" << fd;
-  const long length = raw::readlink(link.c_str(), to, bytes - 1);
+  const long length = is_narrowed() ? 0 : raw::readlink(link.c_str(), to, bytes - 1);
   to[length > 0 ? length : 0] = '\0';
   return length;
 }

@@ -6,6 +6,7 @@
 
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/mapped_file.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/raw_syscall.h"
 
 namespace iotune::recorder {
@@ -31,7 +32,7 @@ void wipe_on_fork(void* memory, std::size_t bytes) noexcept {
 }
 
 void mark_memory() noexcept {
-  if (g_mark.load(std::memory_order_acquire) != nullptr) return;
+  if (is_narrowed() || g_mark.load(std::memory_order_acquire) != nullptr) return;
   void* const page = private_memory(kPageBytes);
   if (page == nullptr) return;
   auto* const mark = static_cast<Mark*>(page);
@@ -52,6 +53,11 @@ bool adopt_copied_memory(void (*adopt)()) noexcept {
     mark->stands.store(true, std::memory_order_release);
   }
   return true;
+}
+
+bool is_copied_memory() noexcept {
+  const Mark* const mark = g_mark.load(std::memory_order_acquire);
+  return mark != nullptr && !mark->stands.load(std::memory_order_acquire);
 }
 
 void mark_memory_after_fork() noexcept {

@@ -16,6 +16,9 @@ void mark_memory() noexcept;
 // however many threads ask. False where it is not, or never was marked.
 bool adopt_copied_memory(void (*adopt)()) noexcept;
 
+// Whether this memory is a copy whose mark was wiped. Makes no system call.
+bool is_copied_memory() noexcept;
+
 // For those who know that they are a copy.
 void mark_memory_after_fork() noexcept;
 

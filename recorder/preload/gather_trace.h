@@ -14,4 +14,7 @@ const char* gather_trace(const MpiApi& mpi) noexcept;
 // A process without MPI: its own trace, by itself. Its path, or nullptr.
 const char* write_own_trace() noexcept;
 
+// Whether this process writes its trace itself: neither a rank, nor forked, nor one of a launcher.
+bool writes_own_trace() noexcept;
+
 }  // namespace iotune::recorder

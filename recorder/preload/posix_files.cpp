@@ -9,6 +9,8 @@
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
+#include "recorder/preload/kept_positions.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
@@ -110,6 +112,9 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.commit();
   }
   if (fd >= 0) note_descriptor(fd, absolute.c_str());
+  if (fd >= 0 && is_narrowed()) {
+    keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
+  }
   return fd;
 }
 

@@ -5,6 +5,7 @@
 
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/path_call.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/traced_call.h"
@@ -81,7 +82,20 @@ IOTUNE_CHANGE(rmdir, rmdir, (const char* path), (path))
 IOTUNE_CHANGE(mkfifo, mkfifo, (const char* path, unsigned mode), (path, mode), mode)
 IOTUNE_CHANGE(mknod, mknod, (const char* path, unsigned mode, unsigned long device),
               (path, mode, device), mode, device)
-IOTUNE_PATH(int, chdir, chdir, (const char* path), (path))
+IOTUNE_EXPORT int chdir(const char* path) noexcept {
+  IOTUNE_REAL(int (*)(const char*), chdir);
+  PathCall call(raw::kAtFdcwd, path, 0, nullptr);
+  const int done = real(path);
+  call.made(CallNumber::kchdir, done);
+  if (done == 0) working_directory_changed(path);
+  return done;
+}
+IOTUNE_EXPORT int fchdir(int directory) noexcept {
+  IOTUNE_REAL(int (*)(int), fchdir);
+  const int done = real(directory);
+  if (done == 0) working_directory_changed(nullptr);
+  return done;
+}
 
 #define IOTUNE_TRUNCATE(name)                                             \
   IOTUNE_EXPORT int name(const char* path, std::int64_t bytes) noexcept { \

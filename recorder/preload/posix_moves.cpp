@@ -5,6 +5,8 @@
 
 #include "recorder/preload/aio_request.h"
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/kept_positions.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
@@ -17,6 +19,7 @@ namespace {
 
 // The descriptor's position after a call at it, less what it moved; -1 where it has none.
 std::int64_t position_before(int fd, std::int64_t moved) noexcept {
+  if (is_narrowed()) return kept_position_before(file_of_descriptor(fd), moved);
   constexpr int kCurrent = 1;  // SEEK_CUR
   const long after = raw::lseek(fd, 0, kCurrent);
   return after < 0 ? -1 : after - (moved > 0 ? moved : 0);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/kept_positions.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
@@ -76,6 +78,10 @@ __attribute__((always_inline)) inline void record(std::uint64_t stream, std::int
 // Where a call at the descriptor's position found it. False where it has none: the file was closed
 // behind our back (fclose of an fdopen) and its number reused.
 inline bool position_before(int fd, ssize_t moved, std::int64_t& offset) noexcept {
+  if (is_narrowed()) {
+    offset = kept_position_before(file_of_descriptor(fd), moved);
+    return true;
+  }
   const long after = raw::lseek(fd, 0, SEEK_CUR);
   constexpr long kIsPipe = -29;  // ESPIPE
   if (after == kIsPipe) {
@@ -335,11 +341,15 @@ IOTUNE_VECTOR_AT(preadv64, kpreadv)
 IOTUNE_VECTOR_AT(pwritev, kpwritev)
 IOTUNE_VECTOR_AT(pwritev64, kpwritev)
 
-#define IOTUNE_LSEEK(name)                                                   \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) { \
-    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);             \
-    return positioned(CallNumber::klseek, fd, offset, whence, nullptr,       \
-                      [=] { return real(fd, offset, whence); });             \
+#define IOTUNE_LSEEK(name)                                                                    \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) {                  \
+    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);                              \
+    const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, \
+                                             [=] { return real(fd, offset, whence); });       \
+    if (is_narrowed()) {                                                                      \
+      keep_position_after_seek(file_of_descriptor(fd), position);                             \
+    }                                                                                         \
+    return position;                                                                          \
   }
 IOTUNE_LSEEK(lseek)
 IOTUNE_LSEEK(lseek64)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/raw_syscall.h"
 
 namespace iotune::recorder {
@@ -13,6 +14,7 @@ namespace iotune::recorder {
 // ThreadSanitizer sees libc's calls only: of raw ones it takes memory at an address that was used
 // before for the same memory.
 inline void unmap(void* memory, std::size_t bytes) noexcept {
+  if (is_narrowed()) return;
 #if defined(__SANITIZE_THREAD__)
   munmap(memory, bytes);
 #else
@@ -20,8 +22,9 @@ inline void unmap(void* memory, std::size_t bytes) noexcept {
 #endif
 }
 
-// Zeroed; nullptr where there is none.
+// Zeroed; nullptr where there is none, or none may be asked for.
 inline void* private_memory(std::size_t bytes) noexcept {
+  if (is_narrowed()) return nullptr;
 #if defined(__SANITIZE_THREAD__)
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -7,6 +7,7 @@
 #include "recorder/preload/file_sample.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/ring_pool.h"
@@ -21,6 +22,7 @@ constinit RingPlace g_ring_places[kMaxRings];
 constinit SpinLock g_buffer_lock;
 
 void calibrate() noexcept {
+  if (is_narrowed()) return;  // the rate of that moment stays
   const ClockReading now = read_clocks();
   g_buffer.rate = rate_between(g_buffer.first, now, g_buffer.rate);
   if (!g_buffer.file.exists()) return;
@@ -56,7 +58,7 @@ const ClockReading& first_reading() noexcept {
 bool start_buffer() noexcept {
   if (in_vfork_child()) return false;
   if (g_buffer.file.exists()) return true;
-  if (g_buffer.failed) return false;
+  if (g_buffer.failed || is_narrowed()) return false;
   const OwnCode own;
   const JumpSafeGuard guard(g_buffer_lock);
   if (g_buffer.file.exists()) return true;
@@ -108,6 +110,7 @@ Ring* ring_of_this_thread() noexcept {
   // A fork that ran no handlers shows here first: it wiped the ring.
   if (in_vfork_child()) return nullptr;
   if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
+  if (is_narrowed()) return nullptr;  // a new one needs memory
   if (g_buffer.inherited) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
@@ -167,10 +170,9 @@ void add_process_text(const char* text, std::size_t bytes) noexcept {
   g_buffer.file.add_text(BlockType::kProcess, text, bytes);
 }
 
-void end_buffer(const char* how) noexcept {
-  if (!g_buffer.file.exists()) return;
-  const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+namespace {
+// Those of other threads as copies. The lock is held.
+void store_rings() noexcept {
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     Ring& ring = *g_ring_places[i].ring;
     if (&ring == t_thread.ring) {
@@ -179,6 +181,41 @@ void end_buffer(const char* how) noexcept {
       store_copy_of(ring);
     }
   }
+}
+}  // namespace
+
+void prepare_buffer_for_narrowing() noexcept {
+  if (!g_buffer.file.exists()) return;
+  mark_memory();
+  ring_of_this_thread();
+  const JumpSafeGuard guard(g_buffer_lock);
+  store_rings();
+  calibrate();
+  // What full rings become later has to find its memory.
+  have_scratch();
+  constexpr std::size_t kRoomBytes = 512u << 10;
+  std::size_t capacity = 0;
+  g_buffer.file.room_for(kRoomBytes, capacity);
+}
+
+bool has_recorded_calls() noexcept {
+  return g_buffer.calls > 0;
+}
+
+TickReading last_tick_reading(bool may_wait) noexcept {
+  if (is_narrowed()) return {{ticks_now(), 0, 0}, g_buffer.rate};
+  if (may_wait) {
+    const JumpSafeGuard guard(g_buffer_lock);
+    first_calibration();
+  }
+  return {read_clocks(), g_buffer.rate};
+}
+
+void end_buffer(const char* how) noexcept {
+  if (!g_buffer.file.exists()) return;
+  const OwnCode own;
+  const JumpSafeGuard guard(g_buffer_lock);
+  store_rings();
   calibrate();
   const bool nothing_new =
       g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();

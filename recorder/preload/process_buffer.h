@@ -78,6 +78,21 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
 
+// Stores what was recorded and takes the memory that later records may need, because the program is
+// about to give up rights (narrowing.h).
+void prepare_buffer_for_narrowing() noexcept;
+
+// Of those that are stored already.
+bool has_recorded_calls() noexcept;
+
+// The clocks now and what their ticks are worth. `may_wait`: for the lock, and for microseconds in
+// which the rate is taken.
+struct TickReading {
+  ClockReading clocks;
+  TickRate rate;
+};
+TickReading last_tick_reading(bool may_wait) noexcept;
+
 bool buffer_exists() noexcept;
 
 // Neither this process nor the one that forked it has recorded a call: to close a file that was

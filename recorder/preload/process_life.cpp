@@ -11,6 +11,7 @@
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/kept_traces.h"
 #include "recorder/preload/mpi_api.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/object_table.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
@@ -35,6 +36,12 @@ void adopt_copy() noexcept {
   // Another thread of the parent may have held a lock; it does not exist here.
   unlock_objects_after_fork();
   CallerSymbol::resume_after_fork();
+  if (is_narrowed()) {
+    // The buffer is the parent's, and a new one would need system calls.
+    g_recording = kNothing;
+    t_thread.ring = nullptr;
+    return;
+  }
   g_advice.after_fork();
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
@@ -45,7 +52,7 @@ void adopt_copy() noexcept {
 
 void in_forked_child() noexcept {
   adopt_copy();
-  mark_memory_after_fork();
+  if (!is_narrowed()) mark_memory_after_fork();
   t_thread.ours = 0;
 }
 
@@ -77,9 +84,15 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   if (!g_recording || t_thread.ours != 0 || in_vfork_child() || !buffer_exists()) return;
   const int kept = errno;
   const OwnCode own;
+  if (is_narrowed()) {
+    // Whoever joins the buffer writes the trace.
+    end_buffer("exit");
+    errno = kept;
+    return;
+  }
   g_advice.before_trace();
   end_buffer("exit");
-  if (!g_forked && world_provider() == nullptr && run_is_this_process()) {
+  if (writes_own_trace()) {
     if (const char* const trace = write_own_trace()) {
       g_advice.trace_written(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);
@@ -91,7 +104,14 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 
 }  // namespace
 
+bool writes_own_trace() noexcept {
+  return !g_forked && world_provider() == nullptr && run_is_this_process();
+}
+
 bool in_vfork_child() noexcept {
+  // The process cannot be asked for its number. What its parent forked without our handlers has
+  // lost the mark, and leaves all alone as well.
+  if (is_narrowed()) return is_copied_memory();
   return raw::getpid() != g_own_pid && !adopt_copied_memory(adopt_copy);
 }
 

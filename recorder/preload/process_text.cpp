@@ -6,6 +6,7 @@
 #include "recorder/call_table.h"
 #include "recorder/host_label.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -100,7 +101,7 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to.clear();
   if (path == nullptr) return;
   if (path[0] != '/') {
-    const long bytes = raw::getcwd(to.tail(), to.room());
+    const long bytes = working_directory(to.tail(), to.room());
     if (bytes > 1) to.grew(static_cast<std::size_t>(bytes - 1));
     if (to.size() != 1) to << '/';
     while (path[0] == '.' && path[1] == '/') path += 2;

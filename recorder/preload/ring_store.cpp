@@ -16,14 +16,6 @@ std::uint64_t emptied(std::uint64_t word) noexcept {
   return static_cast<std::uint64_t>(epoch_of(word) + 1) << 32;
 }
 
-// Scratch for one ring's records and, behind it, room for a copy of them.
-bool have_scratch() noexcept {
-  if (g_buffer.scratch != nullptr) return true;
-  g_buffer.scratch_bytes = scratch_bytes_needed(kRingBytes);
-  g_buffer.scratch = static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
-  return g_buffer.scratch != nullptr;
-}
-
 // Writes the records as an EVENTS block. `calls`: how many they are. False: no room.
 bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t thread,
                    std::uint64_t& calls) noexcept {
@@ -61,6 +53,13 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t t
 }
 
 }  // namespace
+
+bool have_scratch() noexcept {
+  if (g_buffer.scratch != nullptr) return true;
+  g_buffer.scratch_bytes = scratch_bytes_needed(kRingBytes);
+  g_buffer.scratch = static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
+  return g_buffer.scratch != nullptr;
+}
 
 void store_copy_of(Ring& ring) noexcept {
   if (!have_scratch()) return;

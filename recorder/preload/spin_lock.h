@@ -4,6 +4,8 @@
 
 #include <sched.h>
 
+#include "recorder/preload/narrowing.h"
+
 namespace iotune::recorder {
 
 class SpinLock {
@@ -13,7 +15,9 @@ class SpinLock {
   SpinLock& operator=(const SpinLock&) = delete;
 
   void lock() noexcept {
-    while (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) sched_yield();
+    while (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) {
+      if (!is_narrowed()) sched_yield();
+    }
   }
   void unlock() noexcept { __atomic_store_n(&held_, false, __ATOMIC_RELEASE); }
 

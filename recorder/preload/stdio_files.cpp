@@ -7,6 +7,7 @@
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/stdio_stream.h"
@@ -100,7 +101,7 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   scope.stop();
   const OwnCode own;
   // Part of an item may have been moved too: the position tells.
-  const std::int64_t after = ftello(stream);
+  const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
   const auto bytes = static_cast<std::int64_t>(result * size);
   start_buffer_if_worth(bytes);
   RecordWriter record(scope, number, Times::kPosix);

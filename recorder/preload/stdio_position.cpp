@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -26,7 +27,7 @@ Result positioned(CallNumber number, Times times, FILE* stream, bool with_positi
   record.key(fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(result));
-  if (with_position) record.number(ftello(stream));
+  if (with_position) record.number(is_narrowed() ? std::int64_t{-1} : ftello(stream));
   record.commit();
   return result;
 }

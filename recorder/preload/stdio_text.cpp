@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "recorder/preload/descriptor_table.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -15,6 +16,7 @@ namespace {
 
 // Asked before a call too, which must find the errno that its caller left.
 std::int64_t position_of(FILE* stream) noexcept {
+  if (is_narrowed()) return -1;
   const OwnCode own;
   const int before = errno;
   const std::int64_t position = ftello(stream);

@@ -3,6 +3,7 @@
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/path_filter.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
@@ -78,7 +79,8 @@ FILE* temporary(FILE* (*make)()) noexcept {
   ShortText<64> link;
   link << "/proc/self/fd/" << fd;
   ShortText<256> path;
-  const long bytes = fd < 0 ? -1 : raw::readlink(link.c_str(), path.tail(), path.room() - 1);
+  const bool asks = fd >= 0 && !is_narrowed();
+  const long bytes = asks ? raw::readlink(link.c_str(), path.tail(), path.room() - 1) : -1;
   if (bytes > 0) path.grew(static_cast<std::size_t>(bytes));
   {
     RecordWriter record(scope, CallNumber::ktmpfile, Times::kControl);
