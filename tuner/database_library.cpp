@@ -12,6 +12,7 @@
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
@@ -113,7 +114,7 @@ bool database_is_off() noexcept {
 }  // namespace
 
 std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
-  if (database_is_off()) return 0;
+  if (recorder::is_narrowed() || database_is_off()) return 0;
   const Turn turn;
   const Library& database = library();
   if (database.decide == nullptr) return 0;
@@ -137,7 +138,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
 }
 
 bool nothing_can_be_asked() noexcept {
-  if (database_is_off()) return true;
+  if (recorder::is_narrowed() || database_is_off()) return true;
   const Turn turn;
   return g_library.tried && g_library.decide == nullptr;
 }
@@ -178,7 +179,7 @@ bool something_may_be_known() noexcept {
 }  // namespace
 
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
-  if (database_is_off() || !something_may_be_known()) return 0;
+  if (recorder::is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
   const Turn turn;
   const Library& database = library();
   if (database.program_answers == nullptr) return 0;
@@ -194,7 +195,7 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
 }
 
 void observe_trace(const char* trace) noexcept {
-  if (!recorder::configuration().learns) return;
+  if (recorder::is_narrowed() || !recorder::configuration().learns) return;
   const Turn turn;
   const Library& database = library();
   if (database.observe == nullptr) return;
@@ -206,6 +207,7 @@ void observe_trace(const char* trace) noexcept {
 }
 
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+  if (recorder::is_narrowed()) return;
   const Turn turn;
   // Only where something was asked, and so loaded, before.
   if (g_library.series_closed == nullptr) return;

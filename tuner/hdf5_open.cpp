@@ -4,6 +4,7 @@
 
 #include "patterndb/decision.h"
 #include "recorder/preload/hdf5_api.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/presence.h"
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
@@ -228,7 +229,8 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
 void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
                       OpenState& state) noexcept {
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  OpenInProgress* const open = g_spare.take();
+  // A rank that gave up its rights votes for leaving the file alone, as one without memory does.
+  OpenInProgress* const open = recorder::is_narrowed() ? nullptr : g_spare.take();
   if (open == nullptr || api == nullptr) {
     const ListSettings program = settings_of(hdf5, fapl);
     if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);

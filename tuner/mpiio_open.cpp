@@ -1,5 +1,6 @@
 #include "tuner/mpiio_open.h"
 
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/presence.h"
 #include "tuner/agreement.h"
 #include "tuner/mpiio_hints.h"
@@ -33,7 +34,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   if (mpi == nullptr || recorder::world_provider() != &provider) return;
   const Word own = private_communicator(*mpi, comm);
   if (own == mpi->constants.comm_null) return;
-  OpenInProgress* const open = g_spare.take();
+  OpenInProgress* const open = recorder::is_narrowed() ? nullptr : g_spare.take();
   if (open == nullptr) {
     decline(*mpi, own);
     return;

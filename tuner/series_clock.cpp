@@ -29,6 +29,7 @@ constinit Watch g_watch = {};
 constinit recorder::SpinLock g_lock;
 
 std::uint64_t file_bytes(const char* path) noexcept {
+  if (recorder::is_narrowed()) return 0;
   struct stat status {};
   const long result = recorder::raw::call(SYS_newfstatat, AT_FDCWD, recorder::raw::word(path),
                                           recorder::raw::word(&status), 0);

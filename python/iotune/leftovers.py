@@ -136,8 +136,9 @@ def collect_run(
     """Join what a run left into its trace, and remove its directory.
 
     `trace` is where a run with a known trace goes, which may exist already: rank 0 joins what
-    it can reach at MPI_Finalize, and the launcher's own buffers are added here. Without it, a
-    new name in the default directory. Waits `patience_seconds` for processes to end, then
+    it can reach at MPI_Finalize, and the launcher's own buffers are added here. Without it, the
+    trace that a process wanted which could not write it itself (IOTUNE_TRACE), else a new name
+    in the default directory. Waits `patience_seconds` for processes to end, then
     leaves the run as it is. `observe`: a run that left no observation by itself gets one.
     Returns the trace where one was written.
     """
@@ -152,6 +153,8 @@ def collect_run(
             if time.monotonic() >= until:
                 return None
             time.sleep(0.05)
+        if trace is None:
+            trace = next((path for one in buffers if (path := _wanted_trace(one))), None)
         for one in buffers:
             if one.joined:
                 _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
@@ -165,6 +168,15 @@ def collect_run(
             if buffers or time.time() - run_directory.stat().st_mtime > _YOUNG_SECONDS:
                 run_directory.rmdir()
         return written
+
+
+def _wanted_trace(buffer: Buffer) -> Path | None:
+    """What IOTUNE_TRACE was for a process that gave up its right to write it."""
+    with contextlib.suppress(Error):
+        for process in core.processes(buffer.path):
+            if path := str(process.get("trace", "")):
+                return Path(path)
+    return None
 
 
 def _remove_spill(link: Path) -> None:
@@ -266,6 +278,18 @@ def _join_orphan(spill: Path) -> Path:
     core.join([spill], trace, remove=True)
     os.utime(trace, (last, last))
     return trace
+
+
+def collect_for(trace: Path) -> None:
+    """Join what processes have left that wanted this trace and could not write all of it."""
+    wanted = trace.absolute()
+    with contextlib.suppress(OSError):
+        for directory in sorted(buffer_root().iterdir()):
+            if directory.is_symlink() or not directory.is_dir():
+                continue
+            if any(_wanted_trace(one) == wanted for one in buffers_of(directory)):
+                with contextlib.suppress(Error, OSError):
+                    collect_run(directory, observe=os.environ.get("IOTUNE_DB") != "none")
 
 
 def collect_all() -> list[Path]:

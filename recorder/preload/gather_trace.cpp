@@ -7,6 +7,7 @@
 #include "recorder/preload/byte_buffer.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/merge_tree.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/thread_state.h"
@@ -133,6 +134,9 @@ bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare&
 
 // What a rank tells beside its bytes: that it had no room for some of its calls.
 constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
+// And that it may not write, nor take memory (narrowing.h): then all ranks' buffers stay for
+// whoever joins them, so that they are in one trace.
+constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
 
 // Only rank 0 speaks; where it lost calls itself it has.
 void tell_of_dropping_ranks(int ranks, int size) noexcept {
@@ -151,22 +155,25 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   std::uint64_t answer = world.rank == 0 && sizes != nullptr ? 1 : 0;
   world.broadcast(answer);
   if (answer == 0) return Gathering::kNot;
-  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0), sizes);
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0),
+               sizes);
   if (world.rank == 0 && sizes != nullptr) {
     std::uint64_t sum = 0;
     int dropping = 0;
+    bool narrowed = false;
     for (int i = 0; i < world.size; ++i) {
       if ((sizes[i] & kHasDropped) != 0) ++dropping;
-      sizes[i] &= ~kHasDropped;
+      narrowed = narrowed || (sizes[i] & kIsNarrowed) != 0;
+      sizes[i] &= ~(kHasDropped | kIsNarrowed);
       sum += sizes[i];
     }
     if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
     // The user who asks for the times of single calls gets them.
     const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
     // Ranks that traced nothing leave no trace behind.
-    answer = static_cast<std::uint64_t>(sum == 0 ? Gathering::kNot
-                                        : merge  ? Gathering::kMerged
-                                                 : Gathering::kWhole);
+    answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
+                                        : merge              ? Gathering::kMerged
+                                                             : Gathering::kWhole);
   }
   world.broadcast(answer);
   return static_cast<Gathering>(answer);
@@ -221,7 +228,8 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   if (world.comm == mpi.constants.comm_null) return nullptr;
 
   const HeldBlocks held;
-  // Rank 0 says by this table whether it can take the others' blocks.
+  // Rank 0 says by this table whether it can take the others' blocks: a narrowed one has no memory
+  // for it.
   ByteBuffer sizes(world.rank == 0 ? static_cast<std::size_t>(world.size) * 8 : 0);
   std::uint64_t done = 0;
   const char* const path =

@@ -10,6 +10,7 @@
 
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/directory_entries.h"
+#include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -234,7 +235,7 @@ bool answer(Where where, const char* question, bool yes, std::uint64_t size, boo
 }  // namespace
 
 void register_presence() noexcept {
-  if (g_registered) return;
+  if (g_registered || is_narrowed()) return;
   Path path;
   if (!local_path(path, kPresence)) return;
   const int fd = raw::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -293,7 +294,7 @@ bool settle_presence(int world_size) noexcept {
   g_world_ranks = world_size;
   g_all_loaded = g_all_tune = false;
   bool first = false;
-  if (world_size <= 0 || run_directory() == nullptr) return false;
+  if (world_size <= 0 || is_narrowed() || run_directory() == nullptr) return false;
   const std::uint64_t size = g_world_size = static_cast<std::uint64_t>(world_size);
   const Counts local = local_counts();
   if (answer(local_path, kAllHere, g_registered && local.loaded == size, size, first)) {
@@ -332,7 +333,7 @@ bool all_ranks_loaded() noexcept {
 }
 
 void remove_presence_files() noexcept {
-  if (!g_first_on_node) return;
+  if (!g_first_on_node || is_narrowed()) return;
   // The counts last: who comes before that is counted behind this world, who comes after it anew.
   Path path;
   forget(local_path, kAllHere);

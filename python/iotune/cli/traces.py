@@ -6,7 +6,7 @@ from pathlib import Path
 
 from iotune.cli.output import say
 from iotune.errors import Error
-from iotune.leftovers import collect_all
+from iotune.leftovers import collect_all, collect_for
 from iotune.locations import kept_traces, traces_dir
 from iotune.trace import Trace, open_trace
 
@@ -14,6 +14,7 @@ from iotune.trace import Trace, open_trace
 def chosen_trace(given: Path | None) -> Trace:
     """The trace that was named, else the newest one, leftovers of dead runs included."""
     if given is not None:
+        collect_for(given)
         return open_trace(given)
     for trace in collect_all():
         say(f"joined what a run left behind: {trace}")
