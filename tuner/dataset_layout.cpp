@@ -111,51 +111,6 @@ const recorder::MpiApi* mpi_of(const FilePlan& plan, recorder::Word& comm) noexc
   return world == nullptr || comm == 0 ? nullptr : recorder::mpi_api(*world);
 }
 
-// H5E_error2_t.
-struct ErrorFrame {
-  Hid error_class, major, minor;
-  unsigned line;
-  const char *function, *source, *text;
-};
-
-// The innermost frame says what was wrong.
-int take_words(unsigned, const void* frame, void* to) noexcept {
-  constexpr int kStop = 1;
-  const char* const text = static_cast<const ErrorFrame*>(frame)->text;
-  if (text == nullptr || text[0] == '\0') return 0;
-  auto* const words = static_cast<recorder::ShortText<kRefusalBytes>*>(to);
-  *words << "HDF5 refuses it: " << text;
-  return kStop;
-}
-
-void keep_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
-  recorder::ShortText<kRefusalBytes> words;
-  api.H5Ewalk2(0, 0, take_words, &words);  // H5E_DEFAULT, H5E_WALK_UPWARD
-  layout.refusal = static_cast<char*>(recorder::private_memory(kRefusalBytes));
-  // The memory is zeroed: the end mark is there.
-  if (layout.refusal != nullptr) std::memcpy(layout.refusal, words.c_str(), words.size());
-}
-
-void restore_errors(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
-  if (!layout.silenced) return;
-  layout.silenced = false;
-  if (layout.old_form) {
-    api.H5Eset_auto1(layout.error_function, layout.error_argument);
-  } else {
-    api.H5Eset_auto2(0, layout.error_function, layout.error_argument);
-  }
-}
-
-// As HDF5 does at the end of a call that failed.
-void call_handler(const LayoutInProgress& layout) noexcept {
-  if (layout.error_function == nullptr) return;
-  if (layout.old_form) {
-    reinterpret_cast<int (*)(void*)>(layout.error_function)(layout.error_argument);
-  } else {
-    reinterpret_cast<int (*)(Hid, void*)>(layout.error_function)(0, layout.error_argument);
-  }
-}
-
 }  // namespace
 
 void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, DatasetCall& call,
@@ -193,18 +148,18 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
   call.dcpl = list;
 }
 
-void silence_errors(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
-  // As QuietProbes does it (hdf5_api.h), beyond the end of one function.
-  unsigned is_new = 1;
-  if (api.H5Eauto_is_v2 != nullptr) api.H5Eauto_is_v2(0, &is_new);
-  layout.old_form = is_new == 0;
-  if (!layout.old_form) {
-    layout.silenced = api.H5Eget_auto2(0, &layout.error_function, &layout.error_argument) >= 0 &&
-                      api.H5Eset_auto2(0, nullptr, nullptr) >= 0;
-  } else if (api.H5Eget_auto1 != nullptr && api.H5Eset_auto1 != nullptr) {
-    layout.silenced = api.H5Eget_auto1(&layout.error_function, &layout.error_argument) >= 0 &&
-                      api.H5Eset_auto1(nullptr, nullptr) >= 0;
+const char* refusal_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
+  if (layout.refusal == nullptr) {
+    layout.refusal = static_cast<char*>(recorder::private_memory(kRefusalBytes));
   }
+  if (layout.refusal == nullptr) return "HDF5 refuses it";
+  char said[kRefusalBytes];
+  copy_last_words(api, said, sizeof said);
+  recorder::ShortText<kRefusalBytes> words;
+  words << "HDF5 refuses it";
+  if (said[0] != '\0') words << ": " << said;
+  std::memcpy(layout.refusal, words.c_str(), words.size() + 1);
+  return layout.refusal;
 }
 
 // Making the call again is safe: HDF5 replaces no link, so that what the first call did make (and
@@ -213,8 +168,7 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
                     LayoutInProgress& layout) noexcept {
   if (layout.tuned_dcpl == 0) return false;
   const bool failed = dataset < 0;
-  const bool heard = layout.silenced;
-  if (failed) keep_words(api, layout);
+  const char* const words = failed ? refusal_words(api, layout) : "";
   const Hid stack = failed ? api.H5Eget_current_stack() : -1;
   bool all_failed = failed;
   if (plan.mpio) {
@@ -222,18 +176,19 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
     const recorder::MpiApi* const mpi = mpi_of(plan, comm);
     all_failed = mpi != nullptr && all_agree(*mpi, comm, failed, 0);
   }
-  restore_errors(api, layout);
   if (!failed) return false;
-  if (stack >= 0) api.H5Eset_current_stack(stack);
   if (!all_failed) {
-    if (heard) call_handler(layout);
+    const bool heard = layout.errors.hidden;
+    show_errors(api, layout.errors);
+    if (stack >= 0) api.H5Eset_current_stack(stack);
+    if (heard) call_handler(layout.errors);
     return false;
   }
+  if (stack >= 0) api.H5Eset_current_stack(stack);  // closes it
   api.H5Eclear2(0);
   api.H5Pclose(layout.tuned_dcpl);
   layout.tuned_dcpl = 0;
   dcpl = layout.given_dcpl;
-  const char* const words = layout.refusal == nullptr ? "HDF5 refuses it" : layout.refusal;
   layout.chunk_refused = words;
   if (layout.fill_time != nullptr && layout.fill_time_refused == nullptr) {
     layout.fill_time_refused = words;

@@ -4,6 +4,7 @@
 
 #include "recorder/preload/advice.h"
 #include "tuner/file_plan.h"
+#include "tuner/hidden_errors.h"
 
 namespace iotune::tuner {
 
@@ -13,10 +14,9 @@ struct LayoutInProgress {
   const Setting* fill_time;
   const char* chunk_refused;
   const char* fill_time_refused;
-  char* refusal;                          // HDF5's own words: private memory
-  recorder::Hid given_dcpl, tuned_dcpl;   // tuned: 0 where there is none
-  void *error_function, *error_argument;  // the program's handler, while it is silenced
-  bool silenced, old_form;
+  char* refusal;                         // HDF5's own words: private memory
+  recorder::Hid given_dcpl, tuned_dcpl;  // tuned: 0 where there is none
+  HiddenErrors errors;                   // hidden while the call may fail of our lists
 };
 
 // Puts a list of our own in call.dcpl, or writes down why not. Every rank of the file comes here,
@@ -25,12 +25,13 @@ struct LayoutInProgress {
 void set_layout(recorder::Provider& hdf5, const recorder::Hdf5Api& api, const FilePlan& plan,
                 recorder::DatasetCall& call, LayoutInProgress& layout) noexcept;
 
-// From here to try_own_layout the program's error handler hears nothing: a failure may be ours.
-void silence_errors(const recorder::Hdf5Api& api, LayoutInProgress& layout) noexcept;
+// What HDF5 said of the call that has just failed, to be told of a setting; lives as long as
+// `layout`.
+const char* refusal_words(const recorder::Hdf5Api& api, LayoutInProgress& layout) noexcept;
 
 // True where HDF5 refused our list on all ranks: the call is to be made once more, with the
 // program's list, which `dcpl` then is. A call that failed on some ranks alone stays failed there,
-// and the program's handler hears of it now.
+// and the program's handler is called now.
 bool try_own_layout(const recorder::Hdf5Api& api, const FilePlan& plan, recorder::Hid dataset,
                     recorder::Hid& dcpl, LayoutInProgress& layout) noexcept;
 

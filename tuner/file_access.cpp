@@ -157,14 +157,14 @@ const char* why_not(const FileParameter& parameter, const ListSettings& program,
   return nullptr;
 }
 
-// Calls `visit(parameter, value, reason)` for each setting of this layer.
+// Calls `visit(parameter, index of the setting, reason)` for each setting of this layer.
 template <typename Visit>
 void each(const ListSettings& program, const Decision& decision, bool creating,
           Visit visit) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const FileParameter* const parameter = find(decision.settings[i].name);
     if (parameter == nullptr) continue;
-    visit(*parameter, decision.settings[i].value, why_not(*parameter, program, creating));
+    visit(*parameter, i, why_not(*parameter, program, creating));
   }
 }
 
@@ -177,12 +177,21 @@ bool concerns_file_access(const Decision& decision) noexcept {
   return false;
 }
 
+void add_file_access(const ListSettings& program, const Decision& decision, bool creating,
+                     CallAttempts& attempts) noexcept {
+  each(program, decision, creating, [&](const FileParameter&, int index, const char* reason) {
+    if (reason == nullptr) add_candidate(attempts, index);
+  });
+}
+
 bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
-                     const Decision& decision, bool creating) noexcept {
+                     const Decision& decision, bool creating,
+                     const CallAttempts& attempts) noexcept {
   bool whole = true;
   each(program, decision, creating,
-       [&](const FileParameter& parameter, const char* value, const char* reason) {
-         if (reason == nullptr) whole = parameter.set(api, fapl, value) && whole;
+       [&](const FileParameter& parameter, int index, const char* reason) {
+         if (reason != nullptr || why_left_out(attempts, index) != nullptr) return;
+         whole = parameter.set(api, fapl, decision.settings[index].value) && whole;
        });
   return whole;
 }
@@ -190,16 +199,20 @@ bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
 std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,
                                const Decision& decision, bool creating) noexcept {
   each(program, decision, creating,
-       [&](const FileParameter& parameter, const char* value, const char* reason) {
-         if (reason == nullptr) hash = hash_text(hash_text(hash, parameter.name), value);
+       [&](const FileParameter& parameter, int index, const char* reason) {
+         if (reason != nullptr) return;
+         hash = hash_text(hash_text(hash, parameter.name), decision.settings[index].value);
        });
   return hash;
 }
 
 void note_file_access(const Hdf5Api& api, Hid opened, const char* path, const ListSettings& program,
-                      const Decision& decision, bool creating) noexcept {
+                      const Decision& decision, bool creating,
+                      const CallAttempts& attempts) noexcept {
   each(program, decision, creating,
-       [&](const FileParameter& parameter, const char* value, const char* reason) {
+       [&](const FileParameter& parameter, int index, const char* reason) {
+         const char* const value = decision.settings[index].value;
+         if (reason == nullptr) reason = why_left_out(attempts, index);
          Value wanted, got;
          parameter.wanted(value, wanted);
          const bool readable = parameter.get(api, opened, got);

@@ -28,7 +28,7 @@ constexpr double kOwnW0 = -1;     // H5D_CHUNK_CACHE_W0_DEFAULT: the file's
 struct DatasetInProgress {
   FilePlan* plan;
   LayoutInProgress layout;
-  Hid tuned_dapl;  // 0: none
+  Hid given_dapl, tuned_dapl;  // tuned: 0 where there is none
   const Setting* cache;
   const char* cache_refused;
   std::uint64_t cache_bytes;  // as applied
@@ -105,6 +105,7 @@ bool pass_cache(Provider& hdf5, const Hdf5Api& api, const ChunkCache& cache, Dat
     api.H5Pclose(list);
     return false;
   }
+  at.given_dapl = call.dapl;
   call.dapl = at.tuned_dapl = list;
   return true;
 }
@@ -282,15 +283,28 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
     set_layout(hdf5, *api, *at.plan, call, at.layout);
     if (at.cache != nullptr) set_chunk_cache(hdf5, *api, call, at);
   }
-  if (at.layout.tuned_dcpl > 0) silence_errors(*api, at.layout);
+  if (at.layout.tuned_dcpl > 0 || at.tuned_dapl > 0) hide_errors(*api, at.layout.errors);
 }
 
-bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
-                        OpenState& state) noexcept {
+// First without our layout, then without our chunk cache. That one is a matter of this process
+// alone: a rank without memory for it has taken no part in what the others do together yet, and its
+// second call does.
+[[gnu::hot]] bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
+                                     std::int64_t& dapl, OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
+  if (at.plan == nullptr) return false;
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
-  return at.plan != nullptr && api != nullptr &&
-         try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
+  if (api == nullptr) return false;
+  const bool again = try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
+  const bool without_cache = !again && at.tuned_dapl > 0 && dataset < 0 && at.layout.errors.hidden;
+  if (without_cache) {
+    at.cache_refused = refusal_words(*api, at.layout);
+    api->H5Pclose(at.tuned_dapl);
+    at.tuned_dapl = 0;
+    dapl = at.given_dapl;
+  }
+  if (!again || at.tuned_dapl <= 0) show_errors(*api, at.layout.errors);
+  return again || without_cache;
 }
 
 [[gnu::hot]] void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset,

@@ -7,9 +7,9 @@ namespace iotune::tuner {
 
 void before_hdf5_dataset(recorder::Provider& hdf5, recorder::DatasetCall& call,
                          recorder::OpenState& state) noexcept;
-// True: H5Dcreate is to be called once more, with the program's own list.
+// True: the call is to be made once more, with the lists as they stand now.
 bool again_hdf5_dataset(recorder::Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
-                        recorder::OpenState& state) noexcept;
+                        std::int64_t& dapl, recorder::OpenState& state) noexcept;
 void after_hdf5_dataset(recorder::Provider& hdf5, std::int64_t dataset,
                         recorder::OpenState& state) noexcept;
 

@@ -5,12 +5,16 @@
 #include "patterndb/decision.h"
 #include "recorder/preload/hdf5_api.h"
 #include "recorder/preload/narrowing.h"
+#include "recorder/preload/path_filter.h"
 #include "recorder/preload/presence.h"
+#include "recorder/preload/process_buffer.h"
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
 #include "tuner/file_plan.h"
 #include "tuner/hdf5_backend.h"
+#include "tuner/hidden_errors.h"
 #include "tuner/hint_gates.h"
+#include "tuner/made_file.h"
 #include "tuner/mpiio_hints.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/posix_opens.h"
@@ -22,6 +26,7 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::Hdf5Api;
+using recorder::Hdf5Making;
 using recorder::Hid;
 using recorder::MpiApi;
 using recorder::OpenState;
@@ -34,27 +39,41 @@ struct OpenInProgress {
   Decision decision;
   HintPlan hints;
   ListSettings program;
-  Hid given_fapl, tuned_fapl;
+  Hid program_fapl;            // as the program passed it
+  Hid given_fapl, tuned_fapl;  // a list to start from, and the one that is passed; -1: none
+  bool owns_given;
+  CallAttempts attempts;
+  HiddenErrors errors;
+  HiddenFileErrors file_errors;
+  MadeFile made;
+  Hdf5Making making;
   PosixOpens opens;
   FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
   bool creating, notes;
-  bool failed;  // a list could not be built: nothing was applied
+  const char* failure;  // why nothing was put into the call; nullptr: something was, or nothing is
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
 
 // All but what lies behind counts and flags, which nobody reads.
-void begin(OpenInProgress& open, Hid fapl, bool creating) noexcept {
+void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   clear(open.decision);
   clear(open.hints);
   open.program = {};
-  open.given_fapl = fapl;
+  open.program_fapl = open.given_fapl = fapl;
   open.tuned_fapl = -1;
+  open.owns_given = false;
+  clear(open.attempts);
+  open.errors = {};
+  open.file_errors = {};
+  open.made.made = false;
+  open.making = making;
   open.plan = nullptr;
   open.mpi = nullptr;
-  open.creating = creating;
-  open.notes = open.failed = false;
+  open.creating = making != Hdf5Making::kOpens;
+  open.notes = false;
+  open.failure = nullptr;
   clear(open.opens);
 }
 
@@ -63,8 +82,10 @@ constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the d
 OpenInProgress* in_progress(const OpenState& state) noexcept {
   return reinterpret_cast<OpenInProgress*>(state.words[0]);
 }
-void forget(OpenState& state) noexcept {
-  discard_file_plan(in_progress(state)->plan);
+void forget(const Hdf5Api& api, OpenState& state) noexcept {
+  OpenInProgress& open = *in_progress(state);
+  if (open.owns_given && open.given_fapl >= 0) api.H5Pclose(open.given_fapl);
+  discard_file_plan(open.plan);
   g_spare.give_back(in_progress(state));
   state.words[0] = 0;
 }
@@ -74,9 +95,11 @@ void forget(OpenState& state) noexcept {
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
-  bool good = set_file_access(api, copy, open.program, open.decision, open.creating);
+  bool good =
+      set_file_access(api, copy, open.program, open.decision, open.creating, open.attempts);
   if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
-    Word info = make_info(*open.mpi, open.program.info, open.hints);
+    Word info =
+        make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
     // A rank without memory for an MPI_Info still takes part, with the program's hints; the
     // vote after this call takes the list back everywhere.
     const Word passed = info == 0 ? open.program.info : info;
@@ -109,6 +132,17 @@ void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcep
   arm(path, {open.creating, true}, open.decision, wanted, open.opens);
 }
 
+// A call that must make its file, and fails with our settings, leaves one in its own way. Only the
+// open beneath tells whose file that is: where opens are not seen, nothing is put into the call.
+const char* why_no_list(const char* path, const OpenInProgress& open) noexcept {
+  const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
+  return open.making != Hdf5Making::kMakesNew || seen
+             ? nullptr
+             : "a file that must be new is tuned only where its opens are recorded";
+}
+
+constexpr const char* kNoList = "a rank could not build the property list";
+
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
@@ -121,13 +155,16 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   plan_hints(mpi, path, open.program.info, open.decision, recorder::run_nodes(), open.hints);
   const std::uint64_t hash = hash_hints(
       hash_file_access(kHashStart, open.program, open.decision, open.creating), open.hints);
-  if (!all_agree(mpi, comm, plan_datasets(open), hash)) {
+  const char* const no_list = why_no_list(path, open);
+  if (!all_agree(mpi, comm, plan_datasets(open) && no_list == nullptr, hash)) {
     open.hints.wanted.count = 0;
     if (open.notes) {
       note_decision(path, open.decision);
       for (int i = 0; i < open.decision.count; ++i) {
         note_setting(path, open.decision.settings[i].name, open.decision.settings[i].value, "",
-                     Verdict::kRefused, "the ranks would not all apply the same settings");
+                     Verdict::kRefused,
+                     no_list != nullptr ? no_list
+                                        : "the ranks would not all apply the same settings");
       }
       open.notes = false;
     }
@@ -143,7 +180,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   disarm(open.opens);
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
-  open.failed = true;
+  open.failure = kNoList;
   return true;
 }
 
@@ -155,10 +192,80 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
   if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
   open.notes = true;
   if (open.decision.count == 0) return true;
+  open.failure = why_no_list(path, open);
+  if (open.failure != nullptr) return true;
   plan_datasets(open);
   open.tuned_fapl = tuned_list(api, open);
-  open.failed = open.tuned_fapl < 0;
-  if (!open.failed) arm(path, open.decision, open);
+  if (open.tuned_fapl < 0) open.failure = kNoList;
+  if (open.failure == nullptr) arm(path, open.decision, open);
+  return true;
+}
+
+void start_attempts(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
+  add_file_access(open.program, open.decision, open.creating, open.attempts);
+  if (open.mpi != nullptr) {
+    add_hints(open.decision, open.hints, open.attempts);
+    hide_file_errors(*open.mpi, open.file_errors);
+  }
+  watch(path, open.made);
+  hide_errors(api, open.errors);
+}
+
+void end_attempts(const Hdf5Api& api, OpenInProgress& open) noexcept {
+  unwatch();
+  show_errors(api, open.errors);
+  if (open.mpi != nullptr) show_file_errors(*open.mpi, open.file_errors);
+}
+
+bool agree(const OpenInProgress& open, bool mine) noexcept {
+  return open.mpi == nullptr ? mine
+                             : all_agree(*open.mpi, open.program.private_comm, mine, 0);
+}
+
+// Whether the call would fail whatever it carries: there is no file for it, or one in its way.
+bool is_hopeless(const char* path, OpenInProgress& open) noexcept {
+  if (open.making == Hdf5Making::kMakesNew) return !remove_made(open.made);
+  return !is_there(path);
+}
+
+// After each call. Every rank comes here with the same attempts behind it.
+bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
+                OpenInProgress& open) noexcept {
+  if (is_own_call(open.attempts)) return false;
+  const bool failed = file < 0;
+  if (failed) {
+    char words[200];
+    copy_last_words(api, words, sizeof words);
+    keep_words(open.attempts, words);
+  }
+  if (agree(open, !failed)) {
+    end_attempts(api, open);
+    leave_out_hints(open.decision, open.attempts, open.hints);
+    return false;
+  }
+  if (failed) {
+    keep_words(open.attempts, "");
+  } else {
+    keep_words(open.attempts, "on another rank");
+    api.H5Fclose(file);
+  }
+  api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  const bool hopeless = is_hopeless(path, open);
+  advance(open.attempts, agree(open, hopeless));
+  if (!is_own_call(open.attempts)) {
+    open.tuned_fapl = tuned_list(api, open);
+    if (!agree(open, open.tuned_fapl >= 0)) advance(open.attempts, true);
+  }
+  if (!is_own_call(open.attempts)) {
+    fapl = open.tuned_fapl;
+    return true;
+  }
+  if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  end_attempts(api, open);
+  leave_out_hints(open.decision, open.attempts, open.hints);
+  fapl = open.program_fapl;
   return true;
 }
 
@@ -172,7 +279,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   if (open.decision.count == 0) return;
   const recorder::QuietProbes quiet(api);
-  note_file_access(api, opened, path, open.program, open.decision, open.creating);
+  note_file_access(api, opened, path, open.program, open.decision, open.creating, open.attempts);
   const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
   finish_and_note(open.opens, wanted);
   if (open.mpi == nullptr) {
@@ -226,7 +333,7 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
   store_settings(hdf5, fapl, settings);
 }
 
-void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int64_t& fapl,
+void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::int64_t& fapl,
                       OpenState& state) noexcept {
   const Hdf5Api* const api = recorder::hdf5_api(hdf5);
   // A rank that gave up its rights votes for leaving the file alone, as one without memory does.
@@ -238,7 +345,7 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
     return;
   }
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
-  begin(*open, fapl, creating);
+  begin(*open, fapl, making);
   open->program = settings_of(hdf5, fapl);
   // Another driver was set since: what was seen of the list is not true any more. (Only where
   // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)
@@ -250,24 +357,34 @@ void before_hdf5_open(Provider& hdf5, const char* path, bool creating, std::int6
     // A vote too: other ranks may have been given another connector.
     if (mpi != nullptr && !has_native_connector(*api, fapl)) {
       decline(*mpi, open->program.private_comm);
-      forget(state);
+      forget(*api, state);
       return;
     }
     // Kept also where nothing is decided: the first file of a series is its baseline.
-    if (mpi != nullptr && creating && rank_in(*mpi, open->program.private_comm) == 0) {
+    if (mpi != nullptr && open->creating && rank_in(*mpi, open->program.private_comm) == 0) {
       state.words[kSeriesStart] = series_clock_ns();
     }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, *open);
   } else {
     open->given_fapl = serial_list(hdf5, *api, fapl);
+    open->owns_given = true;
     decided = open->given_fapl >= 0 && decide_alone(*api, path, *open);
-    if (open->given_fapl >= 0) api->H5Pclose(open->given_fapl);
   }
   if (!decided) {
-    forget(state);
+    forget(*api, state);
     return;
   }
-  if (open->tuned_fapl >= 0) fapl = open->tuned_fapl;
+  if (open->tuned_fapl < 0) return;
+  fapl = open->tuned_fapl;
+  start_attempts(*api, path, *open);
+}
+
+bool again_hdf5_open(Provider& hdf5, const char* path, std::int64_t file, std::int64_t& fapl,
+                     OpenState& state) noexcept {
+  OpenInProgress* const open = in_progress(state);
+  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  if (open == nullptr || api == nullptr || open->tuned_fapl < 0) return false;
+  return make_again(*api, path, file, fapl, *open);
 }
 
 void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
@@ -293,11 +410,11 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
     } else {
       note_decision(path, open->decision);
     }
-    if (file < 0 || open->failed) {
-      const bool pending = file == recorder::kPendingFile && !open->failed;
-      const char* const why = open->failed ? "a rank could not build the property list"
-                              : pending    ? "the file is still being opened"
-                                           : "the program's call failed";
+    if (file < 0 || open->failure != nullptr) {
+      const bool pending = file == recorder::kPendingFile && open->failure == nullptr;
+      const char* const why = open->failure != nullptr ? open->failure
+                              : pending ? "the file is still being opened"
+                                        : "the program's call failed";
       for (int i = 0; i < open->decision.count; ++i) {
         note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
                      pending ? Verdict::kUnverifiable : Verdict::kRefused, why);
@@ -306,11 +423,11 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
       note_outcome(*api, path, file, opened, *open);
     }
   }
-  if (file >= 0 && open->plan != nullptr && !open->failed)
+  if (file >= 0 && open->plan != nullptr && open->failure == nullptr)
     keep_datasets_plan(hdf5, path, file, *open);
   if (opened >= 0) api->H5Pclose(opened);
   if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
-  forget(state);
+  forget(*api, state);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
 }
 

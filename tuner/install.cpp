@@ -8,6 +8,7 @@
 #include "tuner/file_plan.h"
 #include "tuner/hdf5_dataset.h"
 #include "tuner/hdf5_open.h"
+#include "tuner/made_file.h"
 #include "tuner/mpiio_open.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
@@ -70,8 +71,14 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   if (mode != Mode::kTune) return;
   install_prefetch();
   advice.after_mpi_init = after_init;
-  advice.before_create = before_create;
-  advice.after_create = after_create;
+  advice.before_create = [](const char* path, int flags) {
+    watch_before_create(path, flags);
+    return before_create(path, flags);
+  };
+  advice.after_create = [](int fd) {
+    watch_after_create(fd);
+    after_create(fd);
+  };
   advice.after_open = after_open;
   advice.before_program_open = before_program_open;
   advice.after_program_open = after_program_open;
@@ -84,8 +91,10 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.hdf5_fapl_mpio = follow_fapl_mpio;
   advice.hdf5_property = follow_property;
   advice.before_hdf5_open = before_hdf5_open;
+  advice.again_hdf5_open = again_hdf5_open;
   advice.after_hdf5_open = after_hdf5_open;
   advice.before_mpiio_open = before_mpiio_open;
+  advice.again_mpiio_open = again_mpiio_open;
   advice.after_mpiio_open = after_mpiio_open;
 }
 

@@ -125,7 +125,54 @@ bool has_hints_for_mpiio(const HintPlan& plan) noexcept {
   return false;
 }
 
-Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
+namespace {
+void remove(HintPlan& plan, const char* name) noexcept {
+  for (int i = 0; i < plan.wanted.count; ++i) {
+    if (std::strcmp(plan.wanted.settings[i].name, name) != 0) continue;
+    plan.wanted.settings[i] = plan.wanted.settings[--plan.wanted.count];
+    return;
+  }
+}
+}  // namespace
+
+void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& attempts) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    const char* const name = decision.settings[i].name;
+    if (goes_by_info(name) && find_setting(plan.wanted, name) != nullptr) {
+      add_candidate(attempts, i);
+    }
+  }
+}
+
+void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
+                     HintPlan& plan) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    const char* const name = decision.settings[i].name;
+    const char* const reason = why_left_out(attempts, i);
+    if (reason == nullptr || !goes_by_info(name)) continue;
+    if (plan.refused[i] == nullptr) plan.refused[i] = reason;
+    remove(plan, name);
+    if (std::strcmp(name, "cb_nodes") == 0 && find_setting(decision, "cb_config_list") == nullptr) {
+      remove(plan, "cb_config_list");
+    }
+  }
+}
+
+namespace {
+bool is_left_out(const Decision& decision, const CallAttempts& attempts,
+                 const char* name) noexcept {
+  for (int i = 0; i < decision.count; ++i) {
+    if (std::strcmp(decision.settings[i].name, name) == 0) {
+      return why_left_out(attempts, i) != nullptr;
+    }
+  }
+  // Not of the decision: cb_nodes has brought it.
+  return std::strcmp(name, "cb_config_list") == 0 && is_left_out(decision, attempts, "cb_nodes");
+}
+}  // namespace
+
+Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan, const Decision& decision,
+               const CallAttempts& attempts) noexcept {
   Word made = 0;
   const bool has_program_hints = info != 0 && !is_null(mpi, info);
   const int result = has_program_hints ? mpi.MPI_Info_dup(info, &made) : mpi.MPI_Info_create(&made);
@@ -133,6 +180,7 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan) noexcept {
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
     if (!goes_by_info(setting.name)) continue;  // placement.h: one way for every MPI-IO
+    if (is_left_out(decision, attempts, setting.name)) continue;
     if (mpi.MPI_Info_set(made, setting.name, setting.value) != 0) {
       mpi.MPI_Info_free(&made);
       return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recorder/preload/mpi_api.h"
+#include "tuner/call_attempts.h"
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {
@@ -32,9 +33,17 @@ void plan_hints(const recorder::MpiApi& mpi, const char* path, recorder::Word in
 // Whether make_info would add anything.
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
 
-// A new MPI_Info: the program's hints and the plan's. 0 on failure. Local; the caller frees it.
-recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info,
-                         const HintPlan& plan) noexcept;
+// Adds the hints that make_info would pass.
+void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& attempts) noexcept;
+
+// Leaves out what the attempt does, with its words as the reason, and what it brought along.
+void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
+                     HintPlan& plan) noexcept;
+
+// A new MPI_Info: the program's hints and the plan's, less what the attempt leaves out. 0 on
+// failure. Local; the caller frees it.
+recorder::Word make_info(const recorder::MpiApi& mpi, recorder::Word info, const HintPlan& plan,
+                         const Decision& decision, const CallAttempts& attempts) noexcept;
 
 // A text of all hints that the plan adds, for ranks to compare.
 std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;

@@ -318,7 +318,7 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     ]
     if repeats:
         again = f"again_{hooks_name}(provider, hook, result{given})"
-        lines.append(f"  if ({again}) result = real({real_names});")
+        lines.append(f"  while ({again}) result = real({real_names});")
     lines.append("  scope.stop();")
     if call.is_async and "before" in call.flags:
         lines.append("  hook.pending = result >= 0 && is_pending(provider, arg_events);")

@@ -33,10 +33,13 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .after_open = [](const char*, int) {},
     .before_program_open = [](const char*, int, OpenState&) {},
     .after_program_open = [](const char*, OpenState&) {},
-    .before_hdf5_open = [](Provider&, const char*, bool, std::int64_t&, OpenState&) {},
+    .before_hdf5_open = [](Provider&, const char*, Hdf5Making, std::int64_t&, OpenState&) {},
+    .again_hdf5_open = [](Provider&, const char*, std::int64_t, std::int64_t&,
+                          OpenState&) { return false; },
     .after_hdf5_open = [](Provider&, const char*, std::int64_t, OpenState&) {},
     .before_hdf5_dataset = [](Provider&, DatasetCall&, OpenState&) {},
-    .again_hdf5_dataset = [](Provider&, std::int64_t, std::int64_t&, OpenState&) { return false; },
+    .again_hdf5_dataset = [](Provider&, std::int64_t, std::int64_t&, std::int64_t&,
+                             OpenState&) { return false; },
     .after_hdf5_dataset = [](Provider&, std::int64_t, OpenState&) {},
     .before_hdf5_transfer = [](Provider&, std::int64_t, std::int64_t, OpenState&) {},
     .after_hdf5_transfer = [](Provider&, std::int64_t, int, OpenState&) {},
@@ -44,6 +47,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .hdf5_property = [](Provider&, CallNumber, const std::int64_t*, int) {},
     .hdf5_fapl_mpio = [](Provider&, std::int64_t, Word, Word) {},
     .before_mpiio_open = [](Provider&, Word, const char*, int, Word&, OpenState&) {},
+    .again_mpiio_open = [](Provider&, const char*, Word, int, Word&, OpenState&) { return false; },
     .after_mpiio_open = [](Provider&, const char*, Word, int, OpenState&) {},
 };
 

@@ -21,6 +21,13 @@ struct OpenState {
   std::uint64_t words[16];
 };
 
+// What an open of HDF5 does about a file that is there, or is not.
+enum class Hdf5Making : std::uint8_t {
+  kOpens,     // fails where none is there
+  kEmpties,   // makes one, and cuts one that is there to nothing
+  kMakesNew,  // makes one, and fails where one is there
+};
+
 // One H5Dcreate* or H5Dopen*. `type`, `space` and `dcpl` are 0 where the call has none.
 struct DatasetCall {
   std::int64_t location, type, space;
@@ -112,13 +119,18 @@ struct Advice {
   void (*after_program_open)(const char* path, OpenState& state);
 
   // `fapl` may be replaced by a list that after_hdf5_open closes.
-  void (*before_hdf5_open)(Provider& hdf5, const char* name, bool creating, std::int64_t& fapl,
+  void (*before_hdf5_open)(Provider& hdf5, const char* name, Hdf5Making making, std::int64_t& fapl,
                            OpenState& state);
+  // Right after the call. True: it failed with what we put in, on some rank, and is to be made once
+  // more with `fapl` as it stands now. A file that is open here has been closed then.
+  bool (*again_hdf5_open)(Provider& hdf5, const char* name, std::int64_t file, std::int64_t& fapl,
+                          OpenState& state);
   void (*after_hdf5_open)(Provider& hdf5, const char* name, std::int64_t file, OpenState& state);
   void (*before_hdf5_dataset)(Provider& hdf5, DatasetCall& call, OpenState& state);
-  // Right after an H5Dcreate*. True: it is to be made once more, with `dcpl` as it stands now.
+  // Right after an H5Dcreate* or H5Dopen2. True: it is to be made once more, with the lists as they
+  // stand now.
   bool (*again_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
-                             OpenState& state);
+                             std::int64_t& dapl, OpenState& state);
   void (*after_hdf5_dataset)(Provider& hdf5, std::int64_t dataset, OpenState& state);
   // Around H5Dread and H5Dwrite, so cheap where there is nothing to do.
   void (*before_hdf5_transfer)(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
@@ -135,6 +147,9 @@ struct Advice {
 
   void (*before_mpiio_open)(Provider& mpi, Word comm, const char* name, int amode, Word& info,
                             OpenState& state);
+  // As again_hdf5_open, of `result` and `file`.
+  bool (*again_mpiio_open)(Provider& mpi, const char* name, Word file, int result, Word& info,
+                           OpenState& state);
   void (*after_mpiio_open)(Provider& mpi, const char* name, Word file, int result,
                            OpenState& state);
 };

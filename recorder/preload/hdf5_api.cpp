@@ -31,6 +31,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Iget_file_id);
   IOTUNE_NEEDED(H5Idec_ref);
   IOTUNE_NEEDED(H5Fget_name);
+  IOTUNE_NEEDED(H5Fclose);
   IOTUNE_NEEDED(H5Fget_access_plist);
   IOTUNE_NEEDED(H5Fget_intent);
   IOTUNE_NEEDED(H5Fget_obj_count);

@@ -27,6 +27,7 @@ struct Hdf5Api {
   Hid (*H5Iget_file_id)(Hid);
   int (*H5Idec_ref)(Hid);
   ssize_t (*H5Fget_name)(Hid, char*, std::size_t);
+  int (*H5Fclose)(Hid);
   Hid (*H5Fget_access_plist)(Hid);
   int (*H5Fget_intent)(Hid, unsigned*);
   ssize_t (*H5Fget_obj_count)(Hid, unsigned);

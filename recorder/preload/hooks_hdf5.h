@@ -9,9 +9,13 @@ namespace iotune::recorder {
 // --- files (hooks_hdf5_files.cpp)
 void before_H5Fcreate(Provider&, HookState&, const char*& name, unsigned& flags, Hid& fcpl,
                       Hid& fapl) noexcept;
+bool again_H5Fcreate(Provider&, HookState&, Hid file, const char*& name, unsigned& flags, Hid& fcpl,
+                     Hid& fapl) noexcept;
 void after_H5Fcreate(Provider&, HookState&, Hid file, const char* name, unsigned flags, Hid fcpl,
                      Hid fapl) noexcept;
 void before_H5Fopen(Provider&, HookState&, const char*& name, unsigned& flags, Hid& fapl) noexcept;
+bool again_H5Fopen(Provider&, HookState&, Hid file, const char*& name, unsigned& flags,
+                   Hid& fapl) noexcept;
 void after_H5Fopen(Provider&, HookState&, Hid file, const char* name, unsigned flags,
                    Hid fapl) noexcept;
 void before_H5Fclose(Provider&, HookState&, Hid& file) noexcept;
@@ -40,6 +44,8 @@ void after_H5Dcreate_anon(Provider&, HookState&, Hid dataset, Hid loc, Hid type,
 void before_H5Dopen1(Provider&, HookState&, Hid& loc, const char*& name) noexcept;
 void after_H5Dopen1(Provider&, HookState&, Hid dataset, Hid loc, const char* name) noexcept;
 void before_H5Dopen2(Provider&, HookState&, Hid& loc, const char*& name, Hid& dapl) noexcept;
+bool again_H5Dopen2(Provider&, HookState&, Hid dataset, Hid& loc, const char*& name,
+                    Hid& dapl) noexcept;
 void after_H5Dopen2(Provider&, HookState&, Hid dataset, Hid loc, const char* name,
                     Hid dapl) noexcept;
 void after_H5Dclose(Provider&, int result, Hid dataset) noexcept;

@@ -10,9 +10,10 @@ namespace {
   g_advice.before_hdf5_dataset(provider, call, hook.open);
 }
 
-bool again(Provider& provider, HookState& hook, Hid dataset, Hid& dcpl) noexcept {
+[[gnu::hot]] bool again(Provider& provider, HookState& hook, Hid dataset, Hid& dcpl,
+                        Hid& dapl) noexcept {
   const OwnCode own;
-  return g_advice.again_hdf5_dataset(provider, dataset, dcpl, hook.open);
+  return g_advice.again_hdf5_dataset(provider, dataset, dcpl, dapl, hook.open);
 }
 
 [[gnu::hot]] void after(Provider& provider, HookState& hook, Hid dataset) noexcept {
@@ -32,7 +33,8 @@ void before_H5Dcreate1(Provider& provider, HookState& hook, Hid& loc, const char
 }
 bool again_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid&, const char*&, Hid&,
                       Hid&, Hid& dcpl) noexcept {
-  return again(provider, hook, dataset, dcpl);
+  Hid none = 0;
+  return again(provider, hook, dataset, dcpl, none);
 }
 void after_H5Dcreate1(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid) noexcept {
@@ -46,8 +48,8 @@ void before_H5Dcreate2(Provider& provider, HookState& hook, Hid& loc, const char
   dapl = call.dapl;
 }
 bool again_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid&, const char*&, Hid&,
-                      Hid&, Hid&, Hid& dcpl, Hid&) noexcept {
-  return again(provider, hook, dataset, dcpl);
+                      Hid&, Hid&, Hid& dcpl, Hid& dapl) noexcept {
+  return again(provider, hook, dataset, dcpl, dapl);
 }
 void after_H5Dcreate2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*, Hid, Hid,
                       Hid, Hid, Hid) noexcept {
@@ -61,8 +63,8 @@ void before_H5Dcreate_anon(Provider& provider, HookState& hook, Hid& loc, Hid& t
   dapl = call.dapl;
 }
 bool again_H5Dcreate_anon(Provider& provider, HookState& hook, Hid dataset, Hid&, Hid&, Hid&,
-                          Hid& dcpl, Hid&) noexcept {
-  return again(provider, hook, dataset, dcpl);
+                          Hid& dcpl, Hid& dapl) noexcept {
+  return again(provider, hook, dataset, dcpl, dapl);
 }
 void after_H5Dcreate_anon(Provider& provider, HookState& hook, Hid dataset, Hid, Hid, Hid, Hid,
                           Hid) noexcept {
@@ -80,6 +82,11 @@ void after_H5Dopen1(Provider& provider, HookState& hook, Hid dataset, Hid, const
   DatasetCall call{loc, 0, 0, name, false, true, 0, dapl};
   before(provider, hook, call);
   dapl = call.dapl;
+}
+bool again_H5Dopen2(Provider& provider, HookState& hook, Hid dataset, Hid&, const char*&,
+                    Hid& dapl) noexcept {
+  Hid none = 0;
+  return again(provider, hook, dataset, none, dapl);
 }
 [[gnu::hot]] void after_H5Dopen2(Provider& provider, HookState& hook, Hid dataset, Hid, const char*,
                                  Hid) noexcept {

@@ -23,7 +23,7 @@ bool is_the_only_file(Provider& provider) noexcept {
   return api != nullptr && api->H5Fget_obj_count(kEverything, kFiles) == 0;
 }
 
-void before_open(Provider& provider, HookState& hook, const char* name, bool creating,
+void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Making making,
                  Hid& fapl) noexcept {
   const OwnCode own;
   t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
@@ -41,7 +41,14 @@ void before_open(Provider& provider, HookState& hook, const char* name, bool cre
     hook.object = traced ? kSampledOut : kPassedOver;
     t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
-  g_advice.before_hdf5_open(provider, path.c_str(), creating, fapl, hook.open);
+  g_advice.before_hdf5_open(provider, path.c_str(), making, fapl, hook.open);
+}
+
+bool again(Provider& provider, HookState& hook, const char* name, Hid file, Hid& fapl) noexcept {
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path_of_mpi(name, path);
+  return g_advice.again_hdf5_open(provider, path.c_str(), file, fapl, hook.open);
 }
 
 void after_open(Provider& provider, HookState& hook, const char* name, Hid file) noexcept {
@@ -76,9 +83,15 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
 
 }  // namespace
 
-void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned&, Hid&,
-                      Hid& fapl) noexcept {
-  before_open(provider, hook, name, true, fapl);
+void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned& flags,
+                      Hid&, Hid& fapl) noexcept {
+  constexpr unsigned kTruncate = 0x2;  // H5F_ACC_TRUNC; without it H5F_ACC_EXCL is the default
+  const bool empties = (flags & kTruncate) != 0;
+  before_open(provider, hook, name, empties ? Hdf5Making::kEmpties : Hdf5Making::kMakesNew, fapl);
+}
+bool again_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char*& name, unsigned&,
+                     Hid&, Hid& fapl) noexcept {
+  return again(provider, hook, name, file, fapl);
 }
 void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* name, unsigned, Hid,
                      Hid) noexcept {
@@ -86,7 +99,11 @@ void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* 
 }
 void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned&,
                     Hid& fapl) noexcept {
-  before_open(provider, hook, name, false, fapl);
+  before_open(provider, hook, name, Hdf5Making::kOpens, fapl);
+}
+bool again_H5Fopen(Provider& provider, HookState& hook, Hid file, const char*& name, unsigned&,
+                   Hid& fapl) noexcept {
+  return again(provider, hook, name, file, fapl);
 }
 void after_H5Fopen(Provider& provider, HookState& hook, Hid file, const char* name, unsigned,
                    Hid) noexcept {

@@ -18,6 +18,16 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
   g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);
 }
 
+bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&, const char*& name,
+                         int&, Word& info, Word*& file) noexcept {
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return false;
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path_of_mpi(name, path);
+  const Word handle = result == 0 && file != nullptr ? *file : 0;
+  return g_advice.again_mpiio_open(provider, path.c_str(), handle, result, info, hook.open);
+}
+
 void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, const char* name,
                          int, Word, Word* file) noexcept {
   const OwnCode own;

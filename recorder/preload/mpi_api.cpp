@@ -45,6 +45,10 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Info_set);
   IOTUNE_NEEDED(MPI_Info_free);
   IOTUNE_NEEDED(MPI_File_get_info);
+  IOTUNE_NEEDED(MPI_File_close);
+  IOTUNE_NEEDED(MPI_File_get_errhandler);
+  IOTUNE_NEEDED(MPI_File_set_errhandler);
+  IOTUNE_NEEDED(MPI_Error_string);
   IOTUNE_NEEDED(MPI_Get_library_version);
   IOTUNE_NEEDED(MPI_Initialized);
   IOTUNE_NEEDED(MPI_Finalized);

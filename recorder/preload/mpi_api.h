@@ -40,6 +40,10 @@ struct MpiApi {
   int (*MPI_Info_get_string)(Word, const char*, int*, char*, int*);  // of MPI 4
   int (*MPI_Info_free)(Word*);
   int (*MPI_File_get_info)(Word, Word*);
+  int (*MPI_File_close)(Word*);
+  int (*MPI_File_get_errhandler)(Word, Word*);
+  int (*MPI_File_set_errhandler)(Word, Word);
+  int (*MPI_Error_string)(int, char*, int*);
   // For views alone: may be missing.
   int (*MPI_Type_size_x)(Word, std::int64_t*);
   int (*MPI_Type_get_extent)(Word, std::int64_t*, std::int64_t*);
