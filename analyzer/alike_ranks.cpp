@@ -43,12 +43,17 @@ std::int64_t stepped(std::int64_t first, std::int64_t second, std::size_t steps)
 
 }  // namespace
 
-AlikeRanks::AlikeRanks(const recorder::TraceReader& reader, std::size_t process)
+AlikeRanks::AlikeRanks(const recorder::TraceReader& reader, std::size_t process,
+                       std::uint64_t most_calls)
     : first_(reader.read(process)) {
   const std::vector<ProcessSection>& sections = reader.index().processes;
   const ProcessSection& section = sections[process];
   if (section.events.empty() || !section.damage.empty()) return;
-  std::size_t most = sections.size() - process;
+  // The four that are decoded are worth it for some more.
+  constexpr std::uint64_t kSomeRanks = 32;
+  std::size_t most = std::min<std::uint64_t>(
+      sections.size() - process,
+      std::max(kSomeRanks, most_calls / std::max<std::size_t>(1, first_.calls.size())));
   for (const EventsPlace& place : section.events) {
     if (place.shared == EventsPlace::kNotShared) return;
     const recorder::SharedRanks& shared = reader.index().shared[place.shared];

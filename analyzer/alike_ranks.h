@@ -14,7 +14,9 @@ class AlikeRanks {
  public:
   // As many processes from `process` on as are alike; one where the next one is not, or where a
   // process must be followed call by call (MPI-IO without HDF5, whose file pointers are a state).
-  AlikeRanks(const recorder::TraceReader& reader, std::size_t process);
+  // At most about `most_calls` of all of them together, but some in any case.
+  AlikeRanks(const recorder::TraceReader& reader, std::size_t process,
+             std::uint64_t most_calls = UINT64_MAX);
 
   std::size_t size() const { return size_; }
   const recorder::ProcessCalls& first() const { return first_; }

@@ -22,6 +22,11 @@ struct DatasetDefinition {
   std::uint64_t element_bytes = 0;
   std::vector<std::uint64_t> dims, chunk;  // a scalar has one dimension of extent 1
   std::uint32_t filters = 0;
+
+  template <class A>
+  void archive(A& a) {
+    a(file, path, element_bytes, dims, chunk, filters);
+  }
 };
 
 // Follows handles of files, datasets and groups through the calls of one process, each thread's
@@ -58,6 +63,17 @@ class OwnerFollower {
   const std::unordered_map<std::int64_t, DatasetDefinition>& datasets() const { return datasets_; }
   std::unordered_map<std::int64_t, DatasetDefinition> take_datasets() {
     return std::move(datasets_);
+  }
+
+  // Between two calls.
+  template <class A>
+  void archive(A& a) {
+    a(files_, datasets_, object_of_, by_number_, hdf5_, mpi_, last_open_);
+    if constexpr (!A::kReads) return;
+    index_.clear();
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      index_[files_[i]] = static_cast<std::int32_t>(i);
+    }
   }
 
  private:

@@ -23,6 +23,11 @@ class DatasetVersions {
   DatasetRecord& record_of(FileRecord& file, std::int64_t object,
                            const DatasetDefinition& definition, bool write);
 
+  template <class A>
+  void archive(A& a) {
+    a(made_ids_, made_, by_object_, newest_);
+  }
+
  private:
   recorder::CallArguments arguments_;
   std::unordered_set<std::int64_t> made_ids_;

@@ -39,18 +39,31 @@ class Decomposition {
   // Without any data the descriptor has no dimensions.
   DescribedRegions described() const;
 
+  template <class A>
+  void archive(A& a) {
+    a(dimensions_, ranks_, regular_, of_, places_);
+  }
+
  private:
   // The different sets that ranks hold of one dimension.
   struct Parts {
     std::vector<IndexSet> sets;
     std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash;  // where they are many
     std::uint32_t index_of(const IndexSet& set);
+    template <class A>
+    void archive(A& a) {
+      a(sets);
+    }
   };
   struct Dimension {
     Parts parts;
     std::uint64_t count = 0;
     IndexSet first;  // of the first rank's
     bool undivided = true;
+    template <class A>
+    void archive(A& a) {
+      a(parts, count, first, undivided);
+    }
   };
   bool is_full_grid() const;
   DescribedRegions irregular() const;

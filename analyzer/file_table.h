@@ -34,6 +34,11 @@ struct DatasetRecord {
   std::uint64_t repeats = UINT64_MAX;     // the least of all that moved data
   Decomposition decomposition;
   std::set<std::vector<std::uint64_t>> said_dims;  // whenever it was opened (dataset_versions.h)
+
+  template <class A>
+  void archive(A& a) {
+    a(first_transfer_ns, element_bytes, dims, chunk, filters, calls, bytes, independent, collective, actual.modes, actual.causes, slowest_nanoseconds, repeats, decomposition, said_dims);
+  }
 };
 
 // An iotune_decision, without its file.
@@ -41,6 +46,11 @@ struct DecisionNote {
   std::string source, pattern, message, state;
   std::int64_t row = -1;
   double distance = 0;
+
+  template <class A>
+  void archive(A& a) {
+    a(source, pattern, message, state, row, distance);
+  }
 };
 
 struct FileRecord {
@@ -48,6 +58,10 @@ struct FileRecord {
   struct LayerUse {
     bool opened = false;
     std::uint64_t written = 0, read = 0;
+    template <class A>
+    void archive(A& a) {
+      a(opened, written, read);
+    }
   };
   LayerUse layers[4];
   std::uint64_t first_open_ns = UINT64_MAX, last_end_ns = 0;  // Unix time
@@ -64,6 +78,11 @@ struct FileRecord {
   std::optional<DecisionNote> decision;  // the first one
   std::vector<SettingOutcome> settings;  // each outcome once, however many ranks noted it
   PrefetchOutcome prefetch;
+
+  template <class A>
+  void archive(A& a) {
+    a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, bytes, cut_short, sampled_out, decision, settings, prefetch);
+  }
 };
 
 using FileTable = std::map<std::string, FileRecord>;  // by absolute path

@@ -47,10 +47,19 @@ class FileView {
   // Where `bytes` of data lie from `position`, in bytes of the data stream, on.
   FileExtents locate(std::uint64_t position, std::uint64_t bytes, std::size_t most) const;
 
+  template <class A>
+  void archive(A& a) {
+    a(kind_, displacement_, element_bytes_, data_bytes_, tile_bytes_, why_, runs_, starts_, subsizes_, steps_);
+  }
+
  private:
   struct Run {
     std::uint64_t offset, bytes, stride, count;
     std::uint64_t before;  // data of the runs before it
+    template <class A>
+    void archive(A& a) {
+      a(offset, bytes, stride, count, before);
+    }
   };
   enum class Kind : std::int8_t { kUnknown = -1, kWhole, kSubarray, kRuns, kFirstRuns };
 

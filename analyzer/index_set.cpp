@@ -8,6 +8,24 @@ namespace {
 constexpr std::uint64_t kMaxRuns = 1U << 20U;
 constexpr std::uint64_t kLimit = std::uint64_t{1} << 63U;
 
+// The runs of a set in ascending order.
+class Runs {
+ public:
+  explicit Runs(std::span<const Progression> progressions) : left_(progressions) {}
+  bool at_end() const { return left_.empty(); }
+  std::uint64_t start() const { return left_[0].start + run_ * left_[0].stride; }
+  std::uint64_t end() const { return start() + left_[0].block; }
+  void next() {
+    if (++run_ < left_[0].count) return;
+    run_ = 0;
+    left_ = left_.subspan(1);
+  }
+
+ private:
+  std::span<const Progression> left_;
+  std::uint64_t run_ = 0;
+};
+
 }  // namespace
 
 // Takes runs in ascending order and keeps them as the progressions that a reader of the runs,
@@ -222,8 +240,12 @@ bool IndexSet::contains(const IndexSet& other) const {
   if (empty() || other.first() < first() || other.end() > end()) return false;
   if (is_interval()) return true;
   if (runs() + other.runs() > kMaxRuns) return false;
-  const std::optional<IndexSet> both = united({this, &other});
-  return both && *both == *this;
+  Runs outer(progressions()), inner(other.progressions());
+  for (; !inner.at_end(); inner.next()) {
+    while (!outer.at_end() && outer.end() <= inner.start()) outer.next();
+    if (outer.at_end() || outer.start() > inner.start() || outer.end() < inner.end()) return false;
+  }
+  return true;
 }
 
 std::uint64_t IndexSet::hash() const {

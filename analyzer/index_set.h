@@ -19,6 +19,10 @@ struct Progression {
   std::uint64_t block;
 
   std::uint64_t end() const { return start + (count - 1) * stride + block; }
+  template <class A>
+  void archive(A& a) {
+    a(start, stride, count, block);
+  }
   bool operator==(const Progression&) const = default;
 };
 
@@ -59,6 +63,10 @@ class IndexSet {
   }
   bool operator==(const IndexSet&) const = default;
   std::uint64_t hash() const;
+  template <class A>
+  void archive(A& a) {
+    a(one_, many_);
+  }
 
  private:
   friend class RunCollector;

@@ -23,10 +23,19 @@ class MpiAccesses {
   // Under which the transfer that was just followed lies; nullptr where it is not known.
   const FileView* view() const { return view_; }
 
+  template <class A>
+  void archive(A& a) {
+    a(files_);
+  }
+
  private:
   struct OpenFile {
     FileView view;
     std::optional<std::uint64_t> pointer;  // in elements of the view
+    template <class A>
+    void archive(A& a) {
+      a(view, pointer);
+    }
   };
   std::unordered_map<std::int64_t, OpenFile> files_;  // by handle
   const FileView* view_ = nullptr;

@@ -50,39 +50,44 @@ class Walk {
     }
   }
 
-  WalkedCalls run(recorder::ProcessWalk& calls, const Member& member) {
-    WalkedCalls walked;
-    OwnerFollower owners;
-    datasets_ = &owners.datasets();
-    recorder::CallGroup group;
-    std::vector<std::int32_t> file_of_call;
-    while (calls.next(group)) {
-      // Threads may note a dataset down after one of them used it.
-      for (const Call* call : group.calls) {
-        const CallSignature* const signature = call->signature();
-        if (signature != nullptr && facts_of(*signature).note == CallFacts::Note::kDataset) {
-          owners.define_dataset(*call);
-        }
+  // The next group of a long process; its calls are counted. False at the end.
+  bool follow_group(recorder::ProcessWalk& calls, WalkedCalls& walked) {
+    if (!calls.next(group_)) return false;
+    datasets_ = &owners_.datasets();
+    // Threads may note a dataset down after one of them used it.
+    for (const Call* call : group_.calls) {
+      const CallSignature* const signature = call->signature();
+      if (signature != nullptr && facts_of(*signature).note == CallFacts::Note::kDataset) {
+        owners_.define_dataset(*call);
       }
-      file_of_call.assign(group.calls.size(), CallOwners::kNone);
-      for (const std::uint32_t at : group.by_end) {
-        file_of_call[at] = owners.follow(walked.calls + at, *group.calls[at]);
-        const auto& opened = owners.opened();
-        if (opened && opened->first >= walked.calls) {
-          file_of_call[opened->first - walked.calls] = opened->second;
-        }
-      }
-      know_files(owners.files());
-      for (const std::uint32_t at : group.by_end) {
-        const Call& call = *group.calls[at];
-        walked.first_ns = std::min(walked.first_ns, call.start_ns);
-        walked.last_ns = std::max(walked.last_ns, call.end_ns());
-        follow(walked.calls + at, call, file_of_call[at]);
-      }
-      walked.calls += group.calls.size();
     }
-    finish_member(member);
-    return walked;
+    file_of_call_.assign(group_.calls.size(), CallOwners::kNone);
+    for (const std::uint32_t at : group_.by_end) {
+      file_of_call_[at] = owners_.follow(walked.calls + at, *group_.calls[at]);
+      const auto& opened = owners_.opened();
+      if (opened && opened->first >= walked.calls) {
+        file_of_call_[opened->first - walked.calls] = opened->second;
+      }
+    }
+    know_files(owners_.files());
+    for (const std::uint32_t at : group_.by_end) {
+      const Call& call = *group_.calls[at];
+      walked.first_ns = std::min(walked.first_ns, call.start_ns);
+      walked.last_ns = std::max(walked.last_ns, call.end_ns());
+      follow(walked.calls + at, call, file_of_call_[at]);
+    }
+    walked.calls += group_.calls.size();
+    return true;
+  }
+
+  // What a process moved of each dataset is complete.
+  void finish_member(const Member& member);
+
+  // Between two groups.
+  template <class A>
+  void archive(A& a) {
+    a(owners_, versions_, bytes_, shares_, uses_, decisions_);
+    if constexpr (A::kReads) know_files(owners_.files());
   }
 
  private:
@@ -91,6 +96,10 @@ class Walk {
     std::uint64_t first_ns = UINT64_MAX, last_ns = 0;  // after the process's start
     std::uint64_t written[4] = {}, read[4] = {};       // by layer
     bool open = false;                                 // not closed by its last call
+    template <class A>
+    void archive(A& a) {
+      a(nanoseconds, first_ns, last_ns, written, read, open);
+    }
   };
   struct Share {
     explicit Share(std::size_t dimensions) : region(dimensions) {}
@@ -100,6 +109,10 @@ class Walk {
     std::uint64_t first_ns = UINT64_MAX;  // after the process's start
     FileRecord* file = nullptr;
     bool write = false;
+    template <class A>
+    void archive(A& a) {
+      a(region, nanoseconds, calls, actual.modes, actual.causes, first_ns, file, write);
+    }
   };
   // One dataset of one call, as the other members made it too.
   struct Transfer {
@@ -152,41 +165,6 @@ class Walk {
       if (transfer.place >= all.size()) continue;
       add_to(*transfer.record, all[transfer.place], transfer.scalar);
     }
-  }
-
-  // What a process moved of each dataset is complete.
-  void finish_member(const Member& member) {
-    const std::uint64_t wall_ns = member.wall_ns;
-    for (auto& [record, share] : shares_) {
-      share.region.finish();
-      record->decomposition.add(share.region);
-      record->calls += share.calls;
-      record->actual.add(share.actual);
-      record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
-      record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
-      const std::uint64_t bytes =
-          saturating_product(share.region.points_moved(), record->element_bytes);
-      record->bytes = saturating_sum(record->bytes, bytes);
-      auto& use = share.file->layers[layer_index(Layer::kHdf5)];
-      std::uint64_t& moved = share.write ? use.written : use.read;
-      moved = saturating_sum(moved, bytes);
-      if (share.region.empty()) continue;
-      record->repeats = std::min(record->repeats, share.region.times_moved());
-    }
-    for (const auto& [file, use] : uses_) {
-      file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, use.nanoseconds);
-      file->cut_short = file->cut_short || (member.died && use.open);
-      if (use.first_ns != UINT64_MAX) {
-        file->first_open_ns = std::min(file->first_open_ns, wall_ns + use.first_ns);
-        file->last_end_ns = std::max(file->last_end_ns, wall_ns + use.last_ns);
-      }
-      for (std::size_t layer = 0; layer < 4; ++layer) {
-        auto& all = file->layers[layer];
-        all.written = saturating_sum(all.written, use.written[layer]);
-        all.read = saturating_sum(all.read, use.read[layer]);
-      }
-    }
-    bytes_.finish_member(wall_ns);
   }
 
   void take_note(FileRecord& file, CallFacts::Note note) {
@@ -342,6 +320,10 @@ class Walk {
   FileTable& table_;
   bool alike_;
   CallArguments arguments_;  // of the call that is followed
+  // Of a long process:
+  OwnerFollower owners_;
+  recorder::CallGroup group_;
+  std::vector<std::int32_t> file_of_call_;
   // Said of datasets so far.
   const std::unordered_map<std::int64_t, DatasetDefinition>* datasets_ = nullptr;
   std::vector<FileRecord*> files_;  // by number, as their owners count
@@ -353,18 +335,93 @@ class Walk {
   std::vector<Transfer> transfers_;                           // where other members made them too
 };
 
+void Walk::finish_member(const Member& member) {
+  const std::uint64_t wall_ns = member.wall_ns;
+  for (auto& [record, share] : shares_) {
+    share.region.finish();
+    record->decomposition.add(share.region);
+    record->calls += share.calls;
+    record->actual.add(share.actual);
+    record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
+    record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
+    const std::uint64_t bytes =
+        saturating_product(share.region.points_moved(), record->element_bytes);
+    record->bytes = saturating_sum(record->bytes, bytes);
+    auto& use = share.file->layers[layer_index(Layer::kHdf5)];
+    std::uint64_t& moved = share.write ? use.written : use.read;
+    moved = saturating_sum(moved, bytes);
+    if (share.region.empty()) continue;
+    record->repeats = std::min(record->repeats, share.region.times_moved());
+  }
+  for (const auto& [file, use] : uses_) {
+    file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, use.nanoseconds);
+    file->cut_short = file->cut_short || (member.died && use.open);
+    if (use.first_ns != UINT64_MAX) {
+      file->first_open_ns = std::min(file->first_open_ns, wall_ns + use.first_ns);
+      file->last_end_ns = std::max(file->last_end_ns, wall_ns + use.last_ns);
+    }
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+      auto& all = file->layers[layer];
+      all.written = saturating_sum(all.written, use.written[layer]);
+      all.read = saturating_sum(all.read, use.read[layer]);
+    }
+  }
+  bytes_.finish_member(wall_ns);
+}
+
 }  // namespace
 
 void walk_processes(AlikeRanks& ranks, const std::vector<Member>& members, FileTable& files) {
   Walk(files, ranks.size() > 1).run(ranks, members);
 }
 
-WalkedCalls walk_long_process(const recorder::TraceIndex& index, std::size_t process,
-                              const Member& member, FileTable& files) {
-  recorder::ProcessWalk calls(index, process, UINT64_MAX);
-  WalkedCalls walked = Walk(files, false).run(calls, member);
-  walked.unreadable_batches = calls.unreadable_batches();
-  return walked;
+struct LongWalk::State {
+  const recorder::TraceIndex& index;
+  std::size_t process;
+  Member member;
+  Walk walk;
+  recorder::ProcessWalk calls;
+  WalkedCalls walked;
+  std::uint64_t unreadable_before = 0;
+};
+
+LongWalk::LongWalk(const recorder::TraceIndex& index, std::size_t process, const Member& member,
+                   FileTable& files)
+    : state_(new State{index, process, member, Walk(files, false),
+                       recorder::ProcessWalk(index, process, UINT64_MAX), {}}) {}
+LongWalk::~LongWalk() = default;
+LongWalk::LongWalk(LongWalk&&) noexcept = default;
+
+bool LongWalk::go_on(const StopWhen& stop) {
+  // To ask for the time costs as much as some calls.
+  constexpr std::uint64_t kCallsBetween = 256;
+  std::uint64_t asked = state_->walked.calls;
+  while (state_->walk.follow_group(state_->calls, state_->walked)) {
+    if (state_->walked.calls - asked < kCallsBetween) continue;
+    asked = state_->walked.calls;
+    if (stop()) return false;
+  }
+  state_->walk.finish_member(state_->member);
+  state_->walked.unreadable_batches =
+      state_->unreadable_before + state_->calls.unreadable_batches();
+  return true;
+}
+
+const WalkedCalls& LongWalk::walked() const {
+  return state_->walked;
+}
+
+void LongWalk::save(ArchiveWriter& to) {
+  std::vector<recorder::WalkPosition> positions = state_->calls.positions();
+  std::uint64_t unreadable = state_->unreadable_before + state_->calls.unreadable_batches();
+  to(positions, unreadable, state_->walked, state_->walk);
+}
+
+void LongWalk::load(ArchiveReader& from) {
+  std::vector<recorder::WalkPosition> positions;
+  from(positions, state_->unreadable_before, state_->walked, state_->walk);
+  state_->calls =
+      recorder::ProcessWalk(state_->index, state_->process, UINT64_MAX, std::move(positions));
 }
 
 }  // namespace iotune::analyzer

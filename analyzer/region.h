@@ -42,6 +42,11 @@ class Region {
   std::uint64_t points_moved() const { return moved_; }
   std::uint64_t times_moved() const;
 
+  template <class A>
+  void archive(A& a) {
+    a(dimensions_, parts_, merge_at_, moved_, unknown_);
+  }
+
  private:
   bool merge_along(std::size_t dimension);
   void merge();

@@ -59,6 +59,11 @@ struct DatasetPattern {
 struct SettingOutcome {
   std::string parameter, wanted, got, reason;
   std::string verdict;  // applied, without effect, refused, unverifiable, not told of
+
+  template <class A>
+  void archive(A& a) {
+    a(parameter, wanted, got, reason, verdict);
+  }
 };
 
 // What prefetching did for a file: over all streams of all ranks (iotune_prefetch).
@@ -71,6 +76,11 @@ struct PrefetchOutcome {
   std::uint64_t requests = 0, requested_bytes = 0, vain_bytes = 0;
   double wait_seconds = 0, saved_seconds = 0;  // sums; what is saved is an estimate
   std::uint64_t depth = 0;                     // the greatest
+
+  template <class A>
+  void archive(A& a) {
+    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, vain_bytes, wait_seconds, saved_seconds, depth);
+  }
 };
 
 struct FilePattern {

@@ -131,14 +131,25 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
 
 class Summarizer {
  public:
-  Summarizer(const TraceReader& reader, std::uint64_t calls_at_once)
-      : reader_(reader), calls_at_once_(calls_at_once) {}
-
-  RunSummary run() {
+  // `members_calls`: of alike processes that are taken together.
+  Summarizer(const TraceReader& reader, std::uint64_t calls_at_once, std::uint64_t members_calls)
+      : reader_(reader), calls_at_once_(calls_at_once), members_calls_(members_calls) {
     summary_.warnings = recorder::losses_of(reader_.index());
     summary_.processes = static_cast<std::uint32_t>(reader_.process_count());
     summary_.ranks = 1;
-    for (std::size_t i = 0; i < reader_.process_count();) i += add(i);
+  }
+
+  // At least one step. True: all processes were read.
+  bool go_on(const StopWhen& stop) {
+    while (next_ < reader_.process_count()) {
+      const std::size_t taken = add(next_, stop);
+      next_ += taken;
+      if ((taken == 0 || stop()) && next_ < reader_.process_count()) return false;
+    }
+    return true;
+  }
+
+  RunSummary finish() {
     describe_program();
     summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts_.size()));
     if (start_ != UINT64_MAX) {
@@ -149,22 +160,50 @@ class Summarizer {
     return std::move(summary_);
   }
 
+  void save(ArchiveWriter& to) {
+    archive(to);
+    if (walk_) walk_->save(to);
+  }
+  // False: of another trace, or damaged. Not to be used then.
+  bool load(ArchiveReader& from) {
+    try {
+      const std::uint32_t processes = summary_.processes;
+      archive(from);
+      if (summary_.processes != processes || next_ > processes) return false;
+      if (has_walk_ && next_ == processes) return false;
+      if (has_walk_) {
+        make_walk(next_);
+        walk_->load(from);
+      }
+      return from.at_end();
+    } catch (const DamagedArchive&) {
+      return false;
+    }
+  }
+
  private:
+  template <class A>
+  void archive(A& a) {
+    if constexpr (!A::kReads) has_walk_ = walk_.has_value();
+    a(next_, has_walk_, summary_.processes, summary_.ranks, summary_.calls, summary_.dropped,
+      summary_.warnings, hosts_, start_, end_, files_);
+    name_records(files_, a);
+  }
+  void make_walk(std::size_t index) {
+    walk_.emplace(reader_.index(), index, member_of(reader_.index().processes[index]), files_);
+  }
   static Member member_of(const recorder::ProcessSection& section) {
     return {recorder::unsigned_of(section.attributes, "wall_ns"),
             section.end.empty() && !section.alive};
   }
 
-  // Returns how many processes were taken together.
-  std::size_t add(std::size_t index) {
+  // Returns how many processes were taken together; 0: one was left off.
+  std::size_t add(std::size_t index, const StopWhen& stop) {
     const recorder::ProcessSection& first_section = reader_.index().processes[index];
     std::uint64_t recorded = 0;
     for (const recorder::EventsPlace& place : first_section.events) recorded += place.calls;
-    if (recorded > calls_at_once_) {
-      add_long(index, first_section);
-      return 1;
-    }
-    AlikeRanks ranks(reader_, index);
+    if (recorded > calls_at_once_) return add_long(index, first_section, stop) ? 1 : 0;
+    AlikeRanks ranks(reader_, index, members_calls_);
     const ProcessCalls& process = ranks.first();
     // What the index knew stands among the losses already.
     const std::size_t known = reader_.index().processes[index].damage.size();
@@ -202,14 +241,17 @@ class Summarizer {
     end_ = std::max(end_, wall_ns + last);
   }
 
-  void add_long(std::size_t index, const recorder::ProcessSection& section) {
-    const Member member = member_of(section);
-    const WalkedCalls walked = walk_long_process(reader_.index(), index, member, files_);
+  bool add_long(std::size_t index, const recorder::ProcessSection& section, const StopWhen& stop) {
+    if (!walk_) make_walk(index);
+    if (!walk_->go_on(stop)) return false;
+    const WalkedCalls walked = walk_->walked();
+    walk_.reset();
     if (walked.unreadable_batches > 0) {
       summary_.warnings.push_back(recorder::process_name(section.attributes) + ": " +
                                   recorder::unreadable_text(walked.unreadable_batches));
     }
-    count(section, walked.calls, member.wall_ns, walked.first_ns, walked.last_ns);
+    count(section, walked.calls, member_of(section).wall_ns, walked.first_ns, walked.last_ns);
+    return true;
   }
 
   // The program is that of the lowest rank; without MPI of the process with the most calls.
@@ -256,20 +298,82 @@ class Summarizer {
   }
 
   const TraceReader& reader_;
-  std::uint64_t calls_at_once_;
+  std::uint64_t calls_at_once_, members_calls_;
+  std::size_t next_ = 0;          // process
+  std::optional<LongWalk> walk_;  // of it, left off
+  bool has_walk_ = false;         // of an archive
   RunSummary summary_{};
   FileTable files_;
   std::set<std::string> hosts_;
   std::uint64_t start_ = UINT64_MAX, end_ = 0;
 };
 
+// Of alike processes that one step takes together.
+constexpr std::uint64_t kCallsAStep = 32768;
+
 }  // namespace
+
+struct SteadySummary::Work {
+  TraceReader reader;
+  std::uint64_t calls_at_once;
+  Summarizer summarizer;
+
+  Work(TraceReader from, std::uint64_t at_once)
+      : reader(std::move(from)),
+        calls_at_once(at_once),
+        summarizer(reader, calls_at_once, kCallsAStep) {}
+};
+
+SteadySummary::SteadySummary(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+SteadySummary::SteadySummary(SteadySummary&&) noexcept = default;
+SteadySummary::~SteadySummary() = default;
+
+Result<SteadySummary> SteadySummary::open(const std::string& trace_path,
+                                          std::uint64_t calls_at_once) {
+  Result<TraceReader> reader = TraceReader::open(trace_path);
+  if (!reader) return reader.error();
+  return SteadySummary(std::make_unique<Work>(std::move(*reader), calls_at_once));
+}
+
+bool SteadySummary::go_on(const StopWhen& stop) {
+  return work_->summarizer.go_on(stop);
+}
+
+std::string SteadySummary::state() {
+  ArchiveWriter to;
+  work_->summarizer.save(to);
+  return to.bytes();
+}
+
+bool SteadySummary::restore(std::string_view state) {
+  ArchiveReader from(state);
+  auto restored = std::make_unique<Work>(std::move(work_->reader), work_->calls_at_once);
+  const bool good = restored->summarizer.load(from);
+  if (!good) {
+    restored = std::make_unique<Work>(std::move(restored->reader), work_->calls_at_once);
+  }
+  work_ = std::move(restored);
+  return good;
+}
+
+RunSummary SteadySummary::finish() {
+  return work_->summarizer.finish();
+}
+
+std::string SteadySummary::run_id() const {
+  if (work_->reader.process_count() == 0) return {};
+  const recorder::Attributes& attributes = work_->reader.index().processes[0].attributes;
+  const auto found = attributes.find("run");
+  return found == attributes.end() ? std::string() : found->second;
+}
 
 Result<RunSummary> summarize(const std::string& trace_path, std::uint64_t calls_at_once) {
   try {
     const Result<TraceReader> reader = TraceReader::open(trace_path);
     if (!reader) return reader.error();
-    return Summarizer(*reader, calls_at_once).run();
+    Summarizer whole(*reader, calls_at_once, UINT64_MAX);
+    whole.go_on([] { return false; });
+    return whole.finish();
   } catch (const std::bad_alloc&) {
     return Error{trace_path, "out of memory"};
   } catch (const std::exception& error) {

@@ -31,6 +31,11 @@ struct ByteRecord {
   void take_hint(const ShapeHint& said);
   // All that one process moved.
   void take(ByteRuns& runs, std::uint64_t nanoseconds);
+
+  template <class A>
+  void archive(A& a) {
+    a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds, repeats, most_bytes, ranks, lost, sets, has_hint, hint);
+  }
 };
 
 // Patterns of the record, marked as inferred: one, or two where a header that a single rank moved

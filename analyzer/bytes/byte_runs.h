@@ -20,6 +20,11 @@ class ByteRuns {
   std::optional<IndexSet> joined();
   std::uint64_t bytes_moved() const { return moved_; }
 
+  template <class A>
+  void archive(A& a) {
+    a(pieces_, compact_at_, moved_, unknown_);
+  }
+
  private:
   bool compact();
 

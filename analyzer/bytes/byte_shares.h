@@ -28,11 +28,21 @@ class ByteShares {
   // All that one process moved was said.
   void finish_member(std::uint64_t wall_ns);
 
+  // Of processes that are not alike.
+  template <class A>
+  void archive(A& a) {
+    a(mpi_, shares_);
+  }
+
  private:
   struct Share {
     ByteRuns runs;
     std::uint64_t nanoseconds = 0, calls = 0;
     std::uint64_t first_ns = UINT64_MAX;  // after the process's start
+    template <class A>
+    void archive(A& a) {
+      a(runs, nanoseconds, calls, first_ns);
+    }
   };
   struct Move {
     Share* share;

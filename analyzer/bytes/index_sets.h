@@ -32,6 +32,14 @@ class IndexSets {
   // Each different set once.
   std::vector<IndexSet> distinct() const;
 
+  template <class A>
+  void archive(A& a) {
+    a(members_, shapes_);
+    if constexpr (!A::kReads) return;
+    by_hash_.clear();
+    for (std::uint32_t i = 0; i < shapes_.size(); ++i) by_hash_.emplace(shapes_[i].hash(), i);
+  }
+
  private:
   struct Member {
     std::uint64_t first;
@@ -40,6 +48,10 @@ class IndexSets {
       return shape != other.shape ? shape < other.shape : first < other.first;
     }
     bool operator==(const Member&) const = default;
+    template <class A>
+    void archive(A& a) {
+      a(first, shape);
+    }
   };
   std::vector<Member> members_;
   std::deque<IndexSet> shapes_;  // moved to 0

@@ -21,6 +21,10 @@ struct ShapeHint {
   std::uint64_t origin = 0;       // where it begins in the file
 
   bool operator==(const ShapeHint&) const = default;
+  template <class A>
+  void archive(A& a) {
+    a(element_bytes, row_bytes, array_bytes, origin);
+  }
 };
 
 struct InferredShape {

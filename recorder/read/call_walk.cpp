@@ -24,6 +24,7 @@ unsigned layer_bit(const Call& call) {
 
 void CallGroup::clear() {
   start_ns = 0;
+  position = {};
   calls.clear();
   by_end.clear();
   batches.clear();
@@ -42,7 +43,8 @@ const Call* ThreadWalk::next_call() {
     const std::vector<std::byte> payload = read_payload(*index_, *places_[next_place_++]);
     if (!decode_events(payload, batch->calls, batch->streams)) ++unreadable_;
     batch_ = std::move(batch);
-    next_in_batch_ = 0;
+    next_in_batch_ = std::min(skipped_calls_, batch_->calls.size());
+    skipped_calls_ = 0;
   }
   return &batch_->calls[next_in_batch_++];
 }
@@ -77,6 +79,7 @@ void ThreadWalk::complete() {
   if (base == 0 && count > 0) {
     latest_start_ns_ = std::max(latest_start_ns_, held_.calls.front()->start_ns);
     held_.start_ns = latest_start_ns_;
+    held_.position = {pending_position_.place, pending_position_.call, latest_start_ns_};
   }
   for (auto& batch : pending_batches_) {
     if (held_.batches.empty() || held_.batches.back() != batch) {
@@ -95,6 +98,7 @@ bool ThreadWalk::next(CallGroup& group) {
     // With the first call of the next group it is known that no note will follow.
     const bool release = !joins_held && !held_.calls.empty();
     if (release) std::swap(group, held_);
+    if (pending_.empty()) pending_position_ = {next_place_ - 1, next_in_batch_ - 1, 0};
     pending_.push_back(call);
     if (pending_batches_.empty() || pending_batches_.back() != batch_) {
       pending_batches_.push_back(batch_);
@@ -107,19 +111,26 @@ bool ThreadWalk::next(CallGroup& group) {
   return !group.calls.empty();
 }
 
-ProcessWalk::ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns) {
+ProcessWalk::ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns,
+                         std::vector<WalkPosition> from)
+    : positions_(std::move(from)) {
   std::map<std::uint64_t, std::vector<const EventsPlace*>> by_thread;
   for (const EventsPlace& place : index.processes[process].events) {
     if (place.base_ns < until_ns) by_thread[place.thread].push_back(&place);
   }
+  const bool resumes = positions_.size() == by_thread.size();
+  if (!resumes) positions_.assign(by_thread.size(), {});
   for (auto& [thread, places] : by_thread) {
+    WalkPosition& position = positions_[threads_.size()];
+    position.place = std::min(position.place, places.size());
     std::stable_sort(places.begin(), places.end(),
                      [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
-    threads_.emplace_back(index, std::move(places));
+    threads_.emplace_back(index, std::move(places), position);
   }
   groups_.resize(threads_.size());
   for (std::size_t i = 0; i < threads_.size(); ++i) {
-    turns_.push({threads_[i].least_start_ns(), i});
+    if (positions_[i].place == threads_[i].end().place) continue;
+    turns_.push({std::max(threads_[i].least_start_ns(), positions_[i].start_ns), i});
   }
 }
 
@@ -130,7 +141,9 @@ bool ProcessWalk::next(CallGroup& group) {
     CallGroup& own = groups_[thread];
     const bool ready = !own.calls.empty();
     if (ready) std::swap(group, own);
-    if (threads_[thread].next(own)) turns_.push({own.start_ns, thread});
+    const bool more = threads_[thread].next(own);
+    positions_[thread] = more ? own.position : threads_[thread].end();
+    if (more) turns_.push({own.start_ns, thread});
     if (ready) return true;
   }
   group.clear();

@@ -20,9 +20,22 @@ struct CallBatch {
   std::vector<std::unique_ptr<CallStream>> streams;  // owns what calls point to
 };
 
+// Where a thread's next group begins.
+struct WalkPosition {
+  std::size_t place = 0;    // of its batches in the order of their epochs
+  std::size_t call = 0;     // of the batch
+  std::uint64_t start_ns = 0;  // as CallGroup's
+
+  template <class A>
+  void archive(A& a) {
+    a(place, call, start_ns);
+  }
+};
+
 // An outermost call, what ran inside it, and the notes that iotune made on its behalf.
 struct CallGroup {
   std::uint64_t start_ns = 0;  // never less than that of the thread's group before
+  WalkPosition position;
   std::vector<const Call*> calls;
   std::vector<std::uint32_t> by_end;  // the calls' indices in the order in which they ended
   std::vector<std::shared_ptr<const CallBatch>> batches;  // keeps the calls alive
@@ -34,14 +47,21 @@ struct CallGroup {
 class ThreadWalk {
  public:
   // Its batches in the order of their epochs.
-  ThreadWalk(const TraceIndex& index, std::vector<const EventsPlace*> places)
-      : index_(&index), places_(std::move(places)) {}
+  ThreadWalk(const TraceIndex& index, std::vector<const EventsPlace*> places,
+             const WalkPosition& from)
+      : index_(&index),
+        places_(std::move(places)),
+        next_place_(from.place),
+        skipped_calls_(from.call),
+        latest_start_ns_(from.start_ns) {}
 
   // False at the end, with `group` empty.
   bool next(CallGroup& group);
   // No later than any call that is still to come.
   std::uint64_t least_start_ns() const;
   std::uint64_t unreadable_batches() const { return unreadable_; }
+  // Behind the last group.
+  WalkPosition end() const { return {places_.size(), 0, latest_start_ns_}; }
 
  private:
   const Call* next_call();
@@ -50,24 +70,30 @@ class ThreadWalk {
 
   const TraceIndex* index_;
   std::vector<const EventsPlace*> places_;
-  std::size_t next_place_ = 0, next_in_batch_ = 0;
+  std::size_t next_place_, next_in_batch_ = 0;
+  std::size_t skipped_calls_;  // of the first batch
   std::shared_ptr<CallBatch> batch_;
   // Calls in the order of their ends whose outermost call has not come yet.
   std::vector<const Call*> pending_;
+  WalkPosition pending_position_;  // of the first of them
   std::vector<std::shared_ptr<const CallBatch>> pending_batches_;
   CallGroup held_;  // whole, but notes may follow
-  std::uint64_t latest_start_ns_ = 0, unreadable_ = 0;
+  std::uint64_t latest_start_ns_, unreadable_ = 0;
   std::vector<std::uint32_t> begin_, stack_;  // scratch of complete()
 };
 
 class ProcessWalk {
  public:
   // Batches that begin at `until_ns` (after the process's start) or later are not read.
-  ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns);
+  // `from`: where an earlier walk stood (positions()), else the beginning.
+  ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns,
+              std::vector<WalkPosition> from = {});
 
   // The groups of all threads in the order of their starts; false at the end.
   bool next(CallGroup& group);
   std::uint64_t unreadable_batches() const;
+  // Of each thread the group that comes next. What was read before is not needed any more.
+  const std::vector<WalkPosition>& positions() const { return positions_; }
 
  private:
   struct Turn {
@@ -78,6 +104,7 @@ class ProcessWalk {
     }
   };
   std::vector<ThreadWalk> threads_;
+  std::vector<WalkPosition> positions_;
   std::vector<CallGroup> groups_;  // the next one of each thread, once it was decoded
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
 };
