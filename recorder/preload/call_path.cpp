@@ -41,7 +41,7 @@ bool CallPath::resolve(int directory, const char* path) noexcept {
   begin_with_directory(directory, near_);
   near_ << path;
   resolved_ = near_.c_str();
-  constexpr std::size_t kMaybeCut = 700;
+  constexpr std::size_t kMaybeCut = kNearBytes - 64;
   if (near_.cut() || near_.size() > kMaybeCut || resolved_[0] == '?') {
     far_ = static_cast<ShortText<4096>*>(private_memory(sizeof *far_));
     if (far_ == nullptr) return false;

@@ -22,7 +22,8 @@ class CallPath {
   const char* c_str() const noexcept { return resolved_; }
 
  private:
-  ShortText<768> near_;  // on the stack, which may be a signal handler's
+  static constexpr std::size_t kNearBytes = 384;
+  ShortText<kNearBytes> near_;  // on the stack, which may be a signal handler's
   ShortText<4096>* far_ = nullptr;
   const char* resolved_ = "";
 };

@@ -201,7 +201,8 @@ void announce_descriptors() noexcept {
   for (int fd = 0; fd < kMaxDescriptors; ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
     if (file == 0) continue;
-    char target[4096];
+    // Longer than a signal handler's stack may bear.
+    static constinit char target[4096];
     if (path_of_descriptor(fd, target, sizeof target) > 0) note_file(file, fd, target);
   }
 }

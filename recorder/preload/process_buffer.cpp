@@ -8,6 +8,7 @@
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/jump_safe_guard.h"
 #include "recorder/preload/narrowing.h"
+#include "recorder/preload/own_stack.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/ring_pool.h"
@@ -55,13 +56,9 @@ const ClockReading& first_reading() noexcept {
   return g_buffer.first;
 }
 
-bool start_buffer() noexcept {
-  if (in_vfork_child()) return false;
-  if (g_buffer.file.exists()) return true;
-  if (g_buffer.failed || is_narrowed()) return false;
-  const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
-  if (g_buffer.file.exists()) return true;
+namespace {
+// The lock is held.
+bool make_buffer() noexcept {
   const char* const directory = run_directory();
   if (directory == nullptr) {
     g_buffer.failed = true;
@@ -81,6 +78,18 @@ bool start_buffer() noexcept {
   describe_process(text, g_buffer.first, g_buffer.rate);
   g_buffer.file.add_text(BlockType::kProcess, text.c_str(), text.size());
   return true;
+}
+}  // namespace
+
+bool start_buffer() noexcept {
+  if (in_vfork_child()) return false;
+  if (g_buffer.file.exists()) return true;
+  if (g_buffer.failed || is_narrowed()) return false;
+  const OwnCode own;
+  const JumpSafeGuard guard(g_buffer_lock);
+  bool exists = g_buffer.file.exists();
+  if (!exists) run_with_room([&] { exists = make_buffer(); });
+  return exists;
 }
 
 void start_buffer_if_worth(std::int64_t bytes) noexcept {
@@ -122,15 +131,20 @@ Ring* ring_of_this_thread() noexcept {
   mark_memory();
   const JumpSafeGuard guard(g_buffer_lock);
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
-  if (t_thread.ring == nullptr) t_thread.ring = ring_for(raw::call(SYS_gettid));
+  run_with_room([] {
+    if (t_thread.ring == nullptr) t_thread.ring = ring_for(raw::call(SYS_gettid));
+    if (t_thread.ring == nullptr || !g_buffer.file.exists()) return;
+    if (!t_thread.ring->in_file) move_into_file(place_of(*t_thread.ring));
+  });
   if (t_thread.ring == nullptr || !g_buffer.file.exists()) return t_thread.ring;
-  if (!t_thread.ring->in_file) move_into_file(place_of(*t_thread.ring));
   return t_thread.ring->in_file ? t_thread.ring : nullptr;
 }
 
 bool encode_ring(Ring& ring) noexcept {
   const JumpSafeGuard guard(g_buffer_lock);
-  return ring.in_file && store_and_empty(ring);
+  bool stored = false;
+  if (ring.in_file) run_with_room([&] { stored = store_and_empty(ring); });
+  return stored;
 }
 
 std::uint32_t recorded_threads() noexcept {
