@@ -155,11 +155,12 @@ def collect_run(
             time.sleep(0.05)
         if trace is None:
             trace = next((path for one in buffers if (path := _wanted_trace(one))), None)
+        done = [one for one in buffers if one.joined or _is_empty(one)]
         for one in buffers:
-            if one.joined:
+            if one in done:
                 _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
                 one.path.unlink(missing_ok=True)
-        fresh = [one for one in buffers if not one.joined]
+        fresh = [one for one in buffers if one not in done]
         written = _join(fresh, run_directory.name, trace, observe) if fresh else None
         for link in run_directory.glob(f"*{_SPILL_SUFFIX}"):
             if not link.with_suffix(".iobuf").exists():
@@ -170,13 +171,24 @@ def collect_run(
         return written
 
 
-def _wanted_trace(buffer: Buffer) -> Path | None:
-    """What IOTUNE_TRACE was for a process that gave up its right to write it."""
+def _words_of(buffer: Buffer) -> dict[str, object]:
+    """What its PROCESS blocks say; nothing where it cannot be read."""
     with contextlib.suppress(Error):
         for process in core.processes(buffer.path):
-            if path := str(process.get("trace", "")):
-                return Path(path)
-    return None
+            return dict(process)
+    return {}
+
+
+def _wanted_trace(buffer: Buffer) -> Path | None:
+    """What IOTUNE_TRACE was for a process that gave up its right to write it."""
+    path = str(_words_of(buffer).get("trace", ""))
+    return Path(path) if path else None
+
+
+def _is_empty(buffer: Buffer) -> bool:
+    """Whether its process gave up rights, had a buffer in case, and then called nothing."""
+    words = _words_of(buffer)
+    return words.get("narrowed") == "yes" and not _has_more_calls(buffer.path, 0)
 
 
 def _remove_spill(link: Path) -> None:

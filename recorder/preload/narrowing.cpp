@@ -20,16 +20,18 @@ namespace {
 // Of the moment of the narrowing; empty where it is unknown.
 constinit ShortText<4096> g_directory, g_root;
 
-// For whoever joins the buffer: where the program's user wants the trace.
-void note_asked_trace() noexcept {
-  if (configuration().trace_path == nullptr) return;
+// For whoever joins the buffer: where the program's user wants the trace, and that the buffer may
+// be without a call.
+void note_narrowing() noexcept {
   static constinit ShortText<4096> path;
   static constinit ShortText<8192> text;
-  if (!trace_path(path)) return;
   text.clear();
-  text << "trace=";
-  text.add_escaped(path.c_str(), path.size());
-  text << '\n';
+  text << "narrowed=yes\n";
+  if (configuration().trace_path != nullptr && trace_path(path)) {
+    text << "trace=";
+    text.add_escaped(path.c_str(), path.size());
+    text << '\n';
+  }
   if (!text.cut()) add_process_text(text.c_str(), text.size());
 }
 
@@ -51,7 +53,7 @@ void hand_over() noexcept {
   if (!start_buffer()) return;
   prepare_buffer_for_narrowing();
   keep_positions();
-  note_asked_trace();
+  note_narrowing();
   if (configuration().trace_path != nullptr && writes_own_trace() && has_recorded_calls()) {
     write_own_trace();
   }

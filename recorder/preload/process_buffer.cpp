@@ -152,6 +152,8 @@ std::uint32_t recorded_threads() noexcept {
 }
 
 void count_dropped(std::uint64_t calls) noexcept {
+  // The file is the parent's.
+  if (is_narrowed() && is_copied_memory()) return;
   if (g_buffer.file.exists()) {
     __atomic_fetch_add(&g_buffer.file.header().dropped, calls, __ATOMIC_RELAXED);
   } else {

@@ -182,13 +182,13 @@ def program_calls(calls: Sequence[Mapping[str, Any]], path: str) -> list[Mapping
     return [call for call in calls if any(path in text for text in call["texts"])]
 
 
-def collect(place: Place) -> bool:
+def collect(place: Place, *trace: Path) -> bool:
     """`iotune show` joins what dead processes left; False where it is not installed here."""
     iotune = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
     if not iotune.exists():
         not_verified("what iotune show joins: iotune is not in .venv")
         return False
-    place.right(place.run(iotune, "show", preload=False, IOTUNE_DB="none"), "iotune show")
+    place.right(place.run(iotune, "show", *trace, preload=False, IOTUNE_DB="none"), "iotune show")
     return True
 
 

@@ -16,9 +16,10 @@ def chosen_trace(given: Path | None) -> Trace:
     if given is not None:
         collect_for(given)
         return open_trace(given)
-    for trace in collect_all():
+    joined = collect_all()
+    for trace in joined:
         say(f"joined what a run left behind: {trace}")
-    kept = kept_traces()
+    kept = kept_traces() or joined[-1:]
     if not kept:
         raise Error(f"there is no trace in {traces_dir()} yet: iotune run -- COMMAND makes one")
     return open_trace(kept[0])

@@ -1,0 +1,127 @@
+"""A program that gives up rights ends as it does without the preload, and is recorded.
+
+The program under test ends by a signal at the first system call that it does not make itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness import Done, Place, collect, main, not_verified
+
+BLOCK, BLOCKS, MANY = 1000, 3, 20000
+
+
+def run(place: Place, kind: str, *more: object, preload: bool, folder: str) -> tuple[Done, Path]:
+    work = place.scratch / folder
+    work.mkdir()
+    (work / "root").mkdir()
+    os.chmod(work, 0o777)
+    done = place.run(place.bin / "narrowing", kind, *more, preload=preload, cwd=work)
+    return done, work
+
+
+def both(place: Place, kind: str, *more: object) -> Path:
+    """Bare and preloaded: equal ends, outputs and files. The preloaded one's folder."""
+    os.chmod(place.scratch, 0o755)
+    bare, bare_work = run(place, kind, *more, preload=False, folder="bare")
+    assert bare.status == 0 and bare.out == b"done\n", bare
+    done, work = run(place, kind, *more, preload=True, folder="work")
+    assert done.same_as(bare), (done, bare)
+    for name in ("before", "after"):
+        assert (work / name).read_bytes() == (bare_work / name).read_bytes(), name
+    return work
+
+
+def moved(calls: list[dict[str, Any]], path: Path) -> list[tuple[str, int, int]]:
+    """The transfers of one file: function, bytes, offset."""
+    numbers = {call["keys"][0] for call in calls
+               if call["name"] == "iotune_file" and call["texts"][0] == str(path)}  # fmt: skip
+    found = []
+    for call in calls:
+        if len(call["keys"]) < 2 or call["keys"][1] not in numbers:
+            continue
+        asked, second, third = (*call["numbers"], 0, 0, 0)[:3]
+        if call["name"] in ("read", "write"):
+            found.append((call["name"], second, third))
+        elif call["name"] == "pwrite":
+            found.append((call["name"], asked, second))
+    return found
+
+
+def steps(function: str) -> list[tuple[str, int, int]]:
+    return [(function, BLOCK, BLOCK * i) for i in range(BLOCKS)]
+
+
+def drawn() -> list[tuple[str, int, int]]:
+    """What programs/narrowing.c makes after its blocks where it makes many."""
+    state, made = 1, []
+    for _ in range(MANY):
+        state = (state * 1664525 + 1013904223) % 2**32
+        made.append(("pwrite", 1 + state % 64, 3000 + (state >> 12)))
+    return made
+
+
+def narrowed(place: Place, kind: str, root: bool = False, after: str = "after") -> None:
+    """What came before is in the trace that was asked for, what came after in the buffer."""
+    if root and os.getuid() != 0:
+        not_verified(f"{kind}: wants root")
+        return
+    work = both(place, kind)
+    # Handed over before: by the program, to where its user wants it.
+    assert moved(place.calls(), work / "before") == steps("write")
+    (buffer,) = place.leftovers()
+    calls = place.calls(buffer)
+    assert moved(calls, work / "before") == steps("write") + steps("read")
+    want = steps("write") + (drawn() if kind == "many" else [])
+    assert moved(calls, work / after) == want, moved(calls, work / after)[:5]
+    assert all(head["dropped"] == 0 and head["damage"] == [] for head in place.heads(buffer))
+    # And by the way that users go: both halves are one.
+    if collect(place, place.trace):
+        assert place.leftovers() == []
+        joined = place.calls()
+        assert moved(joined, work / "before") == steps("write") + steps("read")
+        assert moved(joined, work / after) == want
+
+
+def as_usual(place: Place, kind: str, *more: object) -> None:
+    """Nothing was taken away that iotune needs: the program writes its whole trace itself."""
+    work = both(place, kind, *more)
+    # A wrapper that gave up rights before it did anything leaves a buffer without calls.
+    assert all(place.calls(buffer) == [] for buffer in place.leftovers()[: len(more)])
+    assert len(place.leftovers()) <= len(more)
+    calls = place.calls()
+    assert moved(calls, work / "before") == steps("write") + steps("read")
+    assert moved(calls, work / "after") == steps("write")
+
+
+def timed(place: Place, kind: str, *more: object) -> None:
+    as_usual(place, kind, *more)
+    starts = [call["start_ns"] for call in place.calls() if call["name"] in ("read", "write")]
+    assert starts == sorted(starts) and starts[0] < starts[-1], starts
+    # The rate of the clock goes on where the counter's ended.
+    assert starts[-1] - starts[0] < 60e9, starts
+
+
+def inherited(place: Place) -> None:
+    """A wrapper sets a filter, as containers do, and executes the program."""
+    as_usual(place, "inherited", place.bin / "narrowing")
+
+
+CASES: dict[str, Callable[[Place], None]] = {
+    **{kind: partial(narrowed, kind=kind)
+       for kind in ("prctl", "syscall", "strict", "thread", "child", "many", "size",
+                    "descriptors", "memory")},
+    **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
+    "fails": partial(as_usual, kind="fails"),
+    "counter": partial(timed, kind="counter"),
+    "inherited": inherited,
+    "inherited-counter": partial(timed, kind="inherited-counter"),
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main(CASES)
