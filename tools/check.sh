@@ -71,7 +71,7 @@ case $suite in
   # Before the build, which compiles what is there of them.
   check | soak) step "programs of others" tools/setup.sh companions ;;
 esac
-[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, clang, HDF5 2.2 in parallel" tools/setup.sh cross batch fuzz parallel-hdf5
+[ "$suite" != soak ] || step "a compiler for AArch64, a Slurm, clang, HDF5 2.2 in parallel, a zoo" tools/setup.sh cross batch fuzz parallel-hdf5 zoo
 
 case $suite in
   check)
@@ -80,6 +80,7 @@ case $suite in
     step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
     step "pytest: structure" run_pytest structure tests/structure
     step "pytest: python" run_pytest python tests/python
+    step "pytest: zoo" run_pytest zoo tests/zoo
     # Only what lies below tests/unit, and what that links: sanitizers are not for the
     # preload, and kernels would double the time.
     step "build (preset asan)" native asan tests/unit/all -DIOTUNE_BUILD_KERNELS=OFF &&
@@ -90,6 +91,8 @@ case $suite in
     step "build (preset dev)" native dev && step "ctest: soak" run_ctest build/dev ctest -L soak
     step "ctest: striping on CephFS" striping_on_cephfs
     step "pytest: soak" run_pytest python -m soak tests/python
+    # All of it: those of `make check`, too.
+    step "pytest: zoo" run_pytest zoo -m "" tests/zoo
     step "fuzz targets" tools/fuzz.sh 60
     ;;
   *)

