@@ -1,0 +1,56 @@
+// narrowed_rank RANK: two ranks write a file by MPI-IO. Then one of them installs a filter for its
+// system calls, and both write another one. Each says what cb_buffer_size its files have.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum { kInts = 1000 };
+
+static void write_file(const char* name, int rank) {
+  MPI_File file;
+  MPI_Info info;
+  char value[MPI_MAX_INFO_VAL + 1] = "";
+  int data[kInts], found = 0;
+  for (int i = 0; i < kInts; i++) data[i] = rank * kInts + i;
+  if (MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) !=
+      MPI_SUCCESS) {
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  MPI_File_get_info(file, &info);
+  MPI_Info_get(info, "cb_buffer_size", MPI_MAX_INFO_VAL, value, &found);
+  MPI_Info_free(&info);
+  MPI_File_write_at_all(file, (MPI_Offset)rank * (MPI_Offset)sizeof data, data, kInts, MPI_INT,
+                        MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  // One line a rank and file, in the order of the ranks.
+  for (int turn = 0; turn < 2; turn++) {
+    if (turn == rank) {
+      printf("%s %d %s\n", name, rank, value);
+      fflush(stdout);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+int main(int count, char** arguments) {
+  int rank = 0;
+  const int narrowed = count > 1 ? atoi(arguments[1]) : 0;
+  MPI_Init(&count, &arguments);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  write_file("first", rank);
+  if (rank == narrowed) {
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {1, &allow};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+      MPI_Abort(MPI_COMM_WORLD, 4);
+    }
+  }
+  write_file("second", rank);
+  MPI_Finalize();
+  return 0;
+}
