@@ -16,5 +16,6 @@ const char* write_own_trace() noexcept;
 
 // Whether this process writes its trace itself: neither a rank, nor forked, nor one of a launcher.
 bool writes_own_trace() noexcept;
+bool is_forked() noexcept;
 
 }  // namespace iotune::recorder

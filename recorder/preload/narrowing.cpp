@@ -5,6 +5,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/gather_trace.h"
 #include "recorder/preload/kept_positions.h"
+#include "recorder/preload/own_stack.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -36,7 +37,7 @@ void note_narrowing() noexcept {
 }
 
 // All that needs system calls, files or memory is done now.
-void hand_over() noexcept {
+void hand_over(Loss loss) noexcept {
   const OwnCode own;
   // The advice stops what it does in the background.
   if (g_recording == kWatched) {
@@ -48,9 +49,11 @@ void hand_over() noexcept {
     g_recording = kRecorded;
   }
   leave_posix_alone();
-  // A program that has traced nothing so far leaves nothing behind, unless it is asked for.
-  if (!buffer_exists() && !(configuration().trace_path != nullptr || run_has_owner())) return;
-  if (!start_buffer()) return;
+  // A program that has traced nothing so far leaves nothing behind, unless it is asked for. A child
+  // of fork that changes its user or its limits is about to execute another program.
+  const bool asked = configuration().trace_path != nullptr || run_has_owner();
+  const bool goes_on = loss != Loss::kFiles || !is_forked();
+  if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;
   prepare_buffer_for_narrowing();
   keep_positions();
   note_narrowing();
@@ -69,14 +72,14 @@ void remember_directory() noexcept {
 
 NarrowingCall::NarrowingCall(Loss loss) noexcept {
   if (g_recording == kNothing || in_vfork_child()) return;
-  // A signal handler that has interrupted code of ours cannot hand over: what is in the buffer is
-  // joined by the next iotune command. So is what the library records while MPI starts.
-  const bool hands_over = !is_narrowed() && t_thread.ours == 0;
+  // A signal handler that has interrupted code of ours cannot hand over, nor one without room: what
+  // is in the buffer is joined by the next iotune command. So is what MPI does while it starts.
+  const bool hands_over = !is_narrowed() && t_thread.ours == 0 && !on_small_alternate_stack();
   const bool without_counter = loss == Loss::kCounter || loss == Loss::kCallsAndCounter;
   const bool without_calls = loss == Loss::kCalls || loss == Loss::kCallsAndCounter;
   narrows_ = loss != Loss::kCounter && !is_narrowed();
   if (narrows_) remember_directory();
-  if (hands_over && narrows_) hand_over();
+  if (hands_over && narrows_) hand_over(loss);
   if (!is_narrowed() || without_counter) {
     stops_counter_ = without_counter || without_calls;
     if (stops_counter_) {

@@ -73,13 +73,13 @@ namespace {
 constexpr std::size_t kStackBytes = 64u << 10;
 alignas(16) constinit std::byte g_stack[kStackBytes] = {};
 
+}  // namespace
+
 bool on_small_alternate_stack() noexcept {
   stack_t stack{};
   return raw::call(SYS_sigaltstack, 0, raw::word(&stack)) == 0 &&
          (stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < kStackBytes;
 }
-
-}  // namespace
 
 void run_with_room(void (*run)(void*), void* context) noexcept {
   // A sanitizer knows of no other stacks. After a narrowing nobody can be asked.

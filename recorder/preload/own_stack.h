@@ -4,6 +4,9 @@
 
 namespace iotune::recorder {
 
+// A system call.
+bool on_small_alternate_stack() noexcept;
+
 // Calls `run(context)`, on our own stack where this thread is on a small alternate one. All signals
 // are blocked meanwhile: the kernel would put a handler's frame over the one that is left. The
 // buffer's lock is held, because there is one such stack.

@@ -119,7 +119,12 @@ Ring* ring_of_this_thread() noexcept {
   // A fork that ran no handlers shows here first: it wiped the ring.
   if (in_vfork_child()) return nullptr;
   if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
-  if (is_narrowed()) return nullptr;  // a new one needs memory
+  if (is_narrowed()) {
+    // A new one needs memory.
+    const JumpSafeGuard guard(g_buffer_lock);
+    if (Ring* const spare = take_spare_ring()) t_thread.ring = spare;
+    return t_thread.ring != nullptr && t_thread.ring->in_file ? t_thread.ring : nullptr;
+  }
   if (g_buffer.inherited) {
     // A child that goes on with its parent's descriptors opens nothing by itself.
     g_buffer.inherited = false;
@@ -212,6 +217,8 @@ void prepare_buffer_for_narrowing() noexcept {
   constexpr std::size_t kRoomBytes = 512u << 10;
   std::size_t capacity = 0;
   g_buffer.file.room_for(kRoomBytes, capacity);
+  constexpr int kSpareRings = 2;
+  make_spare_rings(kSpareRings);
 }
 
 bool has_recorded_calls() noexcept {

@@ -104,6 +104,10 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 
 }  // namespace
 
+bool is_forked() noexcept {
+  return g_forked;
+}
+
 bool writes_own_trace() noexcept {
   return !g_forked && world_provider() == nullptr && run_is_this_process();
 }

@@ -15,6 +15,9 @@ namespace {
 // Calls of a thread whose times are kept one by one, by Times. An HDF5 call stands for many below.
 constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 
+// Instead of an owner: no numbers of the kernel's, so that nobody takes them for ended threads.
+constexpr long kSpare = -1, kUnknownThread = 0;
+
 // A thread that has ended writes no more. Kernel numbers are reused: then it counts as alive, which
 // costs its ring for as long.
 bool owner_is_alive(const Ring& ring, long self) noexcept {
@@ -108,6 +111,27 @@ Ring* ring_for(long thread) noexcept {
     say_once(said, "more threads at once than can be recorded: some calls are counted only");
   }
   return ring;
+}
+
+void make_spare_rings(int count) noexcept {
+  for (int i = 0; i < count; ++i) {
+    Ring* const ring = make_ring(kSpare);
+    if (ring == nullptr) return;
+    --g_buffer.threads;  // it gets its number with its thread
+    move_into_file(place_of(*ring));
+  }
+}
+
+Ring* take_spare_ring() noexcept {
+  for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
+    RingPlace& place = g_ring_places[i];
+    Ring& ring = *place.ring;
+    if (ring.owner != kSpare || !ring.in_file) continue;
+    give_to(ring, kUnknownThread);
+    g_buffer.file.give_ring(place.segment, ring.thread);
+    return &ring;
+  }
+  return nullptr;
 }
 
 void forget_rings() noexcept {

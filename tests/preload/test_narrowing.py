@@ -66,6 +66,11 @@ def drawn() -> list[tuple[str, int, int]]:
     return made
 
 
+def later() -> list[tuple[str, int, int]]:
+    """By a thread that begins to record when no memory can be had any more."""
+    return [("pwrite", BLOCK, BLOCK * (BLOCKS + i)) for i in range(BLOCKS)]
+
+
 def narrowed(place: Place, kind: str, root: bool = False, after: str = "after") -> None:
     """What came before is in the trace that was asked for, what came after in the buffer."""
     if root and os.getuid() != 0:
@@ -77,7 +82,8 @@ def narrowed(place: Place, kind: str, root: bool = False, after: str = "after") 
     (buffer,) = place.leftovers()
     calls = place.calls(buffer)
     assert moved(calls, work / "before") == steps("write") + steps("read")
-    want = steps("write") + (drawn() if kind == "many" else [])
+    more = {"many": drawn(), "later-thread": later()}
+    want = steps("write") + more.get(kind, [])
     assert moved(calls, work / after) == want, moved(calls, work / after)[:5]
     assert all(head["dropped"] == 0 and head["damage"] == [] for head in place.heads(buffer))
     # And by the way that users go: both halves are one.
@@ -114,7 +120,7 @@ def inherited(place: Place) -> None:
 
 CASES: dict[str, Callable[[Place], None]] = {
     **{kind: partial(narrowed, kind=kind)
-       for kind in ("prctl", "syscall", "strict", "thread", "child", "many", "size",
+       for kind in ("prctl", "syscall", "strict", "thread", "later-thread", "child", "many", "size",
                     "descriptors", "memory")},
     **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
     "fails": partial(as_usual, kind="fails"),

@@ -106,7 +106,7 @@ static void narrow(void) {
              (int)(child ? sizeof with_child / sizeof *with_child : sizeof few / sizeof *few),
              SECCOMP_RET_KILL_PROCESS);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 && !is("user")) fail("no new privileges");
-  if (is("prctl") || is("many") || child || is("relative")) {
+  if (is("prctl") || is("many") || is("later-thread") || child) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail("prctl");
   } else if (is("syscall")) {
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) fail("seccomp");
@@ -151,6 +151,22 @@ static void narrow(void) {
   }
 }
 
+// Begins before the narrowing and makes its first recorded call after it.
+static volatile int later_file = -1, later_done;
+
+static void* later_thread(void* unused) {
+  (void)unused;
+  static char text[kBlock];
+  while (later_file < 0) {
+  }
+  for (int i = 0; i < kBlocks; i++) {
+    if (pwrite(later_file, text, kBlock, kBlock * (kBlocks + i)) != kBlock) _exit(11);
+  }
+  later_done = 1;
+  for (;;) {
+  }
+}
+
 static void move(int out, int in, char* block) {
   for (int i = 0; i < kBlocks; i++) {
     if (read(in, block, kBlock) != kBlock) _exit(4);
@@ -183,6 +199,8 @@ int main(int count, char** arguments) {
   if (lseek(before, 0, SEEK_SET) != 0) fail("lseek");
   // Strict mode allows no open.
   int after = is("strict") ? open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
+  pthread_t later;
+  if (is("later-thread") && pthread_create(&later, NULL, later_thread, NULL) != 0) fail("thread");
   narrow();
   if (after < 0) after = open("after", O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (after < 0) _exit(6);
@@ -193,6 +211,11 @@ int main(int count, char** arguments) {
     for (int i = 0; i < kMany; i++) {
       state = state * 1664525u + 1013904223u;
       if (pwrite(after, block, 1 + state % 64, 3000 + (off_t)(state >> 12)) < 0) _exit(7);
+    }
+  }
+  if (is("later-thread")) {
+    later_file = after;
+    while (!later_done) {
     }
   }
   if (is("child")) {
