@@ -1,7 +1,4 @@
-"""Runs programs of the table bare and under iotune, and tells where they differ.
-
-    zoo.py [--keep FOLDER] [NAME …]     NAME: an entry, or entry@mpi
-"""
+"""Runs programs of the table bare and under iotune, and tells where they differ."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ def shortened(lines: list[str]) -> list[str]:
     return [*lines[:MOST_DIFFERENCES], f"and {more} more"] if more > 0 else lines
 
 
-def visit(cage: Cage, seed: int = 1) -> Outcome:
+def visit(cage: Cage, seed: int = 1, bare_only: bool = False) -> Outcome:
     """All arms of one program, compared with its first bare run."""
     entry = cage.entry
     outcome = Outcome(f"{entry.name}@{cage.mpi_name}" if cage.mpi_name else entry.name)
@@ -49,6 +46,9 @@ def visit(cage: Cage, seed: int = 1) -> Outcome:
         raise Missing(f"bare it ends with {bare.status}: {bare.err.decode()[-600:]}")
     outcome.faults += [f"bare differs from bare: {d}"
                        for d in shortened(differences(bare, again, entry))]  # fmt: skip
+    if bare_only:
+        outcome.seconds = time.monotonic() - began
+        return outcome
     for name in ARMS:
         left = cage.arm(name, seed)
         found = differences(bare, left, entry, contents=name.startswith("settings"))
@@ -73,7 +73,8 @@ def main() -> int:
     parser.add_argument("--iotune", type=Path, default=ROOT / ".venv" / "bin" / "iotune")
     parser.add_argument("--keep", type=Path, help="leave what each arm left in FOLDER/NAME")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn settings")
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("--bare", action="store_true", help="the two bare runs: a new entry")
+    parser.add_argument("names", nargs="*", help="an entry, or entry@mpi")
     options = parser.parse_args()
     faults = 0
     for entry in read_table():
@@ -95,7 +96,7 @@ def visited(entry: Entry, mpi: str, name: str, options: argparse.Namespace) -> i
             scratch = Path(tempfile.mkdtemp(prefix="iotune-zoo-"))
         try:
             outcome = visit(Cage(entry, mpi, options.iotune.absolute(), scratch, Path(buffers)),
-                            options.seed)  # fmt: skip
+                            options.seed, options.bare)  # fmt: skip
         except Missing as missing:
             print(f"NOT VERIFIED: {name}: {missing}", flush=True)
             return 0

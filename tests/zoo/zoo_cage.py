@@ -26,6 +26,8 @@ from zoo_table import Entry  # noqa: E402
 ENVIRONMENTS = ROOT / "build" / "zoo"
 ARMS = ("recorded", "default 1", "default 2", "settings 1", "settings 2", "prefetch hint",
         "prefetch cache")  # fmt: skip
+MPI_LIBRARIES = {"mpich-4": "libmpich.so.12", "mpich-5": "libmpi.so.12",
+                 "openmpi-4": "libmpi.so.40", "openmpi-5": "libmpi.so.40"}  # fmt: skip
 VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 
 
@@ -52,6 +54,10 @@ class Cage:
         if self.mpi_name and mpi is None:
             raise Missing(f"{self.mpi_name} is not here")
         self.mpirun = f"{mpi.launcher} -n {self.entry.ranks}" if mpi else ""
+        # Which library the wheel of mpi4py loads, which serves all of them.
+        name = MPI_LIBRARIES.get(self.mpi_name, "")
+        beside = Path(mpi.launcher).parents[1] / "lib" / name if mpi else Path()
+        self.mpi_library = str(beside) if name and beside.is_file() else name
         asked = subprocess.run([self.iotune, "lib"], capture_output=True, text=True, check=True)
         self.library = asked.stdout.strip()
 
@@ -64,7 +70,8 @@ class Cage:
             "LC_ALL": "C.UTF-8", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1700000000",
             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1", "ZOO": str(HERE / "programs"),
-            "MPI": self.mpi_name, "MPIRUN": self.mpirun, "INPUT": str(self.input),
+            "MPI": self.mpi_name, "MPIRUN": self.mpirun,
+            "MPI4PY_LIBMPI": self.mpi_library, "INPUT": str(self.input),
             # Ranks that wait give way, for others use the machine, too.
             "OMPI_MCA_mpi_yield_when_idle": "1", "PRTE_MCA_mpi_yield_when_idle": "1",
             **OPEN_MPI, **self.entry.environment,
@@ -88,14 +95,15 @@ class Cage:
         if done.returncode != 0:
             raise Missing(f"its input cannot be made: {done.stderr.decode()[-400:]}")
 
-    def run(self, arm: str, before: tuple[object, ...] = (), **env: object) -> Left:
-        """One run in a fresh copy of the input."""
+    def run(self, arm: str, *before: object, **iotune: object) -> Left:
+        """One run in a fresh copy of the input; `before`: words in front of the shell's."""
         shutil.rmtree(self.here, ignore_errors=True)
         shutil.copytree(self.input, self.here, symlinks=True)
-        if env:
-            env.setdefault("IOTUNE_BUFFER_DIR", self.buffers)
+        if iotune:
+            iotune["IOTUNE_BUFFER_DIR"] = self.buffers
+        words = [*map(str, before), "sh", "-c", self.entry.run]
         with subprocess.Popen(
-            [*map(str, before), "sh", "-c", self.entry.run], cwd=self.here, env=self.environment(**env),
+            words, cwd=self.here, env=self.environment(**iotune),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,
         ) as child:  # fmt: skip
@@ -125,9 +133,9 @@ class Cage:
         trace = self.scratch / f"{name.replace(' ', '-')}.iotrace"
         words: tuple[object, ...] = (self.iotune, "run", "-o", trace, "--db", "none")
         if name == "recorded":
-            return self.run(name, (*words, "--mode", "record", "--"), IOTUNE_DB="none")
+            return self.run(name, *words, "--mode", "record", "--", IOTUNE_DB="none")
         if name.startswith("settings"):
-            return self.run(name, (*words, "--config", self.config(name, seed), "--"),
+            return self.run(name, *words, "--config", self.config(name, seed), "--",
                             IOTUNE_DB="none")  # fmt: skip
         preload: dict[str, object] = {"LD_PRELOAD": self.library}
         if name.startswith("default"):

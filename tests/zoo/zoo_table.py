@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import tomllib  # Python 3.11
 
 HERE = Path(__file__).resolve().parent
 HOW = ("contents", "exists", "never")
@@ -67,7 +68,7 @@ def read_table(file: Path = HERE / "zoo.toml") -> list[Entry]:
 
 
 def main(words: list[str]) -> int:
-    """`zoo_table.py packages [check]` and `zoo_table.py wheels`: what tools/setup.sh is to install."""
+    """`packages [check]` and `wheels`: what tools/setup.sh is to install."""
     entries = [e for e in read_table() if e.check or "check" not in words[1:]]
     if words[0] == "packages":
         print("\n".join(dict.fromkeys(p for e in entries for p in e.packages)))

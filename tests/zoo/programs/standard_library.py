@@ -3,7 +3,6 @@
 import array
 import bz2
 import dbm.dumb
-import io
 import mmap
 import multiprocessing
 import os
@@ -58,7 +57,7 @@ def main():
         file.writelines(f"{i}\n" for i in range(3000))
     with bz2.open("t.bz2", "rt") as file:
         print(sum(map(int, file)))
-    with tempfile.TemporaryFile() as file, io.open("appended", "ab") as out:
+    with tempfile.TemporaryFile() as file, open("appended", "ab") as out:
         array.array("d", range(5000)).tofile(file)
         file.seek(0)
         shutil.copyfileobj(file, out)
