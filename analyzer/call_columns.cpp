@@ -90,7 +90,7 @@ void CallColumnReader::add(CallBatchColumns& to, CallColumn column, const CallRo
     case CallColumn::kDuration:
       return large(static_cast<std::int64_t>(call.duration_ns));
     case CallColumn::kOffset:
-      return large(access_.offset_bytes);
+      return large(row.mpi_offset_bytes ? row.mpi_offset_bytes : access_.offset_bytes);
     case CallColumn::kLength:
       return large(access_.length_bytes);
     case CallColumn::kResult:

@@ -90,6 +90,9 @@ void CallRows::follow(Process& process) {
     row.file = file_number(process, process.owners.follow(base + at, *row.call));
     if (const auto found = process.accesses.follow(*row.call, kShownExtents)) {
       row.where = extents_text(*found);
+      if (found->extents.size() == 1 && !found->more && found->unknown.empty()) {
+        row.mpi_offset_bytes = static_cast<std::int64_t>(found->extents.front().offset);
+      }
     }
     if (const DatasetDefinition* const dataset = process.owners.dataset()) {
       row.dataset = datasets_.of(dataset->path);
@@ -109,7 +112,7 @@ bool CallRows::fill(Process& process) {
     process.next_row = 0;
     for (const Call* call : process.group.calls) {
       process.order_ns = std::max(process.order_ns, process.wall_ns + call->start_ns);
-      process.rows.push_back({call, process.order_ns, -1, -1, {}});
+      process.rows.push_back({call, process.order_ns, -1, -1, {}, {}});
     }
     follow(process);
     std::erase_if(process.rows, [&](const Pending& row) {
@@ -145,9 +148,15 @@ bool CallRows::next(CallRow& row) {
     }
     ++process.next_row;
     const std::uint64_t start = process.wall_ns + pending.call->start_ns;
-    row = {
-        process.number, process.rank,    pending.call,  start > run_start_ ? start - run_start_ : 0,
-        pending.file,   pending.dataset, pending.where, &process.owners};
+    row = {process.number,
+           process.rank,
+           pending.call,
+           start > run_start_ ? start - run_start_ : 0,
+           pending.file,
+           pending.dataset,
+           pending.where,
+           pending.mpi_offset_bytes,
+           &process.owners};
     return true;
   }
   return false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct CallRow {
   std::int32_t file;            // index into files() or -1
   std::int32_t dataset;         // index into datasets() or -1
   std::string_view where;       // of a transfer of MPI-IO: extents_text
+  std::optional<std::int64_t> mpi_offset_bytes;  // of one whose bytes lie in one piece
   const OwnerFollower* owners;  // of the process: what is known of its datasets by now
 };
 
@@ -63,6 +65,7 @@ class CallRows {
     std::uint64_t order_ns;
     std::int32_t file, dataset;
     std::string where;
+    std::optional<std::int64_t> mpi_offset_bytes;
   };
   struct Process {
     Process(const recorder::TraceIndex& index, std::size_t section, std::uint64_t until_ns)

@@ -85,6 +85,14 @@ struct FileRecord {
   }
 };
 
-using FileTable = std::map<std::string, FileRecord>;  // by absolute path
+// By absolute path.
+struct FileTable : std::map<std::string, FileRecord> {
+  std::uint64_t slowest_nanoseconds = 0;  // in outermost calls on files, of the slowest process
+
+  template <class A>
+  void archive(A& a) {
+    a(static_cast<std::map<std::string, FileRecord>&>(*this), slowest_nanoseconds);
+  }
+};
 
 }  // namespace iotune::analyzer

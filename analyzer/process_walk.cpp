@@ -353,7 +353,9 @@ void Walk::finish_member(const Member& member) {
     if (share.region.empty()) continue;
     record->repeats = std::min(record->repeats, share.region.times_moved());
   }
+  std::uint64_t nanoseconds = 0;
   for (const auto& [file, use] : uses_) {
+    nanoseconds += use.nanoseconds;
     file->slowest_nanoseconds = std::max(file->slowest_nanoseconds, use.nanoseconds);
     file->cut_short = file->cut_short || (member.died && use.open);
     if (use.first_ns != UINT64_MAX) {
@@ -366,6 +368,7 @@ void Walk::finish_member(const Member& member) {
       all.read = saturating_sum(all.read, use.read[layer]);
     }
   }
+  table_.slowest_nanoseconds = std::max(table_.slowest_nanoseconds, nanoseconds);
   bytes_.finish_member(wall_ns);
 }
 

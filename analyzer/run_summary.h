@@ -116,6 +116,7 @@ struct RunSummary {
   std::uint32_t processes;  // sections in the trace
   std::uint32_t nodes;
   double start_unix_seconds, elapsed_seconds;
+  double io_seconds;  // in outermost calls on files, of the slowest process
   std::uint64_t calls, dropped;
   std::vector<FilePattern> files;     // in order of first open
   std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped

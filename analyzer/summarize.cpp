@@ -156,6 +156,7 @@ class Summarizer {
       summary_.start_unix_seconds = seconds(start_);
       summary_.elapsed_seconds = seconds(end_ - start_);
     }
+    summary_.io_seconds = seconds(files_.slowest_nanoseconds);
     add_files();
     return std::move(summary_);
   }

@@ -144,6 +144,7 @@ std::string to_json(const RunSummary& summary) {
                      {"nodes", summary.nodes},
                      {"start_unix_seconds", summary.start_unix_seconds},
                      {"elapsed_seconds", summary.elapsed_seconds},
+                     {"io_seconds", summary.io_seconds},
                      {"calls", summary.calls},
                      {"dropped", summary.dropped},
                      {"files", list_of(summary.files)},

@@ -6,8 +6,22 @@
 '<1D,(BLOCK),(8388608)>'
 """
 
+from typing import TYPE_CHECKING, Any
+
 from iotune.errors import Error
-from iotune.trace import Trace, open_trace
+
+if TYPE_CHECKING:
+    from iotune.trace import Trace, open_trace
 
 __version__ = "0.1.0"
 __all__ = ["Error", "Trace", "__version__", "open_trace"]
+
+
+def __getattr__(name: str) -> Any:
+    # `iotune lib` needs none of it.
+    if name in ("Trace", "open_trace"):
+        from iotune import trace
+
+        globals().update(Trace=trace.Trace, open_trace=trace.open_trace)
+        return globals()[name]
+    raise AttributeError(f"module 'iotune' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """`python -m iotune`: the command line without its script."""
 
-from iotune.cli import main
+from iotune.entry import main
 
 if __name__ == "__main__":
     main()

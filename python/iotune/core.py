@@ -167,11 +167,18 @@ def _in_utf8(path: str | os.PathLike[str] | None) -> str | None:
     return text
 
 
+def _demand_regular(path: str | os.PathLike[str]) -> None:
+    """Raise Error for a FIFO, which would be waited for, or a device. What is missing may come."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Error(f"{os.fspath(path)}: no regular file, so no database")
+
+
 class Database:
     """The pattern database. The user's spool is folded in where it may be written."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
         native = native_part()
+        _demand_regular(default_database() if path is None else path)
         with as_error():
             self._db = native.PatternDb(_in_utf8(path), read_only)
 
@@ -209,6 +216,7 @@ class Database:
 
     def merge(self, other: str, platform: dict[str, str]) -> dict[str, Any]:
         """Add another database file's rows of the platforms that fit; counts of what was new."""
+        _demand_regular(other)
         return cast("dict[str, Any]", self._ask("merge", _in_utf8(other), json.dumps(platform)))
 
     def export_json(self) -> str:

@@ -30,6 +30,8 @@ from iotune.locations import (
     traces_dir,
     trim_traces,
 )
+from iotune.output_file import demand_replaceable
+from iotune.trace import is_trace
 
 _HEADER = struct.Struct("<8sIIIIQQQQ16xQ")
 _JOINED = 2
@@ -39,6 +41,19 @@ _SPILL_SUFFIX = ".iospill"
 _YOUNG_SECONDS = 60.0
 # A spill file without a buffer for so long has lost it.
 _ORPHAN_SECONDS = 86400.0
+
+
+# A file as it is now: inode, time of its last change in ns, bytes.
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What tells whether a file is another one later; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
 
 
 @dataclass(frozen=True)
@@ -132,6 +147,7 @@ def collect_run(
     trace: Path | None = None,
     patience_seconds: float = 0.0,
     observe: bool = True,
+    before: Stamp | None = None,
 ) -> Path | None:
     """Join what a run left into its trace, and remove its directory.
 
@@ -140,6 +156,7 @@ def collect_run(
     trace that a process wanted which could not write it itself (IOTUNE_TRACE), else a new name
     in the default directory. Waits `patience_seconds` for processes to end, then
     leaves the run as it is. `observe`: a run that left no observation by itself gets one.
+    `before`: what was at `trace` when the run began, which its trace replaces.
     Returns the trace where one was written.
     """
     with _alone(run_directory) as ours:
@@ -154,14 +171,15 @@ def collect_run(
                 return None
             time.sleep(0.05)
         if trace is None:
-            trace = next((path for one in buffers if (path := _wanted_trace(one))), None)
+            wanted = (path for one in buffers if (path := _wanted_trace(one)))
+            trace = next((path for path in wanted if _may_hold_trace(path)), None)
         done = [one for one in buffers if one.joined or _is_empty(one)]
         for one in buffers:
             if one in done:
                 _remove_spill(one.path.with_suffix(_SPILL_SUFFIX))
                 one.path.unlink(missing_ok=True)
         fresh = [one for one in buffers if one not in done]
-        written = _join(fresh, run_directory.name, trace, observe) if fresh else None
+        written = _join(fresh, run_directory.name, trace, observe, before) if fresh else None
         for link in run_directory.glob(f"*{_SPILL_SUFFIX}"):
             if not link.with_suffix(".iobuf").exists():
                 _remove_spill(link)
@@ -185,6 +203,15 @@ def _wanted_trace(buffer: Buffer) -> Path | None:
     return Path(path) if path else None
 
 
+def _may_hold_trace(path: Path) -> bool:
+    """Whether a trace may be written there: else it goes to the default directory."""
+    try:
+        demand_replaceable(path)
+        return not path.exists() or path.stat().st_size == 0 or is_trace(path)
+    except (Error, OSError):
+        return False
+
+
 def _is_empty(buffer: Buffer) -> bool:
     """Whether its process gave up rights, had a buffer in case, and then called nothing."""
     words = _words_of(buffer)
@@ -201,8 +228,11 @@ def _remove_spill(link: Path) -> None:
         link.unlink()
 
 
-def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool) -> Path:
-    if trace is not None and trace.exists() and _run_of(trace) != run_id:
+def _join(
+    buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool, before: Stamp | None
+) -> Path:
+    now = None if trace is None else stamp_of(trace)
+    if now is not None and now != before and trace is not None and _run_of(trace) != run_id:
         trace = None  # an mpirun within the command has left its own run there
     named = trace is not None
     if trace is None:
@@ -210,7 +240,7 @@ def _join(buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool)
     if trace is None:
         name = trace_name(_program(buffers), run_id, buffers[0].started)
         trace = make_private(traces_dir()) / name
-    existed = trace.exists()
+    existed = trace.exists() and stamp_of(trace) != before
     core.join([one.path for one in buffers], trace, remove=True)
     if not named:
         # The newest trace is that of the last run, and not of the last that was joined.

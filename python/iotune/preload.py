@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
 from pathlib import Path
 
 from iotune.errors import Error
-from iotune.locations import make_private, temporary_root
 
 LIBRARY = "libiotune.so"
 DATABASE_LIBRARY = "libiotune-db.so"
@@ -59,6 +56,12 @@ def loadable(library: Path) -> str:
 
 
 def _link_to(directory: Path) -> Path:
+    # Seldom needed, and `iotune lib` is to be quick.
+    import hashlib
+    import secrets
+
+    from iotune.locations import make_private, temporary_root
+
     private = make_private(temporary_root())
     target = str(directory)
     link = private / ("lib-" + hashlib.sha256(os.fsencode(target)).hexdigest()[:12])

@@ -139,6 +139,7 @@ class RunSummary:
     nodes: int = 1
     start_unix_seconds: float = 0.0
     elapsed_seconds: float = 0.0
+    io_seconds: float = 0.0  # in outermost calls on files, of the slowest process
     calls: int = 0
     dropped: int = 0
     files: list[FilePattern] = field(default_factory=list)

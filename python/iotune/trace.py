@@ -174,14 +174,19 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
         raise Error(_no_trace(found))
     if found.exists() and not found.is_file() and not found.is_dir():
         raise Error(f"{found}: no regular file")  # a pipe would be waited for
-    try:
-        with found.open("rb") as file:
-            start = file.read(12)
-    except OSError as problem:
-        raise Error(f"{found}: {problem.strerror}") from None
-    if start != b"IOTUNE-TRACE" and start[:6] != b"IOTBUF":
+    if not is_trace(found):
         raise Error(_no_trace(found))
     return Trace(found)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether the file begins as a trace or a process buffer does. Raises Error."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(12)
+    except OSError as problem:
+        raise Error(f"{path}: {problem.strerror}") from None
+    return start == b"IOTUNE-TRACE" or start[:6] == b"IOTBUF"
 
 
 def _no_trace(path: Path) -> str:

@@ -1,7 +1,9 @@
 #include "recorder/preload/trace_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "recorder/format.h"
@@ -11,6 +13,7 @@
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/size_limit.h"
 #include "recorder/preload/ticks.h"
+#include "recorder/replaceable.h"
 
 namespace iotune::recorder {
 namespace {
@@ -41,6 +44,55 @@ void add_time_stamp(ShortText<4096>& to) noexcept {
   two_digits(to, seconds % 60);
 }
 
+// As iotune.locations.trace_name: file systems end names at 255 bytes, and shells split some.
+void add_program_name(ShortText<4096>& to) noexcept {
+  constexpr std::size_t kMost = 64;
+  const char* const program = program_path();
+  const char* const slash = std::strrchr(program, '/');
+  const char* at = slash == nullptr ? program : slash + 1;
+  for (std::size_t bytes = 0; *at != '\0' && bytes < kMost; ++at, ++bytes) {
+    const char c = *at;
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::strchr("._+-", c) != nullptr;
+    to << (plain ? c : '_');
+  }
+}
+
+// Why the file at `path` must stay what it is; nullptr where a trace may take its place.
+const char* why_kept(const char* path) noexcept {
+  struct stat status {};
+  constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW
+  const long found =
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), kNoFollow);
+  if (found != 0) return nullptr;  // what else is wrong the system says when the file is made
+  const auto user = static_cast<unsigned long>(raw::call(SYS_geteuid));
+  if (const char* const why = why_not_replaced(status, user)) return why;
+  if (status.st_size == 0) return nullptr;
+  const int fd = raw::open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) return kNoTrace;
+  char start[sizeof kTraceMagic] = {};
+  const long bytes = raw::read(fd, start, sizeof start);
+  const bool trace = bytes >= 0 && may_become_trace(start, static_cast<std::size_t>(bytes));
+  // The program may hold locks on a file that is no trace: to close it would drop them.
+  if (trace) raw::close(fd);
+  return trace ? nullptr : kNoTrace;
+}
+
+const char* words_of(long error) noexcept {
+  switch (error) {
+    case ENOENT: return "the folder is not there";
+    case EACCES:
+    case EPERM: return "permission denied";
+    case ENOSPC: return "no space left";
+    case EDQUOT: return "quota exceeded";
+    case EROFS: return "read-only file system";
+    case EFBIG: return "file size limit";
+    case ENAMETOOLONG: return "the name is too long";
+    case ENOTDIR: return "a part of the path is no folder";
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 bool trace_directory(ShortText<4096>& path) noexcept {
@@ -50,7 +102,8 @@ bool trace_directory(ShortText<4096>& path) noexcept {
     const char* const slash = std::strrchr(file.c_str(), '/');
     path.clear();
     if (slash != nullptr) path.add(file.c_str(), static_cast<std::size_t>(slash - file.c_str()));
-    return slash != nullptr && !file.cut();
+    // Where the trace itself may not be (/dev/null), nothing else is put beside it either.
+    return slash != nullptr && !file.cut() && why_kept(file.c_str()) == nullptr;
   }
   if (configuration().state_home == nullptr) return false;
   path.clear();
@@ -80,16 +133,26 @@ bool trace_path(ShortText<4096>& path) noexcept {
   if (!trace_directory(path)) return false;
   path << '/';
   add_time_stamp(path);
-  const char* const program = program_path();
-  const char* const slash = std::strrchr(program, '/');
-  path << '-' << (slash == nullptr ? program : slash + 1) << '-' << run_id() << ".iotrace";
+  path << '-';
+  add_program_name(path);
+  path << '-' << run_id() << ".iotrace";
   return !path.cut();
 }
 
 TraceFile::TraceFile(const char* path) noexcept {
   path_ << path;
-  fresh_ << path << '.' << raw::getpid() << ".part";
-  fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  refusal_ = why_kept(path);
+  if (refusal_ != nullptr) {
+    error_ = -EEXIST;
+    return;
+  }
+  const char* const slash = std::strrchr(path, '/');
+  if (slash != nullptr) fresh_.add(path, static_cast<std::size_t>(slash - path) + 1);
+  // A name of its own length: the trace's may be as long as names can be.
+  std::uint64_t drawn = clock_ns(CLOCK_MONOTONIC);
+  raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0);
+  fresh_ << ".iotune-" << raw::getpid() << '-' << drawn << ".part";
+  fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd_ < 0) error_ = fd_;
   char head[kTraceHeadBytes];
   static_assert(sizeof kTraceMagic - 1 + sizeof kFormatVersion == sizeof head);
@@ -124,11 +187,19 @@ void TraceFile::append(const void* bytes, std::size_t size) noexcept {
 }
 
 bool TraceFile::finish() noexcept {
-  if (error_ == 0) error_ = raw::rename(fresh_.c_str(), path_.c_str());
-  if (error_ != 0) {
+  // Once more: the write may have taken long.
+  if (error_ == 0) refusal_ = why_kept(path_.c_str());
+  if (error_ == 0 && refusal_ == nullptr) error_ = raw::rename(fresh_.c_str(), path_.c_str());
+  if (error_ != 0 || refusal_ != nullptr) {
+    const char* const why = refusal_ != nullptr ? refusal_ : words_of(-error_);
     ShortText<1024> text;
-    text << path_.c_str() << ": the trace cannot be written (errno " << -error_
-         << "); the buffers stay, `iotune show` joins them later";
+    text << path_.c_str() << ": the trace cannot be written (";
+    if (why != nullptr) {
+      text << why;
+    } else {
+      text << "error " << -error_;
+    }
+    text << "); the buffers stay, `iotune show` joins them later";
     say(text.c_str());
     return false;
   }

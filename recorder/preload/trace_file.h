@@ -15,8 +15,9 @@ bool trace_directory(ShortText<4096>& path) noexcept;
 // made. False where there is no place.
 bool trace_path(ShortText<4096>& path) noexcept;
 
-// A new trace, written beside its final name and renamed when whole. All calls are no-ops
-// after a failure, which finish() reports on stderr.
+// A new trace, written beside its final name and renamed when whole. It takes the place of an
+// older trace of this user's, or of nothing (recorder/replaceable.h). All calls are no-ops after a
+// failure, which finish() reports on stderr.
 class TraceFile {
  public:
   explicit TraceFile(const char* path) noexcept;
@@ -29,8 +30,9 @@ class TraceFile {
 
  private:
   ShortText<4096> path_, fresh_;
-  int fd_;
+  int fd_ = -1;
   long error_ = 0;
+  const char* refusal_ = nullptr;  // why what is there must stay
 };
 
 }  // namespace iotune::recorder

@@ -1,6 +1,8 @@
 #include "recorder/read/block_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,12 +11,34 @@
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
 #include "recorder/read/block_text.h"
+#include "recorder/replaceable.h"
 
 namespace iotune::recorder {
+namespace {
+
+// A name beside `target` that is no longer than names can be.
+std::string name_beside(const std::string& target) {
+  std::uint64_t drawn = 0;
+  if (::getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) {
+    drawn = static_cast<std::uint64_t>(::getpid());
+  }
+  const std::size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : target.substr(0, slash + 1);
+  return folder + ".iotune-" + std::to_string(drawn) + ".part";
+}
+
+}  // namespace
+
+std::optional<Error> refusal_to_replace(const std::string& target) {
+  struct stat status {};
+  if (::lstat(target.c_str(), &status) != 0) return std::nullopt;
+  const char* const why = why_not_replaced(status, ::geteuid());
+  if (why == nullptr) return std::nullopt;
+  return Error{target, std::string("is left alone: ") + why};
+}
 
 ReplacingFile::ReplacingFile(std::string target)
-    : target_(std::move(target)), temporary_(target_ + ".part" + std::to_string(::getpid())) {
-  ::unlink(temporary_.c_str());
+    : target_(std::move(target)), temporary_(name_beside(target_)) {
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd_ < 0) error_ = errno;
 }
@@ -37,6 +61,9 @@ void ReplacingFile::write(std::span<const std::byte> bytes) {
 }
 
 std::optional<Error> ReplacingFile::commit(bool replace) {
+  if (std::optional<Error> refusal = refusal_to_replace(target_); refusal && replace) {
+    return refusal;
+  }
   if (error_ == 0 && ::fdatasync(fd_) != 0) error_ = errno;
   bool named = false;
   if (error_ == 0 && !replace) {

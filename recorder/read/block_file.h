@@ -12,8 +12,12 @@
 
 namespace iotune::recorder {
 
+// Why `target` may not be replaced at all (recorder/replaceable.h); nothing where it can, or
+// where nothing is there.
+std::optional<Error> refusal_to_replace(const std::string& target);
+
 // A new file that becomes `target` when it is whole, and vanishes when it never is. Readable by
-// its owner only.
+// its owner only. commit() replaces what refusal_to_replace() allows.
 class ReplacingFile {
  public:
   explicit ReplacingFile(std::string target);

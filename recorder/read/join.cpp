@@ -77,6 +77,7 @@ std::string run_of(const TraceIndex& index) {
 
 // The trace that is there already, if it is of the same run.
 Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output, const std::string& run) {
+  if (const std::optional<Error> refusal = refusal_to_replace(output)) return *refusal;
   struct stat status {};
   if (::stat(output.c_str(), &status) != 0) {
     if (errno == ENOENT) return std::optional<TraceIndex>();

@@ -49,7 +49,7 @@ std::int64_t AccessWriter::take_thread(std::uint32_t number, std::uint64_t start
 }
 
 std::string AccessWriter::file_key(std::uint32_t thread, const NewAccess& access) {
-  std::string key(access.mpi_io ? "m" : "p");
+  std::string key(1, static_cast<char>(access.layer));
   key.append(reinterpret_cast<const char*>(&thread), sizeof thread);
   return key.append(access.path);
 }
@@ -70,7 +70,7 @@ bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view pat
     own.hidden.erase(std::string(path));
   }
   NewAccess any;
-  any.mpi_io = true;
+  any.layer = Layer::kMpiIo;
   any.path = path;
   for (std::uint32_t thread = 0; thread < own.free_from_ns.size(); ++thread) {
     const auto found = own.open.find(file_key(thread, any));
@@ -109,7 +109,7 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
   file.number = own.next_file++;
   file.last_end_ns = end;
   bool good = false;
-  if (access.mpi_io) {
+  if (access.layer == Layer::kMpiIo) {
     const std::int64_t handle = file.handle = own.next_handle++;
     good = call(number, thread, "MPI_File_open", access.layers, {},
                 {0, kModeCreate | kModeReadWrite, 0, handle, 0}, path, access.start_ns, end) &&
@@ -125,11 +125,17 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
       file.handle = own.free_descriptors.back();
       own.free_descriptors.pop_back();
     }
-    good =
-        call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle}, path,
-             access.start_ns, end) &&
-        call(number, thread, "iotune_file", noted_in(access.layers, Layer::kPosix), {file.number},
-             {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
+    if (access.layer == Layer::kStdio) {
+      const std::string path_and_mode = std::string(path) + '\0' + "r+";
+      good = call(number, thread, "fopen", access.layers, {}, {file.handle}, path_and_mode,
+                  access.start_ns, end);
+    } else {
+      good = call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle},
+                  path, access.start_ns, end);
+    }
+    good = good && call(number, thread, "iotune_file", noted_in(access.layers, access.layer),
+                        {file.number}, {file.handle, static_cast<std::int64_t>(Layer::kPosix)},
+                        path, end, end);
   }
   return good ? &file : nullptr;
 }
@@ -142,13 +148,14 @@ bool AccessWriter::close(std::uint32_t number, std::uint32_t thread, const std::
   const OpenFile file = found->second;
   open_bytes_ -= key.size() + kEntryBytes;
   own.open.erase(found);
-  if (key.front() == 'm') {
+  const auto layer = static_cast<Layer>(key.front());
+  if (layer == Layer::kMpiIo) {
     return call(number, thread, "MPI_File_close", layers, {}, {file.handle, 0}, {}, start_ns,
                 end_ns);
   }
   own.free_descriptors.push_back(file.handle);
-  return call(number, thread, "close", layers, {file.handle, file.number}, {0}, {}, start_ns,
-              end_ns);
+  return call(number, thread, layer == Layer::kStdio ? "fclose" : "close", layers,
+              {file.handle, file.number}, {0}, {}, start_ns, end_ns);
 }
 
 bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAccess& access) {
@@ -173,15 +180,8 @@ bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAcce
   if (access.kind == AccessKind::kOpen) return true;
   file->last_end_ns = std::max(file->last_end_ns, access.end_ns);
   const bool write = access.kind == AccessKind::kWrite;
-  if (access.kind == AccessKind::kSync) {
-    if (access.mpi_io) {
-      return call(number, thread, "MPI_File_sync", access.layers, {}, {file->handle, 0}, {},
-                  access.start_ns, access.end_ns);
-    }
-    return call(number, thread, "fsync", access.layers, {file->handle, file->number}, {0}, {},
-                access.start_ns, access.end_ns);
-  }
-  if (access.mpi_io) {
+  if (access.kind == AccessKind::kSync) return sync(number, thread, *file, access);
+  if (access.layer == Layer::kMpiIo) {
     const char* const name =
         write ? (access.collective ? "MPI_File_write_at_all" : "MPI_File_write_at")
               : (access.collective ? "MPI_File_read_at_all" : "MPI_File_read_at");
@@ -190,9 +190,26 @@ bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAcce
                 {file->handle, access.offset, access.length, 0, 0, 1}, {}, access.start_ns,
                 access.end_ns);
   }
+  if (access.layer == Layer::kStdio) {
+    // Items of one byte; their place and bytes stand behind the result.
+    return call(number, thread, write ? "fwrite" : "fread", access.layers,
+                {file->handle, file->number},
+                {1, access.length, access.length, access.offset, access.length}, {},
+                access.start_ns, access.end_ns);
+  }
   return call(number, thread, write ? "pwrite" : "pread", access.layers,
               {file->handle, file->number}, {access.length, access.offset, access.length}, {},
               access.start_ns, access.end_ns);
+}
+
+bool AccessWriter::sync(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
+                        const NewAccess& access) {
+  if (access.layer == Layer::kMpiIo) {
+    return call(number, thread, "MPI_File_sync", access.layers, {}, {file.handle, 0}, {},
+                access.start_ns, access.end_ns);
+  }
+  return call(number, thread, access.layer == Layer::kStdio ? "fflush" : "fsync", access.layers,
+              {file.handle, file.number}, {0}, {}, access.start_ns, access.end_ns);
 }
 
 bool AccessWriter::close_all(std::uint32_t number) {

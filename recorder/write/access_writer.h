@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "recorder/call_table.h"
 #include "recorder/read/result.h"
 #include "recorder/write/trace_writer.h"
 
@@ -18,9 +19,9 @@ enum class AccessKind : std::uint8_t { kRead, kWrite, kOpen, kClose, kSync };
 
 struct NewAccess {
   AccessKind kind = AccessKind::kRead;
-  bool mpi_io = false;      // else POSIX
-  bool collective = false;  // of MPI-IO
-  std::uint8_t layers = 0;  // mask of the layers around the call
+  Layer layer = Layer::kPosix;  // or MPI-IO, or stdio
+  bool collective = false;      // of MPI-IO
+  std::uint8_t layers = 0;      // mask of the layers around the call
   std::string_view path;
   std::int64_t offset = 0, length = 0;     // bytes, of reads and writes; none is negative
   std::uint64_t start_ns = 0, end_ns = 0;  // NewCall::start_ns; the end is no earlier
@@ -64,6 +65,8 @@ class AccessWriter {
     std::int64_t next_descriptor = 3, next_file = 1, next_handle = 1;
   };
   static std::string file_key(std::uint32_t thread, const NewAccess& access);
+  bool sync(std::uint32_t process, std::uint32_t thread, const OpenFile& file,
+            const NewAccess& access);
   Process& process(std::uint32_t number);
   bool view(std::uint32_t number, std::uint32_t thread, const OpenFile& file, bool hidden,
             std::uint64_t at_ns, std::uint8_t layers);

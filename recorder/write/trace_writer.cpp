@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <system_error>
@@ -28,8 +29,10 @@ constexpr std::uint64_t kExactTransfers = 32;        // of a thread, where patte
 
 // A file without a name: whatever happens to this process, nothing of it stays.
 int open_spool(const std::string& path) {
-  const std::string name = path + ".spool" + std::to_string(::getpid());
-  const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const std::size_t slash = path.rfind('/');
+  std::string name =
+      (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + ".iotune-spool-XXXXXX";
+  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd >= 0) ::unlink(name.c_str());
   return fd;
 }
@@ -68,6 +71,10 @@ TraceWriter::TraceWriter(std::string path, KeptTimes kept, bool replace)
     : path_(std::move(path)), kept_(kept), replace_(replace) {
   if (!replace_ && ::access(path_.c_str(), F_OK) == 0) {
     fail(std::generic_category().message(EEXIST));
+    return;
+  }
+  if (std::optional<Error> refusal = refusal_to_replace(path_)) {
+    error_ = std::move(refusal);
     return;
   }
   spool_ = open_spool(path_);

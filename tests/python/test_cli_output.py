@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 
 from iotune import core
 from iotune.cli import app
-from iotune.cli.output import Column, data, say, seconds_text, size_text, table
-from iotune.cli.show import is_file
-from iotune.cli.show_calls import call_line
+from iotune.cli.output import Column, data, document, say, seconds_text, size_text, table
 from iotune.errors import Error
+from iotune.show_calls import call_line
+from iotune.show_run import is_file
 
 DATASET = {
     "dataset": "/Step#0/x", "write": True, "descriptor": "<1D,(CYCLIC),(200000)>",
@@ -35,7 +35,8 @@ FILE: dict[str, Any] = {
 SUMMARY: dict[str, Any] = {
     "run_id": "6b00", "program": "/opt/bin/cyclic-io", "program_name": "cyclic-io",
     "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "argv": ["cyclic-io"], "ranks": 2, "processes": 2,
-    "nodes": 1, "start_unix_seconds": 1e9, "elapsed_seconds": 0.61, "calls": 90, "dropped": 0,
+    "nodes": 1, "start_unix_seconds": 1e9, "elapsed_seconds": 0.61,
+    "io_seconds": 0.5, "calls": 90, "dropped": 0,
     "files": [FILE], "warnings": ["3 bytes were passed over"],
 }  # fmt: skip
 TUNED = {
@@ -99,6 +100,7 @@ def test_show_prints_patterns_on_stdout_and_talks_on_stderr(trace: Path) -> None
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines == [
         "cyclic-io, 2 ranks, 1 node, 0.61 s, 90 calls, MPICH 4.0.2, HDF5 1.10.8",
+        "3.1 MiB written in 1 file; 82% of its time in I/O (500 ms, of its slowest process)",
         "",
         "/scratch/cyclic00001.h5   3.1 MiB written in 500 ms (6.1 MiB/s)",
         "    dataset    descriptor              operation  mode        ranks  grid  calls"
@@ -252,10 +254,12 @@ def test_a_name_gives_the_terminal_no_orders(
     said = capsys.readouterr()
     assert "\\x1b[2J\\x9b31m\\x0ab" in said.out, said.out
     assert not {"\x1b", "\x9b"} & {*said.out, *said.err}, said
-    data(hostile)  # into a file or a pipe a document goes as it is
+    data(hostile)
+    assert "\x1b" not in capsys.readouterr().out
+    document(hostile)  # into a file or a pipe it goes as it is
     assert capsys.readouterr().out == hostile + "\n"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    data(hostile)
+    document(hostile)
     assert "\x1b" not in capsys.readouterr().out
 
 

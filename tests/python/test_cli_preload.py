@@ -20,7 +20,7 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (directory / preload.LIBRARY).write_bytes(b"library")
     (directory / preload.DATABASE_LIBRARY).write_bytes(b"database")
     monkeypatch.setattr(preload, "library_directories", lambda: [directory])
-    monkeypatch.setattr(preload, "temporary_root", lambda: tmp_path / "private")
+    monkeypatch.setattr(locations, "temporary_root", lambda: tmp_path / "private")
     return directory
 
 

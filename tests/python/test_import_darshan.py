@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import random
 import re
 import subprocess
@@ -15,7 +16,7 @@ from test_import import imported, rows, typed
 
 import iotune
 from iotune.importing import import_log
-from iotune.importing.darshan_worker import true_extents
+from iotune.importing.darshan_worker import offset_word, true_extents
 
 
 def darshan_log(name: str) -> Path:
@@ -133,3 +134,67 @@ def test_darshan_without_pydarshan_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == (
         f"iotune: {log}: reading Darshan's logs needs PyDarshan: pip install 'iotune[darshan]'\n"
     )
+
+
+def of_version_1(log: Path, to: Path) -> Path:
+    """The log as Darshan before 3.2.0 wrote it: DXT's module of MPI-IO has version 1."""
+    content = bytearray(log.read_bytes())
+    modules, of_mpi_io = 16, 10
+    # Version, magic number, compression and flags, the map of names, those of the modules.
+    versions = 8 + 8 + 8 + 16 + 16 * modules
+    at = versions + 4 * of_mpi_io
+    assert int.from_bytes(content[at : at + 4], "little") == 2, "the log's head has another form"
+    content[at : at + 4] = (1).to_bytes(4, "little")
+    to.write_bytes(content)
+    return to
+
+
+def test_offsets_that_were_not_recorded_are_unknown(tmp_path: Path) -> None:
+    # given
+    whole = darshan_log("ior_hdf5_example.darshan")
+    old = of_version_1(whole, tmp_path / "old.darshan")
+    # when
+    trace, done = imported(old, tmp_path)
+    # then
+    assert done.notes == ["the offsets of MPI-IO were not recorded: their places are ?"]
+    transfers = list(trace.each_call(layer="mpi", call="MPI_File_*_at"))
+    assert transfers and all("[at ?" in call.text for call in transfers)
+    (tmp_path / "new").mkdir()
+    known, _ = imported(whole, tmp_path / "new")
+    assert rows(trace, "pread", "pwrite") == rows(known, "pread", "pwrite")
+    lengths = [str(row[4]) for row in rows(known, layer="mpi")]
+    assert [str(row[4]) for row in rows(trace, layer="mpi")] == lengths
+    files = {one.path: one.bytes for one in known.summary.files}
+    assert {one.path: one.bytes for one in trace.summary.files} == files
+
+
+def test_only_mpi_io_may_have_no_offset() -> None:
+    assert offset_word("DXT_MPIIO", -1) == "?"
+    assert offset_word("DXT_MPIIO", -2) == "-2" and offset_word("DXT_POSIX", -1) == "-1"
+
+
+def test_one_bad_log_of_a_folder_is_one_line(tmp_path: Path) -> None:
+    # given
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    whole = darshan_log("ior_hdf5_example.darshan").read_bytes()
+    (folder / "a.darshan").write_bytes(whole[:400])
+    (folder / "b.darshan").write_bytes(whole)
+    (folder / "c.darshan").write_bytes(darshan_log("noposix.darshan").read_bytes())
+    # when
+    done = typed(tmp_path, "analyze", "logs")
+    # then
+    assert done.returncode == 0 and "logs/b.darshan, 4 ranks" in done.stdout
+    said = [line for line in done.stderr.splitlines() if "next:" not in line]
+    assert len(said) == 2 and all(line.startswith("iotune: logs/") for line in said), said
+    asked = json.loads(typed(tmp_path, "analyze", "logs", "--json").stdout)
+    assert [one["name"] for one in asked["traces"]] == ["logs/b.darshan"]
+    assert [text.split(":")[0] for text in asked["left_out"]] == [
+        "logs/a.darshan", "logs/c.darshan",
+    ]  # fmt: skip
+    # what is named by its user himself fails, and so does a folder without one that is good
+    named = typed(tmp_path, "analyze", "logs/a.darshan", "logs/b.darshan", status=1)
+    assert "logs/b.darshan, 4 ranks" in named.stdout
+    (folder / "b.darshan").unlink()
+    none = typed(tmp_path, "analyze", "logs", status=1)
+    assert none.stdout == "" and none.stderr.count("\n") == 1

@@ -17,7 +17,7 @@ from typing import Any
 from iotune.analysis.join import joined
 from iotune.analysis.launched import Abandoned, Exchange, Ranks
 from iotune.analysis.parts import Options, Part, parts_of
-from iotune.analysis.sources import Source, sources_of
+from iotune.analysis.sources import Source, Sources, sources_of
 from iotune.analysis.workers import run_parts
 from iotune.errors import Error
 
@@ -49,10 +49,10 @@ def analyze(
         return _as_rank(given, wanted, jobs or 1, ranks, Path(exchange or "."))
     workers = jobs or len(os.sched_getaffinity(0))
     with _folder() as folder:
-        sources = sources_of(given, folder)
-        parts = parts_of(sources, wanted, workers)
-        run_parts(parts, sources, wanted, folder, workers, watch)
-        return joined(sources, parts, wanted, folder)
+        found = sources_of(given, folder)
+        parts = parts_of(found.good, wanted, workers)
+        run_parts(parts, found.good, wanted, folder, workers, watch)
+        return _result(found, parts, wanted, folder)
 
 
 def _as_rank(
@@ -60,13 +60,15 @@ def _as_rank(
 ) -> dict[str, Any] | None:
     with Exchange(place, ranks) as exchange:
         if ranks.rank == 0:
-            sources = sources_of(given, exchange.folder)
+            found = sources_of(given, exchange.folder)
+            sources = found.good
             parts = parts_of(sources, options, ranks.size * jobs)
             exchange.publish(
                 {"sources": [vars(one) for one in sources], "parts": [vars(one) for one in parts]}
             )
         else:
             plan = exchange.plan()
+            found = Sources([], [])
             sources = [Source(**one) for one in plan["sources"]]
             parts = [Part(**one) for one in plan["parts"]]
         own = parts[ranks.rank :: ranks.size]
@@ -74,7 +76,13 @@ def _as_rank(
         if ranks.rank != 0:
             return None
         exchange.wait_for(part.done(exchange.folder) for part in parts)
-        return joined(sources, parts, options, exchange.folder)
+        return _result(found, parts, options, exchange.folder)
+
+
+def _result(found: Sources, parts: list[Part], options: Options, folder: Path) -> dict[str, Any]:
+    """The analysis, and under `left_out` what could not be read, in words."""
+    made = joined(found.good, parts, options, folder)
+    return {**made, "left_out": found.left_out, "failed": found.failed}
 
 
 @contextlib.contextmanager

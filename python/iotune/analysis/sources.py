@@ -8,7 +8,7 @@ from pathlib import Path
 
 from iotune.errors import Error
 from iotune.importing import import_log
-from iotune.trace import open_trace
+from iotune.trace import is_trace, open_trace
 
 _TRACES = ("*.iotrace", "*.iobuf")
 _LOGS = ("*.darshan",)
@@ -24,13 +24,34 @@ class Source:
     notes: tuple[str, ...] | list[str] = ()
 
 
-def sources_of(paths: Iterable[Path], folder: Path) -> list[Source]:
-    """One for each trace or log; imported ones lie in `folder`. Raises Error."""
-    found: list[Source] = []
+@dataclass(frozen=True)
+class Sources:
+    """What can be analysed, and what cannot be read."""
+
+    good: list[Source]
+    left_out: list[str]  # one line each
+    failed: bool = False  # whether one of these was named by the user himself
+
+
+def sources_of(paths: Iterable[Path], folder: Path) -> Sources:
+    """One for each trace or log; imported ones lie in `folder`.
+
+    Of several what cannot be read is left out. Raises Error where nothing is left.
+    """
+    good: list[Source] = []
+    left_out: list[str] = []
+    failed = False
     for path in paths:
         for one in _expanded(path):
-            found.append(_source(one, folder / f"imported-{len(found)}.iotrace"))
-    return found
+            try:
+                good.append(_source(one, folder / f"imported-{len(good)}.iotrace"))
+            except Error as problem:
+                left_out.append(str(problem))
+                failed = failed or one == path
+    if not good:
+        more = f" (and {len(left_out) - 1} more that cannot be read)" if left_out[1:] else ""
+        raise Error((left_out[0] if left_out else "nothing to analyse") + more)
+    return Sources(good, left_out, failed)
 
 
 def _expanded(path: Path) -> list[Path]:
@@ -50,13 +71,3 @@ def _source(path: Path, imported: Path) -> Source:
         return Source(str(path), str(path))
     done = import_log(path, imported)
     return Source(str(path), str(imported), done.format, done.notes)
-
-
-def is_trace(path: Path) -> bool:
-    """Whether the file begins as a trace or a process buffer does."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(12)
-    except OSError as problem:
-        raise Error(f"{path}: {problem.strerror}") from None
-    return start == b"IOTUNE-TRACE" or start[:6] == b"IOTBUF"

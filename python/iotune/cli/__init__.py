@@ -1,40 +1,19 @@
 """The command `iotune`. One module a subcommand; its docstring is the help."""
 
-import io
-import os
 import signal
 import sys
-from types import ModuleType
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, Any, Optional
 
 import typer
 
 from iotune import __version__
-from iotune.cli import (
-    analyze,
-    db,
-    db_exchange,  # noqa: F401  (adds its commands to db.app)
-    db_history,  # noqa: F401
-    explain,
-    export,
-    fuse,
-    import_log,
-    lib,
-    replay,
-    run,
-    show,
-    train,
-)
 from iotune.cli.output import next_command
+from iotune.command_table import COMMANDS, PROGRAM_HELP
+from iotune.entry import main
 
-app = typer.Typer(
-    name="iotune",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+__all__ = ["application", "main", "run_command"]
 
 
 def _version(wanted: bool) -> None:
@@ -44,18 +23,13 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
 def iotune(
     version: Annotated[
         Optional[bool],
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = None,
 ) -> None:
-    """Watch an unmodified MPI or HDF5 program, understand its I/O as patterns, and run it
-    with settings that were measured to be good for them.
-
-    Start with:  iotune run -- mpirun -n 4 ./program
-    """
+    """Take the options that stand before a command."""
 
 
 def _help(text: Optional[str]) -> str:
@@ -66,39 +40,43 @@ def _help(text: Optional[str]) -> str:
     )
 
 
-def _add(name: str, module: ModuleType, short: str, **more: Any) -> None:
-    app.command(name=name, help=_help(module.__doc__), short_help=short, **more)(module.command)
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """The command line with these commands; the modules of no others are imported."""
+    app = typer.Typer(
+        name="iotune",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=PROGRAM_HELP)(iotune)
+    for name in names:
+        module, short = COMMANDS[name]
+        one = import_module(module)
+        if name == "db":
+            for more in ("db_exchange", "db_history"):  # they add their commands to it
+                import_module(f"iotune.cli.{more}")
+            app.add_typer(one.app, name=name, help=one.__doc__, short_help=short)
+        else:
+            settings = {"context_settings": one.CONTEXT} if hasattr(one, "CONTEXT") else {}
+            app.command(name=name, help=_help(one.__doc__), short_help=short, **settings)(
+                one.command
+            )
+    return app
 
 
-_add("run", run, "Run a program: record it, and tune what is known.", context_settings=run.CONTEXT)
-_add("show", show, "A run's patterns, or its calls.")
-_add("export", export, "A run's calls for other programs: parquet, csv, perfetto.")
-_add("import", import_log, "Another tool's log as a trace: Darshan, FUSE-Tracer, Recorder, CSV.")
-_add("analyze", analyze, "Patterns of traces and logs: nests, sizes, next accesses.")
-_add("explain", explain, "What was decided, applied, refused and gained.")
-_add("train", train, "Measure settings for patterns without an answer.")
-_add("replay", replay, "Reissue a recorded pattern without its program.")
-_add(
-    "fuse",
-    fuse,
-    "A folder as a file system that records or is slow.",
-    context_settings=fuse.CONTEXT,
-)
-app.add_typer(db.app, name="db", help=db.__doc__, short_help="The pattern database.")
-_add("lib", lib, "The path for LD_PRELOAD.")
+def __getattr__(name: str) -> Any:
+    if name == "app":  # with all commands
+        globals()[name] = application()
+        return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def main() -> None:
-    """Entry point. iotune's own process is never one of those that are watched."""
-    preloaded = os.environ.get("LD_PRELOAD", "")
-    if "libiotune.so" in preloaded:
-        kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
-        os.environ["LD_PRELOAD"] = ":".join(kept)
-    # Paths are bytes: what is not UTF-8 in them passes through as it is.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+def run_command(words: Sequence[str]) -> None:
+    """Run a command line; ends by SystemExit."""
     # A replay's files are removed on the way out.
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    sys.exit(app())
+    known = words and words[0] in COMMANDS
+    application([words[0]] if known else COMMANDS)(list(words), prog_name="iotune")

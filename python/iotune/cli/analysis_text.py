@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from iotune.cli.output import Column, count_text, data, say, size_text, table
+from iotune.cli.output import Column, count_text, data, paragraph, say, size_text, table
 
 _DESCRIPTORS = [
     Column("  dataset"),
     Column("descriptor"),
-    Column("operation"),
-    Column("ranks", number=True),
-    Column("calls", number=True),
-    Column("bytes", number=True),
-    Column("from"),
+    Column("operation", bare=True),
+    Column("ranks", number=True, spare=1),
+    Column("calls", number=True, spare=3),
+    Column("bytes", number=True, bare=True),
+    Column("from", spare=2),
 ]
 _NEXT_SHOWN = 4
 
@@ -39,7 +39,7 @@ def _trace(trace: dict[str, Any], result: dict[str, Any]) -> None:
     size = f"{what} {_bytes(trace['log_bytes'])}"
     if trace["log_bytes"]:
         size += f" ({trace['rate']:,.1f}x of 56 bytes an access)"
-    data(", ".join([*parts, size]))
+    paragraph(", ".join([*parts, size]))
     for loss in trace["losses"]:
         say(loss)
     if trace["without_place"]:
@@ -85,7 +85,7 @@ def _heading(streams: dict[str, Any], more: Sequence[str]) -> None:
     if "right" in streams and streams["accesses"]:
         share = 100 * streams["right"] / streams["accesses"]
         parts.append(f"{share:.1f} % predicted")
-    data(", ".join(parts))
+    paragraph(", ".join(parts))
 
 
 def _our_streams(streams: dict[str, Any]) -> None:
@@ -93,11 +93,11 @@ def _our_streams(streams: dict[str, Any]) -> None:
     for group in streams["groups"]:
         data(f"    {_ranks(group)}: {' | '.join(group['nests'])}")
         if group["streams"] > 1:
-            data(f"      beginning at {group['starts']}")
+            paragraph(f"      beginning at {group['starts']}")
         _next(group.get("next"))
     left = streams["different"] - len(streams["groups"])
     if left > 0:
-        data(f"    … and {left} other patterns")
+        paragraph(f"    … and {left} other patterns")
 
 
 def _he2013_streams(streams: dict[str, Any]) -> None:
@@ -112,7 +112,7 @@ def _he2013_streams(streams: dict[str, Any]) -> None:
         data(f"    {entry['text']}")
     left = (joined or 0) - len(streams["entries"])
     if left > 0:
-        data(f"    … and {left} other entries")
+        paragraph(f"    … and {left} other entries")
     _next(streams.get("next"))
 
 
@@ -123,7 +123,7 @@ def _next(predicted: Sequence[dict[str, Any]] | None) -> None:
     if len(predicted) > _NEXT_SHOWN:
         shown.append("…")
     sure = f", confidence {predicted[0]['confidence']:.2f}" if predicted else ""
-    data(f"      next {' '.join(shown) or 'not known'}{sure}")
+    paragraph(f"      next {' '.join(shown) or 'not known'}{sure}")
 
 
 def _ranks(group: dict[str, Any]) -> str:

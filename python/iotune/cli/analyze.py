@@ -20,7 +20,7 @@ import typer
 
 from iotune.analysis import Abandoned, Options, analyze
 from iotune.cli.analysis_text import print_analysis
-from iotune.cli.output import errors_in_one_line, next_command, print_json
+from iotune.cli.output import errors_in_one_line, next_command, print_json, say
 from iotune.cli.progress import watcher
 
 
@@ -97,6 +97,9 @@ def command(
         raise typer.Exit(1) from None
     if result is None:  # rank 0 says it
         return
+    for loss in result["left_out"]:
+        say(loss)
+    failed = result.pop("failed")
     if as_json:
         print_json(result)
     else:
@@ -106,3 +109,5 @@ def command(
         next_command("iotune", "show", "--calls", traces[0]["name"], why="the calls themselves")
     else:
         next_command("iotune", "import", result["traces"][0]["name"], why="to keep it as a trace")
+    if failed:
+        raise typer.Exit(1)

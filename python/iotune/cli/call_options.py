@@ -6,10 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune import core
 from iotune.call_filter import CallFilter, call_filter
-from iotune.cli.output import count_text, say
-from iotune.trace import Trace
 
 RankOption = Annotated[
     Optional[str], typer.Option("--rank", metavar="RANKS", help="Only these ranks: 0,3-5.")
@@ -60,20 +57,3 @@ def chosen_calls(
         return call_filter(rank, layer, call, file, start, stop)
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
-
-
-def say_nothing_matches(run: Trace, wanted: CallFilter) -> None:
-    """Say that no call was found, and which ranks there are where they were asked for."""
-    chosen = str(wanted)
-    if not chosen:
-        say("the trace has no calls")
-        return
-    ranks = sorted({int(one.get("rank", -1)) for one in core.processes(run.path)})
-    there = ""
-    if wanted.ranks and ranks:
-        there = (
-            f"; the trace has rank {ranks[0]}"
-            if len(ranks) == 1
-            else f"; the trace has {count_text(len(ranks), 'rank')}, {ranks[0]} to {ranks[-1]}"
-        )
-    say(f"no call matches {chosen}{there}")

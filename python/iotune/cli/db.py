@@ -17,6 +17,7 @@ from iotune.cli.output import (
     data,
     errors_in_one_line,
     next_command,
+    paragraph,
     print_json,
     say,
     table,
@@ -75,13 +76,13 @@ def gain_text(answer: Mapping[str, Any]) -> str:
 _COLUMNS = [
     Column("id", number=True),
     Column("pattern"),
-    Column("operation"),
-    Column("mode"),
-    Column("ranks", number=True),
-    Column("seen in"),
-    Column("platform"),
-    Column("state"),
-    Column("settings"),
+    Column("operation", bare=True),
+    Column("mode", spare=2, bare=True),
+    Column("ranks", number=True, spare=1),
+    Column("seen in", spare=3),
+    Column("platform", spare=4),
+    Column("state", bare=True),
+    Column("settings", bare=True),
     Column("gain"),
 ]
 
@@ -180,10 +181,11 @@ _EVIDENCE = {
 def _print_pattern(pattern: Mapping[str, Any]) -> None:
     for name, value in pattern.items():
         if name not in (*_EVIDENCE, "answers"):
-            data(f"{name:<14}{cell_text(value)}")
+            paragraph(f"{name:<14}{cell_text(value)}", more=14)
     for name, titles in _EVIDENCE.items():
         if pattern[name]:
-            data(f"\n{name}")
+            data()
+            data(name)
             columns = [Column(title.replace("_", " ").replace(" text", "")) for title in titles]
             rows = [[cell_text(row[title]) for title in titles] for row in pattern[name]]
             table(columns, rows, indent=2)

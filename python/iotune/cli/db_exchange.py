@@ -20,10 +20,11 @@ from iotune.cli.db import (
     platforms_of,
     settings_text,
 )
-from iotune.cli.output import data, errors_in_one_line, next_command, print_json, say
+from iotune.cli.output import document, errors_in_one_line, next_command, print_json, say
 from iotune.cli.pattern_argument import LARGEST
 from iotune.errors import Error
 from iotune.hint_file import hint_text, read_hints
+from iotune.output_file import demand_replaceable, write_text
 from iotune.tunings import PATTERN_FIELDS, tuning_json
 
 FormatOption = Annotated[
@@ -151,6 +152,8 @@ def export(
     _demand_format(form)
     if anonymise and form != "json":
         raise typer.BadParameter(f"{form} holds settings alone: --anonymise is of JSON")
+    if output is not None and str(output) != "-":
+        demand_replaceable(output)
     database = opened(db, reads=True)
     if form == "json":
         text = database.export_json()
@@ -158,13 +161,10 @@ def export(
             text = anonymised(text, _salt(salt_file))
     else:
         text = _settings_document(database, form, pattern)
-    if output is None:
-        data(text.rstrip("\n"))
+    if output is None or str(output) == "-":
+        document(text.rstrip("\n"))
     else:
-        try:
-            output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-        except OSError as problem:
-            raise Error(f"{output}: {problem.strerror}") from None
+        write_text(output, text.rstrip("\n") + "\n")
     if form == "json":
         next_command("iotune", "db", "import", str(output or "FILE"), why="on another machine")
     else:

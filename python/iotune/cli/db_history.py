@@ -12,7 +12,14 @@ from iotune.cli.db import (
     gain_text,
     opened,
 )
-from iotune.cli.output import Column, data, errors_in_one_line, next_command, print_json, table
+from iotune.cli.output import (
+    Column,
+    errors_in_one_line,
+    next_command,
+    paragraph,
+    print_json,
+    table,
+)
 from iotune.cli.pattern_argument import PatternArgument, pattern_id
 
 
@@ -30,14 +37,16 @@ def history(
     if as_json:
         print_json(answer)
     else:
-        data(f"{answer['descriptor']} {answer['op']} {answer['mode']}, {answer['ranks']} ranks")
+        paragraph(
+            f"{answer['descriptor']} {answer['op']} {answer['mode']}, {answer['ranks']} ranks"
+        )
         table(
             [Column("when"), Column("row", number=True), Column("platform"), Column("what"),
-             Column("evidence")],
+             Column("evidence", prose=True)],
             [_move(move) for move in answer["moves"]], indent=2,
         )  # fmt: skip
         for trial in answer["trials"]:
-            data(
+            paragraph(
                 f"  row {trial['row']} in {trial['program']} {trial['file']}: "
                 f"{trial['tuned_runs']} runs with the settings ({trial['effective_runs']} where "
                 f"they took effect), {trial['default_runs']} left at the default; "
@@ -81,14 +90,14 @@ def ledger(db: DatabaseOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(answer)
     else:
-        data(f"saved       {answer['hours_saved']:.4g} h of I/O in {answer['files']} files: "
+        paragraph(f"saved       {answer['hours_saved']:.4g} h of I/O in {answer['files']} files: "
              f"{answer['hours_saved_by_faster']:.4g} h less "
              f"{answer['hours_lost_by_slower']:.4g} h")  # fmt: skip
-        data(f"slower      {answer['slower_files']} files than the default's median")
-        data(f"unknown     {answer['uncompared_files']} files: no default run to compare with")
-        data(f"comparing   {answer['hours_spent_on_comparing']:.4g} h in "
+        paragraph(f"slower      {answer['slower_files']} files than the default's median")
+        paragraph(f"unknown     {answer['uncompared_files']} files: no default run to compare with")
+        paragraph(f"comparing   {answer['hours_spent_on_comparing']:.4g} h in "
              f"{answer['files_left_at_default']} files left at the default")  # fmt: skip
-        data(f"taken back  {answer['reverts']} answers; {answer['refusals']} without effect; "
+        paragraph(f"taken back  {answer['reverts']} answers; {answer['refusals']} without effect; "
              f"{answer['drifts']} drifts")  # fmt: skip
         if answer["platforms"]:
             table(

@@ -12,19 +12,20 @@ import typer
 
 from iotune import core
 from iotune.actual_io import done_text, sum_of, taken_apart, told_settings
+from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.output import (
     Column,
     count_text,
     data,
     errors_in_one_line,
     next_command,
+    paragraph,
     print_json,
     say,
     seconds_text,
     size_text,
     table,
 )
-from iotune.cli.traces import chosen_trace, words_for
 from iotune.errors import Error
 from iotune.evidence import Comparison, compare_with_default
 from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
@@ -33,9 +34,10 @@ _SETTINGS = [
     Column("setting"),
     Column("wanted"),
     Column("got"),
-    Column("verdict"),
-    Column("reason"),
+    Column("verdict", bare=True),
+    Column("reason", prose=True),
 ]
+_LABEL = 14  # cells before what is said of a file
 _APART_SHOWN = 8
 _SOURCES = {
     "exact": "the same pattern",
@@ -82,8 +84,10 @@ def command(
         others = sum(file.sampled_out and not _is_explained(file) for file in summary.files)
         if others:
             data()
-            data(f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
-                 "were not recorded (IOTUNE_RECORD=all records all)")  # fmt: skip
+            paragraph(
+                f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
+                "were not recorded (IOTUNE_RECORD=all records all)"
+            )
         if not files and not others:
             data("of no file there was anything to decide")
     _next(files, words_for(run, trace))
@@ -155,10 +159,10 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
 
 
 def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
-    data(f"{file.path}")
-    data(f"  recognised  {_recognised(run, file)}")
+    data(file.path)
+    _say("recognised", _recognised(run, file))
     _say_actual_io(file)
-    data(f"  matched     {_matched(file)}")
+    _say("matched", *_matched(file))
     if file.settings:
         table(
             _SETTINGS,
@@ -169,12 +173,19 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
             indent=4,
         )
     else:
-        data("  settings    none: the program's own were left alone")
+        _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
-        data(f"  brought     {_brought(file, brought)}")
+        _say("brought", _brought(file, brought))
     if file.prefetch is not None:
-        data(f"  prefetch    {_prefetched(file.prefetch)}")
+        _say("prefetch", *_prefetched(file.prefetch))
     data()
+
+
+def _say(label: str, *lines: str) -> None:
+    """What is said of a file under a label, each line below the one before."""
+    for line in lines:
+        paragraph(f"{label:<{_LABEL - 2}}{line}", indent=2, more=_LABEL - 2)
+        label = ""
 
 
 def _actual_io(file: FilePattern) -> Optional[dict[str, Any]]:
@@ -198,29 +209,28 @@ def _say_actual_io(file: FilePattern) -> None:
     told = [one for one in file.datasets if one.actual_io]
     if not told:
         return
-    data(f"  actual I/O  {done_text(*sum_of(told))}")
+    _say("actual I/O", done_text(*sum_of(told)))
     apart = [one for one in told if taken_apart(one)]
     if len(told) == 1 or not apart:
         return
     for one in apart[:_APART_SHOWN]:
         way = "written" if one.write else "read"
-        data(f"              {one.dataset} {way}: {done_text(one.actual_io, one.not_collective)}")
+        _say("", f"{one.dataset} {way}: {done_text(one.actual_io, one.not_collective)}")
     if len(apart) > _APART_SHOWN:
-        data(f"              and {count_text(len(apart) - _APART_SHOWN, 'further dataset')}")
+        _say("", f"and {count_text(len(apart) - _APART_SHOWN, 'further dataset')}")
 
 
-def _prefetched(done: PrefetchOutcome) -> str:
+def _prefetched(done: PrefetchOutcome) -> tuple[str, ...]:
     vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
     late = f" ({done.late:,} of them late)" if done.late else ""
     served = f", {done.served:,} served from the cache" if done.served else ""
     return (
         f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
-        f"{done.reads - done.hits:,} missed{served}\n"
-        f"              {size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
-        f"in vain ({vain:.1%}), up to {done.depth} ahead, "
-        f"{count_text(done.streams, 'stream')}\n"
-        f"              {seconds_text(done.wait_seconds)} in reads, "
-        f"some {seconds_text(done.saved_seconds)} saved"
+        f"{done.reads - done.hits:,} missed{served}",
+        f"{size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
+        f"in vain ({vain:.1%}), up to {done.depth} ahead, {count_text(done.streams, 'stream')}",
+        f"{seconds_text(done.wait_seconds)} in reads, "
+        f"some {seconds_text(done.saved_seconds)} saved",
     )
 
 
@@ -248,9 +258,9 @@ def _how(mode: str) -> str:
     }.get(mode, "")
 
 
-def _matched(file: FilePattern) -> str:
+def _matched(file: FilePattern) -> list[str]:
     if not file.decision_source:
-        return "nothing was asked: no decision is in the trace"
+        return ["nothing was asked: no decision is in the trace"]
     words = [_SOURCES.get(file.decision_source, file.decision_source)]
     if file.decision_row >= 0:
         words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
@@ -260,12 +270,12 @@ def _matched(file: FilePattern) -> str:
         words.append(f"pattern {file.decision_pattern}")
     if file.decision_state:
         words.append(f"state {file.decision_state}")
-    text = ", ".join(words)
+    lines = [", ".join(words)]
     if file.decision_message:
-        text += f"\n              {file.decision_message}"
+        lines.append(file.decision_message)
     if needs_training(file):
-        text += "\n              untrained: iotune train measures settings for it"
-    return text
+        lines.append("untrained: iotune train measures settings for it")
+    return lines
 
 
 def _brought(file: FilePattern, brought: Comparison) -> str:

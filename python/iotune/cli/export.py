@@ -14,6 +14,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.call_options import (
     CallOption,
     FileOption,
@@ -23,11 +24,10 @@ from iotune.cli.call_options import (
     RankOption,
     ToOption,
     chosen_calls,
-    say_nothing_matches,
 )
 from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
-from iotune.cli.traces import chosen_trace, words_for
 from iotune.export import ENDINGS, export_calls
+from iotune.show_calls import say_nothing_matches
 
 
 class Format(str, Enum):

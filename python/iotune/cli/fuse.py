@@ -26,6 +26,7 @@ import typer
 from iotune import launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say
 from iotune.errors import Error
+from iotune.output_file import demand_replaceable
 from iotune.preload import library_directories
 from iotune.quantities import bytes_a_second, duration_ns, size_bytes
 
@@ -72,8 +73,7 @@ def command(
     """Mount it."""
     arguments = [_program(), str(mount), str(root)]
     if trace is not None:
-        if trace.exists() and not force:
-            raise Error(f"{trace}: exists; --force replaces it")
+        demand_replaceable(trace, force)
         arguments.append(f"--trace={trace.absolute()}")
         arguments += ["--replace"] if force else []
     for name, text in (("latency", latency), ("metadata-latency", metadata_latency)):

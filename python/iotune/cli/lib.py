@@ -7,14 +7,12 @@ The path holds neither spaces nor colons: where the installation's does, a priva
 /tmp is printed, which exists on this machine only.
 """
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-import iotune
-from iotune.cli.output import data, errors_in_one_line, next_command
-from iotune.preload import preload_path
+from iotune.cli.output import errors_in_one_line
+from iotune.lib_path import print_path
 
 
 @errors_in_one_line
@@ -24,18 +22,4 @@ def command(
     ] = False,
 ) -> None:
     """Print the path."""
-    if include:
-        data(str(Path(iotune.__file__).parent / "include"))
-        return
-    path = preload_path()
-    data(path)
-    next_command(
-        "iotune",
-        "run",
-        "--",
-        "mpirun",
-        "-n",
-        "4",
-        "./program",
-        why="sets the preload and names the trace",
-    )
+    print_path(include)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 
 def watcher() -> Callable[[Iterator[int], int], None] | None:
     """Draws on stderr how far the calls are; None where nobody looks."""
@@ -15,6 +12,15 @@ def watcher() -> Callable[[Iterator[int], int], None] | None:
 
 
 def _draw(done: Iterator[int], total: int) -> None:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn("calls"),
         BarColumn(),

@@ -25,9 +25,10 @@ import typer
 from iotune import core
 from iotune.cli.output import (
     count_text,
-    data,
+    document,
     errors_in_one_line,
     next_command,
+    paragraph,
     print_json,
     rate_text,
     say,
@@ -37,6 +38,7 @@ from iotune.cli.output import (
 from iotune.emit_c import c_source
 from iotune.errors import Error
 from iotune.mpi import Mpi, find_mpi
+from iotune.output_file import demand_replaceable, write_text
 from iotune.plan import Plan, plan_text
 from iotune.plan_build import plan_bytes
 from iotune.plan_calls import VERSION_LINE as CALLS_LINE
@@ -130,7 +132,7 @@ def command(
         if plan_only:
             with planned.path.open(errors="surrogateescape") as text:
                 for line in text:
-                    data(line.rstrip("\n"))
+                    document(line.rstrip("\n"))
             next_command("iotune", "replay", str(source))
             return
         options = ["--repeat", str(repeat)]
@@ -144,7 +146,7 @@ def command(
     if as_json:
         print_json(vars(result) | {"ranks": planned.ranks})
     else:
-        data(
+        paragraph(
             f"{size_text(result.bytes)} in {seconds_text(result.seconds)} "
             f"({rate_text(result.bytes / result.seconds if result.seconds > 0 else 0.0)}), "
             f"{count_text(result.files, 'file')}, {count_text(planned.ranks, 'rank')}, "
@@ -156,17 +158,16 @@ def command(
 def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
     if wanted.layer not in (None, "hdf5"):
         raise Error("--emit-c is for HDF5's transfers: without --layer")
+    if str(target) != "-":
+        demand_replaceable(target)
     plan, notes = _hdf5_plan(_opened(source), wanted)
     text = c_source(plan, source.name, notes)
     for note in notes:
         say(note)
     if str(target) == "-":
-        data(text)
+        document(text)
     else:
-        try:
-            target.write_text(text)
-        except OSError as problem:
-            raise Error(f"{target}: {problem.strerror}") from None
+        write_text(target, text)
     # Not h5pcc: Debian's links HDF5 statically, and then iotune sees no call of it.
     say(f"next: mpicc -O2 {target} $(pkg-config --cflags --libs hdf5-mpich)")
 

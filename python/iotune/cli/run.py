@@ -17,7 +17,7 @@ import typer
 from iotune import launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say, size_text
 from iotune.errors import Error
-from iotune.leftovers import buffers_of, collect_run
+from iotune.leftovers import Stamp, buffers_of, collect_run, stamp_of
 from iotune.locations import (
     buffer_root,
     make_private,
@@ -27,7 +27,9 @@ from iotune.locations import (
     traces_dir,
     trim_traces,
 )
+from iotune.output_file import demand_replaceable
 from iotune.preload import preload_path
+from iotune.trace import is_trace
 
 CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 # How long ranks that outlive a killed launcher are waited for.
@@ -89,7 +91,7 @@ def command(
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
     environment = _environment(library, settings, programs)
-    before = _stamp(trace)
+    before = stamp_of(trace)
     try:
         status = launch.run_forwarding_signals(words, environment)
     except FileNotFoundError:
@@ -108,9 +110,14 @@ def command(
 
 def _place(output: Optional[Path], program: str, run_id: str) -> Path:
     if output is not None:
-        if output.is_dir():
-            raise typer.BadParameter(f"{output} is a directory", param_hint="-o")
-        return output.absolute()
+        target = output.absolute()
+        try:
+            demand_replaceable(target)
+            if target.exists() and target.stat().st_size > 0 and not is_trace(target):
+                raise Error(f"{target} is left alone: it is no trace")
+        except Error as problem:
+            raise typer.BadParameter(str(problem), param_hint="-o") from None
+        return target
     name = trace_name(program, run_id, time.time())
     try:
         return make_private(traces_dir()) / name
@@ -134,27 +141,18 @@ def _environment(library: str, settings: dict[str, str], programs: list[str]) ->
     return launch.preload_environment(os.environ, library, settings)
 
 
-def _stamp(trace: Path) -> Optional[tuple[int, int]]:
-    try:
-        found = trace.stat()
-    except OSError:
-        return None
-    return (found.st_mtime_ns, found.st_size)
-
-
 def _finish(
-    trace: Path, before: Optional[tuple[int, int]], run_id: str, in_default_place: bool,
-    observe: bool,
+    trace: Path, before: Optional[Stamp], run_id: str, in_default_place: bool, observe: bool,
 ) -> None:  # fmt: skip
     directory = buffer_root() / run_id
     try:
-        collect_run(directory, trace, _PATIENCE_SECONDS, observe)
+        collect_run(directory, trace, _PATIENCE_SECONDS, observe, before)
     except (Error, OSError) as problem:
         say(f"what the run left in {directory} could not be joined: {problem}")
     alive = sum(one.alive for one in buffers_of(directory))
     if alive:
         say(f"{alive} process(es) of the run are still alive; a later command adds theirs")
-    if _stamp(trace) in (None, before):
+    if stamp_of(trace) in (None, before):
         say("nothing was recorded: the program opened no file that is traced")
         next_command("iotune", "run", "--help")
         return

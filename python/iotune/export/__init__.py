@@ -13,7 +13,7 @@ from typing import BinaryIO, Protocol, cast
 
 from iotune.call_filter import CallFilter
 from iotune.errors import Error
-from iotune.export.new_file import new_file
+from iotune.output_file import new_file
 
 ENDINGS = {"parquet": ".parquet", "csv": ".csv", "perfetto": ".perfetto.json"}
 _MODULES = {"parquet": "parquet", "csv": "comma_separated", "perfetto": "perfetto"}
@@ -58,14 +58,5 @@ def _stdout(kind: str) -> Iterator[BinaryIO]:
     if kind == "parquet" and sys.stdout.isatty():
         raise Error("parquet is not for a terminal: -o FILE")
     sys.stdout.flush()
-    try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        # What is left in the buffer would fail once more at the interpreter's end.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-        raise Error(f"stdout: {problem.strerror}") from None
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()

@@ -12,6 +12,7 @@ from iotune.core import as_error, native_part
 from iotune.errors import Error
 from iotune.importing import darshan_log, fuse_lines, guess, recorder_text, table
 from iotune.importing.sink import AccessSink
+from iotune.output_file import demand_replaceable
 
 _READERS: dict[str, Callable[[Path, AccessSink], None]] = {
     "darshan": darshan_log.read,
@@ -53,10 +54,7 @@ def import_log(
     chosen = format or guess.format_of(source)
     if chosen not in _READERS:
         raise Error(f"{chosen!r} is no format of logs: {', '.join(FORMATS)}")
-    if target.exists() and not target.is_file():
-        raise Error(f"{target} is no regular file")
-    if not force and os.path.lexists(target):
-        raise Error(f"{target} is there already; --force replaces it")
+    demand_replaceable(target, force)
     with as_error():
         writer = native_part().ImportWriter(os.fsencode(target), times, force)
     sink = AccessSink(writer, source, secrets.token_hex(8))

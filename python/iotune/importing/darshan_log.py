@@ -3,7 +3,7 @@
 PyDarshan is C underneath and trusts a log; so a process of its own reads it (darshan_worker), and
 what that says is checked here. DXT keeps the extents of MPI-IO's requests, not where data lie under
 a view: where POSIX was traced too and moved other bytes, the positions of MPI-IO are marked as
-unknown.
+unknown. So are those that old versions did not record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from urllib.parse import unquote_to_bytes
 from iotune.errors import Error
 from iotune.importing.lines import LARGEST_TIME_NS, MOST_LINE_BYTES, Malformed
 from iotune.importing.nesting import LoggedCall, Nesting
-from iotune.importing.sink import READ, WRITE, AccessSink
+from iotune.importing.sink import MPI_IO, POSIX, READ, WRITE, AccessSink
 
 _MOST_HELD = 1 << 20  # calls of one rank that are sorted together
 
@@ -52,8 +52,10 @@ class _Reader:
         self._path = b""
         self._mpi_io = False
         self._held: list[LoggedCall] = []
+        self._said_unplaced = False
         self._posix_files: set[bytes] = set()
         self._true: set[bytes] = set()  # files of which MPI-IO's extents are positions
+        self._unplaced: set[bytes] = set()  # of this rank: MPI-IO's offsets are not in the log
 
     def run(self) -> None:
         ended = False
@@ -104,6 +106,9 @@ class _Reader:
 
     def _segment(self, words: list[str]) -> None:
         kind, offset, length, start, end = words
+        if offset == "?" and self._mpi_io:
+            self._unplaced.add(self._path)
+            offset = "0"
         if int(offset) < 0 or int(length) < 0:
             raise Malformed(f"offset {offset} and length {length} cannot be")
         times = []
@@ -120,7 +125,7 @@ class _Reader:
                 int(length),
                 times[0],
                 times[1],
-                self._mpi_io,
+                MPI_IO if self._mpi_io else POSIX,
             )
         )
         if len(self._held) >= _MOST_HELD:
@@ -131,13 +136,19 @@ class _Reader:
         held, self._held = self._held, []
         if not held:
             self._posix_files.clear()
+            self._unplaced.clear()
             return
         process = self._sink.process(self._rank, self._rank, host=self._host)
-        mpi_files = {call.path for call in held if call.mpi_io}
-        for path in (mpi_files & self._posix_files) - self._true:
+        mpi_files = {call.path for call in held if call.layer == MPI_IO}
+        untrue = (mpi_files & self._posix_files) - self._true
+        for path in sorted(untrue | self._unplaced):
             self._sink.hide_mpi_positions(process, path)
+        if self._unplaced and not self._said_unplaced:
+            self._said_unplaced = True
+            self._sink.notes.append("the offsets of MPI-IO were not recorded: their places are ?")
         self._posix_files.clear()
-        held.sort(key=lambda call: (call.start_ns, -call.end_ns, not call.mpi_io))
+        self._unplaced.clear()
+        held.sort(key=lambda call: (call.start_ns, -call.end_ns, call.layer != MPI_IO))
         nesting = Nesting(self._sink, process)
         for call in held:
             nesting.add(call)

@@ -81,12 +81,23 @@ def _covered(outer: Sequence[dict[str, Any]], inner: Sequence[dict[str, Any]], r
     return True
 
 
-def _print_segments(record: dict[str, Any]) -> None:
+def _print_segments(module: str, record: dict[str, Any]) -> None:
     for letter, segments in (("r", record["read_segments"]), ("w", record["write_segments"])):
         sys.stdout.writelines(
-            f"{letter} {one['offset']} {one['length']} {one['start_time']!r} {one['end_time']!r}\n"
+            f"{letter} {offset_word(module, one['offset'])} {one['length']} "
+            f"{one['start_time']!r} {one['end_time']!r}\n"
             for one in segments
         )
+
+
+def offset_word(module: str, offset: int) -> str:
+    """An offset, or ? where the log has none.
+
+    Before DXT's version 2 (Darshan 3.2.0) MPI-IO's offsets were not recorded, and some builds of
+    later versions leave them out too; libdarshan-util then gives -1.
+    """
+    not_recorded = module == "DXT_MPIIO" and offset == -1
+    return "?" if not_recorded else str(offset)
 
 
 def main(log: str) -> None:
@@ -130,7 +141,7 @@ def main(log: str) -> None:
     for module, record in records():
         path = path_of(record["id"])
         print("record", module, record["rank"], quote(record["hostname"]) or "-", quote(path))
-        _print_segments(record)
+        _print_segments(module, record)
     print("end")
 
 

@@ -20,17 +20,19 @@ class Malformed(ValueError):
     """What is wrong with a line or record; who reads it adds where."""
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(
+    path: Path, most_bytes: int = MOST_LINE_BYTES, with_ends: bool = False
+) -> Iterator[tuple[int, bytes]]:
     """Number and content of each line. Raises Error for one that is too long or no text."""
     with path.open("rb") as file:
         number = 0
-        while line := file.readline(MOST_LINE_BYTES + 1):
+        while line := file.readline(most_bytes + 1):
             number += 1
-            if len(line) > MOST_LINE_BYTES:
-                raise Error(f"{path}:{number}: longer than {MOST_LINE_BYTES >> 10} KiB: no log")
+            if len(line) > most_bytes:
+                raise Error(f"{path}:{number}: longer than {most_bytes >> 10} KiB: no log")
             if b"\0" in line:
                 raise Error(f"{path}:{number}: binary data, no text")
-            yield number, line.rstrip(b"\r\n")
+            yield number, line if with_ends else line.rstrip(b"\r\n")
 
 
 def quoted(word: bytes) -> str:

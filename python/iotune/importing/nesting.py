@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from iotune.importing.sink import CLOSE, IN_MPI_IO, OPEN, AccessSink
+from iotune.importing.sink import CLOSE, IN_MPI_IO, MPI_IO, OPEN, POSIX, AccessSink
 
 _MOST_INSIDE = 1 << 16  # of one call: memory stays bounded
 
@@ -19,8 +19,9 @@ class LoggedCall:
     length: int
     start_ns: int
     end_ns: int
-    mpi_io: bool = False
+    layer: int = POSIX
     collective: bool = False
+    placed: bool | None = None  # of MPI-IO: whether its place is known; None: as the sink was told
 
 
 class Nesting:
@@ -37,7 +38,7 @@ class Nesting:
         outer = self._outer
         if (
             outer is not None
-            and not call.mpi_io
+            and call.layer != MPI_IO
             and outer.start_ns <= call.start_ns
             and call.end_ns <= outer.end_ns
             and call.start_ns <= call.end_ns
@@ -46,7 +47,7 @@ class Nesting:
             self._inside.append(call)
             return
         self.end()
-        if call.mpi_io:
+        if call.layer == MPI_IO:
             self._outer = call
         else:
             self._put(call, None, 0)
@@ -57,6 +58,8 @@ class Nesting:
         self._outer, self._inside = None, []
         if outer is None:
             return
+        if outer.placed is not None:
+            self._sink.hide_mpi_positions(self._process, outer.path, not outer.placed)
         thread = self._sink.thread(self._process, outer.start_ns, max(outer.start_ns, outer.end_ns))
         if inside and outer.kind not in (OPEN, CLOSE):
             # Where the file was not seen to be opened, it is opened before what runs inside.
@@ -76,7 +79,7 @@ class Nesting:
             call.start_ns,
             call.end_ns,
             thread=thread,
-            mpi_io=call.mpi_io,
+            layer=call.layer,
             collective=call.collective,
             layers=layers,
         )

@@ -16,7 +16,17 @@ from pathlib import Path
 from iotune.errors import Error
 from iotune.importing.lines import Malformed, lines_of, quoted, seconds_ns, whole
 from iotune.importing.nesting import LoggedCall, Nesting
-from iotune.importing.sink import CLOSE, OPEN, READ, SYNC, WRITE, AccessSink, kind_of
+from iotune.importing.sink import (
+    CLOSE,
+    MPI_IO,
+    OPEN,
+    POSIX,
+    READ,
+    SYNC,
+    WRITE,
+    AccessSink,
+    kind_of,
+)
 
 _LINE = re.compile(
     rb"(?P<start>[\d.]+) (?P<end>[\d.]+) "
@@ -152,8 +162,9 @@ class _RankFile:
             self.sizes[path] = max(self.sizes.get(path, 0), offset + length)
         self._nesting.add(
             LoggedCall(
-                *(kind, path, offset, length, line.start_ns, line.end_ns, mpi),
-                mpi and "_all" in line.name,
+                *(kind, path, offset, length, line.start_ns, line.end_ns),
+                layer=MPI_IO if mpi else POSIX,
+                collective=mpi and "_all" in line.name,
             )
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,24 +13,42 @@ from iotune.importing.lines import LARGEST_OFFSET, LARGEST_TIME_NS, Malformed, q
 
 # recorder/write/access_writer.h, AccessKind
 READ, WRITE, OPEN, CLOSE, SYNC = range(5)
-IN_MPI_IO = 1 << 1  # mask of the layers around a call: FORMAT.md, EVENTS
+# recorder/call_table.h, Layer
+MPI_IO, STDIO, POSIX = range(1, 4)
+IN_MPI_IO = 1 << MPI_IO  # mask of the layers around a call: FORMAT.md, EVENTS
 
 _MOST_PROCESSES = 1 << 20
 _MOST_PATH_BYTES = 4096
 
-# What tools call these, in lower case and without a 64 at the end.
+# What tools call these, in lower case, without FUSE-Tracer's trc_ and without a 64 at the end.
 KINDS = {
-    **dict.fromkeys(("read", "pread", "readv", "preadv", "preadv2", "fread"), READ),
-    **dict.fromkeys(("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite"), WRITE),
+    **dict.fromkeys(("read", "pread", "readv", "preadv", "preadv2", "fread", "read_buf"), READ),
+    **dict.fromkeys(
+        ("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "write_buf"), WRITE
+    ),
     **dict.fromkeys(("open", "openat", "create", "creat", "fopen"), OPEN),
     **dict.fromkeys(("close", "release", "fclose"), CLOSE),
     **dict.fromkeys(("fsync", "fdatasync", "sync"), SYNC),
 }
 
 
+_MPI_CALL = re.compile(
+    r"mpi_file_(?:(open|close|sync)"
+    r"|i?(read|write)(?:_at)?(?:_shared|(_ordered|_all))?(?:_begin)?)(?:_c)?"
+)
+
+
+def mpi_kind_of(operation: str) -> tuple[int | None, bool]:
+    """What a function of MPI-IO is here, and whether it is collective; None as of kind_of()."""
+    match = _MPI_CALL.fullmatch(operation.strip().lower())
+    if match is None:
+        return None, False
+    return KINDS[match[1] or match[2]], match[3] is not None
+
+
 def kind_of(operation: str) -> int | None:
     """What an operation is here; None for one that moves nothing."""
-    word = operation.strip().lower().lstrip("_")
+    word = operation.strip().lower().lstrip("_").removeprefix("trc_")
     return KINDS.get(word[:-2] if word.endswith("64") else word)
 
 
@@ -42,6 +61,7 @@ class AccessSink:
         self._run = run
         self._processes: dict[Any, int] = {}
         self._ranks: set[int] = set()
+        self._hidden: set[tuple[int, bytes]] = set()  # process and file: MPI-IO's places
         self.accesses = 0
         self.notes: list[str] = []
         self.left_out: Counter[str] = Counter()
@@ -84,7 +104,7 @@ class AccessSink:
         start_ns: int,
         end_ns: int,
         thread: int | None = None,
-        mpi_io: bool = False,
+        layer: int = POSIX,
         collective: bool = False,
         layers: int = 0,
     ) -> None:
@@ -107,7 +127,7 @@ class AccessSink:
                 length,
                 start_ns,
                 end_ns,
-                mpi_io,
+                layer,
                 collective,
                 layers,
             )
@@ -120,6 +140,9 @@ class AccessSink:
 
     def hide_mpi_positions(self, process: int, path: bytes, hidden: bool = True) -> None:
         """Where MPI-IO's accesses of this file lie is not known from here on; or it is again."""
+        if ((process, path) in self._hidden) == hidden:
+            return
+        (self._hidden.add if hidden else self._hidden.discard)((process, path))
         self._writer.hide_mpi_positions(process, path, hidden)
 
     def said_left_out(self) -> list[str]:

@@ -9,14 +9,29 @@ from pathlib import Path
 
 from iotune.errors import Error
 from iotune.importing.lines import UTF8_MARK, Malformed, lines_of, quoted, seconds_ns, whole
-from iotune.importing.sink import READ, WRITE, AccessSink, kind_of
+from iotune.importing.nesting import LoggedCall
+from iotune.importing.placing import Beside, ByLevel, ByTime, Placer
+from iotune.importing.sink import (
+    MPI_IO,
+    POSIX,
+    READ,
+    STDIO,
+    WRITE,
+    AccessSink,
+    kind_of,
+    mpi_kind_of,
+)
 from iotune.importing.table_head import Head, head_of, is_head, rows_of
 
 _MOST_RANK = (1 << 31) - 1
+_MOST_LEVEL = 8
+_MOST_LINE_BYTES = 16 << 20  # an export's row has a call's whole selection
+_LAYERS = {b"posix": POSIX, b"stdio": STDIO, b"mpi": MPI_IO, b"mpiio": MPI_IO}
 
 
 def read(log: Path, sink: AccessSink) -> None:
     """Put all rows of `log` into the sink."""
+    csv.field_size_limit(_MOST_LINE_BYTES)
     rows = _Rows(log)
     try:
         head = rows.head()
@@ -25,8 +40,14 @@ def read(log: Path, sink: AccessSink) -> None:
             sink.notes.append(
                 "no column 'start': calls have the order of their lines, and no times"
             )
+        placer: Placer
+        if head.is_export:
+            placer = ByLevel(sink)
+        else:
+            placer = ByTime(sink) if times.starts and "layer" in head.places else Beside(sink)
         for row in rows.below(head):
-            _add(row, sink, head.any_call, times)
+            _add(row, sink, head, times, placer)
+        placer.end()
     except (Malformed, csv.Error) as problem:
         raise Error(f"{log}:{max(rows.line, 1)}: {problem}") from None
 
@@ -46,11 +67,11 @@ class _Rows:
             if not line.strip():
                 continue
             if line.startswith(b"#"):
-                bare = line.lstrip(b"#")
+                bare = line.lstrip(b"#").rstrip(b"\r\n")
                 commented = head_of(bare) if is_head(bare) else commented
                 continue
-            if commented is None or is_head(line):
-                return head_of(line)
+            if commented is None or is_head(line.rstrip(b"\r\n")):
+                return head_of(line.rstrip(b"\r\n"))
             self._first = line
             return commented
         if commented is None:
@@ -59,7 +80,7 @@ class _Rows:
 
     def below(self, head: Head) -> Iterator[_Row]:
         """All rows. Raises Malformed, csv.Error."""
-        for words in rows_of(self._texts(), head.separator):
+        for words in rows_of(self._texts(), head.separator, exact=head.is_export):
             if not words:
                 continue
             if len(words) > head.width and any(word.strip() for word in words[head.width :]):
@@ -67,13 +88,14 @@ class _Rows:
             yield _Row(words, head)
 
     def _texts(self) -> Iterator[str]:
+        # With their ends: a quoted name may have some within.
         if self._first is not None:
-            yield self._first.decode("utf-8", "surrogateescape") + "\n"
+            yield self._first.decode("utf-8", "surrogateescape")
         for line in self._lines:
-            yield line.decode("utf-8", "surrogateescape") + "\n"
+            yield line.decode("utf-8", "surrogateescape")
 
     def _numbered(self, log: Path) -> Iterator[bytes]:
-        for number, line in lines_of(log):
+        for number, line in lines_of(log, _MOST_LINE_BYTES, with_ends=True):
             self.line = number
             yield line.removeprefix(UTF8_MARK) if number == 1 else line
 
@@ -82,6 +104,7 @@ class _Row:
     def __init__(self, words: list[str], head: Head):
         self._words = words
         self._places = head.places
+        self._exact = head.is_export
         # Who has commas elsewhere may have them within numbers.
         self._decimal = b"." if head.separator == "," else b","
 
@@ -91,7 +114,8 @@ class _Row:
             return b""
         if place >= len(self._words):
             raise Malformed(f"{len(self._words)} columns, and {name!r} is the {place + 1}th")
-        return os.fsencode(self._words[place].strip())
+        word = self._words[place]
+        return os.fsencode(word if self._exact else word.strip())
 
     def time(self, name: str) -> int | None:
         """Nanoseconds of a column in seconds, or of the one that ends in _ns."""
@@ -132,26 +156,33 @@ class _Times:
         return start, start + (duration or 0)
 
 
-def _add(row: _Row, sink: AccessSink, any_call: bool, times: _Times) -> None:
+def _add(row: _Row, sink: AccessSink, head: Head, times: _Times, placer: Placer) -> None:
     op = row.word("op").decode("utf-8", "backslashreplace")
-    kind = kind_of(op)
-    layer = row.word("layer") or b"posix"
-    mpi_io = layer in (b"mpi", b"mpiio")
-    if layer not in (b"posix", b"stdio", b"mpi", b"mpiio", b"hdf5", b"iotune"):
-        raise Malformed(f"the layer is {quoted(layer)}: posix, stdio or mpiio")
-    if kind is None and not any_call:
+    word = row.word("layer") or b"posix"
+    layer = _LAYERS.get(word)
+    kind, collective = mpi_kind_of(op)
+    if kind is not None:
+        layer = MPI_IO
+    else:
+        kind = kind_of(op)
+    # A table of all calls has some of other layers.
+    if layer is None and not (head.any_call and word in (b"hdf5", b"iotune", b"unknown")):
+        raise Malformed(f"the layer is {quoted(word)}: posix, stdio or mpiio")
+    if kind is None and not head.any_call:
         wrong = quoted(row.word("op"))
         raise Malformed(f"the operation is {wrong}: read, write, open, close, sync")
     moves = kind in (READ, WRITE)
-    # In a table of all calls many are of no file, or failed.
-    if any_call and (
+    # In a table of all calls many are of no file, or failed. Of MPI-IO's the place may be unknown.
+    needed = ["length"] if layer == MPI_IO else ["offset", "length"]
+    if head.any_call and (
         kind is None
+        or layer is None
         or not row.word("file")
-        or (moves and not (row.word("offset") and row.word("length")))
+        or (moves and not all(row.word(name) for name in needed))
     ):
         sink.left_out[op[:30]] += 1
         return
-    assert kind is not None
+    assert kind is not None and layer is not None
     rank = row.word("rank")
     pid = row.word("pid") or row.word("process")
     number = whole(rank, "the rank", -1, _MOST_RANK) if rank else -1
@@ -161,13 +192,21 @@ def _add(row: _Row, sink: AccessSink, any_call: bool, times: _Times) -> None:
         who, None if number < 0 else number, whole(pid, "the pid") if pid else 0, host
     )
     start, end = times.of(row, process)
-    sink.add(
-        process,
-        kind,
-        row.word("file"),
-        whole(row.word("offset"), "the offset") if moves else 0,
-        whole(row.word("length"), "the length") if moves else 0,
-        start,
-        end,
-        mpi_io=mpi_io,
+    length = whole(row.word("length"), "the length") if moves else 0
+    placed = None
+    if moves and layer == MPI_IO:
+        placed = length == 0 or bool(row.word("offset"))
+    offset = whole(row.word("offset"), "the offset") if moves and row.word("offset") else 0
+    if moves and not row.word("offset") and not head.any_call:
+        whole(b"", "the offset")  # says what is missing
+    call = LoggedCall(
+        *(kind, row.word("file"), offset, length, start, end),
+        layer=layer,
+        collective=collective,
+        placed=placed,
     )
+    thread = level = 0
+    if head.is_export:
+        thread = whole(row.word("thread"), "the thread", most=_MOST_RANK)
+        level = whole(row.word("level"), "the level", most=_MOST_LEVEL)
+    placer.add(process, call, thread, level)

@@ -18,6 +18,7 @@ _ALIASES = {
     **dict.fromkeys(("host", "hostname"), "host"),
     **{name: name for name in ("rank", "pid", "start", "end", "duration", "layer")},
     **{name: name for name in ("start_ns", "end_ns", "duration_ns", "process")},
+    **{name: name for name in ("thread", "level")},
 }
 _NEEDED = ("file", "op", "offset", "length")
 _EXPECTED = (
@@ -33,6 +34,7 @@ class Head:
     width: int  # of all columns
     separator: str
     any_call: bool  # a table of all calls, also of those that are none of ours
+    is_export: bool  # by `iotune export`: names are exact, and calls have threads and levels
 
 
 def head_of(line: bytes) -> Head:
@@ -48,13 +50,14 @@ def head_of(line: bytes) -> Head:
     missing = [name for name in _NEEDED if name not in places]
     if missing:
         raise Malformed(f"no column {missing[0]!r}: {_EXPECTED}")
-    any_call = "call" in (word.strip().lower() for word in words)
-    return Head(places, len(words), separator, any_call)
+    names = {word.strip().lower() for word in words}
+    is_export = names >= {"call", "level", "time_kind", "thread"} and separator == ","
+    return Head(places, len(words), separator, "call" in names, is_export)
 
 
-def rows_of(lines: Iterable[str], separator: str) -> Iterable[list[str]]:
-    """The words of each row. Raises csv.Error."""
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+def rows_of(lines: Iterable[str], separator: str, exact: bool = False) -> Iterable[list[str]]:
+    """The words of each row; blanks around them belong to none but exact ones. Raises csv.Error."""
+    return csv.reader(lines, delimiter=separator, skipinitialspace=not exact, strict=True)
 
 
 def is_head(line: bytes) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 from iotune import core
 from iotune.call_filter import CallFilter
 from iotune.calls import CallBatch, CallReader
-from iotune.cli.call_options import say_nothing_matches
-from iotune.cli.output import printable, say
+from iotune.tables import count_text
+from iotune.talk import printable, say
 from iotune.trace import Trace
 
 _BATCH_ROWS = 4096
@@ -36,8 +36,7 @@ def show_calls(run: Trace, wanted: CallFilter, limit: int | None, as_json: bool)
             if as_json
             else _text_lines(batch, processes, wanted, reader.run_start_unix_ns)
         )
-        text = "".join(line + "\n" for line in lines)
-        sys.stdout.write(printable(text, lines=True) if sys.stdout.isatty() else text)
+        sys.stdout.writelines(printable(line) + "\n" for line in lines)
     sys.stdout.flush()
     for loss in reader.losses:
         say(loss)
@@ -111,3 +110,20 @@ def _json_lines(batch: CallBatch, processes: list[dict[str, Any]], zero_ns: int)
             f'{head[:-1]}, "arguments": {arguments}, "selection": {selection or "null"}, '
             f'"transfers": {transfers or "null"}, {words[1:]}'
         )
+
+
+def say_nothing_matches(run: Trace, wanted: CallFilter) -> None:
+    """Say that no call was found, and which ranks there are where they were asked for."""
+    chosen = str(wanted)
+    if not chosen:
+        say("the trace has no calls")
+        return
+    ranks = sorted({int(one.get("rank", -1)) for one in core.processes(run.path)})
+    there = ""
+    if wanted.ranks and ranks:
+        there = (
+            f"; the trace has rank {ranks[0]}"
+            if len(ranks) == 1
+            else f"; the trace has {count_text(len(ranks), 'rank')}, {ranks[0]} to {ranks[-1]}"
+        )
+    say(f"no call matches {chosen}{there}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from iotune.cli.output import say
 from iotune.errors import Error
 from iotune.leftovers import collect_all, collect_for
 from iotune.locations import kept_traces, traces_dir
+from iotune.talk import say
 from iotune.trace import Trace, open_trace
 
 

@@ -1,0 +1,53 @@
+"""Every command's name, module and line of help, known without importing any of them."""
+
+from __future__ import annotations
+
+PROGRAM_HELP = """Watch an unmodified MPI or HDF5 program, understand its I/O as patterns, and
+run it with settings that were measured to be good for them.
+
+Start with:  iotune run -- mpirun -n 4 ./program
+"""
+
+# In the order of the help: name, module, line.
+COMMANDS = {
+    "run": ("iotune.cli.run", "Run a program: record it, and tune what is known."),
+    "show": ("iotune.cli.show", "A run's patterns, or its calls."),
+    "export": (
+        "iotune.cli.export",
+        "A run's calls for other programs: parquet, csv, perfetto.",
+    ),
+    "import": (
+        "iotune.cli.import_log",
+        "Another tool's log as a trace: Darshan, FUSE-Tracer, Recorder, CSV.",
+    ),
+    "analyze": (
+        "iotune.cli.analyze",
+        "Patterns of traces and logs: nests, sizes, next accesses.",
+    ),
+    "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
+    "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
+    "replay": ("iotune.cli.replay", "Reissue a recorded pattern without its program."),
+    "fuse": ("iotune.cli.fuse", "A folder as a file system that records or is slow."),
+    "lib": ("iotune.cli.lib", "The path for LD_PRELOAD."),
+    "db": ("iotune.cli.db", "The pattern database."),
+}
+
+
+def help_text() -> str:
+    """What `iotune --help` prints, as the parser of options would."""
+    options = [
+        ("--version", "Print the version."),
+        ("-h, --help", "Show this message and exit."),
+    ]
+    paragraphs = [
+        "Usage: iotune [OPTIONS] COMMAND [ARGS]...",
+        "\n".join(f"  {line}".rstrip() for line in PROGRAM_HELP.rstrip().split("\n")),
+        "Options:\n" + _columns(options),
+        "Commands:\n" + _columns([(name, line) for name, (_, line) in COMMANDS.items()]),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _columns(rows: list[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:<{width}}  {line}" for name, line in rows)

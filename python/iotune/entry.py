@@ -1,0 +1,50 @@
+"""The entry point: `iotune lib`, `--help` and `show TRACE` are done here, all else by iotune.cli.
+
+A launch script calls `iotune lib` for each job, so that it must not wait for what it does not use:
+neither the parser of options nor the native part is imported for it. What is typed most often is as
+quick as it can be.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from iotune.talk import failing_in_one_line, prepare_streams
+
+
+def main() -> None:
+    """Do what the command line says. iotune's own process is never one of those watched."""
+    prepare_streams()
+    with failing_in_one_line():
+        preloaded = os.environ.get("LD_PRELOAD", "")
+        if "libiotune.so" in preloaded:
+            kept = [path for path in preloaded.split(":") if "libiotune.so" not in path]
+            os.environ["LD_PRELOAD"] = ":".join(kept)
+        words = sys.argv[1:]
+        if words in ([], ["-h"], ["--help"]):
+            from iotune.command_table import help_text
+
+            print(help_text(), end="")
+            sys.stdout.flush()
+            sys.exit(0 if words else 2)
+        if words in (["lib"], ["lib", "--include"]):
+            from iotune.lib_path import print_path
+
+            print_path(include=len(words) == 2)
+            return
+        if words[:1] == ["show"] and _names_a_trace_alone(words[1:]):
+            from pathlib import Path
+
+            from iotune.show_run import show_patterns
+
+            show_patterns(Path(words[1]) if words[1:] else None)
+            return
+        from iotune.cli import run_command
+
+        run_command(words)
+
+
+def _names_a_trace_alone(words: list[str]) -> bool:
+    """Whether there are no options: no parser is needed, which takes longer than the rest."""
+    return not words or (len(words) == 1 and bool(words[0]) and not words[0].startswith("-"))

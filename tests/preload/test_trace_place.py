@@ -1,0 +1,105 @@
+"""Where IOTUNE_TRACE points: a trace takes the place of nothing or of an older trace alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+from harness import Done, Place, main, not_verified
+
+WRITER = "import os; f = os.open('{}', os.O_WRONLY | os.O_CREAT); os.write(f, b'x' * 5000)"
+
+
+def write(place: Place, name: str, trace: Path) -> Done:
+    """A program that writes 5000 bytes, and a trace of it."""
+    words = (sys.executable, "-I", "-S", "-c", WRITER.format(name))
+    return place.right(place.run(*words, IOTUNE_TRACE=trace))
+
+
+def unchanging(path: Path) -> tuple[int, ...]:
+    found = path.lstat()
+    return (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns)
+
+
+def parts(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if "part" in path.name]
+
+
+def replaced(place: Place) -> None:
+    # A second run's trace replaces the first one's, and an empty file.
+    place.trace.touch()
+    for name in ("first", "second"):
+        done = write(place, name, place.trace)
+        assert done.said() == [], done.said()
+        texts = [text for call in place.calls() for text in call["texts"]]
+        assert f"{place.scratch}/{name}" in texts, texts
+    assert f"{place.scratch}/first" not in texts
+    assert parts(place.scratch) == []
+
+
+def kept(place: Place) -> None:
+    """What is there stays what it is; one line says why, and the buffers stay for `iotune show`."""
+    elsewhere = place.scratch / "elsewhere"
+    elsewhere.write_text("precious")
+    here = place.scratch / "there"
+    here.mkdir()
+    (here / "link").symlink_to(elsewhere)
+    (here / "dangling").symlink_to(place.scratch / "nothing")
+    os.mkfifo(here / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(here / "socket"))
+    (here / "thesis").write_text("not a trace, and not empty")
+    reasons = {
+        "link": "a symbolic link",
+        "dangling": "a symbolic link",
+        "fifo": "no regular file",
+        "socket": "no regular file",
+        "thesis": "a file that is no trace",
+    }
+    try:
+        os.mknod(here / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        reasons["device"] = "no regular file"
+    except PermissionError:
+        not_verified("a trace in place of a device: no right to make one")
+    if os.getuid() == 0:
+        # The preload of a process that changes its user later is another matter.
+        (here / "foreign").write_bytes(b"")
+        os.chown(here / "foreign", 65534, 65534)
+        reasons["foreign"] = "another user"
+    else:
+        not_verified("a trace in place of another user's file: no root")
+    before = {path.name: unchanging(path) for path in here.iterdir()}
+    for name, reason in reasons.items():
+        done = write(place, f"data-{name}", here / name)
+        [said] = done.said()
+        assert reason in said and "iotune show" in said, said
+        assert place.leftovers(), name
+    assert before == {path.name: unchanging(path) for path in here.iterdir()}
+    assert elsewhere.read_text() == "precious"
+
+
+def long_names(place: Place) -> None:
+    # A trace's name may be as long as names can be; that of a program may be longer than fits.
+    long = place.scratch / ("t" * 255)
+    done = write(place, "data", long)
+    assert done.said() == [] and place.calls(long)
+    program = place.scratch / ("p" * 255)
+    program.symlink_to("/bin/dd")
+    words = (program, "if=data", "of=copy", "bs=5000", "count=1", "status=none")
+    done = place.right(place.run(*words, IOTUNE_TRACE=None))
+    assert done.said() == [], done.said()
+    [trace] = (place.state / "iotune" / "traces").iterdir()
+    assert "-" + "p" * 64 + "-" in trace.name
+    # What shells split or terminals obey is no part of a trace's name.
+    place.clear()
+    odd = place.scratch / "an odd\tname;\x1b[2J"
+    odd.symlink_to("/bin/dd")
+    done = place.right(place.run(odd, *words[1:], IOTUNE_TRACE=None))
+    [trace] = (place.state / "iotune" / "traces").iterdir()
+    assert "-an_odd_name___2J-" in trace.name, trace.name
+
+
+main({"replaced": replaced, "kept": kept, "long-names": long_names})
