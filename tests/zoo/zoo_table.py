@@ -34,7 +34,7 @@ class Entry:
     mpi: tuple[str, ...] = ()  # names in tests/mpi/mpis.py; empty: no MPI
     ranks: int = 2
     check: bool = False  # also in `make check`
-    tuned: bool = False  # under drawn settings at least one must be applied
+    tuned: bool = False  # of the drawn settings at least one must be set
     unseen: str = ""  # why no file of the program stands in the trace
     seconds: int = 120  # the watchdog of one run
     files: tuple[Exception_, ...] = ()
