@@ -5,6 +5,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/jump_safe_guard.h"
+#include "recorder/preload/mapped_file.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
@@ -26,31 +28,43 @@ namespace {
 using recorder::ShortText;
 
 struct Library {
-  bool tried;
   int (*decide)(const iotune_question*, char*, std::size_t);
   int (*program_answers)(const iotune_question*, char*, std::size_t);
   int (*observe)(const char*, char*, std::size_t);
   void (*series_closed)(const char*, double, std::uint64_t, int);
 };
-constinit Library g_library = {};
+// Nothing is there where the library could not be loaded, or is not used any more.
+constinit const Library kNone = {};
+constinit std::atomic<const Library*> g_library{nullptr};
 
-// The library is for one thread at a time, and the threads of a program may open files at once.
-constinit recorder::SpinLock g_turn_lock;
+// The library is for one thread at a time, and the threads of a program may open files at once. It
+// may call the loader (iconv, the name service), which another thread may be inside of that waits
+// here, in a constructor that opens a file: so nobody waits for ever, and who has waited too long
+// goes without an answer.
+constinit recorder::SleepLock g_turn_lock;
 constinit bool g_inside = false;
+constexpr timespec kLongestWait = {1, 0};
 
 class Turn {
  public:
-  Turn() noexcept : guard_(g_turn_lock) {
+  Turn() noexcept : guard_(g_turn_lock, kLongestWait) {
+    if (!guard_.held()) return;
     // Who was inside left by a longjmp, or in the parent of a fork: what it left half changed is
     // not used any more.
-    if (g_inside)
-      g_library = {
-          .tried = true, .decide = {}, .program_answers = {}, .observe = {}, .series_closed = {}};
+    if (g_inside) g_library.store(&kNone, std::memory_order_release);
     g_inside = true;
   }
-  ~Turn() { g_inside = false; }
+  ~Turn() {
+    if (guard_.held()) g_inside = false;
+  }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
+
+  // What may be called until the end of the turn.
+  const Library& library() const noexcept {
+    const Library* const loaded = g_library.load(std::memory_order_acquire);
+    return guard_.held() && loaded != nullptr ? *loaded : kNone;
+  }
 
  private:
   recorder::JumpSafeGuard guard_;
@@ -66,17 +80,23 @@ void say_nothing_is_tuned(const char* why) noexcept {
   recorder::say_once(g_said, text.c_str());
 }
 
-// By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its
-// SQLite.
-const Library& library() noexcept {
-  if (g_library.tried) return g_library;
-  g_library.tried = true;
+template <typename Function>
+void find(void* handle, Function& function, const char* name) noexcept {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+}
+
+// By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its SQLite.
+// Before the turn: another thread may be in the loader. Threads that do it at once find the same.
+void load_library() noexcept {
+  if (g_library.load(std::memory_order_acquire) != nullptr) return;
+  const Library* none = nullptr;
   ShortText<4096> path;
   const char* const own = recorder::own_library_path();
   const char* const slash = std::strrchr(own, '/');
   if (slash == nullptr) {
     say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
-    return g_library;
+    g_library.compare_exchange_strong(none, &kNone);
+    return;
   }
   path.add(own, static_cast<std::size_t>(slash - own));
   path << "/libiotune-db.so";
@@ -85,16 +105,18 @@ const Library& library() noexcept {
     ShortText<4608> text;
     text << path.c_str() << " cannot be loaded";
     say_nothing_is_tuned(text.c_str());
-    return g_library;
+    g_library.compare_exchange_strong(none, &kNone);
+    return;
   }
-  g_library.decide = reinterpret_cast<decltype(g_library.decide)>(dlsym(handle, "iotune_decide"));
-  g_library.program_answers = reinterpret_cast<decltype(g_library.program_answers)>(
-      dlsym(handle, "iotune_program_answers"));
-  g_library.observe =
-      reinterpret_cast<decltype(g_library.observe)>(dlsym(handle, "iotune_observe"));
-  g_library.series_closed =
-      reinterpret_cast<decltype(g_library.series_closed)>(dlsym(handle, "iotune_series_closed"));
-  return g_library;
+  auto* const found = static_cast<Library*>(recorder::private_memory(sizeof(Library)));
+  if (found == nullptr) return;
+  find(handle, found->decide, "iotune_decide");
+  find(handle, found->program_answers, "iotune_program_answers");
+  find(handle, found->observe, "iotune_observe");
+  find(handle, found->series_closed, "iotune_series_closed");
+  if (!g_library.compare_exchange_strong(none, found, std::memory_order_acq_rel)) {
+    recorder::unmap(found, sizeof *found);
+  }
 }
 
 // Asked once: the variables lie all over memory, which an open between two transfers finds cold.
@@ -115,8 +137,9 @@ bool database_is_off() noexcept {
 
 std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
   if (recorder::is_narrowed() || database_is_off()) return 0;
+  load_library();
   const Turn turn;
-  const Library& database = library();
+  const Library& database = turn.library();
   if (database.decide == nullptr) return 0;
   iotune_question question = {};
   question.version = IOTUNE_DECISION_VERSION;
@@ -139,8 +162,8 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
 
 bool nothing_can_be_asked() noexcept {
   if (recorder::is_narrowed() || database_is_off()) return true;
-  const Turn turn;
-  return g_library.tried && g_library.decide == nullptr;
+  const Library* const loaded = g_library.load(std::memory_order_acquire);
+  return loaded != nullptr && loaded->decide == nullptr;
 }
 
 namespace {
@@ -180,8 +203,9 @@ bool something_may_be_known() noexcept {
 
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
   if (recorder::is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
+  load_library();
   const Turn turn;
-  const Library& database = library();
+  const Library& database = turn.library();
   if (database.program_answers == nullptr) return 0;
   iotune_question question = {};
   question.version = IOTUNE_DECISION_VERSION;
@@ -196,8 +220,9 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
 
 void observe_trace(const char* trace) noexcept {
   if (recorder::is_narrowed() || !recorder::configuration().learns) return;
+  load_library();
   const Turn turn;
-  const Library& database = library();
+  const Library& database = turn.library();
   if (database.observe == nullptr) return;
   char message[1024] = "";
   if (database.observe(trace, message, sizeof message) >= 0) return;
@@ -208,10 +233,12 @@ void observe_trace(const char* trace) noexcept {
 
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
   if (recorder::is_narrowed()) return;
-  const Turn turn;
   // Only where something was asked, and so loaded, before.
-  if (g_library.series_closed == nullptr) return;
-  g_library.series_closed(file, seconds, bytes, collective ? 1 : 0);
+  if (g_library.load(std::memory_order_acquire) == nullptr) return;
+  const Turn turn;
+  const Library& database = turn.library();
+  if (database.series_closed == nullptr) return;
+  database.series_closed(file, seconds, bytes, collective ? 1 : 0);
 }
 
 void unlock_database_after_fork() noexcept {

@@ -17,7 +17,7 @@ constexpr int kMostNotes = 32;
 
 constinit FilePlan* g_plans = nullptr;
 constinit int g_individual = 0;  // plans in the list that want it
-constinit recorder::SpinLock g_lock;
+constinit recorder::SleepLock g_lock;
 
 bool is_for_datasets(const char* name) noexcept {
   const Parameter* const parameter = find_parameter(name);

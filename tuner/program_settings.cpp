@@ -26,7 +26,7 @@ struct Entry {
 // Lists that live at one time: few. Searched in a line, newest first.
 constinit Entry* g_entries = nullptr;
 constinit std::size_t g_count = 0, g_capacity = 0;
-constinit recorder::SpinLock g_lock;
+constinit recorder::SleepLock g_lock;
 
 Entry* find(std::uint32_t provider, std::int64_t id) noexcept {
   for (std::size_t i = g_count; i > 0; --i) {

@@ -26,7 +26,7 @@ struct Watch {
 
 constinit bool g_watching = false;
 constinit Watch g_watch = {};
-constinit recorder::SpinLock g_lock;
+constinit recorder::SleepLock g_lock;
 
 std::uint64_t file_bytes(const char* path) noexcept {
   if (recorder::is_narrowed()) return 0;

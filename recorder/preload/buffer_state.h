@@ -7,7 +7,7 @@
 
 #include "recorder/preload/buffer_file.h"
 #include "recorder/preload/process_buffer.h"
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/sleep_lock.h"
 #include "recorder/preload/ticks.h"
 
 namespace iotune::recorder {
@@ -44,7 +44,7 @@ extern Buffer g_buffer;
 // Of these, ring_count. Beside it, because zeros take no room in the library.
 extern RingPlace g_ring_places[kMaxRings];
 // Taken by whoever encodes a ring or adds a segment.
-extern SpinLock g_buffer_lock;
+extern SleepLock g_buffer_lock;
 
 // Takes the rate of the ticks anew. The lock is held.
 void calibrate() noexcept;

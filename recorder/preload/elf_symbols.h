@@ -10,15 +10,24 @@ namespace iotune::recorder {
 
 // A name with the hashes that the objects' tables are ordered by.
 struct SymbolName {
-  explicit SymbolName(const char* name) noexcept;
+  explicit SymbolName(const char* name, const char* version = nullptr) noexcept;
   const char* text;
+  const char* version;  // nullptr: the default one
   std::uint32_t gnu_hash, elf_hash;
 };
 
-// The default version of the function or object that `object` itself defines; nullptr: none.
+// The function or object that `object` itself defines, as the loader matches versions: who defines
+// no version has every one; nullptr: none.
 // `indirect` becomes true where only the loader may resolve it (STT_GNU_IFUNC). Takes no lock and
 // makes no call: the object has to stay loaded meanwhile.
 void* symbol_in(const link_map& object, const SymbolName& name, bool& indirect) noexcept;
+
+// How the object uses a function of another one, or its own in a way that others may take over.
+struct SymbolUse {
+  bool used;
+  const char* version;  // that it was linked to; nullptr: none
+};
+SymbolUse use_of(const link_map& object, const char* name) noexcept;
 
 // What DT_SONAME calls the object; nullptr: nothing.
 const char* soname_of(const link_map& object) noexcept;

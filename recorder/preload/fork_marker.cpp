@@ -15,7 +15,7 @@ namespace {
 // All zero in a copy: there the lock is free, whoever held it in the parent.
 struct Mark {
   std::atomic<bool> stands;
-  SpinLock lock;
+  SleepLock lock;
 };
 constexpr std::size_t kPageBytes = 4096;  // what the kernel maps is at least that
 constinit std::atomic<Mark*> g_mark{nullptr};
@@ -47,7 +47,8 @@ void mark_memory() noexcept {
 bool adopt_copied_memory(void (*adopt)()) noexcept {
   Mark* const mark = g_mark.load(std::memory_order_acquire);
   if (mark == nullptr || mark->stands.load(std::memory_order_acquire)) return false;
-  const JumpSafeGuard guard(mark->lock);
+  const JumpSafeGuard guard(mark->lock, Waiting::kNotInHandler);
+  if (!guard.held()) return false;
   if (!mark->stands.load(std::memory_order_acquire)) {
     adopt();
     mark->stands.store(true, std::memory_order_release);

@@ -1,20 +1,32 @@
-// A SpinGuard that a longjmp out of a signal handler gives back (process_jumps.cpp): the frame that
-// would have released it is gone then.
+// A guard of a lock that a longjmp out of a signal handler gives back (process_jumps.cpp): the frame
+// that would have released it is gone then.
 #pragma once
 
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/sleep_lock.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 
+enum class Waiting : bool { kAsLongAsItTakes, kNotInHandler };
+
 class JumpSafeGuard {
  public:
-  explicit JumpSafeGuard(SpinLock& lock) noexcept : lock_(lock) {
-    lock_.lock();
-    if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = this;
-    ++t_thread.guard_count;
+  explicit JumpSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+      : lock_(lock) {
+    if (waiting == Waiting::kNotInHandler) {
+      held_ = lock_.lock_unless_in_handler();
+      if (!held_) return;
+    } else {
+      lock_.lock();
+    }
+    enter();
+  }
+  JumpSafeGuard(SleepLock& lock, const timespec& limit) noexcept
+      : lock_(lock), held_(lock_.lock_within(limit)) {
+    if (held_) enter();
   }
   ~JumpSafeGuard() {
+    if (!held_) return;
     --t_thread.guard_count;
     if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = nullptr;
     lock_.unlock();
@@ -22,10 +34,18 @@ class JumpSafeGuard {
   JumpSafeGuard(const JumpSafeGuard&) = delete;
   JumpSafeGuard& operator=(const JumpSafeGuard&) = delete;
 
-  SpinLock& lock() noexcept { return lock_; }
+  // False only where not every wait was allowed.
+  bool held() const noexcept { return held_; }
+  SleepLock& lock() noexcept { return lock_; }
 
  private:
-  SpinLock& lock_;
+  void enter() noexcept {
+    if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = this;
+    ++t_thread.guard_count;
+  }
+
+  SleepLock& lock_;
+  bool held_ = true;
 };
 
 }  // namespace iotune::recorder

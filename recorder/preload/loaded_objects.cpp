@@ -239,6 +239,11 @@ void* symbol_of_any(const SymbolName& name) noexcept {
   return first_behind(name, nullptr);
 }
 
+const LoadedObject* object_behind(const LoadedObject* object) noexcept {
+  const LoadedObject* const next = object == nullptr ? first_object() : object->l_next;
+  return next != nullptr && next == own_object() ? next->l_next : next;
+}
+
 void* symbol_of_program(const SymbolName& name) noexcept {
   const LoadedObject* const program = first_object();
   bool indirect = false;

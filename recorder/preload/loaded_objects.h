@@ -56,6 +56,8 @@ bool is_not_behind_us(const void* function) noexcept;
 void* symbol_of(const LoadedObject& object, const SymbolName& name) noexcept;
 // The first definition behind libiotune.so of whatever is loaded.
 void* symbol_of_any(const SymbolName& name) noexcept;
+// The one that follows in the loader's list, libiotune.so left out. nullptr: the first one.
+const LoadedObject* object_behind(const LoadedObject* object) noexcept;
 // The program's own definition: where it is linked to a library, a variable of that may have moved
 // into it (copy relocation).
 void* symbol_of_program(const SymbolName& name) noexcept;

@@ -20,7 +20,7 @@ constinit std::size_t g_capacity = 0;
 // Read without the lock, too, by a thread that looks for what it put in itself.
 constinit std::atomic<std::size_t> g_used{0};
 constinit std::int64_t g_next_object = 1, g_next_file = 1;
-constinit SpinLock g_lock;
+constinit SleepLock g_lock;
 
 std::size_t start_of(std::uint16_t provider, std::int64_t id, std::size_t capacity) noexcept {
   const std::uint64_t mixed =

@@ -20,7 +20,7 @@ namespace iotune::recorder {
 
 constinit Buffer g_buffer;
 constinit RingPlace g_ring_places[kMaxRings];
-constinit SpinLock g_buffer_lock;
+constinit SleepLock g_buffer_lock;
 
 void calibrate() noexcept {
   if (is_narrowed()) return;  // the rate of that moment stays
@@ -86,7 +86,8 @@ bool start_buffer() noexcept {
   if (g_buffer.file.exists()) return true;
   if (g_buffer.failed || is_narrowed()) return false;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+  if (!guard.held()) return false;
   bool exists = g_buffer.file.exists();
   if (!exists) run_with_room([&] { exists = make_buffer(); });
   return exists;
@@ -134,7 +135,8 @@ Ring* ring_of_this_thread() noexcept {
     }
   }
   mark_memory();
-  const JumpSafeGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+  if (!guard.held()) return nullptr;
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
   run_with_room([] {
     if (t_thread.ring == nullptr) t_thread.ring = ring_for(raw::call(SYS_gettid));
@@ -146,9 +148,9 @@ Ring* ring_of_this_thread() noexcept {
 }
 
 bool encode_ring(Ring& ring) noexcept {
-  const JumpSafeGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
   bool stored = false;
-  if (ring.in_file) run_with_room([&] { stored = store_and_empty(ring); });
+  if (guard.held() && ring.in_file) run_with_room([&] { stored = store_and_empty(ring); });
   return stored;
 }
 
@@ -171,7 +173,7 @@ std::uint64_t dropped_calls() noexcept {
                                 : __atomic_load_n(&g_buffer.early_dropped, __ATOMIC_RELAXED);
 }
 
-bool is_lock_of_buffer(const SpinLock& lock) noexcept {
+bool is_lock_of_buffer(const SleepLock& lock) noexcept {
   return &lock == &g_buffer_lock;
 }
 

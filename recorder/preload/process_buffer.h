@@ -12,7 +12,7 @@
 
 namespace iotune::recorder {
 
-class SpinLock;
+class SleepLock;
 
 // How the times of a call are kept: always its own, or its own for the first ones of a thread and
 // of its stream behind them.
@@ -70,7 +70,7 @@ std::uint64_t dropped_calls() noexcept;  // so far, in this process
 // Where a jump cut a change of the buffer short: what stands in it is joined later, calls from here
 // on are counted.
 void leave_half_changed_buffer() noexcept;
-bool is_lock_of_buffer(const SpinLock& lock) noexcept;
+bool is_lock_of_buffer(const SleepLock& lock) noexcept;
 
 // Adds a PROCESS block with what is known by now (rank, MPI …): key=value lines.
 void add_process_text(const char* text, std::size_t bytes) noexcept;

@@ -14,17 +14,37 @@ namespace {
 
 // What follows runs inside of with_objects_still().
 
-// RTLD_NEXT knows nothing of a library that was loaded later and is visible to its own users alone.
-void* next_of_all(const SymbolName& name) noexcept {
-  void* const found = next_at_start(name);
-  return found != nullptr ? found : symbol_of_any(name);
-}
-
-// What a caller in `library` would get without us and those before us.
+// What a caller in `library` would get without us and those before us: the loader searches the
+// global scope first, and takes what has the version that the caller was linked to.
 void* next_function(const LoadedObject* library, const SymbolName& name) noexcept {
+  void* const global = next_at_start(name);
+  if (global != nullptr) return global;
   void* const found =
       library == nullptr || is_program(*library) ? nullptr : symbol_of(*library, name);
-  return found == nullptr || is_not_behind_us(found) ? next_of_all(name) : found;
+  return found == nullptr || is_not_behind_us(found) ? symbol_of_any(name) : found;
+}
+
+// A call whose return address lies in an object that does not use the function: a library that did
+// call it ended with the call (a jump, so that its own caller returns from it), or the function was
+// asked for by name. Which library that was cannot be told; what all that use the function get is
+// right. Where that differs the one that was loaded last is taken, and nothing remembered.
+struct GuessedCall {
+  void* function = nullptr;
+  bool certain = true;
+};
+GuessedCall guess_function(const char* name) noexcept {
+  GuessedCall guess;
+  for (const LoadedObject* at = nullptr; (at = object_behind(at)) != nullptr;) {
+    const SymbolUse use = use_of(*at, name);
+    if (!use.used) continue;
+    void* const found = next_function(at, SymbolName(name, use.version));
+    // A library's calls of its own functions return into it.
+    if (found == nullptr || object_at(found) == at) continue;
+    guess.certain = guess.certain && (guess.function == nullptr || guess.function == found);
+    guess.function = found;
+  }
+  if (guess.function == nullptr) guess.function = next_function(nullptr, SymbolName(name));
+  return guess;
 }
 
 // The library that `function` is part of, or wraps: a profiling tool may stand between us and the
@@ -45,16 +65,6 @@ const LoadedObject* behind_tools(const LoadedObject* library, const SymbolName& 
   // An MPI may be two libraries, of which the one with the profiling names has no others.
   const bool whole = behind != nullptr && symbol_of(*behind, name) != nullptr;
   return whole ? behind : object_at(function);
-}
-
-// `own` is what the caller's library finds by itself. In front of the same MPI or HDF5 the global
-// scope may have a tool, which a call of any library meets first; another MPI or HDF5 there is not
-// what this caller was linked to (their symbols have versions).
-void* through_tools(const SymbolName& name, void* own) noexcept {
-  void* const next = next_at_start(name);
-  if (next == nullptr || next == own) return own;
-  const LoadedObject* const object = object_at(own);
-  return object_at(next) != object && behind_tools(nullptr, name, next) == object ? next : own;
 }
 
 // dlcloses that run now, and what the loader had counted when the first of them began.
@@ -97,7 +107,11 @@ std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept 
   const std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
   const RealFunction known = real_of(number);
   if (known.function == nullptr) return look_up(name, object);
-  remember(number, caller);
+  if (!entries_[number].guessed) {
+    remember(number, caller);
+  } else if (is_outdated(number)) {
+    return look_up(name, object);
+  }
   return known;
 }
 
@@ -105,16 +119,23 @@ std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept 
   return newest_function_inline(caller);
 }
 
+namespace {
+enum class Guess : std::uint8_t { kNone, kCertain, kUncertain };
+}
+
 struct CallerSymbol::LookUp {
   RealFunction real;
   const LoadedObject* caller;
   const LoadedObject* callee;
   const LoadedObject* behind;  // the provider's
+  Guess guess;
+  unsigned long long added_objects;
 };
 
 // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
 bool CallerSymbol::publish(const LookUp& found) noexcept {
   if (found.caller == nullptr || g_unloads != 0 || entry_of(found.caller) != 0) return false;
+  if (found.guess == Guess::kUncertain) return false;
   std::uint16_t number = entry_of(nullptr);
   const bool fresh = number == 0;
   if (fresh) {
@@ -129,6 +150,8 @@ bool CallerSymbol::publish(const LookUp& found) noexcept {
   entry.internal = found.real.internal;
   entry.from_start = is_from_start(found.caller) && is_from_start(found.callee) &&
                      (found.behind == nullptr || is_from_start(found.behind));
+  entry.guessed = found.guess != Guess::kNone;
+  entry.added_objects = found.added_objects;
   functions_[number].store(found.real.function, std::memory_order_release);
   entry.caller.store(found.caller, std::memory_order_release);
   if (fresh) {
@@ -143,10 +166,9 @@ bool CallerSymbol::publish(const LookUp& found) noexcept {
 // called to say what it is.
 RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller) noexcept {
   const OwnCode own;
-  const SymbolName wanted(name);
   const Interface interface = std::strncmp(name, "H5", 2) == 0 ? Interface::kHdf5 : Interface::kMpi;
   const auto kind = static_cast<std::size_t>(interface);
-  LookUp found{{}, caller, nullptr, nullptr};
+  LookUp found{{}, caller, nullptr, nullptr, Guess::kNone, 0};
   Introduction introduction;
   bool is_new = false;
   const auto settle = [&](Provider* provider) {
@@ -154,11 +176,20 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     found.real.internal = found.real.provider != nullptr && found.behind == caller;
     found.real.looked_up = publish(found);
   };
-  with_objects_still([&](const LoadCounts&) {
+  with_objects_still([&](const LoadCounts& counts) {
     const LoadedObject* const library = caller == own_object() ? nullptr : caller;
-    void* function = next_function(library, wanted);
+    const SymbolUse use = library == nullptr ? SymbolUse{true, nullptr} : use_of(*library, name);
+    const SymbolName wanted(name, use.version);
+    void* function = nullptr;
+    if (use.used) {
+      function = next_function(library, wanted);
+    } else {
+      const GuessedCall guess = guess_function(name);
+      function = guess.function;
+      found.guess = guess.certain ? Guess::kCertain : Guess::kUncertain;
+      found.added_objects = counts.added;
+    }
     if (function == nullptr) return;
-    function = through_tools(wanted, function);
     found.real.function = function;
     found.callee = object_at(function);
     // Those that are known are no tools: most calls of a library ask for nothing else.
@@ -211,6 +242,16 @@ void CallerSymbol::bury(std::uint16_t number) noexcept {
   }
   entry.provider = nullptr;
   entry.caller.store(nullptr, std::memory_order_release);
+}
+
+bool CallerSymbol::is_outdated(std::uint16_t number) noexcept {
+  bool outdated = false;
+  with_objects_still([&](const LoadCounts& counts) {
+    Entry& entry = entries_[number];
+    outdated = counts.added != entry.added_objects;
+    if (outdated && entry.caller.load(std::memory_order_relaxed) != nullptr) bury(number);
+  });
+  return outdated;
 }
 
 // Where something was loaded meanwhile, it may lie where something else left, and be taken for it.

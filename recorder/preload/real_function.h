@@ -77,6 +77,10 @@ class CallerSymbol {
     std::uint16_t next;  // the symbol's next entry; 0: none
     bool internal;
     bool from_start;  // none of its objects can leave
+    // The caller does not use the symbol itself (GuessedCall in the source): right until another
+    // object is loaded.
+    bool guessed;
+    unsigned long long added_objects;
   };
   struct LookUp;
   static RealFunction real_of(std::uint64_t number) noexcept {
@@ -97,6 +101,7 @@ class CallerSymbol {
   std::uint16_t entry_of(const LoadedObject* caller) const noexcept;
   RealFunction look_up(const char* name, const LoadedObject* caller) noexcept;
   bool publish(const LookUp& found) noexcept;
+  static bool is_outdated(std::uint16_t number) noexcept;
   void remember(std::uint16_t number, const void* caller) noexcept;
   static bool has_left(const Entry& entry) noexcept;
   static void bury(std::uint16_t number) noexcept;

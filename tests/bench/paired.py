@@ -140,6 +140,16 @@ class Comparison:
             )
         )
 
+    def ratio_of_paired_differences(self, arm: str, other: str, base: str) -> Estimate:
+        """Return how many times what `other` adds to `base` is added by `arm`."""
+
+        def added(rows: Mapping[str, Sequence[float]], name: str) -> float:
+            return statistics.median(
+                [mine - floor for mine, floor in zip(rows[name], rows[base], strict=True)]
+            )
+
+        return self.estimate(lambda rows: added(rows, arm) / (added(rows, other) or 1e-9))
+
 
 def percentile(ordered: Sequence[float], share: float) -> float:
     """Return the value below which `share` of the sorted numbers lie, interpolated."""

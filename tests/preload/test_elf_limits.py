@@ -47,6 +47,8 @@ def asks_little(library: Path) -> list[tuple[str, str, str]]:
     # An executable stack of one library is the whole program's.
     stack = re.search(r"GNU_STACK.*", readelf("-l", library))
     assert stack is not None and "RWE" not in stack[0], stack
+    assert "GNU_RELRO" in readelf("-l", library)
+    assert ".symtab" in readelf("-S", library)
     assert ".ctors" not in readelf("-S", library)
     print(f"{library.name}: newest GLIBC_{max(versions)[0]}.{max(versions)[1]}")
     return [
@@ -80,6 +82,8 @@ def limits(place: Place) -> None:
     assert not data, f"data exported: {data}"
     for name in ("H5Dwrite", "MPI_File_open", "PMPI_File_open", "pwrite64", "__open_2"):
         assert name in names, f"{name} is not exported"
+    # The loader searches by its caller's RUNPATH: a wrapper would be that caller.
+    assert not {"dlopen", "dlmopen", "dlsym", "dlvsym"} & set(names), "the loader is wrapped"
     missing = [g for g in globs if "*" not in g and g not in names]
     assert not missing, f"in exports.map, but not defined: {missing}"
 

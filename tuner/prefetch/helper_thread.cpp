@@ -11,11 +11,11 @@
 
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "tuner/prefetch/futex.h"
+#include "recorder/preload/futex.h"
 #include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/requests_under_way.h"
-#include "tuner/prefetch/signal_context.h"
+#include "recorder/preload/signal_context.h"
 
 namespace iotune::tuner {
 namespace {
@@ -121,7 +121,7 @@ void serve(StreamSlot& slot) noexcept {
     if (!slot.live || slot.unfit) return;
     buffered = slot.buffered_pages != 0;
     // From here on the descriptor stays what it is: who closes it waits for us.
-    slot.in_flight.fetch_add(1, std::memory_order_relaxed);
+    slot.in_flight.begin();
   }
   if (!slot.known || slot.plans++ % kPlansPerSize == kPlansPerSize - 1) ask_about(slot);
   // What may have to wait is chosen one by one: the next may be another then.
@@ -153,7 +153,7 @@ void serve(StreamSlot& slot) noexcept {
     if (count == 0) break;
   }
   if (!slot.closing.load(std::memory_order_acquire)) under_way.wait_for_last(slot.fd);
-  slot.in_flight.fetch_sub(1, std::memory_order_release);
+  slot.in_flight.end();
 }
 
 bool serve_all() noexcept {
@@ -194,7 +194,7 @@ void* run_helper(void*) noexcept {
       g_sleeps.store(0, std::memory_order_relaxed);
       continue;
     }
-    sleep_while(g_sleeps, 1);
+    recorder::sleep_while(g_sleeps, 1);
   }
   return nullptr;
 }
@@ -253,7 +253,7 @@ namespace {
 // Asked again at the next read that wants something, where it cannot be now: libc makes no thread
 // inside of a signal handler.
 void start_helper() noexcept {
-  if (may_be_in_signal_handler()) return;
+  if (recorder::may_be_in_signal_handler()) return;
   Helper none = Helper::kNone;
   if (!g_helper.compare_exchange_strong(none, Helper::kStarting)) return;
   if (reads_itself() && g_block == nullptr) {
@@ -277,12 +277,12 @@ void ask_helper(const StreamSlot& slot) noexcept {
   g_asking[slot.number / 64].fetch_or(bit, std::memory_order_seq_cst);
   if (g_helper.load(std::memory_order_relaxed) == Helper::kNone) start_helper();
   if (g_sleeps.load(std::memory_order_seq_cst) != 0 && g_sleeps.exchange(0) != 0) {
-    wake_all(g_sleeps);
+    recorder::wake_all(g_sleeps);
   }
 }
 
-void wait_for_helper(const StreamSlot& slot) noexcept {
-  while (slot.in_flight.load(std::memory_order_acquire) != 0) sched_yield();
+void wait_for_helper(StreamSlot& slot) noexcept {
+  slot.in_flight.wait_for_end();
 }
 
 void forget_helper_after_fork() noexcept {

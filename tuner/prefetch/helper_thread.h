@@ -14,7 +14,7 @@ void ask_helper(const StreamSlot& slot) noexcept;
 
 // Returns once the helper makes no call on the slot's descriptor; the slot is not live, so that it
 // begins none.
-void wait_for_helper(const StreamSlot& slot) noexcept;
+void wait_for_helper(StreamSlot& slot) noexcept;
 
 void forget_helper_after_fork() noexcept;
 

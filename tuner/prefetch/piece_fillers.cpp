@@ -6,8 +6,8 @@
 
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
-#include "recorder/preload/spin_lock.h"
-#include "tuner/prefetch/futex.h"
+#include "recorder/preload/sleep_lock.h"
+#include "recorder/preload/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/read_cache.h"
@@ -35,7 +35,7 @@ constinit std::atomic<bool> g_said{false};
 constinit bool g_ranks_known = false;
 constinit unsigned g_plans = 0;
 
-constinit recorder::SpinLock g_lock;  // of the queue
+constinit recorder::SleepLock g_lock;  // of the queue
 constinit PieceName g_queue[kQueue];
 constinit unsigned g_first = 0, g_count = 0;
 constinit std::atomic<std::uint32_t> g_events{0}, g_idle{0};
@@ -82,7 +82,7 @@ std::int64_t fill(PieceName name) noexcept {
     bytes += part;
   }
   end_filling(name, bytes);
-  slot.in_flight.fetch_sub(1, std::memory_order_release);
+  slot.in_flight.end();
   return bytes;
 }
 
@@ -104,7 +104,7 @@ void fill_in_turn(PieceName name) noexcept {
 }
 
 bool take(PieceName& name) noexcept {
-  const recorder::SpinGuard guard(g_lock);
+  const recorder::SleepGuard guard(g_lock);
   if (g_count == 0) return false;
   name = g_queue[g_first];
   g_first = (g_first + 1) % kQueue;
@@ -114,12 +114,12 @@ bool take(PieceName& name) noexcept {
 
 bool put(PieceName name) noexcept {
   {
-    const recorder::SpinGuard guard(g_lock);
+    const recorder::SleepGuard guard(g_lock);
     if (g_count == kQueue) return false;
     g_queue[(g_first + g_count++) % kQueue] = name;
   }
   g_events.fetch_add(1, std::memory_order_seq_cst);
-  if (g_idle.load(std::memory_order_seq_cst) != 0) wake_one(g_events);
+  if (g_idle.load(std::memory_order_seq_cst) != 0) recorder::wake_one(g_events);
   return true;
 }
 
@@ -134,7 +134,7 @@ void* run_filler(void*) noexcept {
       continue;
     }
     g_idle.fetch_add(1, std::memory_order_seq_cst);
-    sleep_while(g_events, events);
+    recorder::sleep_while(g_events, events);
     g_idle.fetch_sub(1, std::memory_order_seq_cst);
   }
   return nullptr;

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "recorder/preload/private_memory.h"
-#include "tuner/prefetch/futex.h"
+#include "recorder/preload/futex.h"
 #include "tuner/prefetch/stream_slots.h"
 
 namespace iotune::tuner {
@@ -248,7 +248,7 @@ Filling begin_filling(PieceName name) noexcept {
   if (piece == nullptr || piece->state != State::kWanted) return {};
   piece->state = State::kFilling;
   // Who closes the descriptor drops its pieces first, then waits for this to be 0.
-  slot_number(piece->slot)->in_flight.fetch_add(1, std::memory_order_relaxed);
+  slot_number(piece->slot)->in_flight.begin();
   return {memory_of(name.number), {piece->offset, piece->wanted}, piece->slot};
 }
 
@@ -268,7 +268,7 @@ void end_filling(PieceName name, std::int64_t bytes) noexcept {
     }
     g_cache->filled.fetch_add(1, std::memory_order_seq_cst);
   }
-  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) wake_all(g_cache->filled);
+  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_cache->filled);
 }
 
 Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
@@ -350,7 +350,7 @@ void wait_for_filled(std::uint32_t seen) noexcept {
   g_cache->waiting.fetch_add(1, std::memory_order_seq_cst);
   // At times looked at anyway: who jumped out of here by a signal's handler is counted for ever.
   const timespec moment{0, 100'000'000};
-  sleep_while(g_cache->filled, seen, &moment);
+  recorder::sleep_while(g_cache->filled, seen, &moment);
   g_cache->waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -370,7 +370,7 @@ void drop_stream(unsigned slot, bool ends) noexcept {
     if (ends) held.file = 0;
     g_cache->filled.fetch_add(1, std::memory_order_seq_cst);
   }
-  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) wake_all(g_cache->filled);
+  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_cache->filled);
 }
 
 bool leave_cache_by_jump() noexcept {

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "recorder/preload/raw_syscall.h"
-#include "tuner/prefetch/futex.h"
+#include "recorder/preload/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 
 namespace iotune::tuner {
@@ -44,11 +44,11 @@ bool wait_for(const Request& request) noexcept {
     const ThreadGuard guard(slot.lock);
     if (!slot.live || slot.fd != request.fd || slot.file != request.file) return false;
     // From here on the descriptor stays what it is: who closes it waits for us.
-    slot.in_flight.fetch_add(1, std::memory_order_relaxed);
+    slot.in_flight.begin();
   }
   char byte;
   const long bytes = raw::call(SYS_pread64, request.fd, raw::word(&byte), 1, request.last_byte);
-  slot.in_flight.fetch_sub(1, std::memory_order_release);
+  slot.in_flight.end();
   return bytes == 1;
 }
 
@@ -59,7 +59,7 @@ void* watch_requests(void*) noexcept {
     const std::uint32_t ended = g_ended.load(std::memory_order_relaxed);
     const std::uint32_t begun = g_begun.load(std::memory_order_acquire);
     if (begun == ended) {
-      sleep_while(g_begun, begun);
+      recorder::sleep_while(g_begun, begun);
       continue;
     }
     const Request request = g_requests[ended % kMostRequests];
@@ -103,7 +103,7 @@ void hint_within_budget(const StreamSlot& slot, std::int64_t offset, std::int64_
       slot.number,        slot.fd,  slot.file, static_cast<std::uint32_t>(bytes),
       offset + bytes - 1, begin_ns, storage};
   g_begun.store(begun + 1, std::memory_order_seq_cst);
-  wake_all(g_begun);
+  recorder::wake_all(g_begun);
 }
 
 void forget_requests_after_fork() noexcept {

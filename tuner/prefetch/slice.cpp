@@ -12,11 +12,11 @@
 
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "tuner/prefetch/futex.h"
+#include "recorder/preload/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/pending_writes.h"
 #include "tuner/prefetch/program_transfers.h"
-#include "tuner/prefetch/signal_context.h"
+#include "recorder/preload/signal_context.h"
 #include "tuner/prefetch/thread_lock.h"
 
 namespace iotune::tuner {
@@ -56,7 +56,9 @@ constinit Schedule g_schedule = Schedule::kNone;
 constinit Slice* g_slice = nullptr;
 constinit ThreadLock g_lock;  // of g_slice->pending
 constinit std::atomic<std::int64_t> g_ahead_bytes{0};
-constinit std::atomic<int> g_in_use{-1};           // descriptor of the call under way
+constexpr std::uint32_t kNoDescriptor = 0xffffffff;
+constinit std::atomic<std::uint32_t> g_in_use{kNoDescriptor};  // descriptor of the call under way
+constinit std::atomic<std::uint32_t> g_waiting_closes{0};      // for the end of that call
 constinit std::atomic<std::uint32_t> g_closes{0};  // of any descriptor: ends a wait
 constinit std::atomic<std::uint32_t> g_events{0};  // what the slice may wait for
 constinit const std::atomic<bool> g_never{false};
@@ -90,7 +92,7 @@ void wait_while(Condition condition) noexcept {
   for (;;) {
     const std::uint32_t events = g_events.load(std::memory_order_acquire);
     if (!condition() || g_closes.load(std::memory_order_acquire) != closes) return;
-    sleep_while(g_events, events);
+    recorder::sleep_while(g_events, events);
   }
 }
 
@@ -107,10 +109,11 @@ void request(int fd, const Extent& extent) noexcept {
   for (std::int64_t at = extent.offset; at < end;) {
     const std::int64_t piece = std::min(reads ? kBlockBytes : kHintBytes, end - at);
     if (g_schedule == Schedule::kPpis || g_schedule == Schedule::kOurs) wait_for_program(g_never);
-    g_in_use.store(fd, std::memory_order_seq_cst);
+    g_in_use.store(static_cast<std::uint32_t>(fd), std::memory_order_seq_cst);
     const long bytes = reads ? raw::call(SYS_pread64, fd, raw::word(g_slice->block), piece, at)
                              : raw::call(SYS_fadvise64, fd, at, piece, POSIX_FADV_WILLNEED);
-    g_in_use.store(-1, std::memory_order_release);
+    g_in_use.store(kNoDescriptor, std::memory_order_seq_cst);
+    if (g_waiting_closes.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_in_use);
     if (reads ? bytes <= 0 : bytes < 0) return;
     at += reads ? bytes : piece;
   }
@@ -143,7 +146,7 @@ void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept {
 }
 
 int start_slice(void (*slice)(void*), void* argument) noexcept {
-  if (may_be_in_signal_handler()) return EAGAIN;
+  if (recorder::may_be_in_signal_handler()) return EAGAIN;
   if (g_slice_runs.exchange(true, std::memory_order_acq_rel)) return EBUSY;
   void* const memory = g_slice != nullptr ? g_slice : recorder::private_memory(sizeof(Slice));
   if (memory == nullptr) {
@@ -215,14 +218,20 @@ void tell_slice(const recorder::Transfer& made) noexcept {
     g_slice->pending.program_wrote(identity_of(status), {made.offset, made.bytes});
   }
   g_events.fetch_add(1, std::memory_order_acq_rel);
-  wake_all(g_events);
+  recorder::wake_all(g_events);
 }
 
 void tell_slice_of_close(int fd) noexcept {
   g_closes.fetch_add(1, std::memory_order_acq_rel);
   g_events.fetch_add(1, std::memory_order_acq_rel);
-  wake_all(g_events);
-  while (g_in_use.load(std::memory_order_seq_cst) == fd) sched_yield();
+  recorder::wake_all(g_events);
+  const auto closed = static_cast<std::uint32_t>(fd);
+  if (g_in_use.load(std::memory_order_seq_cst) != closed) return;
+  g_waiting_closes.fetch_add(1, std::memory_order_seq_cst);
+  while (g_in_use.load(std::memory_order_seq_cst) == closed) {
+    recorder::sleep_while(g_in_use, closed);
+  }
+  g_waiting_closes.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void leave_slice_by_jump() noexcept {
@@ -232,7 +241,8 @@ void leave_slice_by_jump() noexcept {
 void forget_slice_after_fork() noexcept {
   g_lock.unlock();
   g_slice_runs.store(false, std::memory_order_relaxed);
-  g_in_use.store(-1, std::memory_order_relaxed);
+  g_in_use.store(kNoDescriptor, std::memory_order_relaxed);
+  g_waiting_closes.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::tuner

@@ -163,7 +163,7 @@ void forget_slots_after_fork() noexcept {
     StreamSlot* const slot = slot_number(number);
     g_slot_of_descriptor[slot->fd].store(nullptr, std::memory_order_relaxed);
     slot->live = false;
-    slot->in_flight.store(0, std::memory_order_relaxed);
+    slot->in_flight.forget();
     slot->lock.unlock();
     g_free[g_free_count++] = static_cast<std::uint16_t>(number);
   }

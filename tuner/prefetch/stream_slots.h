@@ -11,6 +11,7 @@
 #include "tuner/prefetch/kept_models.h"
 #include "tuner/prefetch/options.h"
 #include "tuner/prefetch/thread_lock.h"
+#include "tuner/prefetch/uses_under_way.h"
 
 namespace iotune::tuner {
 
@@ -26,9 +27,11 @@ struct KeptState {
 // The predictor's memory lies behind it: all of a stream in 1,024 bytes, where nothing is kept.
 struct StreamSlot {
   ThreadLock lock;  // of all that is plain below
-  bool live;        // of a descriptor that is open, as far as is known
-  bool known;       // file_bytes is
-  bool unfit;       // no file that hints are for, or half changed
+  // Helper's calls on the descriptor: who closes it waits until there are none.
+  UsesUnderWay in_flight;
+  bool live : 1;   // of a descriptor that is open, as far as is known
+  bool known : 1;  // file_bytes is
+  bool unfit : 1;  // no file that hints are for, or half changed
   // For who does not lock. idle: a read that did not wait goes past the lock, because nothing would
   // follow from it. is_ahead: the stream's.
   std::atomic<bool> idle;
@@ -36,8 +39,6 @@ struct StreamSlot {
   std::atomic<bool> closing;  // somebody waits for the helper to be done
   std::uint8_t plans;
   std::uint8_t number;
-  // Helper's calls on the descriptor: who closes it waits until there are none.
-  std::atomic<std::uint16_t> in_flight;
   // Pages that stdio has in its buffer, from first_page on: fewer than it may be, never more.
   std::uint16_t buffered_pages;
   int fd;

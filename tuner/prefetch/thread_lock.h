@@ -1,4 +1,4 @@
-// A SpinLock that tells whose it is: a signal handler that jumps out of the code that holds one
+// A lock as SleepLock that tells whose it is: a signal handler that jumps out of the code that holds one
 // (longjmp) takes the frame away that would have released it. Whoever knows the lock then releases
 // it, and takes what it guards for half changed (the functions that end in _by_jump).
 //
@@ -6,11 +6,10 @@
 // afterwards without the lock, but with what nobody else uses any more.
 #pragma once
 
-#include <sched.h>
-
+#include <atomic>
 #include <cstdint>
 
-#include "recorder/preload/spin_lock.h"
+#include "recorder/preload/sleep_lock.h"
 
 namespace iotune::tuner {
 
@@ -22,7 +21,7 @@ inline std::uint32_t this_thread() noexcept {
 #else
   __asm__("mrs %0, tpidr_el0" : "=r"(thread));
 #endif
-  return static_cast<std::uint32_t>(thread >> 4) | 1;
+  return static_cast<std::uint32_t>(thread >> 4) << 1 | 1;
 }
 
 // All zero is free.
@@ -34,21 +33,38 @@ class ThreadLock {
 
   void lock() noexcept {
     const std::uint32_t own = this_thread();
-    std::uint32_t none = 0;
-    while (!__atomic_compare_exchange_n(&owner_, &none, own, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED)) {
-      none = 0;
-      sched_yield();
+    if (!take(own) && !recorder::try_for_a_moment([&] { return take(own); })) wait(own);
+  }
+  void unlock() noexcept {
+    if ((owner_.exchange(0, std::memory_order_release) & kNobodyWaits) == 0) {
+      recorder::wake_one(owner_);
     }
   }
-  void unlock() noexcept { __atomic_store_n(&owner_, 0, __ATOMIC_RELEASE); }
   // By this thread.
   bool is_held() const noexcept {
-    return __atomic_load_n(&owner_, __ATOMIC_RELAXED) == this_thread();
+    return (owner_.load(std::memory_order_relaxed) | kNobodyWaits) == this_thread();
   }
 
  private:
-  std::uint32_t owner_ = 0;
+  static constexpr std::uint32_t kNobodyWaits = 1;  // set in this_thread()
+
+  bool take(std::uint32_t as) noexcept {
+    std::uint32_t none = 0;
+    return owner_.compare_exchange_strong(none, as, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
+  // Who has slept cannot know whether others sleep still.
+  [[gnu::noinline]] void wait(std::uint32_t own) noexcept {
+    while (!take(own & ~kNobodyWaits)) {
+      std::uint32_t holder = owner_.load(std::memory_order_relaxed);
+      if (holder == 0) continue;
+      const std::uint32_t awaited = holder & ~kNobodyWaits;
+      if (holder != awaited && !owner_.compare_exchange_strong(holder, awaited)) continue;
+      recorder::sleep_while(owner_, awaited, &recorder::kNap);
+    }
+  }
+
+  std::atomic<std::uint32_t> owner_{0};
 };
 
 using ThreadGuard = recorder::LockGuard<ThreadLock>;

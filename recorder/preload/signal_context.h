@@ -1,4 +1,5 @@
-#include "tuner/prefetch/signal_context.h"
+// Whether this thread may be inside of a signal handler. Nobody can be asked; on doubt it is.
+#pragma once
 
 #include <signal.h>
 
@@ -6,16 +7,10 @@
 
 #include "recorder/preload/raw_syscall.h"
 
-namespace iotune::tuner {
-namespace {
+namespace iotune::recorder {
 
-namespace raw = recorder::raw;
-
-constexpr int kSignals = 64;
-constexpr long kMaskBytes = 8;
-
-// The kernel's own form.
-struct Action {
+// The kernel's own form of what a signal does.
+struct SignalAction {
   std::uintptr_t handler;
   unsigned long flags;
 #if defined(__x86_64__)
@@ -25,32 +20,34 @@ struct Action {
 };
 
 // What happens to a program's own mistakes: a handler of these reads no file by a pattern.
-bool is_fault(int signal) noexcept {
+inline bool is_fault_signal(int signal) noexcept {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
          signal == SIGABRT || signal == SIGTRAP;
 }
 
-}  // namespace
-
-bool may_be_in_signal_handler() noexcept {
+// Some 70 system calls: for what happens once a process, or before a thread sleeps. Inline, because
+// several libraries have it.
+[[gnu::noinline]] inline bool may_be_in_signal_handler() noexcept {
   stack_t stack{};
   if (raw::call(SYS_sigaltstack, 0, raw::word(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0) {
     return true;
   }
+  constexpr int kSignals = 64;
+  constexpr long kMaskBytes = 8;
   std::uint64_t blocked = 0;
   if (raw::call(SYS_rt_sigprocmask, SIG_BLOCK, 0, raw::word(&blocked), kMaskBytes) != 0) {
     return true;
   }
   for (int signal = 1; signal <= kSignals; ++signal) {
-    Action action{};
+    SignalAction action{};
     if (raw::call(SYS_rt_sigaction, signal, 0, raw::word(&action), kMaskBytes) != 0) continue;
     constexpr std::uintptr_t kDefault = 0, kIgnored = 1;
     if (action.handler == kDefault || action.handler == kIgnored) continue;
     // A handler's own signal is blocked while it runs, unless it asked for the contrary.
     if ((blocked >> (signal - 1) & 1u) != 0) return true;
-    if ((action.flags & SA_NODEFER) != 0 && !is_fault(signal)) return true;
+    if ((action.flags & SA_NODEFER) != 0 && !is_fault_signal(signal)) return true;
   }
   return false;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::recorder
