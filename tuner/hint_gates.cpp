@@ -11,11 +11,17 @@ bool is(const Setting& setting, const char* name, const char* value) noexcept {
   return std::strcmp(setting.name, name) == 0 && std::strcmp(setting.value, value) == 0;
 }
 
-// Before MPICH 4.0 ROMIO wrote sieved blocks back without reading them under the lock.
+// Before MPICH 4.0 ROMIO wrote sieved blocks back without reading them under the lock. What others
+// build on it counts by the MPICH that they tell of: "Cray MPICH 9.0.0 (MPICH 4.1.2)".
 bool sieves_safely(const char* mpi_version) noexcept {
-  static constexpr char kMpich[] = "MPICH ";
-  return recorder::starts_with(mpi_version, kMpich) &&
-         recorder::parse_decimal(mpi_version + sizeof kMpich - 1) >= 4;
+  static constexpr char kMpich[] = "MPICH ", kBuiltOn[] = "(MPICH ";
+  const char* number = nullptr;
+  if (recorder::starts_with(mpi_version, kMpich)) {
+    number = mpi_version + sizeof kMpich - 1;
+  } else if (const char* const base = std::strstr(mpi_version, kBuiltOn)) {
+    number = base + sizeof kBuiltOn - 1;
+  }
+  return number != nullptr && recorder::parse_decimal(number) >= 4;
 }
 
 constexpr char kNoLocks[] =

@@ -68,7 +68,18 @@ static atomic_int stop;
 static void* call_on(void* wrong) {
   while (!atomic_load(&stop)) {
     if (H5Fflush(1, 0) != 100) ++*(int*)wrong;
-    if (H5Gflush(1) != 200) ++*(int*)wrong;
+    usleep(10);
+  }
+  return NULL;
+}
+
+/* By a library that might be unloaded, too. */
+static void* call_plugin_on(void* wrong) {
+  void* const handle = load("libmock_plugin_0.so");
+  int (*const go)(void) = handle == NULL ? NULL : (int (*)(void))dlsym(handle, "go");
+  while (!atomic_load(&stop)) {
+    if (go == NULL || go() != 100) ++*(int*)wrong;
+    usleep(10);
   }
   return NULL;
 }
@@ -96,7 +107,8 @@ int main(int argc, char** argv) {
   } else if (strcmp(mode, "beside") == 0) {
     pthread_t threads[2];
     int counts[2] = {0, 0};
-    for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, call_on, &counts[i]);
+    pthread_create(&threads[0], NULL, call_on, &counts[0]);
+    pthread_create(&threads[1], NULL, call_plugin_on, &counts[1]);
     wrong += come_and_go(300);
     atomic_store(&stop, 1);
     for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
