@@ -1,5 +1,7 @@
 #include "recorder/preload/buffer_file.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <span>
 
@@ -28,6 +30,10 @@ constexpr std::size_t kWindowBytes = 256u << 10;
 
 std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + kBlockAlignment - 1) & ~(kBlockAlignment - 1);
+}
+
+bool status_of(const char* path, struct stat& status) noexcept {
+  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), 0) == 0;
 }
 
 void say_not_recorded(const char* path, MapFailure failure) noexcept {
@@ -74,8 +80,10 @@ std::byte* BufferFile::add_segment(SegmentKind kind, std::uint32_t thread,
   if (count == kMaxBufferSegments || file_bytes_ + bytes > configuration().buffer_limit_bytes) {
     return nullptr;
   }
-  void* const memory = extend_mapped(path_.c_str(), file_bytes_, bytes, full);
+  void* const memory =
+      in_memory_ ? private_memory(bytes) : extend_mapped(path_.c_str(), file_bytes_, bytes, full);
   if (memory == nullptr) return nullptr;
+  full = MapFailure::kNone;
   header_->segment[count] = {static_cast<std::uint32_t>(kind), thread, file_bytes_, bytes};
   header_->segments.store(count + 1, std::memory_order_release);
   file_bytes_ += bytes;
@@ -223,6 +231,20 @@ void BufferFile::remove() noexcept {
   raw::unlink(path_.c_str());
 }
 
+bool BufferFile::is_on_file_system_of(const char* path) const noexcept {
+  struct stat own {
+  }, asked{};
+  return status_of(path_.c_str(), own) && status_of(path, asked) && own.st_dev == asked.st_dev;
+}
+
+void BufferFile::keep_in_memory() noexcept {
+  if (in_memory_) return;
+  for (std::uint32_t i = 0; i < count_; ++i) make_private(blocks_[i].memory, blocks_[i].bytes);
+  make_private(header_, kBufferHeadBytes);
+  raw::unlink(path_.c_str());
+  in_memory_ = true;
+}
+
 void BufferFile::forget() noexcept {
   for (std::uint32_t i = 0; i < count_; ++i) unmap(blocks_[i].memory, blocks_[i].bytes);
   if (header_ != nullptr) unmap(header_, kBufferHeadBytes);
@@ -231,6 +253,7 @@ void BufferFile::forget() noexcept {
   file_bytes_ = block_room_ = published_bytes_ = 0;
   largest_block_ = 0;
   holds_ = 0;
+  in_memory_ = false;
   spill_.forget();
   for (MapFailure& full : full_) full = MapFailure::kNone;
 }

@@ -83,6 +83,12 @@ class BufferFile {
   // It stays for whoever joins it, as after a kill, and is no longer written to: a change of it
   // was cut short. Other threads may still read its memory.
   void leave() noexcept { left_ = true; }
+  // Whether the file lies on the file system that `path` is on.
+  bool is_on_file_system_of(const char* path) const noexcept;
+  // The file is removed and its memory becomes this process's own, in place: its file system is
+  // about to go, and would be busy. From then on only this process can write a trace of it.
+  void keep_in_memory() noexcept;
+  bool is_in_memory() const noexcept { return in_memory_; }
   // In a forked child: the mappings are the parent's file, they are given back without a store.
   void forget() noexcept;
 
@@ -101,7 +107,7 @@ class BufferFile {
   bool spill() noexcept;
 
   BufferHeader* header_ = nullptr;
-  bool left_ = false;
+  bool left_ = false, in_memory_ = false;
   ShortText<640> path_;
   std::uint64_t file_bytes_ = 0;
   BlockSegment blocks_[kMaxBufferSegments] = {};

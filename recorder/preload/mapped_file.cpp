@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
+#include <cstring>
+
 #include "recorder/preload/high_descriptor.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/size_limit.h"
@@ -69,6 +71,17 @@ void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) no
   raw::close(fd);
   if (memory == nullptr) raw::unlink(path);
   return memory;
+}
+
+bool make_private(void* memory, std::size_t bytes) noexcept {
+  void* const copy = private_memory(bytes);
+  if (copy == nullptr) return false;
+  std::memcpy(copy, memory, bytes);
+  const long moved = raw::call(SYS_mremap, raw::word(copy), raw::word(bytes), raw::word(bytes),
+                               MREMAP_MAYMOVE | MREMAP_FIXED, raw::word(memory));
+  if (moved == raw::word(memory)) return true;
+  unmap(copy, bytes);
+  return false;
 }
 
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,

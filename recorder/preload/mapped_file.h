@@ -24,6 +24,10 @@ const char* describe(MapFailure failure) noexcept;
 // Creates `path` (it must not exist), mode 0600, allocates and maps `bytes` from its start.
 void* create_mapped(const char* path, std::size_t bytes, MapFailure& failure) noexcept;
 
+// The memory at `memory` stays as it is and where it is, but is no file's any more. Stores that
+// other threads make meanwhile may be lost. False: no memory, it is still the file's.
+bool make_private(void* memory, std::size_t bytes) noexcept;
+
 // Allocates and maps `bytes` at `offset` of the file that create_mapped made. It is opened
 // anew, so that no descriptor of ours is in the way of the program's close_range or dup2.
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,

@@ -1,6 +1,6 @@
-// Wrappers of the calls by which a program takes rights away from itself (narrowing.h). They are
-// not recorded. prctl and syscall have all the words that they may have: a word that the program
-// did not pass is handed on as it is.
+// Wrappers of the calls by which a program takes rights away from itself (narrowing.h), or the
+// place of our buffer. They are not recorded. prctl and syscall have all the words that they may
+// have: a word that the program did not pass is handed on as it is.
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "recorder/preload/narrowing.h"
+#include "recorder/preload/process_buffer.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -129,6 +130,14 @@ Narrows of_syscall(long number, long a, long b, long c) noexcept {
   }
 }
 
+// Memory of ours would keep the file system busy.
+void leave_for_unmount(const char* target) noexcept {
+  if (g_recording == kNothing || t_thread.ours != 0) return;
+  const int kept = errno;
+  leave_file_system_of(target);
+  errno = kept;
+}
+
 // A bit for each system call that of_syscall knows.
 constexpr long kMostNumber = 448;
 struct NumberSet {
@@ -141,7 +150,7 @@ constexpr NumberSet set_of_numbers() noexcept {
   NumberSet set{};
   for (const long number : {SYS_seccomp, SYS_prctl, SYS_setuid, SYS_setfsuid, SYS_setreuid,
                             SYS_setresuid, SYS_setrlimit, SYS_prlimit64, SYS_unshare, SYS_chroot,
-                            SYS_pivot_root, SYS_setns, SYS_landlock_restrict_self}) {
+                            SYS_pivot_root, SYS_setns, SYS_landlock_restrict_self, SYS_umount2}) {
     set.words[number / 64] |= std::uint64_t{1} << (number % 64);
   }
   return set;
@@ -173,6 +182,7 @@ IOTUNE_HIDDEN constinit NextSymbol iotune_next_syscall;
 IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c, long d, long e,
                                             long f) noexcept {
   auto* const real = reinterpret_cast<SystemCall*>(iotune_next_syscall.find("syscall"));
+  if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
   const auto [narrows, loss] = of_syscall(number, a, b, c);
   const long result = narrowing(narrows, loss, [=] { return real(number, a, b, c, d, e, f); });
   if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
@@ -244,6 +254,17 @@ IOTUNE_EXPORT int unshare(int kinds) noexcept {
   IOTUNE_REAL(int (*)(int), unshare);
   return narrowing(moves_files(static_cast<std::uint64_t>(kinds)), Loss::kFiles,
                    [=] { return real(kinds); });
+}
+
+IOTUNE_EXPORT int umount(const char* target) noexcept {
+  IOTUNE_REAL(int (*)(const char*), umount);
+  leave_for_unmount(target);
+  return real(target);
+}
+IOTUNE_EXPORT int umount2(const char* target, int flags) noexcept {
+  IOTUNE_REAL(int (*)(const char*, int), umount2);
+  leave_for_unmount(target);
+  return real(target, flags);
 }
 
 #define IOTUNE_SET_USER(name, parameters, arguments, user)                               \

@@ -223,6 +223,23 @@ void prepare_buffer_for_narrowing() noexcept {
   make_spare_rings(kSpareRings);
 }
 
+void leave_file_system_of(const char* path) noexcept {
+  if (path == nullptr || is_narrowed() || in_vfork_child() || !g_buffer.file.exists()) return;
+  const OwnCode own;
+  const JumpSafeGuard guard(g_buffer_lock);
+  if (!g_buffer.file.is_on_file_system_of(path)) return;
+  for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
+    const RingPlace& place = g_ring_places[i];
+    if (place.in_file != nullptr) make_private(place.in_file, place.bytes);
+  }
+  g_buffer.file.keep_in_memory();
+  if (const char* const directory = run_directory()) remove_run_directory(directory);
+}
+
+bool buffer_is_in_memory() noexcept {
+  return g_buffer.file.is_in_memory();
+}
+
 bool has_recorded_calls() noexcept {
   return g_buffer.calls > 0;
 }

@@ -82,6 +82,11 @@ void end_buffer(const char* how) noexcept;
 // about to give up rights (narrowing.h).
 void prepare_buffer_for_narrowing() noexcept;
 
+// The file system that `path` is on is about to be unmounted: if the buffer lies there, it would be
+// busy. The buffer stays in memory, and this process writes its trace at the exit.
+void leave_file_system_of(const char* path) noexcept;
+bool buffer_is_in_memory() noexcept;
+
 // Of those that are stored already.
 bool has_recorded_calls() noexcept;
 

@@ -92,7 +92,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   }
   g_advice.before_trace();
   end_buffer("exit");
-  if (writes_own_trace()) {
+  if (writes_own_trace() || buffer_is_in_memory()) {
     if (const char* const trace = write_own_trace()) {
       g_advice.trace_written(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);

@@ -113,6 +113,31 @@ def timed(place: Place, kind: str, *more: object) -> None:
     assert starts[-1] - starts[0] < 60e9, starts
 
 
+def unmount(place: Place) -> None:
+    """The program unmounts the file system with the buffer, which must not be busy."""
+    if os.getuid() != 0:
+        not_verified("unmount: wants root")
+        return
+    memory = place.scratch / "place"
+    memory.mkdir()
+    work = place.scratch / "work"
+    work.mkdir()
+    # In a namespace of mounts of its own.
+    mounted = f"mount -t tmpfs none '{memory}' && exec env \"$@\""
+    launch = ("unshare", "-m", "sh", "-c", mounted, "sh")
+    program = (place.bin / "narrowing", "unmount")
+    bare = place.run(*launch, *program, preload=False, cwd=work)
+    assert bare.status == 0 and bare.out == b"done\n", bare
+    done = place.run(
+        *launch, f"LD_PRELOAD={place.preload()}", f"IOTUNE_TRACE={place.trace}", *program,
+        preload=False, cwd=work, IOTUNE_BUFFER_DIR=memory / "buffers",
+    )  # fmt: skip
+    assert done.same_as(bare), (done, bare)
+    calls = place.calls()
+    assert moved(calls, work / "before") == steps("write") + steps("read")
+    assert moved(calls, work / "after") == steps("write")
+
+
 def inherited(place: Place) -> None:
     """A wrapper sets a filter, as containers do, and executes the program."""
     as_usual(place, "inherited", place.bin / "narrowing")
@@ -123,6 +148,7 @@ CASES: dict[str, Callable[[Place], None]] = {
        for kind in ("prctl", "syscall", "strict", "thread", "later-thread", "child", "many", "size",
                     "descriptors", "memory")},
     **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
+    "unmount": unmount,
     "fails": partial(as_usual, kind="fails"),
     "counter": partial(timed, kind="counter"),
     "inherited": inherited,

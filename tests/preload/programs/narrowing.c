@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -136,6 +137,8 @@ static void narrow(void) {
   } else if (is("mounts")) {
     if (unshare(CLONE_NEWNS) != 0) fail("unshare");
     watch();
+  } else if (is("unmount")) {
+    if (umount("../place") != 0) fail("unmount");
   } else if (is("fails")) {
     // A library asks whether filters can be had: nothing is taken away.
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0) fail("a filter without a filter");
