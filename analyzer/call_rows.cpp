@@ -148,15 +148,10 @@ bool CallRows::next(CallRow& row) {
     }
     ++process.next_row;
     const std::uint64_t start = process.wall_ns + pending.call->start_ns;
-    row = {process.number,
-           process.rank,
-           pending.call,
-           start > run_start_ ? start - run_start_ : 0,
-           pending.file,
-           pending.dataset,
-           pending.where,
-           pending.mpi_offset_bytes,
-           &process.owners};
+    row = {
+        process.number, process.rank,    pending.call,  start > run_start_ ? start - run_start_ : 0,
+        pending.file,   pending.dataset, pending.where, pending.mpi_offset_bytes,
+        &process.owners};
     return true;
   }
   return false;

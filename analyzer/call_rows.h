@@ -25,10 +25,10 @@ struct CallRow {
   std::size_t process;  // index into the trace's processes
   std::int64_t rank;    // -1: not a rank of MPI_COMM_WORLD
   const recorder::Call* call;
-  std::uint64_t start_ns;       // after the run's first call
-  std::int32_t file;            // index into files() or -1
-  std::int32_t dataset;         // index into datasets() or -1
-  std::string_view where;       // of a transfer of MPI-IO: extents_text
+  std::uint64_t start_ns;                        // after the run's first call
+  std::int32_t file;                             // index into files() or -1
+  std::int32_t dataset;                          // index into datasets() or -1
+  std::string_view where;                        // of a transfer of MPI-IO: extents_text
   std::optional<std::int64_t> mpi_offset_bytes;  // of one whose bytes lie in one piece
   const OwnerFollower* owners;  // of the process: what is known of its datasets by now
 };

@@ -79,7 +79,8 @@ struct PrefetchOutcome {
 
   template <class A>
   void archive(A& a) {
-    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, vain_bytes, wait_seconds, saved_seconds, depth);
+    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, vain_bytes,
+      wait_seconds, saved_seconds, depth);
   }
 };
 

@@ -26,8 +26,7 @@ inline constexpr const char* kNoTrace = "a file that is no trace is there";
 // Whether `start`, the first `bytes` of a file, are those of a trace. An empty file may become one.
 inline bool may_become_trace(const void* start, std::size_t bytes) noexcept {
   constexpr std::size_t kMagicBytes = sizeof kTraceMagic - 1;
-  return bytes == 0 ||
-         (bytes >= kMagicBytes && std::memcmp(start, kTraceMagic, kMagicBytes) == 0);
+  return bytes == 0 || (bytes >= kMagicBytes && std::memcmp(start, kTraceMagic, kMagicBytes) == 0);
 }
 
 }  // namespace iotune::recorder

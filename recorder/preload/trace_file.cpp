@@ -80,16 +80,25 @@ const char* why_kept(const char* path) noexcept {
 
 const char* words_of(long error) noexcept {
   switch (error) {
-    case ENOENT: return "the folder is not there";
+    case ENOENT:
+      return "the folder is not there";
     case EACCES:
-    case EPERM: return "permission denied";
-    case ENOSPC: return "no space left";
-    case EDQUOT: return "quota exceeded";
-    case EROFS: return "read-only file system";
-    case EFBIG: return "file size limit";
-    case ENAMETOOLONG: return "the name is too long";
-    case ENOTDIR: return "a part of the path is no folder";
-    default: return nullptr;
+    case EPERM:
+      return "permission denied";
+    case ENOSPC:
+      return "no space left";
+    case EDQUOT:
+      return "quota exceeded";
+    case EROFS:
+      return "read-only file system";
+    case EFBIG:
+      return "file size limit";
+    case ENAMETOOLONG:
+      return "the name is too long";
+    case ENOTDIR:
+      return "a part of the path is no folder";
+    default:
+      return nullptr;
   }
 }
 

@@ -133,9 +133,9 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
       good = call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle},
                   path, access.start_ns, end);
     }
-    good = good && call(number, thread, "iotune_file", noted_in(access.layers, access.layer),
-                        {file.number}, {file.handle, static_cast<std::int64_t>(Layer::kPosix)},
-                        path, end, end);
+    good = good &&
+           call(number, thread, "iotune_file", noted_in(access.layers, access.layer), {file.number},
+                {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
   }
   return good ? &file : nullptr;
 }
