@@ -86,7 +86,7 @@ struct PrefetchOutcome {
 
 struct FilePattern {
   std::string path;
-  std::string masked_name;  // base name, each run of digits as '#'
+  std::string masked_name;  // base name, each number as '#'
   std::uint64_t bytes_written, bytes_read;
   // Slowest rank: sum over its outermost calls on this file, open and close included.
   double io_seconds;
@@ -112,6 +112,7 @@ struct FilePattern {
 
 struct RunSummary {
   std::string run_id, program, program_name, mpi, hdf5;
+  std::string identity;  // analyzer/program_identity.h
   std::vector<std::string> argv;
   std::uint32_t ranks;      // size of MPI_COMM_WORLD, 1 without MPI
   std::uint32_t processes;  // sections in the trace

@@ -8,6 +8,7 @@
 #include "analyzer/descriptor.h"
 #include "analyzer/masked_name.h"
 #include "analyzer/process_walk.h"
+#include "analyzer/program_identity.h"
 #include "recorder/read/losses.h"
 #include "recorder/read/trace_reader.h"
 
@@ -286,6 +287,7 @@ class Summarizer {
       summary_.argv.push_back(arguments.substr(at, end - at));
       at = end + 1;
     }
+    summary_.identity = program_identity(summary_.program, summary_.argv);
   }
 
   void add_files() {

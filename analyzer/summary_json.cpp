@@ -136,6 +136,7 @@ std::string to_json(const RunSummary& summary) {
   const Json json = {{"run_id", summary.run_id},
                      {"program", summary.program},
                      {"program_name", summary.program_name},
+                     {"identity", summary.identity},
                      {"mpi", summary.mpi},
                      {"hdf5", summary.hdf5},
                      {"argv", summary.argv},

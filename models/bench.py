@@ -16,6 +16,7 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
+from iotune.models.stack import demand_same_stack
 from iotune.models.steady import SETTLING, Pause, is_cached, repeats
 from iotune.models.surroundings import Surrounded
 from iotune.models.warm_pages import Pace, pace_of
@@ -70,7 +71,14 @@ class ReplayBench(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """The first replay, which counts for nothing. Raises Error as run() does."""
+        """The first replay, which counts for nothing. Raises Error as run() does.
+
+        Also where that went through other libraries than the run.
+        """
+
+    def demand_same_stack(self) -> None:
+        """Raise Error where the last replay of the default went through other libraries."""
+        demand_same_stack(self.case, open_trace(self.trace_of(DEFAULT)).summary)
 
     @abstractmethod
     def config(self, settings: Mapping[str, str]) -> str:
@@ -189,10 +197,12 @@ class Bench(ReplayBench):
         """
         if not self.replay.plan.prepares:
             self._settle_writes()
+            self.demand_same_stack()
             return
         wanted = striping_of(self.case.file) if self.case.file else {}
         # The replayer writes it under another name first, so this holds for every file.
         self.replayed(DEFAULT, core.config_xml(wanted) if wanted else "", TIMEOUT_SECONDS)
+        self.demand_same_stack()
         own = [self.files / name for name in self.replay.own_names]
         if wanted and any(striping_of(file) != wanted for file in own):
             self.notes.append(

@@ -41,6 +41,7 @@ class CallBench(ReplayBench):
     def settle(self) -> None:
         """The first replay. Raises Error as run() does."""
         self.replayed(DEFAULT, "", TIMEOUT_SECONDS)
+        self.demand_same_stack()
         if not self.case.write and striping_of(self.case.file):
             self.notes.append("what is read in the replay has the storage's own layout")
 

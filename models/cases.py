@@ -36,6 +36,8 @@ class Case:
     file: str = ""  # of the run that showed it
     opened_unix_seconds: float = 0.0  # when that run opened it
     datasets: int = 1
+    workload: tuple[str, str] = ("", "")  # program and file, as the database has them
+    seconds: float = 0.0  # that the file took in the run
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -59,6 +61,11 @@ class Case:
         return "posix" if self.platform.get("mpi") == NO_LIBRARY else "mpiio"
 
     @property
+    def named(self) -> str:
+        """What is measured, in words: "for vpic-io vpic#.h5"."""
+        return f"for {' '.join(self.workload)}" if self.workload[0] else ""
+
+    @property
     def ranks(self) -> int:
         """With how many it ran."""
         return int(self.pattern.get("ranks", 1))
@@ -76,6 +83,8 @@ def case_of_row(row: Mapping[str, Any]) -> Case:
         file=str(row["file"]),
         opened_unix_seconds=float(row["observed_at"]),
         datasets=int(row["datasets"]),
+        workload=(str(row["workload"]["program"]), str(row["workload"]["file"])),
+        seconds=float(row["seconds"]),
     )
 
 

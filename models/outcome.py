@@ -39,7 +39,12 @@ class Outcome:
         """The answer as the database takes it."""
         if self.winner is None or self.confirmed is None:
             return tuning_json(
-                self.case.pattern, self.platform, {}, "train", rounds=len(self.default_seconds)
+                self.case.pattern,
+                self.platform,
+                {},
+                "train",
+                rounds=len(self.default_seconds),
+                evidence=self.case.named,
             )
         gain = self.confirmed
         return tuning_json(
@@ -49,6 +54,7 @@ class Outcome:
             "train",
             (gain.ratio, gain.low, gain.high),
             gain.rounds,
+            self.case.named,
         )
 
     def trials_json(self) -> dict[str, object] | None:

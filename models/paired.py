@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _RESAMPLES = 4000
+# Below, both bounds lie at the ends or are worth little.
+FEWEST_UNPAIRED = 4
 _ONE_SIDED_95 = 1.645  # standard deviations of a normal distribution
 # Times within so much of each other are the same, for all that is decided by them.
 AS_GOOD = 0.97
@@ -97,6 +99,20 @@ def compare_ranks(default: Sequence[float], candidate: Sequence[float]) -> Gain:
     # The half keeps the bound's promise down to three rounds, where U takes few values.
     beyond = max(0, math.floor(len(ratios) / 2 - _ONE_SIDED_95 * spread - 0.5))
     return Gain(statistics.median(ratios), ratios[beyond], ratios[-1 - beyond], count)
+
+
+def compare_unpaired(default: Sequence[float], candidate: Sequence[float]) -> Gain | None:
+    """The gain of runs that were not measured side by side, numbers of either may differ.
+
+    As compare_ranks(); None below FEWEST_UNPAIRED runs of either, whose interval would say nothing.
+    """
+    n, m = len(default), len(candidate)
+    if min(n, m) < FEWEST_UNPAIRED:
+        return None
+    ratios = sorted(one / other for one in default for other in candidate)
+    spread = math.sqrt(n * m * (n + m + 1) / 12)
+    beyond = max(0, math.floor(len(ratios) / 2 - _ONE_SIDED_95 * spread - 0.5))
+    return Gain(statistics.median(ratios), ratios[beyond], ratios[-1 - beyond], min(n, m))
 
 
 def _check_rounds(default: Sequence[float], candidate: Sequence[float]) -> None:

@@ -6,6 +6,7 @@ the pattern's own files alone.
 
 from __future__ import annotations
 
+import math
 import os
 import platform as machine
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from iotune.models.bench import TIMEOUT_SECONDS, Bench, ReplayBench
 from iotune.models.call_bench import CallBench, call_plan_of
-from iotune.models.candidates import Candidate, candidates, refinements
+from iotune.models.candidates import Candidate, Shape, candidates, refinements
 from iotune.models.cases import (
     MOST_BYTES,
     NO_LIBRARY,
@@ -30,13 +31,15 @@ from iotune.models.cases import (
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
+from iotune.models.reach import OutOfReach, set_by_program, within_reach
 from iotune.models.space import space
-from iotune.models.surroundings import Answers, Surrounded
+from iotune.models.stack import demand_same_storage
+from iotune.models.surroundings import Answers, Surrounded, alone
 from iotune.models.together import shared
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi
+from iotune.mpi import Mpi, SerialHdf5
 from iotune.plan import Plan
 from iotune.plan_build import plan_bytes
 from iotune.replayer import room_of, scratch_directory
@@ -62,8 +65,26 @@ class Options:
     chosen: tuple[Candidate, ...] = ()  # instead of those by mechanism
     directory: Path | None = None  # default: where the pattern's file lay
     seed: int = 20150915
+    until: float = math.inf  # monotonic: what is not settled then is left
     # The answers of other files, by the file system that is measured.
     answers: Callable[[str], Answers] = lambda _: lambda run, file: None
+
+
+class OutOfTime(Error):
+    """Options.until has passed."""
+
+
+# What a replay takes beside the seconds of its files: launcher, libraries, pauses.
+_START_OF_REPLAY_SECONDS = 0.7
+
+
+def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
+    """How many replays the cases of one group take at most, and some seconds for them."""
+    arms = len(options.chosen) or options.budget
+    runs = 1 + most_runs(arms, options.rounds)
+    if options.chosen:
+        runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds
+    return runs, runs * (_START_OF_REPLAY_SECONDS + sum(case.seconds for case in cases))
 
 
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
@@ -82,17 +103,24 @@ def train_cases(
     directory = _directory(last, options)
     plan = plan_of_case(last)
     filesystem = core.filesystem_of(directory)
+    demand_same_storage(last, filesystem)
     # Where there is no room for the files before it, it is measured without them.
     room_bytes = room_of(directory)
     most_bytes = MOST_BYTES if room_bytes is None else min(MOST_BYTES, room_bytes - _BESIDE_BYTES)
     answers = options.answers(filesystem)
-    replay = surroundings_of_case(last, plan, answers, cases[:-1], most_bytes)
+    if isinstance(mpi, SerialHdf5) and plan.ranks > 1:
+        plan = plan.on_ranks(1)
+        replay = alone(plan)
+    else:
+        replay = surroundings_of_case(last, plan, answers, cases[:-1], most_bytes)
 
     def measured(replay: Surrounded) -> list[Outcome]:
         return _train(cases, plan, replay, directory, mpi, replayer, options, progress)
 
     try:
         return measured(replay)
+    except (OutOfReach, OutOfTime):
+        raise
     except Error as problem:
         if len(cases) > 1 or not replay.others:
             raise
@@ -111,7 +139,7 @@ def _train(
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = speaking(members, replay, plan)
     shape = shape_of(case, of_case, filesystem)
-    tried = options.chosen or tuple(candidates(shape, options.budget))
+    tried = _within_reach(case, shape, options)
     with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
         partners = [one for one in refinements(shape) if one not in tried]
@@ -138,6 +166,7 @@ def train_calls(
         )
     directory = _directory(case, options)
     filesystem = core.filesystem_of(directory)
+    demand_same_storage(case, filesystem)
     with scratch_directory(directory, _BESIDE_BYTES) as place:
         written = call_plan_of(case, trace, place / "calls")
         if written.needed_bytes > _MOST_CALL_BYTES:
@@ -159,6 +188,16 @@ def train_calls(
             outcome = _measure(bench, tried, partners, allowed, options, progress)
             _name_platform(outcome, bench, filesystem)
     return outcome
+
+
+def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate, ...]:
+    """What is measured. Raises OutOfReach where the program would take none of it."""
+    if options.chosen:
+        return options.chosen
+    taken = set_by_program(case)
+    # The budget is for those that are measured.
+    most = options.budget if not taken else options.budget + len(taken) * options.budget
+    return tuple(within_reach(candidates(shape, most), shape, taken)[: options.budget])
 
 
 def speaking(
@@ -207,6 +246,8 @@ def _measure(
 
     def run(name: str) -> float | None:
         seconds: float | None = None
+        if time.monotonic() > options.until:
+            raise OutOfTime("the time that it may take is over")
         if name == DEFAULT:
             seconds = bench.run(DEFAULT, {})
         else:
@@ -337,9 +378,4 @@ def _name_platform(outcome: Outcome, bench: ReplayBench, filesystem: str) -> Non
     for name, layers in (("hdf5", ("mpiio", "posix")), ("mpi", ("posix",))):
         if bench.case.layer in layers:
             measured[name] = NO_LIBRARY
-    for name, value in measured.items():
-        if asked.get(name) and asked[name] != value:
-            outcome.notes.append(
-                f"the pattern ran on {name} {asked[name]}, this answer is for {value}"
-            )
     outcome.platform = measured

@@ -56,15 +56,16 @@ Decision from_config(const Question& question, const std::string& path) {
   return decision;
 }
 
-PatternDb open_to_read(const Places& places) {
-  Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, kReadMilliseconds});
+PatternDb open_to_read(const std::string& path) {
+  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds});
   if (!db) throw Fault{db.error().text()};
   return std::move(*db);
 }
 
 std::string evidence(const TuningRow& row) {
   std::string text;
-  if (!row.workload.empty()) text += " for " + row.workload;
+  // What was measured, as training says it: "for vpic-io vpic#.h5".
+  if (row.source == "train" && row.evidence.starts_with("for ")) text += " " + row.evidence;
   if (row.gain) text += ", gain " + number(*row.gain);
   if (row.low && row.high) text += " [" + number(*row.low) + ", " + number(*row.high) + "]";
   if (row.rounds > 0) text += " in " + std::to_string(row.rounds) + " rounds";
@@ -139,7 +140,9 @@ void apply(const TuningRow& row, Decision& decision) {
                        " holds settings that this iotune does not know: " + settings.error().text();
     return;
   }
-  decision.message = "trained" + evidence(row);
+  decision.message =
+      (row.source == "train" || row.source.empty() ? "trained" : "stored: " + row.source) +
+      evidence(row);
   if (decision.distance == 0 && row.descriptor != decision.pattern) {
     decision.message += "; equal in bytes to " + row.descriptor;
   }
@@ -173,13 +176,21 @@ double apply_similar(PatternDb& db, const std::string& byte_key, const Platform&
   return judgement.trusted->answer.default_share;
 }
 
-Decision from_database(const Question& question, const Places& places) {
-  PatternDb db = open_to_read(places);
-  Workload workload{base_name(question.program), masked_name(question.file), question.ranks,
-                    question.nodes};
+// What one database knows. `known`: what speaks for the file, where another database knows that.
+Decision from_one(const Question& question, const Places& places, const std::string& path,
+                  std::optional<KnownPattern>& known) {
+  PatternDb db = open_to_read(path);
+  Result<PatternDb::OwnWorkload> own = db.workload_of(
+      {base_name(question.program), base_name(question.file), question.ranks, question.nodes});
+  if (!own) throw Fault{own.error().text()};
+  const Workload& workload = own->workload;
   Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
   if (!pattern) throw Fault{pattern.error().text()};
   Decision decision;
+  decision.workload_file = workload.file;
+  decision.by_name = own->told_apart;
+  if (known) *pattern = known;
+  known = *pattern;
   if (!*pattern) {
     decision.message = "workload " + workload.program + " " + workload.file + " on " +
                        std::to_string(workload.ranks) + " ranks and " +
@@ -213,9 +224,9 @@ Decision from_database(const Question& question, const Places& places) {
     default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
   }
   if (question.creating && !decision.settings.empty()) {
-    Result<std::vector<KnownFile>> known = db.files_of(workload);
-    if (!known) throw Fault{known.error().text()};
-    decision.known = *known;
+    Result<std::vector<KnownFile>> files = db.files_of(workload);
+    if (!files) throw Fault{files.error().text()};
+    decision.known = *files;
     // A similar pattern's is refused as a whole, by who applies it.
     if (decision.source == "exact") {
       decision.settings = without_excess(decision.settings, decision.known, decision.message);
@@ -229,6 +240,40 @@ Decision from_database(const Question& question, const Places& places) {
   return decision;
 }
 
+// Answers of the lower database are its owner's to take back: their rows say nothing to the user's
+// own, and none is left at the default to be compared.
+Decision from_lower(const Question& question, Places places, std::optional<KnownPattern>& known) {
+  places.draw = 1;
+  Decision decision = from_one(question, places, places.lower, known);
+  decision.row = -1;
+  decision.message = places.lower + ": " + decision.message;
+  return decision;
+}
+
+bool is_there(const std::string& path) {
+  return !path.empty() && access(path.c_str(), F_OK) == 0;
+}
+
+// The user's own answer, then one of the lower database for the same pattern; then what resembles
+// it, in the same order.
+Decision from_database(const Question& question, const Places& places) {
+  std::optional<KnownPattern> known;
+  if (!is_there(places.lower) || places.lower == places.database) {
+    return from_one(question, places, places.database, known);
+  }
+  if (!is_there(places.database)) return from_lower(question, places, known);
+  Decision own = from_one(question, places, places.database, known);
+  const bool open = own.source == "unknown" || own.source == "untrained";
+  if (!open && own.source != "similar") return own;
+  Decision lower = from_lower(question, places, known);
+  if (lower.source == "exact" || (open && lower.source == "similar")) {
+    lower.workload_file = own.workload_file;
+    lower.by_name = lower.by_name || own.by_name;
+    return lower;
+  }
+  return own;
+}
+
 // A configuration speaks for the files that it has leaves for, and where there is no other voice.
 Decision from_config_or_database(const Question& question, const Places& places) {
   Decision said = from_config(question, places.config);
@@ -236,7 +281,7 @@ Decision from_config_or_database(const Question& question, const Places& places)
     said.source = "config";
     return said;
   }
-  if (access(places.database.c_str(), F_OK) != 0) {
+  if (!is_there(places.database) && !is_there(places.lower)) {
     said.message += ", and there is no database";
     return said;
   }
@@ -255,9 +300,10 @@ Question question_from(const iotune_question& question) {
           question.frozen != 0};
 }
 
-Places places_from_environment() {
+Places places_from_environment(const std::string& site_database) {
   const char* config = secure_getenv("IOTUNE_CONFIG");
-  Places places{default_db_path(), default_spool_dir(), config == nullptr ? "" : config, {}};
+  Places places{default_db_path(), default_spool_dir(), config == nullptr ? "" : config};
+  places.lower = lower_db_path(site_database);
   if (!exploration_is_on()) places.draw = 1;
   return places;
 }

@@ -24,10 +24,12 @@ struct Places {
   std::string database, spool;
   std::string config;  // IOTUNE_CONFIG, empty: none
   // What exploration draws; tests and questions out of curiosity give a number of [0, 1).
-  std::optional<double> draw;
+  std::optional<double> draw = {};
+  std::string lower = {};  // a database that is asked where the user's own has no answer
 };
 
-Places places_from_environment();
+// `site_database`: what /etc/iotune.conf names; empty: none.
+Places places_from_environment(const std::string& site_database = {});
 
 struct Decision {
   std::string source = "unknown";
@@ -35,6 +37,8 @@ struct Decision {
   std::int64_t row = -1;
   std::optional<double> distance;  // of the answer that holds, or else of the nearest one
   std::string pattern, message;
+  std::string workload_file;  // as the database has it; empty: it was not asked
+  bool by_name = false;       // holds for this name alone, not for others with other numbers
   Settings settings;
   std::vector<VariableSetting> of_variables;
   std::vector<KnownFile> known;  // of a new file that gets settings from the database

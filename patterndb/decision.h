@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 3u
+#define IOTUNE_DECISION_VERSION 4u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
 
@@ -29,6 +29,8 @@ struct iotune_question {
   const char* filesystem; /* "ext4", "cephfs", "lustre", "tmpfs" … */
   uint32_t frozen;        /* 1: only what is trusted is applied, and nothing is written */
   uint32_t known_only; /* 1: an answer without settings that this run was given before, or none */
+  const char*
+      site_database; /* what /etc/iotune.conf names, NULL: none; the first question's holds */
 };
 
 /* Writes the decision as text into answer[capacity], NUL-terminated:

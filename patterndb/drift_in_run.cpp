@@ -15,8 +15,10 @@ constexpr std::uint64_t kHeadersAlone = 4096;
 constexpr double kMuchLarger = 1.5, kSlackBytes = 65536, kSlackBytesOfDataset = 4096;
 constexpr double kSmaller = 0.9;
 
-std::string key_of(const Question& question) {
-  return masked_name(question.file) + '\n' + std::to_string(question.ranks);
+std::string key_of(const Question& question, const Decision& decision) {
+  const std::string& stored = decision.workload_file;
+  return (stored.empty() ? masked_name(question.file) : stored) + '\n' +
+         std::to_string(question.ranks);
 }
 
 std::string mebibytes(double bytes) {
@@ -51,9 +53,9 @@ std::string misfit(const std::vector<KnownFile>& known, std::uint64_t bytes, boo
 
 void DriftTable::follow(const Question& question, const Decision& decision) {
   if (!question.creating || decision.settings.empty()) return;
-  const auto found = by_workload_.find(key_of(question));
+  const auto found = by_workload_.find(key_of(question, decision));
   if (found == by_workload_.end() && by_workload_.size() >= kMostWorkloads) return;
-  Followed& followed = by_workload_[key_of(question)];
+  Followed& followed = by_workload_[key_of(question, decision)];
   followed.file = question.file;
   followed.known = decision.known;
 }
@@ -67,8 +69,8 @@ void DriftTable::closed(const std::string& file, std::uint64_t bytes, bool colle
   }
 }
 
-std::string DriftTable::reason(const Question& question) const {
-  const auto found = by_workload_.find(key_of(question));
+std::string DriftTable::reason(const Question& question, const Decision& decision) const {
+  const auto found = by_workload_.find(key_of(question, decision));
   return found == by_workload_.end() ? std::string() : found->second.reason;
 }
 

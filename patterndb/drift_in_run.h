@@ -19,9 +19,9 @@ class DriftTable {
   // The file was closed, with so many bytes in the file system.
   void closed(const std::string& file, std::uint64_t bytes, bool collective);
 
-  // Why the workload's answer is not trusted for the rest of the run; empty: nothing speaks
+  // Why the answer of `decision` is not trusted for the rest of the run; empty: nothing speaks
   // against it.
-  std::string reason(const Question& question) const;
+  std::string reason(const Question& question, const Decision& decision) const;
   // No workload was ever followed, so that there is no reason for any.
   bool follows_nothing() const { return by_workload_.empty(); }
 

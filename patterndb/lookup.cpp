@@ -7,6 +7,7 @@
 
 #include "patterndb/pattern_db.h"
 #include "patterndb/sqlite.h"
+#include "patterndb/workload_names.h"
 
 namespace iotune::patterndb {
 
@@ -43,6 +44,14 @@ double elements_of(const std::string& dims, const std::string& chunk) {
 }
 
 }  // namespace
+
+Result<PatternDb::OwnWorkload> PatternDb::workload_of(Workload workload) noexcept {
+  return guarded<OwnWorkload>([&] {
+    StoredName stored = stored_name(*connection_, workload);
+    workload.file = std::move(stored.file);
+    return OwnWorkload{std::move(workload), stored.told_apart};
+  });
+}
 
 Result<std::optional<KnownPattern>> PatternDb::pattern_of(const Workload& workload,
                                                           bool creating) noexcept {
@@ -110,7 +119,9 @@ Result<std::vector<TunedFile>> PatternDb::tuned_posix_files(const Workload& work
         "JOIN patterns p ON p.id = wp.pattern "
         "JOIN patterns q ON q.byte_key = p.byte_key JOIN tunings t ON t.pattern = q.id "
         "JOIN platforms f ON f.id = t.platform "
-        "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ? AND f.mpi = ? AND t.state = 'tuned'");
+        "WHERE w.program = ? AND w.ranks = ? AND w.nodes = ? AND f.mpi = ? AND t.state = 'tuned' "
+        // An open takes the first name that fits: those that keep a number go before.
+        "ORDER BY length(w.file) - length(replace(w.file, '#', ''))");
     const Platform posix = platform_of_layer({}, FileLayer::kPosix);
     rows.bind(1, workload.program).bind(2, workload.ranks).bind(3, workload.nodes);
     rows.bind(4, posix.mpi);
@@ -155,9 +166,7 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     sqlite::Statement statement(
         *connection_,
         "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
-        "(SELECT w.program || ' ' || w.file FROM workload_patterns wp "
-        " JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = p.id "
-        " ORDER BY wp.last_seen DESC LIMIT 1), t.made_at, t.default_share, t.evidence "
+        "t.source, t.made_at, t.default_share, t.evidence "
         "FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
         "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
@@ -177,7 +186,7 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     row.low = real_or_none(statement, 5);
     row.high = real_or_none(statement, 6);
     row.rounds = static_cast<std::uint64_t>(statement.integer(7));
-    row.workload = statement.text(8);
+    row.source = statement.text(8);
     row.made_at = statement.real(9);
     row.default_share = statement.real(10);
     row.evidence = statement.text(11);

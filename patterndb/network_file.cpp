@@ -160,6 +160,39 @@ void remove_dead_copies(const std::string& path) {
   }
 }
 
+// `fill` makes the file that takes the place of `path`.
+void replace(const std::string& path, const std::function<void(const std::string& copy)>& fill) {
+  remove_dead_copies(path);
+  const std::string copy = path + ".new-" + unique_suffix();
+  try {
+    fill(copy);
+    make_durable(copy);
+    if (rename(copy.c_str(), path.c_str()) != 0) throw Fault{path + ": " + error_text(errno)};
+  } catch (...) {
+    unlink(copy.c_str());
+    unlink((copy + "-journal").c_str());
+    throw;
+  }
+}
+
+// By SQLite, which keeps the lock on `path` that another connection of this process has: closing a
+// descriptor of our own would end it. (A connection within a write transaction cannot be copied.)
+void copy_database(const std::string& path, const std::string& to, mode_t mode) {
+  sqlite::Connection from(path, path, SQLITE_OPEN_READONLY);
+  {
+    const Descriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (target.number() < 0) throw Fault{to + ": " + error_text(errno)};
+    static_cast<void>(fchmod(target.number(), mode));
+  }
+  sqlite::Connection copy(to, to, SQLITE_OPEN_READWRITE);
+  copy.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY;");
+  sqlite3_backup* const backup = sqlite3_backup_init(copy.handle(), "main", from.handle(), "main");
+  if (backup == nullptr) copy.fail(sqlite3_errcode(copy.handle()));
+  const int done = sqlite3_backup_step(backup, -1);
+  sqlite3_backup_finish(backup);
+  if (done != SQLITE_DONE) from.fail(done);
+}
+
 }  // namespace
 
 bool is_on_network(const std::string& path) {
@@ -170,21 +203,55 @@ bool is_on_network(const std::string& path) {
   return true;
 }
 
+bool is_changed_in_place(const std::string& path) {
+  // SQLite stores the number of its records before it touches the database.
+  constexpr std::size_t kMagicBytes = 8, kHeadBytes = 12;
+  const Descriptor journal(::open((path + "-journal").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  unsigned char head[kHeadBytes];
+  if (journal.number() < 0 || ::read(journal.number(), head, kHeadBytes) != kHeadBytes)
+    return false;
+  return (head[kMagicBytes] | head[kMagicBytes + 1] | head[kMagicBytes + 2] |
+          head[kMagicBytes + 3]) != 0;
+}
+
 void change_by_copy(const std::string& path, int wait_milliseconds,
                     const std::function<void(const std::string& copy)>& change) {
   LinkLock lock(path, wait_milliseconds);
-  remove_dead_copies(path);
-  std::string copy = path + ".new-" + unique_suffix();
-  try {
+  replace(path, [&](const std::string& copy) {
     copy_bytes(path, copy);
     change(copy);
-    make_durable(copy);
     if (!lock.held()) throw Fault{path + ": the lock was lost, nothing is changed"};
-    if (rename(copy.c_str(), path.c_str()) != 0) throw Fault{path + ": " + error_text(errno)};
-  } catch (...) {
-    unlink(copy.c_str());
-    unlink((copy + "-journal").c_str());
-    throw;
+  });
+}
+
+void change_under_sqlite_lock(const std::string& path, int wait_milliseconds,
+                              const std::function<void(const std::string& copy)>& change) {
+  constexpr int kPauseMilliseconds = 2;
+  const auto busy = [&] {
+    return sqlite::Busy{{path + ": the pattern database is in use by another process"}};
+  };
+  for (int waited = 0;; waited += kPauseMilliseconds) {
+    struct stat before {
+    }, after{};
+    if (stat(path.c_str(), &before) != 0) throw Fault{path + ": " + error_text(errno)};
+    sqlite::Connection original(path, path, SQLITE_OPEN_READWRITE);
+    try {
+      // Nobody else changes the file then, be it in place or by a copy. It ends with the process.
+      sqlite::Transaction lock(original, sqlite::Transaction::Kind::kWrite);
+      if (stat(path.c_str(), &after) == 0 && after.st_ino == before.st_ino &&
+          after.st_dev == before.st_dev) {
+        replace(path, [&](const std::string& copy) {
+          copy_database(path, copy, before.st_mode & 0777);
+          change(copy);
+        });
+        return;
+      }
+    } catch (const sqlite::Busy&) {
+      // Another one changes it now: its copy is another file.
+    }
+    if (waited >= wait_milliseconds) throw busy();
+    timespec pause = {0, kPauseMilliseconds * 1000000L};
+    nanosleep(&pause, nullptr);
   }
 }
 

@@ -1,6 +1,6 @@
-// A database on a file system of many hosts: neither its locks nor its order of writes can be
-// relied on, so the file is never changed in place. It is copied, the copy is changed and renamed
-// over it, under a lock that needs nothing but link(2) to be atomic. Readers need no lock at all.
+// How a database is changed: never in place. It is copied, the copy is changed and renamed over it.
+// So readers need no lock and never wait for a writer, and on a file system of many hosts, where
+// neither locks nor the order of writes can be relied on, no database is torn.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,17 @@ bool is_on_network(const std::string& path);
 // Makes a private copy of `path` beside it, lets `change` work on the copy's path, and renames it
 // over `path` once its bytes are on the storage. Nothing is changed where `change` throws. Throws
 // sqlite::Busy where another holds the lock past `wait_milliseconds`. A lock older than ten minutes
-// is a dead process's and is broken.
+// is a dead process's and is broken. The lock needs nothing but link(2) to be atomic.
 void change_by_copy(const std::string& path, int wait_milliseconds,
                     const std::function<void(const std::string& copy)>& change);
+
+// The same on a local file system, where SQLite's lock on the file itself holds: it ends with its
+// process.
+void change_under_sqlite_lock(const std::string& path, int wait_milliseconds,
+                              const std::function<void(const std::string& copy)>& change);
+
+// Whether somebody changes the file in place just now, or died while doing so: another program, or
+// an older version. A journal alone says no more than that somebody means to.
+bool is_changed_in_place(const std::string& path);
 
 }  // namespace iotune::patterndb

@@ -138,7 +138,8 @@ Observation observation_of(const analyzer::RunSummary& summary, const std::strin
   observation.run = summary.run_id;
   observation.trace = absolute(trace_path);
   observation.program = summary.program;
-  std::string program = base_name(summary.program.empty() ? summary.program_name : summary.program);
+  std::string program = summary.identity;
+  if (program.empty()) program = base_name(summary.program_name);
   std::string machine = host_class();
   for (const analyzer::FilePattern& file : summary.files) {
     // Half a checkpoint is neither another pattern of the workload nor a measurement.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,21 +116,40 @@ void demand_no_journal(const std::string& path) {
   }
 }
 
-struct Opened {
-  std::unique_ptr<sqlite::Connection> connection;
-  bool by_copy;
-};
+// The file that `path` leads to: a change takes its place, not that of a link to it.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  return real ? std::string(real.get()) : path;
+}
 
 void change_copy(const std::string& path, int wait_milliseconds,
                  const std::function<void(sqlite::Connection&)>& change) {
-  change_by_copy(path, wait_milliseconds, [&](const std::string& copy) {
+  const std::string real = real_path(path);
+  const auto change_one = [&](const std::string& copy) {
     auto connection = open_changing(copy, path, SQLITE_OPEN_READWRITE, 0);
-    connection->execute("PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=ON;");
+    // The copy is made durable as a whole, and gone where the change fails.
+    connection->execute(
+        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"
+        "PRAGMA foreign_keys=ON;");
     change(*connection);
-  });
+  };
+  if (is_on_network(real)) {
+    change_by_copy(real, wait_milliseconds, change_one);
+  } else {
+    change_under_sqlite_lock(real, wait_milliseconds, change_one);
+  }
 }
 
-Opened open_connection(const std::string& path, OpenOptions options) {
+// As it is at this moment, whoever changes it: a change makes another file. Only somebody else's
+// change in place is waited for, and a dead one's is taken back.
+std::unique_ptr<sqlite::Connection> open_as_it_is(const std::string& path, int busy_milliseconds) {
+  if (!is_on_network(path) && is_changed_in_place(path)) {
+    return open_changing(path, path, SQLITE_OPEN_READWRITE, busy_milliseconds);
+  }
+  return open_unchanging(path);
+}
+
+std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, OpenOptions options) {
   if (path.empty()) throw Fault{"no place for the pattern database: HOME is not set"};
   if (path == "none") throw Fault{"IOTUNE_DB=none: no pattern database is used"};
   if (!exists(path)) {
@@ -140,17 +160,13 @@ Opened open_connection(const std::string& path, OpenOptions options) {
   if (!refusal.empty()) throw Fault{refusal};
 
   bool reading = options.access == Access::kReadOnly;
-  bool writable = access(path.c_str(), W_OK) == 0;
+  bool writable = can_be_changed(path);
   if (!writable) {
     if (!reading) throw Fault{path + ": " + error_text(errno)};
     demand_no_journal(path);
   }
-  bool by_copy = writable && is_on_network(path);
   auto connection =
-      !writable || by_copy
-          ? open_unchanging(path)
-          : open_changing(path, path, reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
-                          options.busy_milliseconds);
+      writable ? open_as_it_is(path, options.busy_milliseconds) : open_unchanging(path);
   std::int64_t version = pragma(*connection, "PRAGMA user_version");
   demand_version(*connection, version);
   if (reading && version < kSchemaVersion && !writable) {
@@ -158,28 +174,19 @@ Opened open_connection(const std::string& path, OpenOptions options) {
                 ", to be brought to " + std::to_string(kSchemaVersion) +
                 " by its owner (iotune db ingest)"};
   }
-  if (reading && version < kSchemaVersion) {
-    options.access = Access::kReadWrite;
-    return open_connection(path, options);
+  if (version < kSchemaVersion) {
+    connection.reset();
+    change_copy(path, options.busy_milliseconds, migrate);
+    connection = open_as_it_is(path, options.busy_milliseconds);
   }
-  if (by_copy) {
-    if (version < kSchemaVersion) {
-      connection.reset();
-      change_copy(path, options.busy_milliseconds, migrate);
-      connection = open_unchanging(path);
-    }
-  } else if (!reading) {
-    connection->execute("PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=ON;");
-    if (version < kSchemaVersion) migrate(*connection);
-  }
-  return {std::move(connection), by_copy};
+  return connection;
 }
 
 }  // namespace
 
 PatternDb::PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options,
-                     bool by_copy)
-    : connection_(std::move(connection)), options_(options), by_copy_(by_copy) {}
+                     bool in_memory)
+    : connection_(std::move(connection)), options_(options), in_memory_(in_memory) {}
 PatternDb::PatternDb(PatternDb&&) noexcept = default;
 PatternDb& PatternDb::operator=(PatternDb&&) noexcept = default;
 PatternDb::~PatternDb() = default;
@@ -190,10 +197,10 @@ void PatternDb::change(const std::function<void(sqlite::Connection&)>& change) {
     change(connection);
     transaction.commit();
   };
-  if (!by_copy_) return in_transaction(*connection_);
+  if (in_memory_) return in_transaction(*connection_);
   if (options_.access == Access::kReadOnly) throw Fault{path() + ": opened to be read only"};
   change_copy(path(), options_.busy_milliseconds, in_transaction);
-  connection_ = open_unchanging(path());
+  connection_ = open_as_it_is(path(), options_.busy_milliseconds);
 }
 
 const std::string& PatternDb::path() const {
@@ -205,10 +212,9 @@ Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
     std::string refusal = reason_to_refuse(path);
     if (!refusal.empty()) throw Fault{refusal};
     if (!exists(path)) throw Fault{path + ": no pattern database there"};
-    bool unchanging = access(path.c_str(), W_OK) != 0 || is_on_network(path);
-    if (unchanging) demand_no_journal(path);
-    auto source =
-        unchanging ? open_unchanging(path) : open_changing(path, path, SQLITE_OPEN_READONLY, 5000);
+    const bool writable = can_be_changed(path);
+    if (!writable) demand_no_journal(path);
+    auto source = writable ? open_as_it_is(path, 5000) : open_unchanging(path);
     const std::int64_t version = pragma(*source, "PRAGMA user_version");
     demand_version(*source, version);
     if (version == 0) throw Fault{path + ": an empty file, no pattern database"};
@@ -221,15 +227,13 @@ Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
     if (done != SQLITE_DONE) source->fail(done);
     distrust(*copy);
     if (pragma(*copy, "PRAGMA user_version") < kSchemaVersion) migrate(*copy);
-    return PatternDb(std::move(copy), {}, false);
+    return PatternDb(std::move(copy), {}, true);
   });
 }
 
 Result<PatternDb> PatternDb::open(const std::string& path, OpenOptions options) noexcept {
-  return guarded<PatternDb>([&] {
-    Opened opened = open_connection(path, options);
-    return PatternDb(std::move(opened.connection), options, opened.by_copy);
-  });
+  return guarded<PatternDb>(
+      [&] { return PatternDb(open_connection(path, options), options, false); });
 }
 
 }  // namespace iotune::patterndb

@@ -1,8 +1,8 @@
 // The pattern database: patterns, the settings measured for them, and what runs observed.
 //
-// A PatternDb owns one SQLite connection; one thread at a time may use it. Rollback journal,
-// never WAL, which network file systems corrupt; there even the former is not relied on, and every
-// change is a copy renamed over the file. No function throws; a failed one leaves the database as
+// A PatternDb owns one SQLite connection; one thread at a time may use it. It reads the file as it
+// was at its open, without a lock; every change is a copy renamed over the file (network_file.h).
+// No function throws; a failed one leaves the database as
 // it was. Functions that return text return one JSON document.
 #pragma once
 
@@ -35,7 +35,7 @@ enum class Access {
 
 struct OpenOptions {
   Access access = Access::kReadOnly;
-  int busy_milliseconds = 500;  // how long to wait for another process's lock
+  int busy_milliseconds = 500;  // how long a change waits for another process's
 };
 
 struct IngestReport {
@@ -52,7 +52,8 @@ struct TuningRow {
   State state = State::kUntrained;
   std::string settings;    // canonical text, not validated
   std::string descriptor;  // of the pattern that was trained
-  std::string workload;    // "program file" that shows this pattern, for messages
+  std::string workload;    // of a neighbour: "program file" that shows its pattern, for messages
+  std::string source;      // who says so: "train", "runs", "by hand", …; empty: not asked
   std::optional<double> gain, low, high;
   std::uint64_t rounds = 0;
   double made_at = 0;
@@ -94,6 +95,15 @@ class PatternDb {
   // old one where the very same answer is there already.
   Result<std::int64_t> add_tuning(const Tuning& tuning) noexcept;
 
+  // The stored workload that a file belongs to; `workload.file` is its base name. Of a file that
+  // was never seen it is that of the masked name.
+  struct OwnWorkload {
+    Workload workload;
+    // Names alike but for their numbers may be other workloads: what holds for one is not to be
+    // taken for the next.
+    bool told_apart = false;
+  };
+  Result<OwnWorkload> workload_of(Workload workload) noexcept;
   // What speaks for the workload's file: writes where `creating` or no reads are known, else
   // reads. Nothing where the workload was never observed.
   Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;
@@ -124,7 +134,8 @@ class PatternDb {
   // Observed patterns that speak for a file and have no answer on the platform they ran on, or one
   // that was taken back.
   Result<std::string> untrained(const PlatformFilter& filter) noexcept;
-  // Seconds per settings, of one pattern (by byte key) or of one workload; with `bytes` only of
+  // Seconds per settings, of one pattern (by byte key) or of one workload (its file by base name or
+  // as stored); with `bytes` only of
   // files that moved as much within a tenth: rates of runs of other sizes say little.
   Result<std::string> observations(std::optional<std::int64_t> pattern,
                                    const std::optional<Workload>& workload,
@@ -149,16 +160,16 @@ class PatternDb {
   static Result<PatternDb> copy_in_memory(const std::string& path) noexcept;
 
  private:
-  PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options, bool by_copy);
-  // Runs `change` in one write transaction, which its exception rolls back: in the file itself, or
-  // in a copy that takes the file's place (network_file.h).
+  PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options, bool in_memory);
+  // Runs `change` in one write transaction, which its exception rolls back, in a copy that takes
+  // the file's place.
   void change(const std::function<void(sqlite::Connection&)>& change);
   // Throws Fault naming `source`.
   std::string import_document(const nlohmann::ordered_json& document, const std::string& source);
 
   std::unique_ptr<sqlite::Connection> connection_;
   OpenOptions options_;
-  bool by_copy_;
+  bool in_memory_;
 };
 
 }  // namespace iotune::patterndb

@@ -1,6 +1,7 @@
 #include "patterndb/places.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -12,6 +13,7 @@
 
 #include "analyzer/masked_name.h"
 #include "patterndb/filesystems.h"
+#include "recorder/fnv1a.h"
 
 namespace iotune::patterndb {
 
@@ -27,6 +29,12 @@ std::string data_folder() {
   if (!xdg.empty() && xdg[0] == '/') return xdg + "/iotune";  // relative ones are invalid there
   std::string home = variable("HOME");
   return home.empty() ? std::string() : home + "/.local/share/iotune";
+}
+
+// A site's: it is there, and the user may not change it.
+bool is_only_read(const std::string& path) {
+  return !path.empty() && path != "none" && access(path.c_str(), F_OK) == 0 &&
+         !can_be_changed(path);
 }
 
 // Whether a group is one user's own, as Debian makes one for each: it has the user's number. Its
@@ -57,16 +65,42 @@ std::string open_folder(const std::string& path, bool own) {
 
 }  // namespace
 
+bool can_be_changed(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  const std::string file = real ? real.get() : path;
+  const std::size_t slash = file.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  return access(file.c_str(), W_OK) == 0 && access(folder.c_str(), W_OK) == 0;
+}
+
 std::string default_db_path() {
   std::string named = variable("IOTUNE_DB");
-  if (!named.empty()) return named;
-  std::string folder = data_folder();
+  const std::string folder = data_folder();
+  if (!named.empty() && (folder.empty() || !is_only_read(named))) return named;
   return folder.empty() ? std::string() : folder + "/patterns.db";
 }
 
+std::string lower_db_path(const std::string& of_site) {
+  std::string named = variable("IOTUNE_DB");
+  if (named == "none") return {};
+  return is_only_read(named) && default_db_path() != named ? named : of_site;
+}
+
+std::string spool_dir_of(const std::string& database) {
+  const std::string folder = data_folder();
+  if (folder.empty()) return {};
+  const std::string spool = folder + "/spool";
+  if (database.empty() || database == "none" || database == folder + "/patterns.db") return spool;
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(database.c_str(), nullptr), free);
+  recorder::Fnv1a hash;
+  for (const char c : real ? std::string(real.get()) : database) hash.add(c);
+  char name[32];
+  snprintf(name, sizeof name, "/of-%016llx", static_cast<unsigned long long>(hash.value()));
+  return spool + name;
+}
+
 std::string default_spool_dir() {
-  std::string folder = data_folder();
-  return folder.empty() ? std::string() : folder + "/spool";
+  return spool_dir_of(default_db_path());
 }
 
 bool shared_databases_allowed() {

@@ -8,12 +8,20 @@
 
 namespace iotune::patterndb {
 
-// $IOTUNE_DB ("none": no database at all), else $XDG_DATA_HOME/iotune/patterns.db, else
-// ~/.local/share/iotune/patterns.db. Empty where neither a variable nor a home exists. Set-user-id
-// programs see no variables.
+// The user's own database, of which observations and answers become part: $IOTUNE_DB ("none": no
+// database at all) unless that is there and may not be changed, else
+// $XDG_DATA_HOME/iotune/patterns.db, else ~/.local/share/iotune/patterns.db. Empty where neither a
+// variable nor a home exists. Set-user-id programs see no variables.
 std::string default_db_path();
-// The same folder's spool/, whatever IOTUNE_DB says: what a run did is the user's own.
+// The database beneath it, which is only read: $IOTUNE_DB where it may not be changed, else
+// `of_site`, what /etc/iotune.conf names. Empty: none.
+std::string lower_db_path(const std::string& of_site);
+// Where observations wait that are to become part of the database: the data folder's spool/, and
+// for any but the default database a folder of its own in there.
+std::string spool_dir_of(const std::string& database);
 std::string default_spool_dir();
+// Whether the user may write the file and replace it.
+bool can_be_changed(const std::string& path);
 
 // IOTUNE_DB_SHARED: the user trusts everybody who may write the database.
 bool shared_databases_allowed();
@@ -24,7 +32,7 @@ std::string reason_to_refuse(const std::string& path);
 void make_private_folder(const std::string& path);
 
 std::string base_name(std::string_view path);
-// The base name with each run of digits as '#': vpic00012.h5 is vpic#.h5.
+// The base name with each number as '#': vpic00012.h5 is vpic#.h5.
 std::string masked_name(std::string_view path);
 
 // One of patterndb/filesystems.h for the file's folder, "unknown" where statfs fails.

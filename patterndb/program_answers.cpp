@@ -61,10 +61,11 @@ void add_from_config(const Question& question, const Places& places,
   }
 }
 
-void add_from_database(const Question& question, Places places,
+// The names of the user's own database, then those of the lower one.
+void add_from_database(const Question& question, Places places, const std::string& path,
                        std::vector<ProgramAnswer>& answers) {
   places.config.clear();
-  Result<PatternDb> db = PatternDb::open(places.database, {Access::kReadOnly, 200});
+  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, 200});
   if (!db) throw Fault{db.error().text()};
   const Workload workload{base_name(question.program), {}, question.ranks, question.nodes};
   Result<std::vector<TunedFile>> files = db->tuned_posix_files(workload);
@@ -89,12 +90,15 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
     Question one = question;
     one.layer = "posix";
     if (!places.config.empty()) add_from_config(one, places, answers);
-    if (places.database == "none" || access(places.database.c_str(), F_OK) != 0) return answers;
-    try {
-      add_from_database(one, places, answers);
-    } catch (const Fault&) {
-      // A configuration's word holds without a database.
-      if (answers.empty()) throw;
+    if (places.database == "none") return answers;
+    for (const std::string& path : {places.database, places.lower}) {
+      if (path.empty() || access(path.c_str(), F_OK) != 0) continue;
+      try {
+        add_from_database(one, places, path, answers);
+      } catch (const Fault&) {
+        // A configuration's word holds without a database.
+        if (answers.empty()) throw;
+      }
     }
     return answers;
   });

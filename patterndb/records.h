@@ -27,8 +27,8 @@ struct Platform {
 Platform platform_of_layer(Platform platform, FileLayer layer);
 
 struct Workload {
-  std::string program;  // base name
-  std::string file;     // base name, digits masked
+  std::string program;  // analyzer/program_identity.h
+  std::string file;     // base name, numbers masked, but those that tell workloads apart
   std::uint64_t ranks = 1, nodes = 1;
   bool operator==(const Workload&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "patterndb/pattern_db.h"
+#include "patterndb/workload_names.h"
 
 namespace iotune::patterndb {
 
@@ -53,6 +54,7 @@ Json measured(Statement& rows) {
                   {"runs", group.runs.size()},
                   {"median_seconds", median(group.seconds)},
                   {"median_bytes_per_second", nullptr},
+                  {"rates", group.rates},
                   {"gain", nullptr},  // over the default on the same platform
                   {"last_at", group.last_at}};
     if (!group.rates.empty()) {
@@ -222,10 +224,12 @@ Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
     if (workload) sql += " AND w.program=?2 AND w.file=?3 AND w.ranks=?4 AND w.nodes=?5";
     if (bytes) sql += " AND o.bytes_written + o.bytes_read BETWEEN ?6 * 0.9 AND ?6 * 1.1";
     Statement rows(*connection_, sql);
+    std::string file;
+    if (workload) file = stored_name(*connection_, *workload).file;
     if (pattern) rows.bind(1, *pattern);
     if (bytes) rows.bind(6, *bytes);
     if (workload) {
-      rows.bind(2, workload->program).bind(3, workload->file);
+      rows.bind(2, workload->program).bind(3, file);
       rows.bind(4, workload->ranks).bind(5, workload->nodes);
     }
     return dump({{"database", path()}, {"measured", measured(rows)}});

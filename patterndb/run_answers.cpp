@@ -45,8 +45,8 @@ class KeyReader {
  public:
   explicit KeyReader(std::string_view key) : rest_(key) {}
 
-  void compare(std::string_view part, bool is_name) {
-    if (is_name ? !take_masked(part) : !take(part)) same_ = false;
+  void compare(std::string_view part, bool masked) {
+    if (masked ? !take_masked(part) : !take(part)) same_ = false;
     if (same_ && !take(std::string_view("\0", 1))) same_ = false;  // no text holds a NUL
   }
   bool is_same() const { return same_ && rest_.empty(); }
@@ -84,22 +84,23 @@ const RunAnswers::Answer* RunAnswers::find(const iotune_question& question,
                                            const DatabaseFile& database) const {
   for (const Kept& one : kept_) {
     KeyReader key(one.key);
-    each_part(question, database,
-              [&](std::string_view part, bool is_name) { key.compare(part, is_name); });
+    each_part(question, database, [&](std::string_view part, bool is_name) {
+      key.compare(part, is_name && !one.by_name);
+    });
     if (key.is_same()) return &one.answer;
   }
   return nullptr;
 }
 
-void RunAnswers::keep(const iotune_question& question, const DatabaseFile& database,
-                      Answer answer) {
+void RunAnswers::keep(const iotune_question& question, const DatabaseFile& database, Answer answer,
+                      bool by_name) {
   std::string key;
   each_part(question, database, [&](std::string_view part, bool is_name) {
-    key += is_name ? masked_name(part) : std::string(part);
+    key += is_name && !by_name ? masked_name(part) : std::string(part);
     key += '\0';
   });
   if (kept_.size() == kMostKept) kept_.erase(kept_.begin());
-  kept_.push_back({std::move(key), std::move(answer)});
+  kept_.push_back({std::move(key), std::move(answer), by_name});
 }
 
 }  // namespace iotune::patterndb

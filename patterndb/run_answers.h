@@ -34,13 +34,15 @@ class RunAnswers {
   // The same question was answered: of a file of the same name but for its digits, in the same
   // folder. nullptr: it was not. Valid until the next keep().
   const Answer* find(const iotune_question& question, const DatabaseFile& database) const;
-  // The oldest gives way where there are too many.
-  void keep(const iotune_question& question, const DatabaseFile& database, Answer answer);
+  // The oldest gives way where there are too many. `by_name`: it is for this very name.
+  void keep(const iotune_question& question, const DatabaseFile& database, Answer answer,
+            bool by_name);
 
  private:
   struct Kept {
     std::string key;  // in one piece: it is compared from cold memory
     Answer answer;
+    bool by_name;
   };
   std::vector<Kept> kept_;
 };

@@ -14,6 +14,7 @@
 #include "patterndb/pattern_db.h"
 #include "patterndb/record_json.h"
 #include "patterndb/rows.h"
+#include "patterndb/workload_names.h"
 
 namespace iotune::patterndb {
 
@@ -89,8 +90,11 @@ std::size_t leading_use(const ObservedFile& file) {
 }
 
 bool store(sqlite::Connection& connection, const Observation& observation, const ObservedFile& file,
-           const std::string& name, std::int64_t item, std::vector<std::string>& moves) {
-  std::int64_t workload = rows::workload(connection, file.workload);
+           const std::string& workload_file, const std::string& name, std::int64_t item,
+           std::vector<std::string>& moves) {
+  Workload shown = file.workload;
+  shown.file = workload_file;
+  std::int64_t workload = rows::workload(connection, shown);
   std::vector<std::int64_t> patterns;
   for (const PatternUse& use : file.uses) {
     patterns.push_back(rows::pattern(connection, use.pattern));
@@ -117,9 +121,10 @@ std::size_t store(sqlite::Connection& connection, const Observation& observation
                   const std::string& name, std::vector<std::string>& moves) {
   sqlite::Statement counted(connection, "SELECT 1 FROM observations WHERE spool_file=? LIMIT 1");
   if (counted.bind(1, name).step()) return 0;
+  const std::vector<std::string> workloads = workload_files(connection, observation);
   std::size_t added = 0;
   for (std::size_t i = 0; i < observation.files.size(); ++i) {
-    added += store(connection, observation, observation.files[i], name,
+    added += store(connection, observation, observation.files[i], workloads[i], name,
                    static_cast<std::int64_t>(i), moves);
   }
   learn_from_run(connection, name, moves);

@@ -26,7 +26,8 @@ int UnaskedOpens::after_answer(const iotune_question& question, const Places& pl
   if (!looked_ || seen_ != database) {
     looked_ = true;
     seen_ = database;
-    keeps_default_ = keeps_default(question, places.database);
+    // What a lower database would say is asked at each open.
+    keeps_default_ = places.lower.empty() && keeps_default(question, places.database);
   }
   return keeps_default_ ? kOpens : 0;
 }

@@ -19,6 +19,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/site_limits.h"
 #include "recorder/preload/thread_state.h"
 #include "tuner/file_system.h"
 
@@ -154,6 +155,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.filesystem = file_system_of(asked.file);
   question.frozen = recorder::configuration().frozen ? 1 : 0;
   question.known_only = asked.known_only ? 1 : 0;
+  question.site_database = recorder::site_database();
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   if (bytes < 0) say_nothing_is_tuned(answer);
@@ -186,6 +188,7 @@ bool may_name_files(const char* config) noexcept {
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
+  if (*recorder::site_database() != '\0') return true;
   ShortText<4096> path;
   const char* const given = std::getenv("IOTUNE_DB");
   const char* const data = std::getenv("XDG_DATA_HOME");
@@ -213,6 +216,7 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
   question.nodes = static_cast<std::uint32_t>(nodes);
   question.program = recorder::program_path();
   question.frozen = recorder::configuration().frozen ? 1 : 0;
+  question.site_database = recorder::site_database();
   const int bytes = database.program_answers(&question, answers, capacity);
   if (bytes < 0) say_nothing_is_tuned(answers);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;

@@ -97,13 +97,7 @@ bool take_block(Text& rest, Block& block) noexcept {
 }
 
 bool masks_to(const char* name, const Text& masked) noexcept {
-  std::size_t at = 0;
-  bool same = true;
-  analyzer::each_masked_character(name, [&](char c) {
-    same = same && at < masked.bytes && masked.begin[at] == c;
-    ++at;
-  });
-  return same && at == masked.bytes;
+  return analyzer::shared_numbers({masked.begin, masked.bytes}, name) >= 0;
 }
 
 bool is_for(const Block& block, const char* path, bool creating) noexcept {

@@ -1,12 +1,16 @@
 // libiotune-db.so: the C door of decision.h.
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analyzer/program_identity.h"
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
 #include "patterndb/drift_in_run.h"
@@ -38,9 +42,37 @@ void say(const char* text, char* out, size_t capacity) {
 }
 
 // Read once: the variables lie all over memory, and each file's open would look at every one.
-const Places& places_of_this_process() {
-  static const Places* const places = new Places(places_from_environment());
+const Places& places_of_this_process(const char* site_database) {
+  static const Places* const places =
+      new Places(places_from_environment(site_database == nullptr ? "" : site_database));
   return *places;
+}
+
+// The question with the program as workloads have it, valid until the next call: a script is told
+// by its own name, not by its interpreter's. (As much of the command line as a trace has.)
+iotune_question with_identity(const iotune_question& question) {
+  constexpr size_t kMostBytes = 2048;
+  static std::string* const identity = new std::string;
+  static std::string* const of_program = new std::string;
+  iotune_question own = question;
+  if (question.program == nullptr) return own;
+  if (identity->empty() || *of_program != question.program) {
+    std::string line(kMostBytes, '\0');
+    const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = fd < 0 ? -1 : read(fd, line.data(), line.size());
+    if (fd >= 0) close(fd);
+    line.resize(bytes < 1 ? 0 : static_cast<size_t>(bytes) - 1);  // without the last NUL
+    std::vector<std::string> arguments;
+    for (size_t at = 0; !line.empty() && at <= line.size();) {
+      const size_t end = std::min(line.find('\0', at), line.size());
+      arguments.push_back(line.substr(at, end - at));
+      at = end + 1;
+    }
+    *of_program = question.program;
+    *identity = iotune::analyzer::program_identity(question.program, arguments);
+  }
+  own.program = identity->c_str();
+  return own;
 }
 
 bool is_without_settings(const Decision& decision) {
@@ -80,14 +112,15 @@ std::optional<DatabaseFile>& asked_database() {
 
 Result<Decision> from_what_is_stored(const iotune_question& asked, const Question& question,
                                      const std::optional<DatabaseFile>& database) {
-  const Places& places = places_of_this_process();
+  const Places& places = places_of_this_process(asked.site_database);
   Result<Decision> decision = decide(question, places);
   // What failed is tried again, but for a database that is not there.
   if (database && (decision || access(places.database.c_str(), F_OK) != 0)) {
     // Without settings there is nothing to distrust.
     const bool whole = decision && is_without_settings(*decision) && !asks_the_run(*decision);
     answers_of_this_run().keep(asked, *database,
-                               {decision, whole ? decision_text(*decision) : std::string()});
+                               {decision, whole ? decision_text(*decision) : std::string()},
+                               decision && decision->by_name);
   }
   return decision;
 }
@@ -95,7 +128,7 @@ Result<Decision> from_what_is_stored(const iotune_question& asked, const Questio
 // An answer of the database is applied for as long as the run's files are those that it is for.
 void distrust_after_drift(const Question& question, Decision& decision) {
   if (decision.source != "exact" && decision.source != "similar") return;
-  const std::string why = drift_of_this_run().reason(question);
+  const std::string why = drift_of_this_run().reason(question, decision);
   if (why.empty()) {
     drift_of_this_run().follow(question, decision);
     return;
@@ -110,13 +143,14 @@ Result<Decision> decide_in_run(const iotune_question& asked,
                                const std::optional<DatabaseFile>& database,
                                const RunAnswers::Answer* same) {
   const Question question = question_from(asked);
-  const Places& places = places_of_this_process();
+  const Places& places = places_of_this_process(asked.site_database);
   Result<Decision> decision =
       same != nullptr ? same->decision : from_what_is_stored(asked, question, database);
   if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
-  if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0)) {
+  if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0 ||
+                    access(places.lower.c_str(), F_OK) == 0)) {
     return decision;
   }
   if (decision && !asks_the_run(*decision)) return decision;
@@ -157,7 +191,7 @@ std::string with_unasked_opens(const std::string& text, int opens) {
 Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
   expect_one_thread();
   if (question.known_only != 0) return repeat_into(question, answer, capacity);
-  const Places& places = places_of_this_process();
+  const Places& places = places_of_this_process(question.site_database);
   std::optional<DatabaseFile>& database = asked_database();  // nothing: no answer is kept
   database.reset();
   if (places.config.empty()) database = database_file(places.database);
@@ -190,7 +224,8 @@ extern "C" __attribute__((visibility("default"))) int iotune_decide(const iotune
     say("libiotune-db.so and libiotune.so are of different versions", answer, capacity);
     return -1;
   }
-  Result<int> length = guarded<int>([&] { return decide_into(*question, answer, capacity); });
+  Result<int> length =
+      guarded<int>([&] { return decide_into(with_identity(*question), answer, capacity); });
   if (length) return *length;
   say(length.error().message.c_str(), answer, capacity);
   return -1;
@@ -202,8 +237,8 @@ extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
   if (question->version != IOTUNE_DECISION_VERSION) return -1;
   Result<int> length = guarded<int>([&] {
     expect_one_thread();
-    Result<std::vector<ProgramAnswer>> answers =
-        program_answers(question_from(*question), places_of_this_process());
+    Result<std::vector<ProgramAnswer>> answers = program_answers(
+        question_from(with_identity(*question)), places_of_this_process(question->site_database));
     if (!answers) throw Fault{answers.error().text()};
     const std::string text = program_answers_text(*answers, capacity - 1);
     memcpy(answer, text.c_str(), text.size() + 1);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 #include "python/bindings/bindings.h"
 #include "recorder/preload/site_limits.h"
@@ -24,6 +25,12 @@ bool site_is_frozen() {
   return limits.frozen || limits.most == Mode::kOff;
 }
 
+std::string site_database() {
+  using namespace iotune::recorder;
+  read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
+  return iotune::recorder::site_database();
+}
+
 }  // namespace
 
 void bind_limits(pybind11::module_& module) {
@@ -31,4 +38,5 @@ void bind_limits(pybind11::module_& module) {
              "What this job may take of the node's memory; None: no limit was set.");
   module.def("site_is_frozen", &site_is_frozen,
              "Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids to learn.");
+  module.def("site_database", &site_database, "The database that these name; empty: none.");
 }

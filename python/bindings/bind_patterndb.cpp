@@ -153,7 +153,7 @@ struct Asked {
 // Members database, spool and config take the place of the environment's.
 Asked read_question(const Node& node) {
   node.only({"layer", "program", "file", "mpi", "hdf5", "filesystem", "ranks", "nodes", "creating",
-             "database", "spool", "config", "draw"});
+             "database", "lower", "spool", "config", "draw"});
   Asked asked{{}, places_from_environment()};
   Question& question = asked.question;
   question.layer = node.text_or("layer", "hdf5");
@@ -166,6 +166,7 @@ Asked read_question(const Node& node) {
   question.nodes = static_cast<std::uint32_t>(node.count_or("nodes", 1));
   question.creating = !node.has("creating") || node.at("creating").truth();
   asked.places.database = node.text_or("database", asked.places.database);
+  asked.places.lower = node.text_or("lower", asked.places.lower);
   asked.places.spool = node.text_or("spool", asked.places.spool);
   asked.places.config = node.text_or("config", asked.places.config);
   // Out of curiosity: what most runs are told.
@@ -209,7 +210,8 @@ class PythonDb {
 };
 
 std::string ingest(PythonDb& db, const std::optional<std::string>& spool) {
-  IngestReport report = taken((*db).ingest_spool(spool.value_or(default_spool_dir()), SIZE_MAX));
+  IngestReport report =
+      taken((*db).ingest_spool(spool.value_or(spool_dir_of((*db).path())), SIZE_MAX));
   return dump({{"files", report.files},
                {"observations", report.observations},
                {"moves", report.moves},
@@ -296,6 +298,8 @@ void bind_patterndb(py::module_& module) {
   bind_class(module);
   module.def("default_db_path", &default_db_path);
   module.def("default_spool_dir", &default_spool_dir);
+  module.def("lower_db_path", &lower_db_path, "of_site"_a,
+             "The database that is only read, beneath the user's own; empty: none.");
   module.def("filesystem_of", &filesystem_of, "path"_a,
              "The file system of the file's folder, by the database's names; \"unknown\" where "
              "it cannot be told.");

@@ -1,30 +1,36 @@
-"""What a run's settings brought, out of the database's observations of the same workload."""
+"""What a run's settings brought: what training proved, and what runs of the same workload show."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
+from iotune import core
 from iotune.core import Database
 from iotune.errors import Error
+from iotune.models.paired import Gain, compare_unpaired
 from iotune.summary import FilePattern, RunSummary
+
+_NO_LIBRARY = "none"  # in a platform: the file does without
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Medians over runs; None where there is nothing to compare with.
+    """What is known of the settings that a file got.
 
-    Without observed runs of these settings (`tuned_runs` 0) the ratio is the run's own.
+    Rates are medians over runs, in bytes a second; None where there are no such runs. Runs of both
+    arms were made at other times, beside other jobs: only an interval over several says anything,
+    so that there is none where runs are few.
     """
 
-    default_seconds: float | None = None
+    trained: Gain | None = None  # by paired rounds, which the answer rests on
+    default_rate: float | None = None
     default_runs: int = 0
-    tuned_seconds: float | None = None
+    tuned_rate: float | None = None
     tuned_runs: int = 0
-    # How many times faster than default, by rates; above 1 is better.
-    ratio: float | None = None
+    production: Gain | None = None  # rates with the settings over those of the default
 
 
 def effective_settings(file: FilePattern) -> dict[str, str]:
@@ -42,45 +48,74 @@ def compare_with_default(
     """Compare runs of the file's workload with its settings with those of default settings.
 
     Runs on another MPI, HDF5 or file system, or that moved other amounts of data, do not
-    count. The ratio is one of rates, because amounts may differ by a tenth.
+    count. Rates are compared, because amounts may differ by a tenth.
     """
     if database is None:
         return Comparison()
-    workload = {
-        "program": os.path.basename(run.program or run.program_name),
-        "file": file.masked_name,
-        "ranks": run.ranks,
-        "nodes": run.nodes,
-    }
+    settings = effective_settings(file)
+    wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
     try:
+        trained = _trained(database, file, wanted)
         groups = [
             one
-            for one in database.observations(workload, file.bytes)
-            if (one["platform"]["mpi"], one["platform"]["hdf5"]) == (run.mpi, run.hdf5)
+            for one in database.observations(_workload(run, file), file.bytes)
+            if _is_of_platform(one["platform"], run, file)
         ]
     except Error:
         return Comparison()
-    settings = effective_settings(file)
-    wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
-    tuned = _newest([one for one in groups if wanted and one["settings_text"] == wanted])
-    platform = tuned["platform"] if tuned else None
-    default = _newest(
-        [one for one in groups if not one["settings_text"] and platform in (None, one["platform"])]
-    )
-    own_rate = file.bytes / file.io_seconds if settings and file.io_seconds > 0 else 0.0
-    rate = _rate(tuned) if tuned else own_rate
+    tuned = _rates([one for one in groups if wanted and one["settings_text"] == wanted])
+    default = _rates([one for one in groups if not one["settings_text"]])
     return Comparison(
-        default_seconds=float(default["median_seconds"]) if default else None,
-        default_runs=int(default["runs"]) if default else 0,
-        tuned_seconds=float(tuned["median_seconds"]) if tuned else None,
-        tuned_runs=int(tuned["runs"]) if tuned else 0,
-        ratio=rate / _rate(default) if rate and default and _rate(default) else None,
+        trained=trained,
+        default_rate=median(default) if default else None,
+        default_runs=len(default),
+        tuned_rate=median(tuned) if tuned else None,
+        tuned_runs=len(tuned),
+        # Of rates more is better, of compare_unpaired()'s times less.
+        production=compare_unpaired(tuned, default) if wanted else None,
     )
 
 
-def _newest(groups: list[dict[str, Any]]) -> dict[str, Any] | None:
-    return max(groups, key=lambda one: float(one["last_at"]), default=None)
+def _workload(run: RunSummary, file: FilePattern) -> dict[str, Any]:
+    return {
+        "program": run.identity or os.path.basename(run.program or run.program_name),
+        "file": os.path.basename(file.path),
+        "ranks": run.ranks,
+        "nodes": run.nodes,
+    }
 
 
-def _rate(group: Mapping[str, Any]) -> float:
-    return float(group["median_bytes_per_second"] or 0.0)
+def _is_of_platform(platform: dict[str, str], run: RunSummary, file: FilePattern) -> bool:
+    """Whether an observation's platform is that of the run's file.
+
+    Files that no HDF5 or no MPI-IO moved do without, whatever the program has loaded.
+    """
+    layer = "hdf5"
+    if not file.declared and file.speaks is not None:
+        layer = file.speaks.layer
+    mpi = _NO_LIBRARY if layer == "posix" else run.mpi
+    hdf5 = run.hdf5 if layer == "hdf5" else _NO_LIBRARY
+    filesystem = core.filesystem_of(file.path)
+    return (platform["filesystem"], platform["mpi"], platform["hdf5"]) == (filesystem, mpi, hdf5)
+
+
+def _trained(database: Database, file: FilePattern, wanted: str) -> Gain | None:
+    """What the row that the run was told of rests on, where its settings are the file's."""
+    if file.decision_row < 0 or not wanted:
+        return None
+    for pattern in database.patterns()["patterns"]:
+        for answer in pattern["answers"]:
+            if answer["id"] != file.decision_row or answer.get("gain") is None:
+                continue
+            settings = {**answer["settings"]}
+            if wanted != ";".join(f"{name}={settings[name]}" for name in sorted(settings)):
+                return None  # only some of them took effect
+            low, high = answer.get("low"), answer.get("high")
+            if low is None or high is None:
+                return None
+            return Gain(answer["gain"], low, high, int(answer.get("rounds", 0)))
+    return None
+
+
+def _rates(groups: list[dict[str, Any]]) -> list[float]:
+    return [float(rate) for one in groups for rate in one["rates"] if rate > 0]

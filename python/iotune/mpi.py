@@ -1,4 +1,4 @@
-"""The MPI with which plans are replayed: launcher, compiler, HDF5, told apart by name."""
+"""With what plans are replayed: an MPI's launcher, compiler and HDF5, or one HDF5 by itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import re
 import shlex
 import shutil
 import subprocess
-from dataclasses import dataclass
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iotune.errors import Error
@@ -21,6 +23,7 @@ class Mpi:
     compiler: str | None  # None: there is none
     open_mpi: bool
     hdf5_packages: tuple[str, ...]  # names for pkg-config, best first
+    hdf5_library: str = ""  # of the run that is replayed: its folder may have headers too
 
     def command(self, ranks: int) -> list[str]:
         """The words before the program."""
@@ -31,6 +34,57 @@ class Mpi:
             if os.geteuid() == 0:
                 words.append("--allow-run-as-root")
         return [*words, "-n", str(ranks)]
+
+
+@dataclass(frozen=True)
+class SerialHdf5(Mpi):
+    """No MPI at all: one process, and the very library that the program used.
+
+    The replayer's place behind command() is the library's.
+    """
+
+    def command(self, ranks: int) -> list[str]:
+        """The words before the library. Raises Error for several ranks."""
+        if ranks != 1:
+            raise Error(f"{ranks} ranks without MPI cannot be replayed")
+        script = Path(__file__).parent / "serial_replay.py"
+        return [sys.executable, "-I", "-S", str(script), "--library"]
+
+
+def serial_hdf5(library: str) -> SerialHdf5:
+    """For a program without MPI whose HDF5 is the file `library`. Raises Error where it is gone."""
+    if not library:
+        raise Error("the run's trace does not name its HDF5: record it again with this iotune")
+    if not os.path.isfile(library):
+        raise Error(f"the HDF5 of the run, {library}, is not there any more")
+    return SerialHdf5("", None, False, (), library)
+
+
+def find_mpi_of(name: str, hdf5_library: str = "") -> Mpi:
+    """The launcher of the MPI that a run used, by its name in the trace ("MPICH 4.0.2").
+
+    Raises Error that says what to name where there is none.
+    """
+    given = os.environ.get("IOTUNE_MPIRUN", "")
+    wants_open_mpi = name.startswith("Open MPI")
+    flavour = "openmpi" if wants_open_mpi else "mpich"
+    for launcher in _launchers([given] if given else _NAMES[flavour]):
+        if not name or _is_open_mpi(launcher) == wants_open_mpi:
+            return replace(_describe(launcher), hdf5_library=hdf5_library)
+    if given:
+        raise Error(f"the run used {name}, and IOTUNE_MPIRUN={given} is none of its launchers")
+    raise Error(f"the run used {name}, no launcher of which is found: name it in IOTUNE_MPIRUN")
+
+
+_NAMES = {
+    "mpich": ("mpirun.mpich", "mpiexec.hydra", "mpirun", "mpiexec"),
+    "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
+}
+
+
+def _launchers(names: Sequence[str]) -> list[str]:
+    found = [shutil.which(name) for name in names]
+    return [launcher for launcher in found if launcher]
 
 
 def find_mpi() -> Mpi:
@@ -84,6 +138,9 @@ def _is_parallel(root: Path) -> bool:
 def hdf5_flags(mpi: Mpi) -> list[str]:
     """Compiler and linker words for the parallel HDF5 of this MPI. Raises Error without one."""
     root = os.environ.get("HDF5_ROOT") or os.environ.get("HDF5_DIR")
+    beside = Path(mpi.hdf5_library).parent.parent
+    if not root and mpi.hdf5_library and _is_parallel(beside):
+        root = str(beside)  # the run's own
     library = os.path.join(root or "", "lib")
     of_root = [f"-I{root}/include", f"-L{library}", f"-Wl,-rpath,{library}", "-lhdf5"]
     # What a module of the site names goes before what the system has, if it is parallel.

@@ -18,6 +18,18 @@ def duration_ns(text: str) -> int:
     return round(float(match[1]) * _SECONDS[match[2]] * 1e9)
 
 
+def duration_seconds(text: str) -> float:
+    """`90s`, `10m` or `1h30m` in seconds, more than none. Raises Error."""
+    match = re.fullmatch(r"\s*(?:(\d+)h)?\s*(?:(\d+)m)?\s*(?:(\d+)s?)?\s*", text.lower())
+    seconds = 0
+    if match is not None:
+        hours, minutes, rest = (int(part or 0) for part in match.groups())
+        seconds = 3600 * hours + 60 * minutes + rest
+    if seconds <= 0:
+        raise Error(f"{text!r} is no duration: write it as 90s, 10m or 1h30m")
+    return float(seconds)
+
+
 def size_bytes(text: str) -> int:
     """`64MiB`, `1 GB` or `4096` in bytes, more than none. Raises Error."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmg]i?)?b?\s*", text.lower())

@@ -17,7 +17,7 @@ from pathlib import Path
 from iotune.errors import Error
 from iotune.limited_run import run_limited
 from iotune.locations import cache_dir, make_private
-from iotune.mpi import Mpi, hdf5_flags
+from iotune.mpi import Mpi, SerialHdf5, hdf5_flags
 from iotune.preload import YIELD_LIBRARY, find_library, library_directories
 
 NAME = "iotune-replay"
@@ -38,8 +38,10 @@ class Replayed:
 def find_replayer(mpi: Mpi) -> Path:
     """IOTUNE_REPLAY, the build's own, the cached one, or one compiled now.
 
-    Raises Error where it has to be compiled and cannot be.
+    Of a single HDF5 that library itself. Raises Error where it has to be compiled and cannot be.
     """
+    if isinstance(mpi, SerialHdf5):
+        return Path(mpi.hdf5_library)
     given = os.environ.get("IOTUNE_REPLAY", "")
     if given:
         if not os.access(given, os.X_OK):

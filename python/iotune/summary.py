@@ -131,6 +131,7 @@ class RunSummary:
     run_id: str = ""
     program: str = ""
     program_name: str = ""
+    identity: str = ""  # the program as workloads have it: a script of an interpreter by its name
     mpi: str = ""
     hdf5: str = ""
     argv: list[str] = field(default_factory=list)

@@ -54,10 +54,12 @@ def tuning_json(
     source: str,
     gain: tuple[float, float, float] | None = None,
     rounds: int = 0,
+    evidence: str = "",
 ) -> dict[str, Any]:
     """An answer: `settings`, or default-is-best where there are none.
 
     `gain` is the default's median seconds over the settings', with the interval's bounds.
+    `evidence` says in words what was measured.
     """
     result: dict[str, Any] = {
         "pattern": dict(pattern),
@@ -68,6 +70,8 @@ def tuning_json(
         "made_at": time.time(),
         "source": source,
     }
+    if evidence:
+        result["evidence"] = evidence
     if gain is not None:
         result["gain"], result["low"], result["high"] = gain
     return result

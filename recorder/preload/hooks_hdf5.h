@@ -110,18 +110,28 @@ void after_H5Pcopy(Provider&, Hid copy, Hid plist) noexcept;
 void after_H5Pclose(Provider&, int result, Hid plist) noexcept;
 void after_H5Pset_fapl_mpio(Provider&, int result, Hid fapl, Word comm, Word info) noexcept;
 void after_H5Pset_libver_bounds(Provider&, int result, Hid fapl, int low, int high) noexcept;
-void after_H5Pset_alignment(Provider&, int result, Hid fapl, std::uint64_t threshold,
+void before_H5Pset_alignment(Provider&, HookState&, Hid& fapl, std::uint64_t& threshold,
+                             std::uint64_t& alignment) noexcept;
+void after_H5Pset_alignment(Provider&, HookState&, int result, Hid fapl, std::uint64_t threshold,
                             std::uint64_t alignment) noexcept;
-void after_H5Pset_meta_block_size(Provider&, int result, Hid fapl, std::uint64_t bytes) noexcept;
-void after_H5Pset_sieve_buf_size(Provider&, int result, Hid fapl, std::size_t bytes) noexcept;
-void after_H5Pset_cache(Provider&, int result, Hid fapl, int metadata_elements, std::size_t slots,
-                        std::size_t bytes, double w0) noexcept;
+void before_H5Pset_meta_block_size(Provider&, HookState&, Hid& fapl, std::uint64_t& bytes) noexcept;
+void after_H5Pset_meta_block_size(Provider&, HookState&, int result, Hid fapl,
+                                  std::uint64_t bytes) noexcept;
+void before_H5Pset_sieve_buf_size(Provider&, HookState&, Hid& fapl, std::size_t& bytes) noexcept;
+void after_H5Pset_sieve_buf_size(Provider&, HookState&, int result, Hid fapl,
+                                 std::size_t bytes) noexcept;
+void before_H5Pset_cache(Provider&, HookState&, Hid& fapl, int& metadata_elements,
+                         std::size_t& slots, std::size_t& bytes, double& w0) noexcept;
+void after_H5Pset_cache(Provider&, HookState&, int result, Hid fapl, int metadata_elements,
+                        std::size_t slots, std::size_t bytes, double w0) noexcept;
 void after_H5Pset_layout(Provider&, int result, Hid dcpl, int layout) noexcept;
 void after_H5Pset_chunk(Provider&, int result, Hid dcpl, int rank,
                         const std::uint64_t* chunk) noexcept;
 void after_H5Pset_dxpl_mpio_collective_opt(Provider&, int result, Hid dxpl, int option) noexcept;
-void after_H5Pset_chunk_cache(Provider&, int result, Hid dapl, std::size_t slots, std::size_t bytes,
-                              double w0) noexcept;
+void before_H5Pset_chunk_cache(Provider&, HookState&, Hid& dapl, std::size_t& slots,
+                               std::size_t& bytes, double& w0) noexcept;
+void after_H5Pset_chunk_cache(Provider&, HookState&, int result, Hid dapl, std::size_t slots,
+                              std::size_t bytes, double w0) noexcept;
 void after_H5Pset_coll_metadata_write(Provider&, int result, Hid fapl, bool collective) noexcept;
 
 }  // namespace iotune::recorder

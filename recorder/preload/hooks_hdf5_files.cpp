@@ -1,3 +1,5 @@
+#include <link.h>
+
 #include "recorder/preload/file_sample.h"
 #include "recorder/preload/hooks_hdf5.h"
 #include "recorder/preload/object_table.h"
@@ -33,6 +35,9 @@ void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Maki
   if (const Hdf5Api* const api = hdf5_version()[0] == '\0' ? hdf5_api(provider) : nullptr) {
     unsigned version[3] = {};
     api->H5get_libversion(&version[0], &version[1], &version[2]);
+    if (provider.link_map != nullptr) {
+      set_hdf5_library(static_cast<const struct link_map*>(provider.link_map)->l_name);
+    }
     set_hdf5_version(version[0], version[1], version[2]);
   }
   const bool traced = hook.object == kTraced;

@@ -16,6 +16,7 @@ namespace {
 
 constinit ShortText<65> g_host;
 constinit ShortText<4096> g_program;
+constinit ShortText<1024> g_hdf5_library;  // whole, or empty
 constinit ShortText<64> g_mpi;
 constinit ShortText<32> g_hdf5;
 constinit int g_rank = -1, g_size = 0;
@@ -31,11 +32,17 @@ void describe_world(ShortText<N>& text) noexcept {
     text << '\n';
   }
   if (g_hdf5.size() > 0) text << "hdf5=" << g_hdf5.c_str() << '\n';
+  if (g_hdf5_library.size() > 0) {
+    text << "hdf5_library=";
+    text.add_escaped(g_hdf5_library.c_str(), g_hdf5_library.size());
+    text << '\n';
+  }
 }
 
 void add_world() noexcept {
   if (!buffer_exists()) return;
-  ShortText<512> text;
+  static constinit ShortText<4608> text;
+  text.clear();
   describe_world(text);
   add_process_text(text.c_str(), text.size());
 }
@@ -78,6 +85,12 @@ void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept
   add_world();
 }
 
+void set_hdf5_library(const char* path) noexcept {
+  constexpr std::size_t kMostBytes = 1023;
+  if (g_hdf5.size() > 0 || path == nullptr || std::strlen(path) > kMostBytes) return;
+  g_hdf5_library.clear();
+  g_hdf5_library << path;
+}
 const char* hdf5_version() noexcept {
   return g_hdf5.c_str();
 }

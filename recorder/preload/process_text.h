@@ -19,6 +19,8 @@ void set_world(int rank, int size, const char* mpi, const char* rank_from) noexc
 // The version of the HDF5 that the program uses ("1.10.8"), from its first traced file on.
 void set_hdf5_version(unsigned major, unsigned minor, unsigned release) noexcept;
 const char* hdf5_version() noexcept;
+// The file of that HDF5: a replay is to go through the very same. Before set_hdf5_version().
+void set_hdf5_library(const char* path) noexcept;
 int world_rank() noexcept;
 int world_size() noexcept;
 

@@ -14,6 +14,7 @@ namespace iotune::recorder {
 namespace {
 
 constexpr std::size_t kMostBytes = 4096;
+constinit char g_database[sizeof(SiteLimits::database)] = "";
 
 struct Piece {
   const char* text;
@@ -60,7 +61,13 @@ const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
   if (name.is("share")) {
     return read_percent(value, limits.share) ? nullptr : "share is no percentage from 0 to 100";
   }
-  return "there are only mode, freeze and share";
+  if (name.is("database")) {
+    if (value.bytes == 0 || value.text[0] != '/') return "database is no path that begins with /";
+    if (value.bytes >= sizeof limits.database) return "database has more than 511 bytes";
+    if (limits.database[0] == '\0') std::memcpy(limits.database, value.text, value.bytes);
+    return nullptr;
+  }
+  return "there are only mode, freeze, share and database";
 }
 
 // "name = value" a line; # starts a comment.
@@ -130,7 +137,12 @@ SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noex
     text << ' ' << fault << ": nothing is done";
     tell(text.c_str());
   }
+  std::memcpy(g_database, limits.database, sizeof g_database);
   return limits;
+}
+
+const char* site_database() noexcept {
+  return g_database;
 }
 
 bool job_is_in_share(const char* job_id, unsigned share) noexcept {

@@ -56,7 +56,7 @@ def make_database(path: Path, patterns: int) -> None:
         return (make(n) for n in numbers)  # type: ignore[operator]
 
     db.executemany(
-        "INSERT INTO workloads VALUES (?, ?, 'out#.h#', 4, 1)",
+        "INSERT INTO workloads VALUES (?, ?, 'out#.h5', 4, 1)",
         rows(lambda n: (n, f"program-{n - 1}")),
     )
     db.executemany(
@@ -68,7 +68,7 @@ def make_database(path: Path, patterns: int) -> None:
     for number, (program, count) in enumerate((("similar", patterns // 2 + 1),
                                                ("untrained", patterns << 20)), 1):  # fmt: skip
         own = patterns + number
-        db.execute("INSERT INTO workloads VALUES (?, ?, 'out#.h#', 4, 1)", (own, program))
+        db.execute("INSERT INTO workloads VALUES (?, ?, 'out#.h5', 4, 1)", (own, program))
         row = (own, *pattern(count, 2)[1:], WALL, math.log2(4 * count))
         db.execute(
             "INSERT INTO patterns VALUES (?,?,?,?,'write',1,'BLOCK',?,4,4,'4','independent','',"

@@ -196,6 +196,17 @@ def uneven(place: Place) -> None:
     assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
 
 
+def unchanged_is_not_own(place: Place) -> None:
+    """Caches that are set to what they were are tuned, of the file and of a dataset's own list."""
+    only = ('<Parameters><High_Level_IO_Library><chunk_cache>8388608</chunk_cache>'
+            '</High_Level_IO_Library></Parameters>')  # fmt: skip
+    tuned = SeenDatasets(place, "a.h5", "--same", IOTUNE_CONFIG=config(place, only))
+    opened = tuned.opens[1]
+    assert opened["a.chunk_cache"] == opened["b.chunk_cache"] == "8388608", opened
+    assert int(opened["object.chunk_cache"]) > 1 << 20, opened
+    assert not [why for _, why in tuned.verdicts("chunk_cache") if "program" in why]
+
+
 def misfit(place: Place) -> None:
     """A chunk that cannot be is refused with the reason, and the program runs as ever."""
     bare = SeenDatasets(place, "a.h5", "--three", preload=False)
@@ -221,7 +232,8 @@ def independent_stays(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"each": each, "memory": memory, "of-program": of_program, "misfit": misfit,
+    main({"each": each, "memory": memory, "of-program": of_program,
+          "unchanged-is-not-own": unchanged_is_not_own, "misfit": misfit,
           "converted": converted, "in-part": in_part, "many": many,
           "uneven": uneven, "never-closed": never_closed,
           "without-locks": without_locks, "independent-stays": independent_stays})  # fmt: skip

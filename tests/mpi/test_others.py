@@ -100,6 +100,35 @@ def selections(calls: list[dict[str, Any]], with_file: bool = False) -> list[lis
     return found
 
 
+# h5py sets the cache of each file's list to what it has just read there.
+CACHES = r"""
+import h5py, numpy as np
+with h5py.File("c.h5", "w") as f: f.create_dataset("x", (64, 64), "f4", chunks=(16, 16))
+for own in ({}, {"rdcc_nbytes": 3 << 20}):
+    with h5py.File("c.h5", "r", **own) as f:
+        print(f["x"].id.get_access_plist().get_chunk_cache()[1], float(f["x"][:].sum()))
+"""
+CACHE_XML = """<Parameters><High_Level_IO_Library><chunk_cache>9437184</chunk_cache>
+</High_Level_IO_Library></Parameters>"""
+
+
+def caches(place: Place) -> None:
+    """A cache reaches h5py's datasets; one that the script chose stays."""
+    python = ROOT / ".venv" / "bin" / "python"
+    have = python.exists() and subprocess.run([python, "-c", "import h5py"], check=False)
+    if not have or have.returncode != 0:
+        not_verified("h5py's wheel is not in .venv")
+        return
+    config = place.scratch / "cache.xml"
+    config.write_text(CACHE_XML)
+    done = place.right(place.run(python, "-c", CACHES, IOTUNE_DB="none", IOTUNE_CONFIG=config))
+    assert [line.split()[0] for line in done.out.decode().splitlines()] == ["9437184", "3145728"]
+    said = [(call["numbers"][0], call["texts"][4]) for call in place.calls()
+            if call["name"] == "iotune_setting"]  # fmt: skip
+    assert (0, "/x") in [(verdict, text.rstrip(":")) for verdict, text in said], said
+    assert any(verdict == 2 and "program set it" in text for verdict, text in said), said
+
+
 def joined(transfers: list[list[Any]]) -> list[list[Any]]:
     """h5py writes a scalar row by row, moving one selection by H5Soffset_simple: joined again."""
     out: list[list[Any]] = []

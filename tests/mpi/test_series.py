@@ -55,7 +55,7 @@ def turns(place: Place, **env: Any) -> None:
     for number, file in enumerate(files[1:], start=2):
         assert file["source"] == "series", (number, file)
         settled = re.search("decided for|the default stays", file["message"])
-        name = "cyclic-io#.h#" if settled else f"file {number} of cyclic-io#.h#"
+        name = "cyclic-io#.h5" if settled else f"file {number} of cyclic-io#.h5"
         assert f"{name} in this run: " in file["message"], file
         setting = wanted(file)
         assert all(verdict in (0, 1) for _, verdict in file["settings"].values()), file

@@ -210,6 +210,17 @@ def program_wins(place: Place) -> None:
     assert (place.scratch / "a.h5").read_bytes() == contents
 
 
+def unchanged_is_not_own(place: Place) -> None:
+    """A property that the program sets to the value it already has is not the program's choice."""
+    names = ("alignment", "meta_block_size", "sieve_buf_size")
+    leaves = "".join(f"<{name}>{EVERY[name]}</{name}>" for name in names)
+    text = f"<Parameters><Middleware_Layer>{leaves}</Middleware_Layer></Parameters>"
+    tuned = Seen(place, "a.h5", "--same", IOTUNE_CONFIG=config(place, text))
+    for name in names:
+        assert tuned.values[name] == EVERY[name], (name, tuned.values)
+        assert tuned.verdict(name) == "applied", tuned.outcomes
+
+
 def user_wins(place: Place) -> None:
     hints = place.scratch / "romio hints"
     hints.write_text("# mine\ncb_buffer_size 2097152\nromio_ds_write enable\n")
@@ -353,7 +364,8 @@ def not_offered(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"hdf5": hdf5, "every-setting": every_setting, "aligned": aligned,
-          "not-offered": not_offered, "program-wins": program_wins, "user-wins": user_wins,
+          "not-offered": not_offered, "program-wins": program_wins,
+          "unchanged-is-not-own": unchanged_is_not_own, "user-wins": user_wins,
           "mpiio": mpiio, "reopened": reopened, "only-its-file": only_its_file,
           "named-by-file-system": named_by_file_system, "database": database,
           "behind-a-tool": behind_a_tool})  # fmt: skip

@@ -63,8 +63,15 @@ class FakeDatabase:
         return {"files": 0}
 
     def observations(self, workload: dict[str, Any], file_bytes: int) -> Any:
-        assert workload == {"program": "cyclic-io", "file": "cyclic#.h5", "ranks": 2, "nodes": 1}
+        assert workload == {
+            "program": "cyclic-io", "file": "cyclic00001.h5", "ranks": 2, "nodes": 1
+        }  # fmt: skip
         return self.rows
+
+    def patterns(self) -> Any:
+        settings = {"romio_cb_write": "disable"}
+        answer = {"id": 7, "settings": settings, "gain": 2.5, "low": 2.4, "high": 2.6, "rounds": 10}
+        return {"patterns": [{"answers": [{**answer, "id": 6, "gain": 9.0}, answer]}]}
 
 
 @pytest.fixture
@@ -74,6 +81,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
     monkeypatch.setattr(core, "summarize", lambda path: SUMMARY)
     monkeypatch.setattr(core, "Database", FakeDatabase)
+    monkeypatch.setattr(core, "filesystem_of", lambda path: "ext4")
     monkeypatch.setattr(FakeDatabase, "rows", [])
     directory = tmp_path / "iotune" / "traces"
     directory.mkdir(parents=True, mode=0o700)
@@ -179,8 +187,41 @@ def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) 
     # then
     assert "row 7 at distance 0" in text
     assert "applied" in text and "refused" in text and "the program set it" in text
-    assert "3.00x" in text
-    assert (file["default_seconds"], file["default_runs"], file["gain"]) == (1.5, 2, 3.0)
+    # A single tuned run proves nothing: its rate is shown, no ratio.
+    assert (file["tuned_runs"], file["default_runs"]) == (1, 2) and file["production"] is None
+    assert (file["tuned_bytes_per_second"], file["default_bytes_per_second"]) == (3e6, 1e6)
+    assert "median of 1 run" in text and "in production" not in text
+    # What training measured is shown with its interval, as the row has it.
+    assert file["trained"] == {"ratio": 2.5, "low": 2.4, "high": 2.6, "rounds": 10}
+    assert "trained: 2.50x (2.40 to 2.60, 10 paired rounds)" in text
+
+
+def test_production_speaks_once_it_has_several_runs(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given
+    with_file(monkeypatch, TUNED)
+    here = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "host_class": "x86_64"}
+    FakeDatabase.rows = [
+        measured(here, "", 5, 1.5, 1e6), measured(here, "romio_cb_write=disable", 6, 0.5, 3e6)
+    ]  # fmt: skip
+    # when
+    text = typed("explain").stdout
+    # then the shown rates and the shown ratio agree
+    assert "in production: 3.00x (3.00 to 3.00, not paired)" in text
+    assert "2.9 MiB/s with these settings (median of 6 runs)" in text
+
+
+def test_files_without_hdf5_are_compared_with_their_own_platform(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a file of MPI-IO in a run that has HDF5 loaded
+    inferred = {**DATASET, "inferred": True, "layer": "mpiio"}
+    with_file(monkeypatch, {**TUNED, "datasets": [inferred], "speaker": 0})
+    here = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "none", "host_class": "x86_64"}
+    FakeDatabase.rows = [measured(here, "", 5, 1.5, 1e6)]
+    # then
+    assert json.loads(typed("explain", "--json").stdout)["files"][0]["default_runs"] == 5
 
 
 def measured(
@@ -188,7 +229,8 @@ def measured(
 ) -> dict[str, Any]:
     return {
         "platform": platform, "settings_text": settings, "runs": runs, "files": runs,
-        "median_seconds": seconds, "median_bytes_per_second": rate, "gain": None, "last_at": 1.0,
+        "rates": [rate] * runs, "median_seconds": seconds, "median_bytes_per_second": rate,
+        "gain": None, "last_at": 1.0,
     }  # fmt: skip
 
 

@@ -277,9 +277,10 @@ def test_settings_by_hand_are_applied_and_read_back(home: Home) -> None:
         "romio_cb_write": ("enable", "applied"),
     }
     assert file["tuned_runs"] == 1 and file["default_runs"] == 1
-    assert file["gain"] > 0
+    # Nobody measured what was added by hand, and one run of each kind proves nothing.
+    assert file["trained"] is None and file["production"] is None
     text = home.type("explain").stdout
-    assert "applied" in text and "not paired" in text
+    assert "applied" in text and "stored: by hand" in text and "trained" not in text
     assert settings in home.type("db", "query", "<1D,(BLOCK),(1000)>").stdout
     home.type("db", "add", str(pattern["id"]), "cb_nodes=none", status=2)
     home.type("db", "add", "<1D,(BLOCK),(1000)>", "", status=2)

@@ -35,12 +35,16 @@ DatabaseOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
-def opened(db: Optional[Path], reads: bool = False) -> core.Database:
+def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.Database:
     """The database, with the spool folded in where that can be done and the site lets it learn.
 
     With `reads` also one that its user may not write, as a site's; one that was named is not made.
+    With `own` the user's own, of which observations became part, where IOTUNE_DB names a site's.
     """
     named = os.environ.get("IOTUNE_DB", "") if db is None else str(db)
+    lower = core.lower_database() if db is None and reads and not own else None
+    if lower is not None and str(lower) == named:
+        db = lower
     if named == "none":
         raise Error("there is no database: it was named 'none'")
     path = core.default_database() if db is None else db

@@ -1,8 +1,9 @@
 """Explain what was decided for a run's files: what was recognised, which row of the database
 matched, what was applied, refused or without effect, and what it brought.
 
-Without TRACE the last run's. What it brought is the run's seconds against those of runs of the
-same workload (program, file name with its numbers masked, ranks) with default settings.
+Without TRACE the last run's. What it brought is what training measured, with its interval, and
+once there are several runs of the same workload with these settings and with default ones, what
+those show.
 """
 
 from pathlib import Path
@@ -27,7 +28,8 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.evidence import Comparison, compare_with_default
+from iotune.evidence import Comparison, compare_with_default, effective_settings
+from iotune.models.paired import Gain
 from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
 
 _SETTINGS = [
@@ -97,7 +99,7 @@ def _database(db: Optional[Path]) -> Optional[core.Database]:
     from iotune.cli.db import opened
 
     try:
-        return opened(db, reads=True)
+        return opened(db, reads=True, own=True)
     except Error as problem:
         say(f"no comparison with earlier runs: {problem}")
         return None
@@ -150,10 +152,12 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "settings": [vars(one) for one in told_settings(file)],
         "actual_io": _actual_io(file),
         "seconds": file.io_seconds,
-        "default_seconds": brought.default_seconds,
+        "trained": _gain_as_json(brought.trained),
+        "production": _gain_as_json(brought.production),
+        "default_bytes_per_second": brought.default_rate,
         "default_runs": brought.default_runs,
+        "tuned_bytes_per_second": brought.tuned_rate,
         "tuned_runs": brought.tuned_runs,
-        "gain": brought.ratio,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
     }
 
@@ -278,21 +282,33 @@ def _matched(file: FilePattern) -> list[str]:
     return lines
 
 
+def _gain_as_json(gain: Optional[Gain]) -> Optional[dict[str, Any]]:
+    return None if gain is None else vars(gain)
+
+
+def _gain_text(gain: Gain) -> str:
+    return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
+
+
 def _brought(file: FilePattern, brought: Comparison) -> str:
-    now = f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"
-    if brought.default_seconds is None:
-        return (
-            f"{now}; not yet known: "
-            "no run of this workload and size with default settings to compare"
+    lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
+    if brought.trained is not None:
+        rounds = count_text(brought.trained.rounds, "paired round")
+        lines.append(f"trained: {_gain_text(brought.trained)}, {rounds})")
+    elif not effective_settings(file):
+        lines[0] += "; no settings were in effect"
+    if brought.production is not None:
+        lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
+    rates = [
+        f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
+        for rate, runs, how in (
+            (brought.tuned_rate, brought.tuned_runs, "with these settings"),
+            (brought.default_rate, brought.default_runs, "at the default"),
         )
-    before = (
-        f"default {seconds_text(brought.default_seconds)} "
-        f"(median of {count_text(brought.default_runs, 'run')})"
-    )
-    if brought.ratio is None:
-        return f"{now}; {before}; no settings were in effect"
-    runs = "this run alone"
-    if brought.tuned_runs:
-        runs = f"median of {count_text(brought.tuned_runs, 'run')} with these settings"
-    # Other hours, other neighbours: the interval that proves a gain is the training's.
-    return f"{now}; {before}: {brought.ratio:.2f}x ({runs}; not paired)"
+        if rate is not None
+    ]
+    if rates:
+        lines.append(", ".join(rates))
+    elif effective_settings(file):
+        lines.append("no earlier run of this workload and size to compare")
+    return "\n              ".join(lines)

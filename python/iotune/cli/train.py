@@ -5,12 +5,17 @@ random order. The best is stored only where the interval of its gain lies above 
 its own once more; else "default is best" is the answer.
 
   iotune train
+  iotune train --for 10m --file 'plt*.h5'
   iotune train --candidates 'romio_cb_write=disable' --candidates 'cb_nodes=2;cb_config_list=*:2'
 """
 
+import fnmatch
 import functools
 import json
+import math
+import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -36,9 +41,11 @@ from iotune.models.cases import Case, case_of_row
 from iotune.models.outcome import Outcome
 from iotune.models.paired import Gain
 from iotune.models.race import FEWEST_ROUNDS
+from iotune.models.stack import stack_of
 from iotune.models.together import groups
-from iotune.models.train import Options, train_calls, train_cases
-from iotune.mpi import Mpi, find_mpi
+from iotune.models.train import Options, OutOfTime, estimate, train_calls, train_cases
+from iotune.mpi import Mpi
+from iotune.quantities import duration_seconds
 from iotune.replayer import find_call_replayer, find_replayer
 from iotune.summary import FilePattern, RunSummary
 
@@ -63,44 +70,58 @@ def command(
     pattern: Annotated[
         Optional[int], typer.Option(metavar="ID", help="Only this one of `iotune db list`.")
     ] = None,
+    file: Annotated[
+        Optional[str], typer.Option(metavar="GLOB", help="Only those of such a path or name.")
+    ] = None,
+    most_time: Annotated[
+        Optional[str], typer.Option("--for", metavar="TIME", help="At most so long: 10m, 1h30m.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Train."""
     chosen = _chosen(candidates or [])
+    until = math.inf
+    if most_time is not None:
+        until = time.monotonic() + duration_seconds(most_time)
     database = opened(db)
-    cases = [case_of_row(row) for row in database.untrained()]
-    if pattern is not None:
-        cases = [case for case in cases if case.id == pattern]
+    untrained = _without_answer([case_of_row(row) for row in database.untrained()], db)
+    cases = [case for case in untrained if _is_chosen(case, pattern, file)]
     if not cases:
-        say("nothing is untrained" if pattern is None else f"pattern {pattern} is not untrained")
+        _say_nothing(untrained, pattern, file)
         if as_json:
             print_json([])
         next_command("iotune", "db", "list")
         return
-    mpi = find_mpi()
     options = Options(
-        rounds, budget, chosen, directory,
+        rounds, budget, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
     )  # fmt: skip
     results: list[dict[str, Any]] = []
     waiting, failed = groups(cases), 0
+    total = sum(estimate(group, options)[1] for group in waiting)
+    of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
+    say(f"{len(cases)}{of} untrained, at most some {_rough_time(total)}")
     while waiting:
+        if time.monotonic() > until:
+            break
         group = waiting.pop(0)
+        runs, seconds = estimate(group, options)
         for number, case in enumerate(group, start=len(results) + failed + 1):
             say(
                 f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
                 f"{'write' if case.write else 'read'}, {case.ranks} ranks"
             )
+        say(f"at most {runs} replays, some {_rough_time(seconds)}")
         if len(group) > 1:
             say("their files were written one right after the other: measured together")
         try:
-            outcomes = _measured(group, mpi, options, database)
+            outcomes = _measured(group, stack_of(group[-1]), options, database)
         except Error as problem:
-            if len(group) > 1:
+            if len(group) > 1 and not isinstance(problem, OutOfTime):
                 say(f"measured one by one: {problem}")
                 waiting[:0] = [[case] for case in group]
             else:
-                failed += 1
+                failed += len(group)
                 say(f"pattern {group[0].id} stays untrained: {problem}")
             continue
         for outcome in outcomes:
@@ -114,9 +135,57 @@ def command(
         waiting[:0] = [[case] for case in group if case.id not in settled]
     if as_json:
         print_json(results)
+    settled_ids = {result["pattern"] for result in results}
+    left = sum(case.id not in settled_ids for case in untrained)
+    if left:
+        say(f"{left} untrained still" + (": the time is over" if time.monotonic() > until else ""))
     next_command("iotune", "run", "--", "...", why="the next run applies what was found")
     if failed and not results:
         raise typer.Exit(1)
+
+
+def _is_chosen(case: Case, pattern: Optional[int], file: Optional[str]) -> bool:
+    if pattern is not None and case.id != pattern:
+        return False
+    return file is None or any(
+        fnmatch.fnmatchcase(name, file) for name in (case.file, os.path.basename(case.file))
+    )
+
+
+def _say_nothing(untrained: list[Case], pattern: Optional[int], file: Optional[str]) -> None:
+    if not untrained:
+        say("nothing is untrained")
+    elif pattern is not None:
+        say(f"pattern {pattern} is not untrained; {len(untrained)} others are")
+    else:
+        say(f"of {len(untrained)} untrained none is of a file {file}")
+
+
+def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
+    """Those that a site's database has no answer for either."""
+    lower = core.lower_database() if db is None else None
+    if lower is None:
+        return cases
+    site = core.Database(str(lower), read_only=True)
+
+    def is_answered(case: Case) -> bool:
+        found = site.query(str(case.pattern.get("byte_key", "")))["patterns"]
+        return any(
+            all(answer["platform"].get(name) == value for name, value in case.platform.items()
+                if name != "id")
+            and answer["state"] != "untrained"
+            for pattern in found for answer in pattern["answers"]
+        )  # fmt: skip
+
+    return [case for case in cases if not is_answered(case)]
+
+
+def _rough_time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def _measured(
@@ -143,7 +212,7 @@ def answer_of(
     """What the database tells a run for a file that it creates, where that was measured."""
     decision = database.decide(
         {
-            "program": run.program,
+            "program": run.identity or run.program,
             "file": file.path,
             "mpi": run.mpi,
             "hdf5": run.hdf5,

@@ -1,7 +1,9 @@
 /* Makes two datasets through HDF5's MPI-IO driver, writes them collectively, reads them back,
  * and prints what each dataset and each transfer really had.
- *   ask_datasets FILE [--own] [--three] [--uneven] [--convert] [--convert-b] [--many] [--abort]
+ *   ask_datasets FILE [--own | --same] [--three] [--uneven] [--convert] [--convert-b] [--many]
+ * [--abort]
  * --own chunks the datasets and sizes their caches itself, --three gives them three dimensions.
+ * --same sets the caches of the file and of its datasets to the values that the lists hold.
  * --abort ends behind the writes. --convert stores in the other byte order: HDF5 takes such
  * transfers apart; --convert-b does so with the second dataset alone. --many makes 40 more
  * datasets.
@@ -76,14 +78,25 @@ static void transfer(hid_t data, int dimensions, int write, int uneven) {
   H5Sclose(memory);
 }
 
+static void set_what_is_set(hid_t fapl, hid_t dapl) {
+  int elements = 0;
+  size_t slots = 0, bytes = 0;
+  double w0 = 0;
+  MUST(H5Pget_cache(fapl, &elements, &slots, &bytes, &w0) >= 0);
+  MUST(H5Pset_cache(fapl, elements, slots, bytes, w0) >= 0);
+  MUST(H5Pget_chunk_cache(dapl, &slots, &bytes, &w0) >= 0);
+  MUST(H5Pset_chunk_cache(dapl, slots, bytes, w0) >= 0);
+}
+
 int main(int argc, char** argv) {
   MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int own = 0, dimensions = 1, uneven = 0, abort = 0, many = 0;
+  int own = 0, same = 0, dimensions = 1, uneven = 0, abort = 0, many = 0;
   hid_t stored = H5T_NATIVE_INT, stored_b = H5T_NATIVE_INT;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--own") == 0) own = 1;
+    if (strcmp(argv[i], "--same") == 0) same = 1;
     if (strcmp(argv[i], "--uneven") == 0) uneven = 1;
     if (strcmp(argv[i], "--abort") == 0) abort = 1;
     if (strcmp(argv[i], "--three") == 0) dimensions = 3;
@@ -94,6 +107,7 @@ int main(int argc, char** argv) {
   hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), dcpl = H5Pcreate(H5P_DATASET_CREATE);
   hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
   MUST(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL) >= 0);
+  if (same) set_what_is_set(fapl, dapl);
   hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
   MUST(file >= 0);
   hsize_t dims[3] = {(hsize_t)ranks * kRows, 2, 2}, chunk[3] = {100, 2, 2};
@@ -131,7 +145,7 @@ int main(int argc, char** argv) {
   MUST(file >= 0);
   if (rank == 0) printf("reopened\n");
   a = H5Dopen2(file, "a", H5P_DEFAULT);
-  b = H5Dopen2(file, "/group/b", own ? dapl : H5P_DEFAULT);
+  b = H5Dopen2(file, "/group/b", own || same ? dapl : H5P_DEFAULT);
   MUST(a >= 0 && b >= 0);
   print_dataset("a", a);
   print_dataset("b", b);

@@ -1,8 +1,9 @@
 /* Writes a small file through HDF5's MPI-IO driver, or through MPI_File_open, and prints what
  * the open file really has: its access list and the hints of its MPI_File.
- *   ask_settings FILE [--mpiio | --serial] [--own] [--set-hint NAME=VALUE]… [--reopen]
+ *   ask_settings FILE [--mpiio | --serial] [--own | --same] [--set-hint NAME=VALUE]… [--reopen]
  * --serial: rank 0 alone writes through HDF5's default driver.
- * --own sets each property of the file's access list itself, some to HDF5's default. Rank 0 prints
+ * --own sets each property of the file's access list itself, some to HDF5's default.
+ * --same sets each property to the value that the list holds. Rank 0 prints
  * "name value" lines. */
 #include <hdf5.h>
 #include <mpi.h>
@@ -78,9 +79,20 @@ static void print_access(hid_t file) {
   H5Pclose(fapl);
 }
 
-static void write_hdf5(const char* path, MPI_Info info, int own, int reopen) {
+/* Sets properties to the values that the list holds already, as h5py does for every file. */
+static void set_what_is_set(hid_t fapl) {
+  hsize_t threshold = 0, alignment = 0, meta = 0;
+  size_t sieve = 0;
+  MUST(H5Pget_alignment(fapl, &threshold, &alignment) >= 0);
+  MUST(H5Pget_meta_block_size(fapl, &meta) >= 0 && H5Pget_sieve_buf_size(fapl, &sieve) >= 0);
+  MUST(H5Pset_alignment(fapl, threshold, alignment) >= 0);
+  MUST(H5Pset_meta_block_size(fapl, meta) >= 0 && H5Pset_sieve_buf_size(fapl, sieve) >= 0);
+}
+
+static void write_hdf5(const char* path, MPI_Info info, int own, int same, int reopen) {
   hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
   MUST(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, info) >= 0);
+  if (same) set_what_is_set(fapl);
   if (own) {
     MUST(H5Pset_alignment(fapl, 777, 512) >= 0 && H5Pset_meta_block_size(fapl, 3000) >= 0);
     MUST(H5Pset_sieve_buf_size(fapl, 5000) >= 0 && H5Pset_coll_metadata_write(fapl, 0) >= 0);
@@ -135,12 +147,13 @@ int main(int argc, char** argv) {
   MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  int mpiio = 0, serial = 0, own = 0, reopen = 0;
+  int mpiio = 0, serial = 0, own = 0, same = 0, reopen = 0;
   MPI_Info info = MPI_INFO_NULL;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--mpiio") == 0) mpiio = 1;
     if (strcmp(argv[i], "--serial") == 0) serial = 1;
     if (strcmp(argv[i], "--own") == 0) own = 1;
+    if (strcmp(argv[i], "--same") == 0) same = 1;
     if (strcmp(argv[i], "--reopen") == 0) reopen = 1;
     if (strcmp(argv[i], "--set-hint") == 0 && i + 1 < argc) {
       char* pair = argv[++i];
@@ -156,7 +169,7 @@ int main(int argc, char** argv) {
   else if (serial && rank == 0)
     write_serial(argv[1]);
   else if (!serial)
-    write_hdf5(argv[1], info, own, reopen);
+    write_hdf5(argv[1], info, own, same, reopen);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   MPI_Finalize();
   return 0;

@@ -88,7 +88,7 @@ TEST(Summarize, Ph5ExampleIsRecognised) {
   ASSERT_EQ(summary->files.size(), 1U);
   const FilePattern& file = summary->files[0];
   EXPECT_EQ(file.path, "/scratch/run12/out-0007.h5");
-  EXPECT_EQ(file.masked_name, "out-#.h#");
+  EXPECT_EQ(file.masked_name, "out-#.h5");
   // HDF5's bytes, not those of the layers below it.
   EXPECT_EQ(file.bytes_written, 2 * 6 * 24 * 4U);
   EXPECT_EQ(file.bytes_read, 0U);

@@ -27,7 +27,7 @@ std::string after_closing(double known, std::uint64_t bytes, bool collective = t
   DriftTable table;
   table.follow(question_of("/a/dump0.h5"), answer(known));
   table.closed("/a/dump0.h5", bytes, collective);
-  return table.reason(question_of("/a/dump1.h5"));
+  return table.reason(question_of("/a/dump1.h5"), {});
 }
 
 TEST(DriftInRun, AFileThatFitsIsNoDrift) {
@@ -57,7 +57,7 @@ TEST(DriftInRun, FilesOfASeriesNeedNotBeAlike) {
     DriftTable table;
     table.follow(question_of("/a/dump0.h5"), decision);
     table.closed("/a/dump0.h5", static_cast<std::uint64_t>(bytes) << 20, collective);
-    EXPECT_EQ(table.reason(question_of("/a/dump1.h5")).empty(), fits) << bytes << collective;
+    EXPECT_EQ(table.reason(question_of("/a/dump1.h5"), {}).empty(), fits) << bytes << collective;
   }
 }
 
@@ -70,17 +70,17 @@ TEST(DriftInRun, OtherWorkloadsAndOldFilesAreNotConcerned) {
   DriftTable table;
   table.follow(question_of("/a/dump0.h5"), answer(100 * kMiB));
   table.closed("/a/other0.h5", 7 << 20, true);
-  EXPECT_EQ(table.reason(question_of("/a/dump1.h5")), "");
+  EXPECT_EQ(table.reason(question_of("/a/dump1.h5"), {}), "");
   table.closed("/a/dump0.h5", 7 << 20, true);
-  EXPECT_EQ(table.reason(question_of("/a/grid1.h5")), "");
+  EXPECT_EQ(table.reason(question_of("/a/grid1.h5"), {}), "");
   Question more_ranks = question_of("/a/dump1.h5");
   more_ranks.ranks += 1;
-  EXPECT_EQ(table.reason(more_ranks), "");
-  EXPECT_NE(table.reason(question_of("/a/dump1.h5")), "");
+  EXPECT_EQ(table.reason(more_ranks, {}), "");
+  EXPECT_NE(table.reason(question_of("/a/dump1.h5"), {}), "");
   DriftTable reads;
   reads.follow(question_of("/a/dump0.h5", false), answer(100 * kMiB));
   reads.closed("/a/dump0.h5", 7 << 20, true);
-  EXPECT_EQ(reads.reason(question_of("/a/dump1.h5")), "");
+  EXPECT_EQ(reads.reason(question_of("/a/dump1.h5"), {}), "");
 }
 
 }  // namespace

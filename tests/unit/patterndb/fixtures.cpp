@@ -105,6 +105,7 @@ Tuning tuned(const Pattern& pattern, const std::string& settings, double made_at
   tuning.rounds = 5;
   tuning.made_at = made_at;
   tuning.source = "train";
+  tuning.evidence = "for vpic-io vpic#.h5";
   return tuning;
 }
 

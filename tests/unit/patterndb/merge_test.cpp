@@ -104,7 +104,7 @@ TEST_F(Merge, WhatAWorkloadShowedHereHoldsBesideWhatItShowedElsewhere) {
   must(other_.add_observation(elsewhere, "another"));
   merge();
   const auto speaks = [&](const char* program) {
-    const Workload workload{program, "vpic#.h#", 4, 1};
+    const Workload workload{program, "vpic#.h5", 4, 1};
     return must(here_.pattern_of(workload, true)).value_or(KnownPattern());
   };
   EXPECT_EQ(speaks("vpic-io").byte_key, byte_key(vpic()));

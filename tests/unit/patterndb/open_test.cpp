@@ -164,7 +164,7 @@ TEST_F(Open, TriggersOfASharedDatabaseDoNotRun) {
 }
 
 TEST(Places, Masks) {
-  EXPECT_EQ(masked_name("/a/b1/vpic00012.h5"), "vpic#.h#");
+  EXPECT_EQ(masked_name("/a/b1/vpic00012.h5"), "vpic#.h5");
   EXPECT_EQ(masked_name("plt"), "plt");
   EXPECT_EQ(masked_name("12a34"), "#a#");
 }
@@ -173,7 +173,10 @@ TEST(Places, FollowTheEnvironment) {
   setenv("IOTUNE_DB", "/site/db", 1);
   setenv("XDG_DATA_HOME", "/x", 1);
   EXPECT_EQ(default_db_path(), "/site/db");
-  EXPECT_EQ(default_spool_dir(), "/x/iotune/spool");
+  // What another database is to learn does not become part of the user's own.
+  EXPECT_EQ(default_spool_dir().substr(0, 19), "/x/iotune/spool/of-");
+  EXPECT_NE(default_spool_dir(), spool_dir_of("/other/db"));
+  EXPECT_EQ(spool_dir_of("/x/iotune/patterns.db"), "/x/iotune/spool");
   unsetenv("IOTUNE_DB");
   EXPECT_EQ(default_db_path(), "/x/iotune/patterns.db");
   unsetenv("XDG_DATA_HOME");

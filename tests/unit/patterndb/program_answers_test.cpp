@@ -37,7 +37,7 @@ TEST_F(ProgramAnswers, TheFilesOfPosixThatHaveSettings) {
   observe(FileLayer::kPosix);
   const std::vector<ProgramAnswer> answers = ask();
   ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].file, "vpic#.h#");
+  EXPECT_EQ(answers[0].file, "vpic#.h5");
   EXPECT_TRUE(answers[0].masked && answers[0].creating);
   EXPECT_EQ(answers[0].filesystem, "ext4");
   EXPECT_EQ(answers[0].decision.settings.text(), "striping_factor=8");

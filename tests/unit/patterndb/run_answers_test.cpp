@@ -33,14 +33,14 @@ std::string found(const RunAnswers& answers, const iotune_question& question,
 TEST(RunAnswers, AFurtherFileOfTheSeriesIsTheSameQuestion) {
   RunAnswers answers;
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5")), "none");
-  answers.keep(asked_of("/a/plt0009.h5"), {}, answer("first"));
+  answers.keep(asked_of("/a/plt0009.h5"), {}, answer("first"), false);
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5")), "first");
-  EXPECT_EQ(found(answers, asked_of("/a/plt00010.h7")), "first");
+  EXPECT_EQ(found(answers, asked_of("/a/plt00010.h5")), "first");
 }
 
 TEST(RunAnswers, AnotherNameOrFolderIsAnother) {
   RunAnswers answers;
-  answers.keep(asked_of("/a1/plt0009.h5"), {}, answer("first"));
+  answers.keep(asked_of("/a1/plt0009.h5"), {}, answer("first"), false);
   for (const char* const file :
        {"/a2/plt0009.h5", "/a1/plt0009.h", "/a1/plt0009.h5x", "/a1/plt.h5", "/a1/pl0009.h5",
         "/a1/plt0009.h55s", "/a1/plt#", "/a1/", "plt0009.h5", ""}) {
@@ -51,7 +51,7 @@ TEST(RunAnswers, AnotherNameOrFolderIsAnother) {
 TEST(RunAnswers, WhateverElseDiffersMakesAnotherQuestion) {
   RunAnswers answers;
   const iotune_question first = asked_of("/a/plt0009.h5");
-  answers.keep(first, {}, answer("first"));
+  answers.keep(first, {}, answer("first"), false);
   std::vector<iotune_question> others(9, first);
   others[0].ranks = 4;
   others[1].nodes = 2;
@@ -74,7 +74,8 @@ TEST(RunAnswers, TheOldestGivesWay) {
   RunAnswers answers;
   std::vector<std::string> files;
   for (char c = 'a'; c <= 'q'; ++c) files.push_back(std::string("/a/") + c + "1.h5");
-  for (const std::string& file : files) answers.keep(asked_of(file.c_str()), {}, answer(file));
+  for (const std::string& file : files)
+    answers.keep(asked_of(file.c_str()), {}, answer(file), false);
   EXPECT_EQ(found(answers, asked_of("/a/a1.h5")), "none");
   EXPECT_EQ(found(answers, asked_of("/a/b1.h5")), "/a/b1.h5");
   EXPECT_EQ(found(answers, asked_of("/a/q1.h5")), "/a/q1.h5");
@@ -87,12 +88,12 @@ TEST_F(ADatabase, ThatChangedIsAskedAgain) {
   const DatabaseFile none = database_file(path).value();
   EXPECT_EQ(none.inode, 0);
   RunAnswers answers;
-  answers.keep(asked_of("/a/plt0009.h5"), none, answer("no database"));
+  answers.keep(asked_of("/a/plt0009.h5"), none, answer("no database"), false);
   write_file(path, "some");
   const DatabaseFile some = database_file(path).value();
   EXPECT_EQ(some.bytes, 4);
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5"), some), "none");
-  answers.keep(asked_of("/a/plt0009.h5"), some, answer("some"));
+  answers.keep(asked_of("/a/plt0009.h5"), some, answer("some"), false);
   write_file(path, "some more");
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5"), database_file(path).value()), "none");
   EXPECT_EQ(found(answers, asked_of("/a/plt0009.h5"), none), "no database");

@@ -38,20 +38,20 @@ class Unasked : public Folder {
 
 TEST_F(Unasked, EachPatternHasToHaveBeenTrained) {
   EXPECT_FALSE(keeps_default());  // nothing is known of the program
-  observe("a#.h#", vpic());
+  observe("a#.h5", vpic());
   EXPECT_FALSE(keeps_default());
   tell(answered(vpic(), State::kUntrained));
   EXPECT_FALSE(keeps_default());
   tell(answered(vpic(), State::kDefaultIsBest, 200));
   EXPECT_TRUE(keeps_default());
-  observe("b#.h#", one_dimensional(1000, 4));
+  observe("b#.h5", one_dimensional(1000, 4));
   EXPECT_FALSE(keeps_default());
   tell(answered(one_dimensional(1000, 4), State::kReverted));
   EXPECT_TRUE(keeps_default());
 }
 
 TEST_F(Unasked, SettingsAnywhereAreAReasonToAsk) {
-  observe("a#.h#", vpic());
+  observe("a#.h5", vpic());
   tell(answered(vpic(), State::kDefaultIsBest));
   EXPECT_TRUE(keeps_default());
   tell(answered(vpic(), State::kTuned, 90));  // older: who knows which of them holds where
@@ -59,7 +59,7 @@ TEST_F(Unasked, SettingsAnywhereAreAReasonToAsk) {
 }
 
 TEST_F(Unasked, WhereOthersAreTunedThePatternNeedsAnAnswerOfItsOwn) {
-  observe("a#.h#", vpic());
+  observe("a#.h5", vpic());
   tell(answered(vpic(), State::kDefaultIsBest));
   tell(answered(one_dimensional(1000, 4), State::kTuned));
   EXPECT_TRUE(keeps_default()) << "on the platform where it was trained nothing is similar";
@@ -70,7 +70,7 @@ TEST_F(Unasked, WhereOthersAreTunedThePatternNeedsAnAnswerOfItsOwn) {
 }
 
 TEST_F(Unasked, AfterSomeAnswersAndOnlyAsLongAsTheDatabaseSaysSo) {
-  observe("a#.h#", vpic());
+  observe("a#.h5", vpic());
   tell(answered(vpic(), State::kDefaultIsBest));
   const Observation run = vpic_run();
   const Workload& workload = run.files[0].workload;

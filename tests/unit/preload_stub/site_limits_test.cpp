@@ -60,6 +60,19 @@ TEST_F(SiteLimitsTest, SaysWhatIsAllowed) {
   EXPECT_TRUE(twice.frozen);
 }
 
+TEST_F(SiteLimitsTest, NamesADatabase) {
+  if (access("/etc/iotune.conf", F_OK) == 0) GTEST_SKIP() << "this machine has a file of its own";
+  EXPECT_STREQ(read("mode=tune").database, "");
+  EXPECT_STREQ(site_database(), "");
+  EXPECT_STREQ(read("database = /site/a b.db # ours\n").database, "/site/a b.db");
+  EXPECT_STREQ(site_database(), "/site/a b.db");
+  EXPECT_STREQ(read("database=/first\ndatabase=/second").database, "/first");
+  EXPECT_EQ(g_said, "");
+  EXPECT_EQ(read("database = patterns.db").most, Mode::kOff);
+  EXPECT_NE(g_said.find("begins with /"), std::string::npos) << g_said;
+  EXPECT_EQ(read("database = /" + std::string(600, 'x')).most, Mode::kOff);
+}
+
 TEST_F(SiteLimitsTest, WhatCannotBeUnderstoodAllowsNothing) {
   for (const char* text : {"mode=fast", "mode", "share=101", "share=-1", "share=", "share=1e2",
                            "freeze=1", "colour=blue", "= off", "\n\nmode = tune extra"}) {

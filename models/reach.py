@@ -1,0 +1,103 @@
+"""Whether an answer can reach the program: what it sets itself is left to it.
+
+Where nothing else is left to try, the author can be told what to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iotune.models.candidates import Candidate, Shape, chunk_caches
+from iotune.models.cases import Case, trace_of_case
+
+from iotune.errors import Error
+from iotune.trace import Trace
+
+
+@dataclass(frozen=True)
+class _PropertyCall:
+    parameter: str  # that it sets
+    at: int  # where the value is in the call's numbers
+    usual: tuple[int, ...]  # what a library may have there anyway
+
+
+# HDF5's cache had 1 MiB before 2.0 and has 8 MiB since; -1 is "as the file has it".
+_CACHES = (1 << 20, 8 << 20, -1)
+_CALLS = {
+    "H5Pset_alignment": _PropertyCall("alignment", 2, (0, 1)),
+    "H5Pset_meta_block_size": _PropertyCall("meta_block_size", 1, (2048,)),
+    "H5Pset_sieve_buf_size": _PropertyCall("sieve_buf_size", 1, (65536,)),
+    "H5Pset_cache": _PropertyCall("chunk_cache", 3, _CACHES),
+    "H5Pset_chunk_cache": _PropertyCall("chunk_cache", 2, _CACHES),
+}
+_OPENS = {"H5Fopen": 1, "H5Fcreate": 2}  # where the access list is in the call's numbers
+
+
+class OutOfReach(Error):
+    """Nothing that could be measured would be applied to the program."""
+
+
+def set_by_program(case: Case) -> dict[str, str]:
+    """The parameters that the case's run refused for the program's sake, with the reason."""
+    trace = trace_of_case(case)
+    if trace is None:
+        return {}
+    found: dict[str, str] = {}
+    for file in trace.summary.files:
+        if file.path != case.file:
+            continue
+        for one in file.settings:
+            if one.verdict == "refused" and "program set it" in one.reason:
+                found[one.parameter] = "the program sets it itself"
+    # A run without settings refused none: its own calls tell, where they were recorded.
+    for parameter, value in _set_by_calls(trace, case.file).items():
+        found.setdefault(parameter, f"the program sets it itself, to {value}")
+    return found
+
+
+def _set_by_calls(trace: Trace, path: str) -> dict[str, int]:
+    lists: dict[tuple[int, int], dict[str, int]] = {}  # by process and id
+    found: dict[str, int] = {}
+    names = (*_CALLS, *_OPENS, "H5Pcreate", "H5Pcopy")
+    for call in trace.each_call(layer="hdf5", call=names):
+        numbers, process = call.numbers, call.process
+        if call.name == "H5Pcreate":
+            lists.pop((process, numbers[-1]), None)  # an id may have been used before
+        elif call.name == "H5Pcopy":
+            lists[process, numbers[-1]] = dict(lists.get((process, numbers[0]), {}))
+        elif call.name in _OPENS:
+            if call.file == path:
+                found.update(lists.get((process, numbers[_OPENS[call.name]]), {}))
+        elif call.result is not None and call.result >= 0:
+            one = _CALLS[call.name]
+            if numbers[one.at] in one.usual:
+                continue
+            if call.name == "H5Pset_chunk_cache":  # of a dataset's list, whichever file's
+                found[one.parameter] = numbers[one.at]
+            else:
+                lists.setdefault((process, numbers[0]), {})[one.parameter] = numbers[one.at]
+    return found
+
+
+def within_reach(
+    tried: Sequence[Candidate], shape: Shape, taken: dict[str, str]
+) -> list[Candidate]:
+    """The candidates that set nothing of the program's own. Raises OutOfReach without any."""
+    left = [one for one in tried if not set(one.settings) & set(taken)]
+    if left or not tried:
+        return left
+    names = [name for name in taken if any(name in one.settings for one in tried)]
+    reasons = "; ".join(f"{name}: {taken[name]}" for name in names)
+    raise OutOfReach(f"no setting would reach it ({reasons}). {advice(shape, names)}".strip())
+
+
+def advice(shape: Shape, names: Sequence[str]) -> str:
+    """What the program's author can write instead, as far as that is known."""
+    if "chunk_cache" in names and shape.chunk:
+        size = chunk_caches(shape)[0]
+        return (
+            f"Its author can pass rdcc_nbytes={size} to h5py.File, "
+            f"or as rdcc_nbytes to H5Pset_cache"
+        )
+    return ""
