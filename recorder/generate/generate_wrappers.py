@@ -246,6 +246,36 @@ def entry(call: Call, exported: str) -> str:
     )
 
 
+def has_small_form(call: Call) -> bool:
+    """Whether an MPI older than 4 has the call with an int as count, by the name without _c."""
+    return call.name.startswith("MPI_File_") and call.name.endswith("_c")
+
+
+def real_of_large_count(call: Call, name: str, caller: str) -> list[str]:
+    """The real function of a call with a large count, or what stands in for it."""
+    result = C_TYPES[call.result][0]
+    types = [C_TYPES[a.kind][0] for a in call.arguments]
+    counts = [a.name == "count" for a in call.arguments]
+    words = [f"word{i}" for i in range(len(types))]
+    small_types = ["int" if n else t for t, n in zip(types, counts)]
+    small_words = [f"static_cast<int>({w})" if n else w for w, n in zip(words, counts)]
+    count = words[counts.index(True)]
+    return [
+        "  static constinit CallerSymbol small_symbols[2];",
+        f"  RealFunction found = symbol.find({name}, {caller});",
+        "  const bool is_small = found.function == nullptr;",
+        f"  if (is_small) found = find_small_form(small_symbols, {name}, {caller});",
+        f"  if (found.function == nullptr) return say_missing({name}), -1;",
+        f"  const auto real = [&]({', '.join(f'{t} {w}' for t, w in zip(types, words))}) {{",
+        f"    if (!is_small) return reinterpret_cast<{result} (*)({', '.join(types)})>(",
+        f"        found.function)({', '.join(words)});",
+        f"    if ({count} != static_cast<int>({count})) return kCountTooLarge;",
+        f"    return reinterpret_cast<{result} (*)({', '.join(small_types)})>(",
+        f"        found.function)({', '.join(small_words)});",
+        "  };",
+    ]
+
+
 def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     """The wrapper of one exported name or, `shared`, the body of all of them."""
     result_type = C_TYPES[call.result][0]
@@ -284,10 +314,15 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
         ]
     else:
         lines.append("  static constinit CallerSymbol symbol;")
+    if has_small_form(call):
+        lines += real_of_large_count(call, name, caller)
+    else:
+        lines += [
+            f"  const RealFunction found = symbol.find({name}, {caller});",
+            f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
+            f"  if (real == nullptr) return say_missing({name}), -1;",
+        ]
     lines += [
-        f"  const RealFunction found = symbol.find({name}, {caller});",
-        f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
-        f"  if (real == nullptr) return say_missing({name}), -1;",
         f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]}{passed});",
         f"  if (goes_straight_through(scope, found)) return real({names});",
     ]

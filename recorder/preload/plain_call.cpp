@@ -1,5 +1,7 @@
 #include "recorder/preload/plain_call.h"
 
+#include <cstring>
+
 namespace iotune::recorder {
 namespace {
 
@@ -88,6 +90,17 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
   }
   record.number(words[arguments]);
   record.commit();
+}
+
+RealFunction find_small_form(CallerSymbol (&symbols)[2], const char* name,
+                             const void* caller) noexcept {
+  CallerSymbol& symbol = symbols[name[0] == 'P' ? 1 : 0];
+  const RealFunction newest = symbol.find_newest(caller);
+  if (newest.function != nullptr) return newest;
+  constexpr std::size_t kEnding = sizeof "_c" - 1;
+  ShortText<64> small;
+  small.add(name, std::strlen(name) - kEnding);
+  return symbol.find_by_library(small.c_str(), caller);
 }
 
 void say_missing(const char* name) noexcept {

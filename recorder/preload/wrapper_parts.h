@@ -26,6 +26,16 @@ struct HookState {
 // The program called a function that no loaded library but ours defines.
 [[gnu::cold]] void say_missing(const char* name) noexcept;
 
+// What an MPI older than 4 has instead of a call with a large count, MPI_File_read for
+// MPI_File_read_c. A program with a weak reference to such a call sees our wrapper and takes it for
+// the MPI's own, so that the wrapper has to work under an MPI without it, too. `symbols`: of the
+// names that begin with MPI_ and with PMPI_.
+[[gnu::cold]] RealFunction find_small_form(CallerSymbol (&symbols)[2], const char* name,
+                                           const void* caller) noexcept;
+
+// MPI_ERR_COUNT of all MPIs: what no int can hold is beyond what such an MPI transfers at once.
+inline constexpr int kCountTooLarge = 2;
+
 // What a call that the system's libc is too old for does.
 inline int no_such_call() noexcept {
   errno = ENOSYS;

@@ -135,6 +135,23 @@ def spine(place: Place, name: str) -> None:
     behind_a_script(place, mpi, program)
 
 
+def weak(place: Place, name: str) -> None:
+    """Weak references to calls that this MPI may lack: they work, and are in the trace."""
+    mpi = find_mpi(name)
+    if mpi is None:
+        return
+    use(place, mpi)
+    program = compiled(place, mpi, "weak_calls.c")
+    bare = place.right(place.mpi(2, program, "a.bin", preload=False))
+    expected = (place.scratch / "a.bin").read_bytes()
+    (place.scratch / "a.bin").unlink()
+    done = place.right(place.mpi(2, program, "a.bin", IOTUNE_DB="none"))
+    assert (sorted(done.out.split()), done.err) == (sorted(bare.out.split()), bare.err), done
+    assert (place.scratch / "a.bin").read_bytes() == expected
+    names = {call["name"] for call in place.calls()}
+    assert {"MPI_File_write_at_c", "MPI_File_iwrite_at_c", "MPI_File_read_at_all_c"} <= names, names
+
+
 def headers(place: Place, name: str) -> None:
     """The table of calls against this MPI's own mpi.h: a disagreement does not compile."""
     mpi = find_mpi(name)
@@ -323,6 +340,7 @@ def hdf5(place: Place) -> None:
 
 if __name__ == "__main__":
     cases = {name: partial(spine, name=name) for name in NAMES}
+    cases |= {f"weak-{name}": partial(weak, name=name) for name in NAMES}
     cases |= {f"headers-{name}": partial(headers, name=name) for name in NAMES}
     cases |= {f"sessions-{name}": partial(sessions, name=name) for name in NAMES
               if name != "openmpi-4"}  # fmt: skip
