@@ -51,8 +51,9 @@ struct iotune_question {
  *                               file, will get no settings either, and need not be asked about)
  *   end
  *
- * Returns the length (0: nothing known, of known_only), or -1 with a one-line message in answer
- * when there is no decision to be had (no database, damaged, newer …): leave everything alone. */
+ * Returns the length (0: nothing known, of known_only; or nobody named a database and there is
+ * none yet), or -1 with a one-line message in answer when there is no decision to be had (a
+ * database that was named is not there, damaged, newer …): leave everything alone. */
 int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
 
 /* For the files that the program opens by POSIX itself, all at once: blocks, each of the lines

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -181,6 +182,14 @@ int repeat_into(const iotune_question& question, char* answer, size_t capacity) 
   return copy_answer(same->text, answer, capacity);
 }
 
+// Nobody named a database, and none was made yet: a state to be silent about.
+bool is_before_the_first_database(const char* site_database) {
+  const char* const named = secure_getenv("IOTUNE_DB");
+  const Places& places = places_of_this_process(site_database);
+  return (named == nullptr || *named == '\0') && places.config.empty() && places.lower.empty() &&
+         access(places.database.c_str(), F_OK) != 0;
+}
+
 std::string with_unasked_opens(const std::string& text, int opens) {
   constexpr size_t kEndBytes = sizeof "end\n" - 1;
   return text.substr(0, text.size() - kEndBytes) + "unasked " + std::to_string(opens) + "\nend\n";
@@ -227,6 +236,10 @@ extern "C" __attribute__((visibility("default"))) int iotune_decide(const iotune
   Result<int> length =
       guarded<int>([&] { return decide_into(with_identity(*question), answer, capacity); });
   if (length) return *length;
+  answer[0] = '\0';
+  const Result<bool> first =
+      guarded<bool>([&] { return is_before_the_first_database(question->site_database); });
+  if (first && *first) return 0;
   say(length.error().message.c_str(), answer, capacity);
   return -1;
 }

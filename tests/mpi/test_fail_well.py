@@ -93,7 +93,7 @@ def database_of(place: Place) -> Path:
 
 
 def no_database(place: Place) -> None:
-    two_ranks(place, "patterns.db")
+    two_ranks(place)  # the first contact: nothing to be told of
     place.clear()  # else what this run left makes a database
     two_ranks(place, "elsewhere.db", IOTUNE_DB=place.scratch / "elsewhere.db")
     two_ranks(place, IOTUNE_DB="none")
@@ -162,8 +162,8 @@ def read_only_home(place: Place) -> None:
                "XDG_CONFIG_HOME": None}  # fmt: skip
         # The database is asked for, the trace goes where it is told, the observation nowhere.
         two_ranks(place, str(disk), IOTUNE_DB="none", IOTUNE_TRACE=None, **env)
-        # A database that is only read is a site's, and is no reason to complain.
-        two_ranks(place, "patterns.db", **env)
+        # There is no database yet, and none can be made of what the run would leave.
+        two_ranks(place, str(disk), **env)
 
 
 def full_buffers(place: Place) -> None:

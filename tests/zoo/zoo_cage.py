@@ -70,6 +70,7 @@ class Cage:
             "LC_ALL": "C.UTF-8", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1700000000",
             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1", "ZOO": str(HERE / "programs"),
+            "COMPANIONS": str(ROOT / "build" / "companions"),
             "MPI": self.mpi_name, "MPIRUN": self.mpirun,
             "MPI4PY_LIBMPI": self.mpi_library, "INPUT": str(self.input),
             # Ranks that wait give way, for others use the machine, too.

@@ -25,7 +25,9 @@ def main():
             print(done.stderr.strip())
             return done.returncode, done.stdout
 
-        status, text = ask()
+        # Before the first database there is nothing to say; one that was named should be there.
+        assert ask() == (0, "")
+        status, text = ask(IOTUNE_DB=str(folder / "named.db"))
         assert status == 1 and "no pattern database there" in text, text
         assert not any(folder.iterdir()), "a refused decision left files"
 

@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   if (length >= 0 && (size_t)length != strlen(answer)) return 2;
 
   char small[8];
-  if (decide(&question, small, sizeof small) >= 0 || strlen(small) >= sizeof small) return 2;
+  int cut = decide(&question, small, sizeof small);
+  if (cut > 0 || (cut == 0 && length != 0) || strlen(small) >= sizeof small) return 2;
   question.version = 99;
   if (decide(&question, answer, sizeof answer) >= 0) return 2;
 
