@@ -1,5 +1,9 @@
 #include "recorder/preload/narrowing.h"
 
+#include <time.h>
+
+#include <cstring>
+
 #include "recorder/preload/advice.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/descriptor_table.h"
@@ -90,6 +94,13 @@ NarrowingCall::NarrowingCall(Loss loss) noexcept {
     }
   }
   if (narrows_) __atomic_store_n(&g_narrowed, true, __ATOMIC_RELEASE);
+}
+
+void NarrowingCall::wait_for_other_threads() const noexcept {
+  if (!narrows_ || t_thread.ours != 0) return;
+  wait_for_changes_of_buffer();
+  const timespec moment{0, 1'000'000};
+  raw::call(SYS_nanosleep, raw::word(&moment), 0);
 }
 
 void NarrowingCall::failed() noexcept {

@@ -34,6 +34,9 @@ enum class Loss : unsigned char {
 class NarrowingCall {
  public:
   explicit NarrowingCall(Loss loss) noexcept;
+  // Before a call that takes the rights of all threads: lets those finish that are in code of ours
+  // and have not seen the narrowing. A moment, because nobody can tell when the last one has.
+  void wait_for_other_threads() const noexcept;
   // The program's call has failed: nothing was lost.
   void failed() noexcept;
   NarrowingCall(const NarrowingCall&) = delete;

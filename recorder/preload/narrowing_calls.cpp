@@ -21,10 +21,11 @@ constexpr long kUnchanged = -1;  // of setresuid and its like
 
 // Makes the call; it narrows where `narrows`.
 template <typename Call>
-auto narrowing(bool narrows, Loss loss, Call call) noexcept {
+auto narrowing(bool narrows, Loss loss, Call call, bool all_threads = false) noexcept {
   if (!narrows) return call();
   const int kept = errno;
   NarrowingCall narrowed(loss);
+  if (all_threads) narrowed.wait_for_other_threads();
   errno = kept;
   const auto result = call();
   if (result < 0) narrowed.failed();
@@ -184,7 +185,9 @@ IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c,
   auto* const real = reinterpret_cast<SystemCall*>(iotune_next_syscall.find("syscall"));
   if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
   const auto [narrows, loss] = of_syscall(number, a, b, c);
-  const long result = narrowing(narrows, loss, [=] { return real(number, a, b, c, d, e, f); });
+  const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+  const long result = narrowing(
+      narrows, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads);
   if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
   return result;
 }

@@ -294,7 +294,8 @@ bool settle_presence(int world_size) noexcept {
   g_world_ranks = world_size;
   g_all_loaded = g_all_tune = false;
   bool first = false;
-  // A rank that others have counted must hear what they hear, and MPI_Init makes system calls anyway.
+  // A rank that others have counted must hear what they hear, and MPI_Init makes system calls
+  // anyway.
   if (is_narrowed() && !g_registered) return false;
   if (world_size <= 0 || run_directory() == nullptr) return false;
   const std::uint64_t size = g_world_size = static_cast<std::uint64_t>(world_size);

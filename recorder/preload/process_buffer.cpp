@@ -240,6 +240,11 @@ bool buffer_is_in_memory() noexcept {
   return g_buffer.file.is_in_memory();
 }
 
+void wait_for_changes_of_buffer() noexcept {
+  const OwnCode own;
+  const JumpSafeGuard guard(g_buffer_lock);
+}
+
 bool has_recorded_calls() noexcept {
   return g_buffer.calls > 0;
 }

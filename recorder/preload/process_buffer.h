@@ -87,6 +87,9 @@ void prepare_buffer_for_narrowing() noexcept;
 void leave_file_system_of(const char* path) noexcept;
 bool buffer_is_in_memory() noexcept;
 
+// Returns once changes of the buffer that were under way have ended.
+void wait_for_changes_of_buffer() noexcept;
+
 // Of those that are stored already.
 bool has_recorded_calls() noexcept;
 
