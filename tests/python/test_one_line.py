@@ -75,7 +75,7 @@ def test_a_full_device(tmp_path: Path, trace: Path, words: str) -> None:
     assert all(line.startswith("iotune: ") for line in said)
 
 
-@pytest.mark.parametrize("words", PRINTING)
+@pytest.mark.parametrize("words", [one for one in PRINTING if not one.endswith(" --help")])
 def test_a_reader_that_has_enough(tmp_path: Path, trace: Path, words: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)

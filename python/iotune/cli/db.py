@@ -48,7 +48,7 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     if named == "none":
         raise Error("there is no database: it was named 'none'")
     path = core.default_database() if db is None else db
-    is_missing = not os.path.exists(path)
+    is_missing = _is_missing(path)
     read_only = reads and (db is not None if is_missing else not os.access(path, os.W_OK))
     database = core.Database(None if db is None else str(db.absolute()), read_only)
     if not read_only and not core.site_is_frozen():
@@ -60,6 +60,16 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
             for line in (*folded.get("moves", ()), *folded.get("faults", ())):
                 say(line)
     return database
+
+
+def _is_missing(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as problem:
+        raise Error(f"{path}: {problem.strerror}") from None
+    return False
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
