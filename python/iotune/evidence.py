@@ -95,7 +95,9 @@ def _is_of_platform(platform: dict[str, str], run: RunSummary, file: FilePattern
         layer = file.speaks.layer
     mpi = _NO_LIBRARY if layer == "posix" else run.mpi
     hdf5 = run.hdf5 if layer == "hdf5" else _NO_LIBRARY
-    filesystem = core.filesystem_of(file.path)
+    filesystem = core.filesystem_of(os.path.dirname(file.path))
+    if filesystem == "unknown":  # the folder is gone
+        filesystem = platform["filesystem"]
     return (platform["filesystem"], platform["mpi"], platform["hdf5"]) == (filesystem, mpi, hdf5)
 
 

@@ -13,6 +13,25 @@ bool has_other_connector(const Provider& provider) noexcept {
   return wanted != nullptr && wanted[0] != '\0' && std::strncmp(wanted, "native", 6) != 0;
 }
 
+void after_open(Provider& provider, Hid object, const char* name) noexcept {
+  if (object < 0) return;
+  forget_object(provider.number, object);
+  const Hdf5Api* const api = hdf5_api(provider);
+  // Of what may still be under way nothing is asked.
+  if (api == nullptr || provider.asynchronous.load(std::memory_order_relaxed) ||
+      has_other_connector(provider)) {
+    return;
+  }
+  constexpr int kDataset = 5;  // H5I_DATASET
+  const OwnCode own;
+  if (api->H5Iget_type(object) != kDataset) return;
+  // It takes no access list and has the file's settings. What became of them is told as of others.
+  DatasetCall call{object, 0, 0, name == nullptr ? "" : name, false, false, 0, 0};
+  OpenState state{};
+  g_advice.before_hdf5_dataset(provider, call, state);
+  g_advice.after_hdf5_dataset(provider, object, state);
+}
+
 }  // namespace
 
 void after_H5Pset_vol(Provider& provider, int result, Hid, Hid connector, void*) noexcept {
@@ -49,15 +68,15 @@ bool is_pending(Provider& provider, Hid events) noexcept {
   return has_other_connector(provider);
 }
 
-void after_H5Oopen(Provider& provider, Hid object, Hid, const char*, Hid) noexcept {
-  if (object >= 0) forget_object(provider.number, object);
+void after_H5Oopen(Provider& provider, Hid object, Hid, const char* name, Hid) noexcept {
+  after_open(provider, object, name);
 }
 void after_H5Oopen_by_addr(Provider& provider, Hid object, Hid, std::uint64_t) noexcept {
-  if (object >= 0) forget_object(provider.number, object);
+  after_open(provider, object, "");
 }
 void after_H5Oopen_by_idx(Provider& provider, Hid object, Hid, const char*, int, int, std::uint64_t,
                           Hid) noexcept {
-  if (object >= 0) forget_object(provider.number, object);
+  after_open(provider, object, "");
 }
 void after_H5Oclose(Provider& provider, int result, Hid object) noexcept {
   if (result >= 0) forget_object(provider.number, object);

@@ -52,9 +52,9 @@ def each(place: Place) -> None:
     assert collective_now < collective and independent_now >= 4, (independent_now, collective_now)
     assert created["write.actual"] != "0" and opened["read.actual"] != "0", tuned.opens
     assert [v for v, _ in tuned.verdicts("chunk")] == ["applied", "applied"], tuned.outcomes
-    # While ranks may write, HDF5 caches no chunks; read-only it does.
+    # While ranks may write, HDF5 caches no chunks; read-only it does, also as an object.
     caches = tuned.verdicts("chunk_cache")
-    assert [v for v, _ in caches] == ["without effect"] * 2 + ["applied"] * 2, caches
+    assert [v for v, _ in caches] == ["without effect"] * 2 + ["applied"] * 3, caches
     assert [v for v, _ in tuned.verdicts("dxpl_mpio_collective_opt")] == ["applied"] * 2
     assert tuned.said == [], tuned.said
     # Without chunks a cache has no effect, and that is what is said.
