@@ -35,9 +35,9 @@ void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Maki
   if (const Hdf5Api* const api = hdf5_version()[0] == '\0' ? hdf5_api(provider) : nullptr) {
     unsigned version[3] = {};
     api->H5get_libversion(&version[0], &version[1], &version[2]);
-    if (provider.link_map != nullptr) {
-      set_hdf5_library(static_cast<const struct link_map*>(provider.link_map)->l_name);
-    }
+    // The library stays while one of its functions is called.
+    const LoadedObject* const object = provider.object.load(std::memory_order_acquire);
+    if (object != nullptr) set_hdf5_library(object->l_name);
     set_hdf5_version(version[0], version[1], version[2]);
   }
   const bool traced = hook.object == kTraced;
