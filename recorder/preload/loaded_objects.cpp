@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/sleep_lock.h"
+#include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
 namespace {
@@ -110,6 +112,22 @@ int match_segment(struct dl_phdr_info* object, std::size_t, void* context) noexc
   return here ? 1 : 0;
 }
 
+// Threads that hold the loader's list, and whether a fork waits for them.
+constinit std::atomic<std::uint32_t> g_inside{0};
+constinit std::atomic<std::uint32_t> g_forking{0};
+
+int iterate(int (*visit)(struct dl_phdr_info*, std::size_t, void*), void* context) noexcept {
+  for (;;) {
+    g_inside.fetch_add(1, std::memory_order_seq_cst);
+    if (g_forking.load(std::memory_order_seq_cst) == 0) break;
+    g_inside.fetch_sub(1, std::memory_order_seq_cst);
+    sleep_while(g_forking, 1, &kNap);
+  }
+  const int result = dl_iterate_phdr(visit, context);
+  g_inside.fetch_sub(1, std::memory_order_seq_cst);
+  return result;
+}
+
 struct StillWork {
   void (*work)(const LoadCounts&, void*);
   void* context;
@@ -159,7 +177,7 @@ void* first_behind(const SymbolName& name, const LoadedObject* last) noexcept {
     return nullptr;
   }
   Search search{reinterpret_cast<std::uintptr_t>(address), nullptr};
-  dl_iterate_phdr(match_segment, &search);
+  iterate(match_segment, &search);
   return search.found;
 }
 
@@ -188,7 +206,32 @@ void* next_at_start(const SymbolName& name) noexcept {
 void with_objects_still(void (*work)(const LoadCounts& counts, void* context),
                         void* context) noexcept {
   StillWork still{work, context};
-  dl_iterate_phdr(do_work, &still);
+  iterate(do_work, &still);
+}
+
+// Bounded: what the threads wait for may in the end be the thread that forks, in a callback of its
+// own.
+void leave_objects_for_fork() noexcept {
+  g_forking.store(1, std::memory_order_seq_cst);
+  constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+  const std::uint64_t end =
+      t_thread.ours != 0 || is_narrowed() ? 0 : monotonic_ns() + kLongestWaitNs;
+  constexpr timespec kMoment = {0, 20'000};
+  for (;;) {
+    const std::uint32_t inside = g_inside.load(std::memory_order_seq_cst);
+    if (inside == 0 || end == 0 || monotonic_ns() >= end) return;
+    sleep_while(g_inside, inside, &kMoment);
+  }
+}
+
+void forget_other_threads() noexcept {
+  g_inside.store(0, std::memory_order_relaxed);
+  g_forking.store(0, std::memory_order_relaxed);
+}
+
+void go_on_after_fork() noexcept {
+  g_forking.store(0, std::memory_order_seq_cst);
+  wake_all(g_forking);
 }
 
 bool is_loaded(const LoadedObject* object) noexcept {

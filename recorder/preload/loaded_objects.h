@@ -28,6 +28,13 @@ void* next_at_start(const SymbolName& name) noexcept;
 // To be called while only the program and what it was linked to are loaded.
 void note_objects_at_start() noexcept;
 
+// Around a fork: a child would find the loader's list held for ever by a thread that it does not
+// have (glibc does not release it in the child).
+void leave_objects_for_fork() noexcept;
+void go_on_after_fork() noexcept;
+// In the child.
+void forget_other_threads() noexcept;
+
 // How many objects the loader has added and removed so far.
 struct LoadCounts {
   unsigned long long added, removed;

@@ -52,6 +52,12 @@ def jumps(place: Place) -> None:
     assert done.status == 0 and done.out == b"0 wrong\n" and done.err == b"", done
 
 
+def forks(place: Place) -> None:
+    """A child can use the loader, whatever another thread looks up while it is forked."""
+    done = place.run(place.bin / "jump_host", place.build / "lib", "fork", IOTUNE_MODE="off")
+    assert done.status == 0 and done.out == b"0 wrong\n" and done.err == b"", done
+
+
 def unloaded(place: Place) -> None:
     """Plug-ins take their HDF5s with them; the next ones lie where they lay."""
     done, calls = host(place, "come-and-go", TELL_LEAVING="yes")
@@ -135,6 +141,7 @@ if __name__ == "__main__":
             "waits": waits,
             "scopes": scopes,
             "jumps": jumps,
+            "forks": forks,
             "unloaded": unloaded,
             "beside": beside,
             "runpath": runpath,

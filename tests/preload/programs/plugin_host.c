@@ -36,8 +36,12 @@ void* other_thread(void* unused) {
   return unused;
 }
 
+volatile int other_thread_calls;
+
+/* While the main thread is in the plug-in's constructor. */
 static void* call_soon(void* unused) {
   usleep(100000);
+  other_thread_calls = 1;
   if (H5Fflush(1, 0) != 100) _Exit(5);
   return unused;
 }

@@ -21,6 +21,21 @@ TEST(ObjectTable, KnowsNothingBeforeTheFirstObject) {
   EXPECT_EQ(find_object(0, 360287970189639680), 0);
 }
 
+TEST(ObjectTable, ForgetsAllOfALibraryThatHasLeft) {
+  std::map<std::int64_t, std::int64_t> stays;
+  for (std::int64_t id = 1; id <= 500; ++id) {
+    add_object(7, id);
+    stays[id] = add_object(8, id);
+  }
+  forget_objects_of(7);
+  for (const auto& [id, number] : stays) {
+    EXPECT_EQ(find_object(7, id), 0);
+    EXPECT_EQ(find_object(8, id), number);
+  }
+  forget_objects_of(8);
+  EXPECT_TRUE(knows_no_objects());
+}
+
 // Ids as HDF5 makes them (type and serial number), few and many at a time, closed in any order.
 TEST(ObjectTable, FindsWhatIsOpenAndNothingElse) {
   std::mt19937_64 draw(1);

@@ -28,11 +28,14 @@ TEST(HintGates, IndependentWritesThatAreSievedNeedAFixedMpi) {
   const Decision both = settings({{"romio_cb_write", "disable"}, {"romio_ds_write", "disable"}});
   const Decision sieved = settings({{"romio_cb_write", "disable"}, {"romio_ds_write", "enable"}});
   EXPECT_TRUE(needs_ground(alone));
-  for (const char* good : {"MPICH 4.0.2", "MPICH 5.0.2", "MPICH 10.1"}) {
+  for (const char* good :
+       {"MPICH 4.0.2", "MPICH 5.0.2", "MPICH 10.1", "Cray MPICH 9.0.0 (MPICH 4.1.2)"}) {
     EXPECT_EQ(first({good, "ext4", 1, false}, alone), nullptr) << good;
     EXPECT_EQ(first({good, "ext4", 1, false}, sieved), nullptr) << good;
   }
-  for (const char* old : {"MPICH 3.4.3", "Open MPI v4.1.4", "Open MPI v5.0.11", "", "Cray MPICH"}) {
+  for (const char* old :
+       {"MPICH 3.4.3", "Open MPI v4.1.4", "Open MPI v5.0.11", "", "Cray MPICH",
+        "Cray MPICH 8.1.25.17 (MPICH 3.4a2)", "Intel MPI 2021.8", "MVAPICH2 2.3.7"}) {
     EXPECT_NE(first({old, "ext4", 1, false}, alone), nullptr) << old;
     EXPECT_NE(first({old, "ext4", 1, false}, sieved), nullptr) << old;
     EXPECT_EQ(first({old, "ext4", 1, false}, both), nullptr) << old;
