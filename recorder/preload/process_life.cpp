@@ -51,7 +51,6 @@ void adopt_copy() noexcept {
 }
 
 void in_forked_child() noexcept {
-  forget_other_threads();
   adopt_copy();
   if (!is_narrowed()) mark_memory_after_fork();
   t_thread.ours = 0;
@@ -62,6 +61,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
   note_objects_at_start();
+  pthread_atfork(leave_objects_for_fork, go_on_after_fork, forget_other_threads);
   read_configuration();
   if (configuration().mode != Mode::kOff) {
     if (configuration().is_launcher) {
@@ -70,7 +70,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
                !job_is_in_share(job_or_run_id(), configuration().share)) {
       record_only();
     }
-    pthread_atfork(leave_objects_for_fork, go_on_after_fork, in_forked_child);
+    pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
     g_records_to_learn = configuration().samples_files;
     if (g_recording != kNothing) trace_descriptors_at_start();

@@ -11,7 +11,7 @@
 
 typedef int (*Go)(void);
 static const char* folder;
-static atomic_int stop;
+static atomic_int ready, stop;
 
 static void* load(int number, Go* go) {
   char path[4096];
@@ -37,6 +37,7 @@ static int come_and_go(void) {
 static void* call_on(void* wrong) {
   Go go;
   load(1, &go);
+  atomic_store(&ready, 1);
   while (!atomic_load(&stop)) *(int*)wrong += go() != 101;
   return NULL;
 }
@@ -45,6 +46,7 @@ static int fork_beside(void) {
   pthread_t thread;
   int wrong = 0, status = 0;
   pthread_create(&thread, NULL, call_on, &wrong);
+  while (!atomic_load(&ready)) usleep(1000);
   for (int i = 0; i < 100; ++i) {
     const pid_t child = fork();
     if (child == 0) {
