@@ -122,8 +122,9 @@ Ring* ring_of_this_thread() noexcept {
   if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
   if (is_narrowed()) {
     // A new one needs memory.
-    const JumpSafeGuard guard(g_buffer_lock);
-    if (Ring* const spare = take_spare_ring()) t_thread.ring = spare;
+    const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+    Ring* const spare = guard.held() ? take_spare_ring() : nullptr;
+    if (spare != nullptr) t_thread.ring = spare;
     return t_thread.ring != nullptr && t_thread.ring->in_file ? t_thread.ring : nullptr;
   }
   if (g_buffer.inherited) {
@@ -261,7 +262,9 @@ TickReading last_tick_reading(bool may_wait) noexcept {
 void end_buffer(const char* how) noexcept {
   if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const JumpSafeGuard guard(g_buffer_lock,
+                            is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
+  if (!guard.held()) return;
   store_rings();
   calibrate();
   const bool nothing_new =

@@ -133,6 +133,11 @@ bool RecordWriter::make_room(std::size_t bytes) noexcept {
     }
     encode_ring(ring);
     word_ = ring.word->load(std::memory_order_relaxed);
+    // The ring is as it was where another thread has the lock and this one may not wait.
+    if (static_cast<std::uint32_t>(word_) != 0) {
+      too_large_ = true;
+      return false;
+    }
     std::memmove(ring.records, record_, begun);
     record_ = ring.records;
     position_ = record_ + begun;
