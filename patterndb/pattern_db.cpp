@@ -213,7 +213,7 @@ Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
     if (!refusal.empty()) throw Fault{refusal};
     if (!exists(path)) throw Fault{path + ": no pattern database there"};
     const bool writable = can_be_changed(path);
-    if (!writable) demand_no_journal(path);
+    if (!writable || is_on_network(path)) demand_no_journal(path);
     auto source = writable ? open_as_it_is(path, 5000) : open_unchanging(path);
     const std::int64_t version = pragma(*source, "PRAGMA user_version");
     demand_version(*source, version);

@@ -127,6 +127,7 @@ std::string places_of(const std::string& folder) {
 }
 
 TEST_F(Layers, ADatabaseThatMayNotBeChangedIsTheLowerOne) {
+  chmod(folder().c_str(), 0755);
   ASSERT_EQ(mkdir(at("site").c_str(), 0755), 0);
   create(at("site/patterns.db"));
   chmod(at("site/patterns.db").c_str(), 0444);

@@ -41,11 +41,12 @@ TEST_F(NetworkFile, TheFileSystemDecides) {
 TEST_F(NetworkFile, AChangeIsAnotherFileThereAndHere) {
   PatternDb local = create(path_);
   must(local.add_tuning(tuned(vpic(), "cb_nodes=2")));
+  double made_at = 200;
   for (std::int64_t type : {kNfs, kUnheardOf, kExt4}) {
     PretendFilesystem pretend(type);
     PatternDb db = create(path_);
     const ino_t before = inode();
-    must(db.add_tuning(tuned(vpic(), "cb_nodes=3", 200 + static_cast<double>(type % 7))));
+    must(db.add_tuning(tuned(vpic(), "cb_nodes=3", ++made_at)));
     EXPECT_NE(inode(), before);
     struct stat status;
     ASSERT_EQ(stat(path_.c_str(), &status), 0);

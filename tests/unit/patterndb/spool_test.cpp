@@ -18,8 +18,9 @@ class Spool : public Folder {
  protected:
   IngestReport ingest(std::size_t most = 1000) { return must(db_.ingest_spool(spool_, most)); }
   std::size_t observed() {
-    Json json = Json::parse(must(db_.export_json()));
-    return json["observations"].size();
+    // Opened anew: what others store meanwhile is another file.
+    PatternDb db = must(PatternDb::open(at("patterns.db"), {}));
+    return Json::parse(must(db.export_json()))["observations"].size();
   }
   std::string spool_ = at("spool");
   PatternDb db_ = create(at("patterns.db"));
