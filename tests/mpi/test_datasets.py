@@ -198,9 +198,7 @@ def uneven(place: Place) -> None:
 
 def unchanged_is_not_own(place: Place) -> None:
     """Caches that are set to what they were are tuned, of the file and of a dataset's own list."""
-    only = ('<Parameters><High_Level_IO_Library><chunk_cache>8388608</chunk_cache>'
-            '</High_Level_IO_Library></Parameters>')  # fmt: skip
-    tuned = SeenDatasets(place, "a.h5", "--same", IOTUNE_CONFIG=config(place, only))
+    tuned = SeenDatasets(place, "a.h5", "--same", IOTUNE_CONFIG=config(place, DATASETS))
     opened = tuned.opens[1]
     assert opened["a.chunk_cache"] == opened["b.chunk_cache"] == "8388608", opened
     assert int(opened["object.chunk_cache"]) > 1 << 20, opened

@@ -240,4 +240,4 @@ def openmpi(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"wheel": wheel, "three": three, "openmpi": openmpi})
+    main({"wheel": wheel, "caches": caches, "three": three, "openmpi": openmpi})

@@ -167,7 +167,7 @@ def test_an_untrained_run_is_explained(trace: Path) -> None:
     result = typed("explain")
     assert "<1D,(CYCLIC),(200000)> of 8-byte elements, written collectively" in result.stdout
     assert "this workload was never seen before" in result.stdout
-    assert "not yet known" in result.stdout
+    assert "no settings were in effect" in result.stdout
     assert "iotune train" in result.stderr.splitlines()[-1]
 
 

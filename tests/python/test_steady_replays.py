@@ -83,6 +83,9 @@ class Drawn(Bench):
         self.file_seconds = {}
         self.asked: list[list[str]] = []
 
+    def demand_same_stack(self) -> None:
+        """Nothing is run: there is no trace."""
+
     def replayed(self, name: str, config: str, limit_seconds: float) -> float:
         self.asked.append(list(self.options))
         one = statistics.median(self.drawn)
