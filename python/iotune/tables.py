@@ -125,7 +125,7 @@ def _drawn(
             Text(column.title),
             justify="right" if column.number else "left",
             no_wrap=not column.prose,
-            overflow="fold" if column.prose else "ignore",
+            overflow="fold",
             header_style="bold",
         )
     for row in cells:

@@ -47,7 +47,9 @@ def test_a_table_that_does_not_fit_has_fewer_columns(terminal: Callable[[], list
     assert max(map(len, lines)) <= 80
     [head] = [line for line in lines if "descriptor" in line]
     assert "bytes" in head and "repeats" not in head
-    assert any("<1D,(CYCLIC),(200000)>" in line and "/Step#0/x" in line for line in lines)
+    [row] = [line for line in lines if "/Step#0/x" in line]
+    assert "<1D,(CYCLIC),(200000)>" in row
+    assert row.index(" 2 ") + 2 == head.index("ranks") + len("ranks")  # numbers stand to the right
 
 
 def test_a_row_that_does_not_fit_is_a_block(terminal: Callable[[], list[str]]) -> None:
