@@ -179,7 +179,7 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
     else:
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
-        _say("brought", _brought(file, brought))
+        _say("brought", *_brought(file, brought))
     if file.prefetch is not None:
         _say("prefetch", *_prefetched(file.prefetch))
     data()
@@ -290,7 +290,7 @@ def _gain_text(gain: Gain) -> str:
     return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
 
 
-def _brought(file: FilePattern, brought: Comparison) -> str:
+def _brought(file: FilePattern, brought: Comparison) -> list[str]:
     lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
     if brought.trained is not None:
         rounds = count_text(brought.trained.rounds, "paired round")
@@ -309,6 +309,6 @@ def _brought(file: FilePattern, brought: Comparison) -> str:
     ]
     if rates:
         lines.append(", ".join(rates))
-    elif effective_settings(file):
-        lines.append("no earlier run of this workload and size to compare")
-    return "\n              ".join(lines)
+    else:
+        lines.append("not yet known: no earlier run of this workload and size to compare")
+    return lines
