@@ -7,10 +7,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.actual_io import done_text, taken_apart
+from iotune.alike import Alike, folded, masked
 from iotune.chosen_trace import chosen_trace, words_for
 from iotune.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.tables import (
@@ -38,25 +38,7 @@ _COLUMNS = [
     Column("seconds", number=True, spare=5),
     Column("bandwidth", number=True, spare=3, bare=True),
 ]
-# Fewer files that differ by their numbers alone are shown one by one.
-_FEWEST_FOLDED = 3
 _LOCK_TEST = re.compile(r"\.locktest\.\d+$")  # Open MPI asks so whether a folder has locks
-_DIGITS = re.compile(r"\d+")
-
-
-@dataclass
-class _Alike:
-    """Files that differ by the numbers in their paths alone, and have the same patterns."""
-
-    files: list[FilePattern]
-
-    @property
-    def name(self) -> str:
-        """One path for all: `#` where their numbers differ."""
-        paths = [one.path for one in self.files]
-        parts = [_DIGITS.findall(path) for path in paths]
-        fixed = iter([numbers[0] if len(set(numbers)) == 1 else "#" for numbers in zip(*parts)])
-        return _DIGITS.sub(lambda match: next(fixed), paths[0])
 
 
 def show_patterns(
@@ -92,13 +74,13 @@ def print_run(run: RunSummary, wanted: Sequence[str] = (), everything: bool = Fa
     if not wanted and not everything:
         idle = [one for one in shown if _is_idle(one)]
         shown = [one for one in shown if not _is_idle(one)]
-    groups = [_Alike([one]) for one in shown] if wanted or everything else _folded(shown)
+    groups = [Alike([one]) for one in shown] if wanted or everything else folded(shown)
     for group in groups:
-        if len(group.files) < _FEWEST_FOLDED:
+        if group.is_folded:
+            _print_alike(group)
+        else:
             for one in group.files:
                 _print_file(one)
-        else:
-            _print_alike(group)
     if idle:
         data()
         noun = "file or folder" if len(idle) == 1 else "files and folders"
@@ -118,7 +100,7 @@ def _say_warnings(warnings: Iterable[str]) -> None:
     """Each once; those that differ by their numbers alone as the first, and how many more."""
     alike: dict[str, list[str]] = {}
     for warning in warnings:
-        alike.setdefault(_DIGITS.sub("#", warning), []).append(warning)
+        alike.setdefault(masked(warning), []).append(warning)
     for first, *more in alike.values():
         say(first + (f" (and {len(more)} more like it)" if more else ""))
 
@@ -165,22 +147,6 @@ def _is_idle(file: FilePattern) -> bool:
     return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
 
 
-def _folded(files: Sequence[FilePattern]) -> list[_Alike]:
-    """Files in their order, each with those behind it that are like it."""
-    groups: dict[object, _Alike] = {}
-    for file in files:
-        patterns = sorted(
-            (_DIGITS.sub("#", one.dataset), one.descriptor, one.write, one.mode)
-            for one in file.datasets
-        )
-        key = (_DIGITS.sub("#", file.path), tuple(patterns))
-        if key in groups:
-            groups[key].files.append(file)
-        else:
-            groups[key] = _Alike([file])
-    return list(groups.values())
-
-
 def _print_file(file: FilePattern) -> None:
     data()
     if file.sampled_out:
@@ -192,7 +158,7 @@ def _print_file(file: FilePattern) -> None:
     _print_datasets(file)
 
 
-def _print_alike(group: _Alike) -> None:
+def _print_alike(group: Alike) -> None:
     files = group.files
     data()
     first = files[0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from test_cli_output import DATASET, FILE, SUMMARY, TUNED
+from typer.testing import CliRunner
 
-from iotune.cli import db, explain
+from iotune.cli import app, db, explain
 from iotune.evidence import Comparison
 from iotune.show_calls import call_line
 from iotune.show_run import print_run
@@ -123,6 +125,34 @@ def test_files_that_are_alike_are_one_with_their_count(capsys: pytest.CaptureFix
     assert capsys.readouterr().out.count("\n/scratch/") == 41
     print_run(run, ["ckpt_000*.h5"])
     assert capsys.readouterr().out.count("\n/scratch/") == 10
+
+
+def test_explanations_of_files_that_are_alike_are_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # given a series that was decided alike but for one file, whose setting was refused
+    def of(step: int, **more: Any) -> dict[str, Any]:
+        message = f"file {step} of ckpt_# in this run"
+        return {**TUNED, "path": f"/s/ckpt_{step:04}.h5", "decision_message": message, **more}
+
+    refused = [{**TUNED["settings"][0], "verdict": "refused", "reason": "the program set it"}]
+    files = [of(step) for step in range(20)]
+    files[7] = of(7, settings=refused)
+    summary = {**SUMMARY, "files": files}
+    monkeypatch.setattr("iotune.core.summarize", lambda path: summary)
+    monkeypatch.setenv("IOTUNE_DB", "none")
+    trace = tmp_path / "t.iotrace"
+    trace.write_bytes(b"IOTUNE-TRACE\1\0\0\0")
+    # when
+    shown, each = (
+        CliRunner().invoke(app, ["explain", str(trace), *more]).stdout for more in ([], ["--all"])
+    )
+    # then
+    assert re.findall(r"^/s/.*", shown, re.MULTILINE) == [
+        "/s/ckpt_#.h5   19 files alike; the first one:", "/s/ckpt_0007.h5",
+    ]  # fmt: skip
+    assert shown.count("recognised") == 2 and "file 0 of ckpt_#" in shown
+    assert len(re.findall(r"^/s/ckpt_\d{4}\.h5$", each, re.MULTILINE)) == 20
 
 
 def test_what_moved_nothing_is_counted_alone(capsys: pytest.CaptureFixture[str]) -> None:

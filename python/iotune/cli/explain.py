@@ -6,6 +6,7 @@ once there are several runs of the same workload with these settings and with de
 those show.
 """
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -13,6 +14,7 @@ import typer
 
 from iotune import core
 from iotune.actual_io import done_text, sum_of, taken_apart, told_settings
+from iotune.alike import Alike, folded, masked, patterns_of
 from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.output import (
     Column,
@@ -62,6 +64,9 @@ def command(
     db: Annotated[
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Each file of a series by itself.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Explain it."""
@@ -81,8 +86,15 @@ def command(
             }
         )
     else:
-        for file, one in zip(files, brought):
-            _explain(summary, file, one)
+        of_file = dict(zip(map(id, files), brought))
+        for group in [Alike([one]) for one in files] if everything else folded(files, _decided):
+            if group.is_folded:
+                first = group.files[0]
+                data(f"{group.name}   {len(group.files)} files alike; the first one:")
+                _explain(summary, first, of_file[id(first)], named=False)
+                continue
+            for file in group.files:
+                _explain(summary, file, of_file[id(file)])
         others = sum(file.sampled_out and not _is_explained(file) for file in summary.files)
         if others:
             data()
@@ -162,8 +174,21 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
     }
 
 
-def _explain(run: RunSummary, file: FilePattern, brought: Comparison) -> None:
-    data(file.path)
+def _decided(file: FilePattern) -> Hashable:
+    """All that is explained of a file but its times, and the numbers in what is said."""
+    settings = tuple(
+        (one.parameter, one.wanted, one.got, one.verdict, one.reason) for one in told_settings(file)
+    )
+    return (
+        *(patterns_of(file), file.sampled_out, file.decision_source, file.decision_row),
+        *(file.decision_state, file.decision_pattern, masked(file.decision_message)),
+        *(settings, file.prefetch.predictor if file.prefetch else None),
+    )
+
+
+def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: bool = True) -> None:
+    if named:
+        data(file.path)
     _say("recognised", _recognised(run, file))
     _say_actual_io(file)
     _say("matched", *_matched(file))
