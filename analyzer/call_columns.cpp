@@ -1,5 +1,7 @@
 #include "analyzer/call_columns.h"
 
+#include <algorithm>
+
 #include "recorder/read/call_json.h"
 #include "recorder/read/format_call.h"
 
@@ -74,7 +76,8 @@ void CallColumnReader::add(CallBatchColumns& to, CallColumn column, const CallRo
     case CallColumn::kThread:
       return small(call.thread);
     case CallColumn::kLevel:
-      return small(recorder::depth_of(call));
+      // A call without a recorded one around it may still be a library's.
+      return small(std::max<std::int64_t>(recorder::depth_of(call), row.inner ? 1 : 0));
     case CallColumn::kLayer:
       return small(layer_number(call));
     case CallColumn::kCall:

@@ -44,7 +44,7 @@ CallFacts find_facts(const CallSignature& signature) {
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   const bool hdf5 = signature.layer == Layer::kHdf5;
   CallFacts facts{};
-  facts.writes = has("write");
+  facts.writes = signature.writes;
   facts.closes_file = is_one_of(name, kCloses);
   facts.runs_program = has("iterate") || has("visit");
   facts.waits_for_note = is_one_of(name, kOpens);

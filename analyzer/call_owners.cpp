@@ -55,7 +55,7 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   if (layer == Layer::kHdf5 && !has_file(facts.hdf5_kind)) return kNone;
   if (!posix && !read_arguments(call, arguments_)) return kNone;
   if (facts.waits_for_note) {
-    last_open_[call.thread] = number;
+    last_open_[call.thread] = {number, call.layers() != 0};
     return kNone;
   }
   if (layer == Layer::kIotune) return file_of_note(call, facts);
@@ -85,7 +85,13 @@ std::int32_t OwnerFollower::file_of_note(const Call& call, const CallFacts& fact
   if (layer == static_cast<std::int64_t>(Layer::kMpiIo)) mpi_[handle] = file;
   // The call that opened it stands before it, and the name in it may be a relative one.
   if (const auto opened = last_open_.find(call.thread); opened != last_open_.end()) {
-    opened_ = {opened->second, file};
+    opened_ = {opened->second.number, file};
+    const std::int64_t key = arguments_.find("file")->numbers[0];
+    if (opened->second.inner) {
+      inner_.insert(key);
+    } else {
+      inner_.erase(key);
+    }
     last_open_.erase(opened);
   }
   return file;
@@ -147,6 +153,13 @@ std::int32_t OwnerFollower::file_of_mpi_handle() const {
   return owner == mpi_.end() ? kNone : owner->second;
 }
 
+bool OwnerFollower::is_inner(const Call& call) const {
+  if (call.layers() != 0) return true;
+  if (inner_.empty() || call.signature() == nullptr || call.keys().size() < 2) return false;
+  const Layer layer = call.signature()->layer;
+  return (layer == Layer::kPosix || layer == Layer::kStdio) && inner_.contains(call.keys()[1]);
+}
+
 std::int32_t OwnerFollower::file_of_posix(const Call& call) const {
   if (call.keys().size() < 2) return kNone;
   const auto owner = by_number_.find(call.keys()[1]);
@@ -156,6 +169,7 @@ std::int32_t OwnerFollower::file_of_posix(const Call& call) const {
 CallOwners owners_of(const recorder::ProcessCalls& process) {
   CallOwners owners;
   owners.file_of_call.assign(process.calls.size(), CallOwners::kNone);
+  owners.is_inner.assign(process.calls.size(), false);
   OwnerFollower follower;
   std::size_t noted = 0;
   for (const Call& call : process.calls) {
@@ -167,6 +181,7 @@ CallOwners owners_of(const recorder::ProcessCalls& process) {
   if (follower.datasets().size() == noted) follower.know_all_datasets();
   for (std::size_t i = 0; i < process.calls.size(); ++i) {
     owners.file_of_call[i] = follower.follow(i, process.calls[i]);
+    owners.is_inner[i] = follower.is_inner(process.calls[i]);
     if (follower.opened())
       owners.file_of_call[follower.opened()->first] = follower.opened()->second;
   }

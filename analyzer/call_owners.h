@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,11 @@ class OwnerFollower {
   // not been transferred before.
   const DatasetDefinition* dataset() const { return dataset_; }
 
+  // Whether a library made the call for itself: inside of a call of a layer above, or on a
+  // descriptor that was opened in one. (MPI-IO moves what MPI_File_iwrite asked for within
+  // MPI_Wait, which is not recorded.)
+  bool is_inner(const recorder::Call& call) const;
+
   // What was said of an object, nullptr if nothing.
   const DatasetDefinition* definition(std::int64_t object) const {
     const auto found = datasets_.find(object);
@@ -68,7 +74,7 @@ class OwnerFollower {
   // Between two calls.
   template <class A>
   void archive(A& a) {
-    a(files_, datasets_, object_of_, by_number_, hdf5_, mpi_, last_open_);
+    a(files_, datasets_, object_of_, by_number_, hdf5_, mpi_, last_open_, inner_);
     if constexpr (!A::kReads) return;
     index_.clear();
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -102,7 +108,16 @@ class OwnerFollower {
   std::unordered_map<std::int64_t, DatasetDefinition> datasets_;  // by object number
   std::unordered_map<std::int64_t, std::int64_t> object_of_;      // by dataset id
   Handles by_number_, hdf5_, mpi_;
-  std::unordered_map<std::uint32_t, std::size_t> last_open_;  // call, by thread
+  struct Open {
+    std::size_t number;
+    bool inner;
+    template <class A>
+    void archive(A& a) {
+      a(number, inner);
+    }
+  };
+  std::unordered_map<std::uint32_t, Open> last_open_;  // by thread
+  std::unordered_set<std::int64_t> inner_;             // files' numbers of such descriptors
   std::optional<std::pair<std::size_t, std::int32_t>> opened_;
   const DatasetDefinition* dataset_ = nullptr;
   bool all_known_ = false;
@@ -112,6 +127,7 @@ struct CallOwners {
   static constexpr std::int32_t kNone = OwnerFollower::kNone;
   std::vector<std::string> files;          // absolute paths
   std::vector<std::int32_t> file_of_call;  // index into files or kNone; one for each call
+  std::vector<bool> is_inner;              // as OwnerFollower says; one for each call
   std::unordered_map<std::int64_t, DatasetDefinition> datasets;  // by object number
 };
 

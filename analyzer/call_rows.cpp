@@ -88,6 +88,7 @@ void CallRows::follow(Process& process) {
   for (const std::uint32_t at : group.by_end) {
     Pending& row = process.rows[at];
     row.file = file_number(process, process.owners.follow(base + at, *row.call));
+    row.inner = process.owners.is_inner(*row.call);
     if (const auto found = process.accesses.follow(*row.call, kShownExtents)) {
       row.where = extents_text(*found);
       if (found->extents.size() == 1 && !found->more && found->unknown.empty()) {
@@ -112,7 +113,7 @@ bool CallRows::fill(Process& process) {
     process.next_row = 0;
     for (const Call* call : process.group.calls) {
       process.order_ns = std::max(process.order_ns, process.wall_ns + call->start_ns);
-      process.rows.push_back({call, process.order_ns, -1, -1, {}, {}});
+      process.rows.push_back({call, process.order_ns, -1, -1, {}, {}, false});
     }
     follow(process);
     std::erase_if(process.rows, [&](const Pending& row) {
@@ -151,7 +152,7 @@ bool CallRows::next(CallRow& row) {
     row = {
         process.number, process.rank,    pending.call,  start > run_start_ ? start - run_start_ : 0,
         pending.file,   pending.dataset, pending.where, pending.mpi_offset_bytes,
-        &process.owners};
+        pending.inner,  &process.owners};
     return true;
   }
   return false;

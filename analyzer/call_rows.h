@@ -30,6 +30,7 @@ struct CallRow {
   std::int32_t dataset;                          // index into datasets() or -1
   std::string_view where;                        // of a transfer of MPI-IO: extents_text
   std::optional<std::int64_t> mpi_offset_bytes;  // of one whose bytes lie in one piece
+  bool inner;                                    // a library's own (OwnerFollower::is_inner)
   const OwnerFollower* owners;  // of the process: what is known of its datasets by now
 };
 
@@ -66,6 +67,7 @@ class CallRows {
     std::int32_t file, dataset;
     std::string where;
     std::optional<std::int64_t> mpi_offset_bytes;
+    bool inner;
   };
   struct Process {
     Process(const recorder::TraceIndex& index, std::size_t section, std::uint64_t until_ns)

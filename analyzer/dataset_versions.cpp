@@ -22,6 +22,10 @@ bool is_alike(const DatasetRecord& record, const DatasetDefinition& definition) 
          record.dims.size() == definition.dims.size();
 }
 
+std::string unnamed_name(int number) {
+  return "(unnamed " + std::to_string(number) + ")";
+}
+
 }  // namespace
 
 void DatasetVersions::follow(const recorder::Call& call) {
@@ -40,11 +44,46 @@ void DatasetVersions::follow(const recorder::Call& call) {
   }
 }
 
+std::string DatasetVersions::name_of(const FileRecord& file, std::int64_t object,
+                                     const DatasetDefinition& definition) {
+  std::string& name = names_[object];
+  if (!definition.path.empty()) {
+    name = definition.path;
+  } else if (name.empty()) {
+    name = unnamed_name(++unnamed_[&file]);
+  }
+  return name;
+}
+
+void DatasetVersions::name(FileRecord& file, std::int64_t object,
+                           const DatasetDefinition& definition) {
+  const auto known = names_.find(object);
+  if (known == names_.end() || definition.path.empty() || known->second == definition.path) return;
+  const std::string before = known->second;
+  // The number is free again.
+  if (int& count = unnamed_[&file]; before == unnamed_name(count)) --count;
+  known->second = definition.path;
+  for (const bool write : {false, true}) {
+    const auto found = by_object_[write ? 1 : 0].find(object);
+    const auto old = file.datasets.find({before, write});
+    if (found == by_object_[write ? 1 : 0].end() || old == file.datasets.end()) continue;
+    std::list<DatasetRecord>& to = file.datasets[{definition.path, write}];
+    for (auto record = old->second.begin(); record != old->second.end(); ++record) {
+      if (&*record != found->second) continue;
+      to.splice(to.end(), old->second, record);
+      break;
+    }
+    newest_.erase(&old->second);
+    newest_[&to] = found->second;
+    if (old->second.empty()) file.datasets.erase(old);
+  }
+}
+
 DatasetRecord& DatasetVersions::record_of(FileRecord& file, std::int64_t object,
                                           const DatasetDefinition& definition, bool write) {
   DatasetRecord*& known = by_object_[write ? 1 : 0][object];
   if (known != nullptr) return *known;
-  std::list<DatasetRecord>& versions = file.datasets[{definition.path, write}];
+  std::list<DatasetRecord>& versions = file.datasets[{name_of(file, object, definition), write}];
   DatasetRecord*& newest = newest_[&versions];
   for (DatasetRecord& record : versions) {
     if (is_alike(record, definition) && record.said_dims.contains(definition.dims)) {

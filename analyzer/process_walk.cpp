@@ -13,6 +13,7 @@
 #include "analyzer/dataset_versions.h"
 #include "analyzer/saturating.h"
 #include "recorder/decision_digest.h"
+#include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
 
@@ -40,7 +41,7 @@ class Walk {
     datasets_ = &owners.datasets;
     know_files(owners.files);
     for (std::size_t i = 0; i < process.calls.size(); ++i) {
-      follow(i, process.calls[i], owners.file_of_call[i]);
+      follow(i, process.calls[i], owners.file_of_call[i], owners.is_inner[i]);
     }
     finish_member(members[0]);
     for (std::size_t k = 1; k < ranks.size(); ++k) {
@@ -62,8 +63,10 @@ class Walk {
       }
     }
     file_of_call_.assign(group_.calls.size(), CallOwners::kNone);
+    is_inner_.assign(group_.calls.size(), false);
     for (const std::uint32_t at : group_.by_end) {
       file_of_call_[at] = owners_.follow(walked.calls + at, *group_.calls[at]);
+      is_inner_[at] = owners_.is_inner(*group_.calls[at]);
       const auto& opened = owners_.opened();
       if (opened && opened->first >= walked.calls) {
         file_of_call_[opened->first - walked.calls] = opened->second;
@@ -74,7 +77,7 @@ class Walk {
       const Call& call = *group_.calls[at];
       walked.first_ns = std::min(walked.first_ns, call.start_ns);
       walked.last_ns = std::max(walked.last_ns, call.end_ns());
-      follow(walked.calls + at, call, file_of_call_[at]);
+      follow(walked.calls + at, call, file_of_call_[at], is_inner_[at]);
     }
     walked.calls += group_.calls.size();
     return true;
@@ -94,7 +97,7 @@ class Walk {
   struct FileUse {
     std::uint64_t nanoseconds = 0;                     // in outermost calls
     std::uint64_t first_ns = UINT64_MAX, last_ns = 0;  // after the process's start
-    std::uint64_t written[4] = {}, read[4] = {};       // by layer
+    std::uint64_t written[4] = {}, read[4] = {};       // by layer, in outermost calls
     bool open = false;                                 // not closed by its last call
     template <class A>
     void archive(A& a) {
@@ -126,12 +129,12 @@ class Walk {
   }
 
   // A call on the file of that number, in the order of their ends.
-  void follow(std::size_t index, const Call& call, std::int32_t owner) {
+  void follow(std::size_t index, const Call& call, std::int32_t owner, bool inner) {
     if (call.signature() == nullptr) return;
     const CallSignature& signature = *call.signature();
     const CallFacts& facts = facts_of(signature);
     versions_.follow(call);
-    const bool of_bytes = owner != CallOwners::kNone && call.layers() == 0 && signature.transfer &&
+    const bool of_bytes = owner != CallOwners::kNone && !inner && signature.transfer &&
                           signature.layer != Layer::kHdf5;
     bytes_.follow(index, call, of_bytes ? files_[static_cast<std::size_t>(owner)] : nullptr,
                   facts.writes);
@@ -140,18 +143,15 @@ class Walk {
     const bool note = signature.layer == Layer::kIotune;
     if (!note) spend(file, call, facts);
     if (!note && !signature.transfer) return;
+    if (!note && signature.layer != Layer::kHdf5) {
+      if (!inner) count(file, signature.layer, facts.writes, words_.of(call));
+      return;
+    }
     if (!read_arguments(call, arguments_)) return;
     if (note) {
       take_note(file, facts.note);
-    } else if (signature.layer == Layer::kHdf5) {
-      hdf5_transfer(file, index, call, arguments_, facts.writes);
-    } else if (signature.layer == Layer::kMpiIo) {
-      count(file, Layer::kMpiIo, facts.writes, mpi_bytes(signature, arguments_));
     } else {
-      // stdio's result counts items.
-      const std::int64_t bytes = arguments_.number(signature, "bytes").value_or(-1);
-      count(file, signature.layer, facts.writes,
-            signature.layer == Layer::kStdio ? bytes : arguments_.result.value_or(-1));
+      hdf5_transfer(file, index, call, arguments_, facts.writes);
     }
   }
 
@@ -181,6 +181,10 @@ class Walk {
       note_setting(file, arguments_);
     } else if (note == Note::kPrefetch) {
       note_prefetch(file.prefetch, arguments_);
+    } else if (note == Note::kDataset) {
+      const std::int64_t object = arguments_.find("object")->numbers[0];
+      const auto found = datasets_->find(object);
+      if (found != datasets_->end()) versions_.name(file, object, found->second);
     } else if (note == Note::kSampledOut) {
       file.sampled_out = true;
     }
@@ -304,17 +308,12 @@ class Walk {
                   scalar, dataset.dims, shares_.at(&dataset).region);
   }
 
-  void count(FileRecord& file, Layer layer, bool write, std::int64_t bytes) {
+  void count(FileRecord& file, Layer layer, bool write, const recorder::AccessWords& words) {
+    const std::int64_t bytes = words.length_bytes.value_or(0);
     if (bytes <= 0) return;
     FileUse& use = uses_[&file];
     std::uint64_t& moved = (write ? use.written : use.read)[layer_index(layer)];
     moved = saturating_sum(moved, static_cast<std::uint64_t>(bytes));
-  }
-
-  static std::int64_t mpi_bytes(const CallSignature& signature, const CallArguments& arguments) {
-    if (arguments.result.value_or(-1) != 0) return 0;
-    return arguments.number(signature, "count").value_or(0) *
-           arguments.number(signature, "type_bytes").value_or(0);
   }
 
   FileTable& table_;
@@ -324,6 +323,8 @@ class Walk {
   OwnerFollower owners_;
   recorder::CallGroup group_;
   std::vector<std::int32_t> file_of_call_;
+  std::vector<bool> is_inner_;
+  recorder::AccessWordsReader words_;
   // Said of datasets so far.
   const std::unordered_map<std::int64_t, DatasetDefinition>* datasets_ = nullptr;
   std::vector<FileRecord*> files_;  // by number, as their owners count
@@ -390,8 +391,12 @@ struct LongWalk::State {
 
 LongWalk::LongWalk(const recorder::TraceIndex& index, std::size_t process, const Member& member,
                    FileTable& files)
-    : state_(new State{index, process, member, Walk(files, false),
-                       recorder::ProcessWalk(index, process, UINT64_MAX), {}}) {}
+    : state_(new State{index,
+                       process,
+                       member,
+                       Walk(files, false),
+                       recorder::ProcessWalk(index, process, UINT64_MAX),
+                       {}}) {}
 LongWalk::~LongWalk() = default;
 LongWalk::LongWalk(LongWalk&&) noexcept = default;
 

@@ -9,6 +9,7 @@
 #include "analyzer/masked_name.h"
 #include "analyzer/process_walk.h"
 #include "analyzer/program_identity.h"
+#include "analyzer/saturating.h"
 #include "recorder/read/losses.h"
 #include "recorder/read/trace_reader.h"
 
@@ -84,14 +85,10 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
   FilePattern file{};
   file.path = path;
   file.masked_name = masked(base_name(path));
-  const FileRecord::LayerUse* use = &record.layers[0];
   for (const FileRecord::LayerUse& layer : record.layers) {
-    if (!layer.opened) continue;
-    use = &layer;
-    break;
+    file.bytes_written = saturating_sum(file.bytes_written, layer.written);
+    file.bytes_read = saturating_sum(file.bytes_read, layer.read);
   }
-  file.bytes_written = use->written;
-  file.bytes_read = use->read;
   file.io_seconds = seconds(record.slowest_nanoseconds);
   if (record.first_open_ns != UINT64_MAX) {
     file.elapsed_seconds = seconds(record.last_end_ns - record.first_open_ns);

@@ -38,6 +38,7 @@ struct CallSignature {
   std::string_view name;
   Layer layer;
   bool transfer;  // moves data
+  bool writes;    // a transfer into the file
   NumberStyle result_style;
   std::span<const ArgumentSignature> arguments;
   std::span<const std::string_view> extras;  // names of the numbers after the result

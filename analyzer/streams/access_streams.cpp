@@ -30,18 +30,6 @@ std::int64_t rank_of(const recorder::Attributes& attributes) {
   return rank;
 }
 
-// By the call's number in the table.
-std::vector<bool> writing_calls() {
-  std::vector<bool> writes;
-  for (const recorder::CallSignature& signature : recorder::call_table()) {
-    const auto has = [&](std::string_view word) {
-      return signature.name.find(word) != std::string_view::npos;
-    };
-    writes.push_back(has("write") || has("put") || has("printf"));
-  }
-  return writes;
-}
-
 class ProcessReader {
  public:
   ProcessReader(const recorder::TraceIndex& index, std::size_t process, unsigned layers,
@@ -142,8 +130,7 @@ class ProcessReader {
 
   std::size_t stream_of(const Call& call, std::int32_t file) {
     const Layer layer = call.signature()->layer;
-    const bool write =
-        writes_[static_cast<std::size_t>(call.signature() - recorder::call_table().data())];
+    const bool write = call.signature()->writes;
     const auto key = static_cast<std::size_t>(file) * kKinds + static_cast<std::size_t>(layer) * 2 +
                      (write ? 1 : 0);
     if (key >= streams_.size()) streams_.resize(key + 1, kNoStream);
@@ -172,7 +159,6 @@ class ProcessReader {
   std::vector<Row> rows_;
   std::uint64_t followed_ = 0, unreported_ = 0;
   static constexpr std::size_t kKinds = 8, kNoStream = SIZE_MAX;
-  const std::vector<bool> writes_ = writing_calls();
   std::vector<std::size_t> streams_;       // by file, layer and direction
   std::vector<std::vector<Extent>> held_;  // by stream
   ProcessStreams done_;

@@ -113,6 +113,7 @@ py::list call_table() {
     row["name"] = std::string(signature.name);
     row["layer"] = layer_of(signature);
     row["transfer"] = signature.transfer;
+    row["writes"] = signature.writes;
     row["arguments"] = std::move(arguments);
     row["extras"] = std::move(extras);
     row["texts"] = std::move(texts);

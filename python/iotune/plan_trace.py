@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +49,7 @@ def plan_of_trace(
             defined[(call.process, call.keys[0])] = _definition(call)
         elif call.name.removesuffix("_async") in ("H5Fcreate", "H5Fopen") and call.texts:
             opens.append(_open(call))
+    _name_all(defined)
     for call in calls:
         gathered.pass_over(call)
         if call.name == "H5ESwait":
@@ -214,6 +216,16 @@ def _open(call: Call) -> FileOpen:
     return FileOpen(max(call.rank, 0), call.start, file, call.name.startswith("H5Fcreate"))
 
 
+def _name_all(defined: dict[tuple[int, int], _Defined]) -> None:
+    """Give those that the program never linked a name, in the order of their first transfers."""
+    unnamed: Counter[tuple[int, str]] = Counter()
+    for (process, number), one in defined.items():
+        if not one.path:
+            unnamed[process, one.file] += 1
+            path = f"/unnamed_{unnamed[process, one.file]}"
+            defined[process, number] = replace(one, path=path)
+
+
 def _definition(call: Call) -> _Defined:
     _, element_bytes, type_class, _, filters, n = call.numbers[:6]
     dims = call.numbers[6 : 6 + n]
@@ -228,7 +240,7 @@ def _transfer(
 ) -> tuple[DatasetCall | None, bool]:
     """What the call moved of one of its datasets, and whether that is all that is known."""
     dataset = defined.get((call.process, moved.get("object", 0)))
-    if dataset is None or not dataset.path:
+    if dataset is None:
         return None, True
     selection, exact = _selection(moved["selection"])
     if selection is None:

@@ -127,6 +127,11 @@ def _number_names() -> dict[str, list[str]]:
     }
 
 
+@functools.cache
+def _writing_calls() -> frozenset[str]:
+    return frozenset(row["name"] for row in core.call_table() if row["writes"])
+
+
 class _Walk:
     """One pass over the rows: what is open, where pointers stand."""
 
@@ -229,7 +234,7 @@ class _Walk:
                 yield from self._requests.before(row.process, False, number, row.start_ns)
             yield self._event(row, "close" if closes else "sync", row.file, number)
             return
-        write = "write" in row.call or row.call in ("fputs", "fprintf")
+        write = row.call in _writing_calls()
         self._posix.setdefault((row.process, number), _PosixFile(row.file, {descriptor}))
         event = self._event(row, "write" if write else "read", row.file, number)
         event.offset, event.length = row.offset or 0, row.length or 0

@@ -129,6 +129,7 @@ def _parse_line(text: str) -> Call:
             "after",
             "again",
             "transfer",
+            "writes",
             "often",
             "quiet",
             "manual",

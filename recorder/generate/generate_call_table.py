@@ -80,6 +80,7 @@ class Entry:
     name: str
     layer: str
     transfer: bool
+    writes: bool
     result_style: str
     arguments: list[Recorded]
     extras: list[str] = field(default_factory=list)
@@ -138,6 +139,7 @@ def entry_of(call: Call) -> Entry:
         name=call.name,
         layer=LAYER_NAMES[call.layer],
         transfer="transfer" in call.flags,
+        writes="writes" in call.flags,
         result_style=FORMS[call.result][1],
         arguments=[recorded(argument) for argument in call.arguments],
         extras=call.extras,
@@ -154,7 +156,7 @@ def pseudo_entries() -> list[Entry]:
             kind, _, argument = word.partition(":")
             form, style = PSEUDO_FORMS[kind]
             arguments.append(Recorded(argument, form, style))
-        entries.append(Entry(name, "kIotune", False, "kSigned", arguments))
+        entries.append(Entry(name, "kIotune", False, False, "kSigned", arguments))
     return entries
 
 
@@ -197,6 +199,7 @@ def table_source(entries: list[Entry]) -> str:
             f'"{name}"',
             f"Layer::{entry.layer}",
             "true" if entry.transfer else "false",
+            "true" if entry.writes else "false",
             f"NumberStyle::{entry.result_style}",
             f"kArguments_{name}" if entry.arguments else "{}",
             f"kExtras_{name}" if entry.extras else "{}",

@@ -29,8 +29,7 @@ void append_dims(const Hdf5Api& api, RecordWriter& record, Hid dataset) noexcept
 }
 
 // The pseudo call iotune_dataset: what a later reader must know of this dataset.
-std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset) noexcept {
-  const std::int64_t object = add_object(provider.number, dataset);
+void define_dataset(const Hdf5Api& api, Hid dataset, std::int64_t object) noexcept {
   const QuietProbes quiet(api);
   char file[4096], path[2048];
   file[0] = path[0] = '\0';  // all of them would be 6 KB of cold memory a dataset
@@ -70,7 +69,6 @@ std::int64_t define_dataset(const Hdf5Api& api, Provider& provider, Hid dataset)
   record.text(absolute.c_str());
   record.text(path);
   record.commit();
-  return object;
 }
 
 }  // namespace
@@ -82,7 +80,16 @@ std::int64_t object_of(Provider& provider, Hid dataset) noexcept {
   const Hdf5Api* const api = hdf5_api(provider);
   constexpr int kDatasetId = 5;  // H5I_DATASET
   if (api == nullptr || api->H5Iget_type(dataset) != kDatasetId) return 0;
-  return define_dataset(*api, provider, dataset);
+  const std::int64_t object = add_object(provider.number, dataset);
+  define_dataset(*api, dataset, object);
+  return object;
+}
+
+void describe_again(Provider& provider, Hid dataset) noexcept {
+  const std::int64_t known = find_object(provider.number, dataset);
+  if (known == 0 || provider.asynchronous.load(std::memory_order_relaxed)) return;
+  const Hdf5Api* const api = hdf5_api(provider);
+  if (api != nullptr) define_dataset(*api, dataset, known);
 }
 
 const ChunkShape& chunk_shape(const Hdf5Api& api, Hid dataset, std::int64_t object) noexcept {

@@ -11,6 +11,9 @@ inline constexpr int kMaxDimensions = 32;  // H5S_MAX_RANK
 // call iotune_dataset). 0 where it is none, nothing is recorded, or it must not be asked.
 std::int64_t object_of(Provider& provider, Hid dataset) noexcept;
 
+// Where the dataset has a number: its description once more, under the same number.
+void describe_again(Provider& provider, Hid dataset) noexcept;
+
 struct ChunkShape {
   int dimensions;  // below 1: not chunked
   std::uint64_t chunk[kMaxDimensions];

@@ -58,6 +58,8 @@ void after_H5Oopen(Provider&, Hid object, Hid loc, const char* name, Hid lapl) n
 void after_H5Oopen_by_addr(Provider&, Hid object, Hid loc, std::uint64_t address) noexcept;
 void after_H5Oopen_by_idx(Provider&, Hid object, Hid loc, const char* group, int index, int order,
                           std::uint64_t n, Hid lapl) noexcept;
+void after_H5Olink(Provider&, int result, Hid object, Hid loc, const char* name, Hid lcpl,
+                   Hid lapl) noexcept;
 void after_H5Oclose(Provider&, int result, Hid object) noexcept;
 
 // --- transfers (hooks_hdf5_transfers.cpp)

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "recorder/preload/dataset_description.h"
 #include "recorder/preload/hooks_hdf5.h"
 #include "recorder/preload/object_table.h"
 
@@ -77,6 +78,13 @@ void after_H5Oopen_by_addr(Provider& provider, Hid object, Hid, std::uint64_t) n
 void after_H5Oopen_by_idx(Provider& provider, Hid object, Hid, const char*, int, int, std::uint64_t,
                           Hid) noexcept {
   after_open(provider, object, "");
+}
+// A dataset that was made without a name, and transferred before it gets one.
+void after_H5Olink(Provider& provider, int result, Hid object, Hid, const char*, Hid,
+                   Hid) noexcept {
+  if (result < 0) return;
+  const OwnCode own;
+  describe_again(provider, object);
 }
 void after_H5Oclose(Provider& provider, int result, Hid object) noexcept {
   if (result >= 0) forget_object(provider.number, object);

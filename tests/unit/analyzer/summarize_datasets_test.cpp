@@ -26,12 +26,12 @@ class Rank {
  public:
   void creates(std::int64_t id) { opened(CallNumber::kH5Dcreate2, {kFile, 5, 6, 0, 0, 0, id}); }
   void opens(std::int64_t id) { opened(CallNumber::kH5Dopen2, {kFile, 0, id}); }
-  void notes(std::int64_t id, const Numbers& dims, bool chunked) {
+  void notes(std::int64_t id, const Numbers& dims, bool chunked, const std::string& path = "/d") {
     const auto n = static_cast<std::int64_t>(dims.size());
     const Numbers chunk = chunked ? joined({{n}, Numbers(dims.size(), 2)}) : Numbers{-1};
     std::string names = "/x.h5";
     names += '\0';
-    names += "/d";
+    names += path;
     ring_.add(CallNumber::kiotune_dataset, {now_ += 10, 0}, {id},
               joined({{id, 4, 0, chunked ? 2 : 1, 0, n}, dims, chunk}), names, true, kInHdf5);
   }
@@ -61,7 +61,8 @@ class Rank {
   made::RingBytes ring_;
 };
 
-std::vector<DatasetPattern> datasets_of(const std::vector<Rank>& ranks) {
+std::vector<DatasetPattern> datasets_of(const std::vector<Rank>& ranks,
+                                        std::uint64_t calls_at_once = 1 << 20) {
   const made::Folder folder;
   auto trace = made::trace_head();
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -71,7 +72,7 @@ std::vector<DatasetPattern> datasets_of(const std::vector<Rank>& ranks) {
     made::add_block(trace, BlockType::kEvents, made::encoded(ranks[r].bytes()));
     made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
   }
-  const Result<RunSummary> summary = summarize(folder.file("t.iotrace", trace));
+  const Result<RunSummary> summary = summarize(folder.file("t.iotrace", trace), calls_at_once);
   EXPECT_TRUE(summary);
   EXPECT_EQ(summary->files.size(), 1U);
   return summary->files.at(0).datasets;
@@ -103,6 +104,29 @@ TEST(SummarizeDatasets, MadeAgainWithOtherDimensionsIsAnotherDataset) {
   EXPECT_EQ(found[1].dataset_dims, (std::vector<std::uint64_t>{9, 9}));
   EXPECT_EQ(found[2].descriptor.text(), "<1D,(BLOCK),(10)>");
   for (const DatasetPattern& one : found) EXPECT_EQ(one.dataset, "/d");
+}
+
+// h5py's f["x"] = array: made without a name, written, then linked. One is never linked.
+TEST(SummarizeDatasets, OneThatIsLinkedLaterHasItsName) {
+  Rank rank;
+  for (const std::int64_t id : {11, 12, 13}) {
+    rank.creates(id);
+    rank.notes(id, {8}, false, "");
+    rank.writes_box(id, {0}, {8});
+    if (id != 12) rank.notes(id, {8}, false, "/n" + std::to_string(id));
+  }
+  // At once, and as a process with more calls than are held at once.
+  for (const std::uint64_t at_once : {std::uint64_t{1000}, std::uint64_t{1}}) {
+    const std::vector<DatasetPattern> datasets = datasets_of({rank}, at_once);
+    ASSERT_EQ(datasets.size(), 3U) << at_once;
+    EXPECT_EQ(datasets[0].dataset, "/n11");
+    EXPECT_EQ(datasets[1].dataset, "(unnamed 1)");
+    EXPECT_EQ(datasets[2].dataset, "/n13");
+    for (const DatasetPattern& dataset : datasets) {
+      EXPECT_EQ(dataset.calls, 1U);
+      EXPECT_EQ(dataset.bytes, 32U);
+    }
+  }
 }
 
 TEST(SummarizeDatasets, MadeAgainAlikeIsARepeat) {

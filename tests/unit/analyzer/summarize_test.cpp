@@ -172,6 +172,70 @@ TEST(Summarize, FilesOfLowerLayersHaveInferredDatasetsOfBytes) {
   EXPECT_EQ(summary->warnings[0], "only 1 of 2 ranks are in the trace");
 }
 
+TEST(Summarize, StdioWritesWhatItPutsAndPrints) {
+  const made::Folder folder;
+  made::RingBytes ring;
+  const std::pair<CallNumber, bool> calls[] = {{CallNumber::kfwrite, true},
+                                               {CallNumber::kfputs, true},
+                                               {CallNumber::kfprintf, true},
+                                               {CallNumber::kfgets, false},
+                                               {CallNumber::kfread, false}};
+  std::int64_t fd = 5;
+  std::uint64_t now = 0;
+  for (const auto& [number, writes] : calls) {
+    const std::string path = "/" + std::to_string(fd);
+    ring.add(CallNumber::kfopen, {now += 10, 5}, {}, {fd}, path + '\0' + "w", true);
+    ring.add(CallNumber::kiotune_file, {now += 10, 0}, {fd}, {fd, 3}, path, true, 4);
+    const bool blocks = number == CallNumber::kfwrite || number == CallNumber::kfread;
+    const bool line = number == CallNumber::kfgets;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      std::vector<std::int64_t> numbers{100, 100 * i};
+      if (!line) numbers = {1, 100 * i, 100};
+      if (line) numbers.insert(numbers.begin(), 4096);
+      if (blocks) numbers = {1, 100, 100, 100 * i, 100};
+      ring.add(number, {now += 10, 5}, {fd, fd}, numbers);
+    }
+    ++fd;
+  }
+  const Result<RunSummary> summary = summarize(trace_of(folder, {ring}));
+  ASSERT_TRUE(summary) << summary.error().text();
+  ASSERT_EQ(summary->files.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const FilePattern& file = summary->files[i];
+    EXPECT_EQ(file.bytes_written, calls[i].second ? 300U : 0U) << i;
+    EXPECT_EQ(file.bytes_read, calls[i].second ? 0U : 300U) << i;
+    ASSERT_EQ(file.datasets.size(), 1U);
+    EXPECT_EQ(file.datasets[0].write, calls[i].second) << i;
+  }
+}
+
+// MPI_Wait is not recorded: what MPI-IO moves in there is known by the descriptor that it opened.
+TEST(Summarize, WhatMpiIoMovesWhileItWaitsIsItsOwn) {
+  const made::Folder folder;
+  made::RingBytes ring;
+  ring.add(CallNumber::kopen, {11, 2}, {}, {66, 0, 7}, "/m", true, kInMpi);
+  ring.add(CallNumber::kiotune_file, {13, 0}, {8}, {7, 3}, "/m", true, kInMpi | 8);
+  ring.add(CallNumber::kMPI_File_open, {10, 5}, {}, {1, 5, 0, 9, 0}, "m", true);
+  ring.add(CallNumber::kiotune_file, {15, 0}, {1}, {9, 1}, "/m", true, kInMpi);
+  ring.add(CallNumber::kMPI_File_iwrite_at, {20, 5}, {}, {9, 0, 100, 77, 0, 8});
+  ring.add(CallNumber::kpwrite, {30, 2}, {7, 8}, {800, 0, 800});
+  // The program's own, on the same file.
+  ring.add(CallNumber::kopen, {40, 2}, {}, {66, 0, 9}, "/m", true);
+  ring.add(CallNumber::kiotune_file, {43, 0}, {10}, {9, 3}, "/m", true, 8);
+  ring.add(CallNumber::kpwrite, {50, 2}, {9, 10}, {50, 800, 50});
+  const Result<RunSummary> summary = summarize(trace_of(folder, {ring}));
+  ASSERT_TRUE(summary) << summary.error().text();
+  ASSERT_EQ(summary->files.size(), 1U);
+  EXPECT_EQ(summary->files[0].bytes_written, 850U);
+  std::uint64_t calls = 0, bytes = 0;
+  for (const DatasetPattern& dataset : summary->files[0].datasets) {
+    calls += dataset.calls;
+    bytes += dataset.bytes;
+  }
+  EXPECT_EQ(calls, 2U);
+  EXPECT_EQ(bytes, 850U);
+}
+
 TEST(Summarize, DecisionsAndSettingsAreTheFiles) {
   const made::Folder folder;
   const auto joined = [](std::initializer_list<std::string> texts) {
