@@ -108,13 +108,17 @@ class Walk {
     explicit Share(std::size_t dimensions) : region(dimensions) {}
     Region region;
     std::uint64_t nanoseconds = 0, calls = 0;
+    // What one process's transfers moved of each element, in their own memory types (one field of a
+    // compound), and how many elements.
+    double memory_bytes = 0, points = 0;
     recorder::ActualCounts actual;
     std::uint64_t first_ns = UINT64_MAX;  // after the process's start
     FileRecord* file = nullptr;
     bool write = false;
     template <class A>
     void archive(A& a) {
-      a(region, nanoseconds, calls, actual.modes, actual.causes, first_ns, file, write);
+      a(region, nanoseconds, calls, memory_bytes, points, actual.modes, actual.causes, first_ns,
+        file, write);
     }
   };
   // One dataset of one call, as the other members made it too.
@@ -165,6 +169,16 @@ class Walk {
       if (transfer.place >= all.size()) continue;
       add_to(*transfer.record, all[transfer.place], transfer.scalar);
     }
+  }
+
+  static std::uint64_t bytes_of(const Share& share, std::uint64_t element_bytes) {
+    const std::uint64_t points = share.region.points_moved();
+    const double whole = share.points * static_cast<double>(element_bytes);
+    if (share.memory_bytes == whole || share.points == 0) {
+      return saturating_product(points, element_bytes);
+    }
+    const double bytes = static_cast<double>(points) * (share.memory_bytes / share.points);
+    return bytes < 9e18 ? static_cast<std::uint64_t>(bytes + 0.5) : UINT64_MAX;
   }
 
   void take_note(FileRecord& file, CallFacts::Note note) {
@@ -296,6 +310,12 @@ class Walk {
     share.nanoseconds += nanoseconds;
     share.first_ns = std::min(share.first_ns, call.start_ns);
     ++share.calls;
+    const auto points = static_cast<double>(std::max<std::int64_t>(extras.points, 0));
+    const bool known = extras.type_bytes > 0;
+    share.points += points;
+    share.memory_bytes +=
+        points * static_cast<double>(known ? static_cast<std::uint64_t>(extras.type_bytes)
+                                           : dataset.element_bytes);
     if (extras.actual) share.actual.add(*extras.actual);
     transfer.record = &dataset;
     transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
@@ -345,8 +365,7 @@ void Walk::finish_member(const Member& member) {
     record->actual.add(share.actual);
     record->first_transfer_ns = std::min(record->first_transfer_ns, wall_ns + share.first_ns);
     record->slowest_nanoseconds = std::max(record->slowest_nanoseconds, share.nanoseconds);
-    const std::uint64_t bytes =
-        saturating_product(share.region.points_moved(), record->element_bytes);
+    const std::uint64_t bytes = bytes_of(share, record->element_bytes);
     record->bytes = saturating_sum(record->bytes, bytes);
     auto& use = share.file->layers[layer_index(Layer::kHdf5)];
     std::uint64_t& moved = share.write ? use.written : use.read;

@@ -35,16 +35,19 @@ class Rank {
     ring_.add(CallNumber::kiotune_dataset, {now_ += 10, 0}, {id},
               joined({{id, 4, 0, chunked ? 2 : 1, 0, n}, dims, chunk}), names, true, kInHdf5);
   }
-  void writes(std::int64_t id, std::int64_t points, const Numbers& selection) {
+  void writes(std::int64_t id, std::int64_t points, const Numbers& selection,
+              std::int64_t type_bytes = 4) {
     ring_.add(CallNumber::kH5Dwrite, {now_ += 10, 5}, {},
-              joined({{id, 5, 6, 7, 0, 0, id, 0, 4, points}, selection}));
+              joined({{id, 5, 6, 7, 0, 0, id, 0, type_bytes, points}, selection}));
   }
-  void writes_box(std::int64_t id, const Numbers& start, const Numbers& block) {
+  void writes_box(std::int64_t id, const Numbers& start, const Numbers& block,
+                  std::int64_t type_bytes = 4) {
     std::int64_t points = 1;
     for (const std::int64_t b : block) points *= b;
     const Numbers ones(start.size(), 1);
     writes(id, points,
-           joined({{2, static_cast<std::int64_t>(start.size())}, start, ones, ones, block}));
+           joined({{2, static_cast<std::int64_t>(start.size())}, start, ones, ones, block}),
+           type_bytes);
   }
   // Collectively: what HDF5 made of it, and the causes on any rank.
   void writes_together(std::int64_t id, std::int64_t from, std::int64_t mode, std::int64_t causes) {
@@ -104,6 +107,19 @@ TEST(SummarizeDatasets, MadeAgainWithOtherDimensionsIsAnotherDataset) {
   EXPECT_EQ(found[1].dataset_dims, (std::vector<std::uint64_t>{9, 9}));
   EXPECT_EQ(found[2].descriptor.text(), "<1D,(BLOCK),(10)>");
   for (const DatasetPattern& one : found) EXPECT_EQ(one.dataset, "/d");
+}
+
+// Elements of 4 bytes in the file; one field of 2 bytes is written.
+TEST(SummarizeDatasets, BytesAreThoseOfTheMemoryType) {
+  Rank rank;
+  rank.creates(11);
+  rank.notes(11, {8}, false);
+  rank.writes_box(11, {0}, {8}, 2);
+  rank.writes_box(11, {0}, {8}, 2);
+  const std::vector<DatasetPattern> datasets = datasets_of({rank});
+  ASSERT_EQ(datasets.size(), 1U);
+  EXPECT_EQ(datasets[0].bytes, 32U);
+  EXPECT_EQ(datasets[0].element_bytes, 4U);
 }
 
 // h5py's f["x"] = array: made without a name, written, then linked. One is never linked.
