@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import subprocess
@@ -10,6 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_import import LOGS
+
+import iotune
+from iotune.analysis import analyze
+from iotune.importing import import_log
 
 KEPT = Path(__file__).resolve().parents[1] / "data" / "v2"
 MOST_MEMORY_BYTES = 1 << 30
@@ -75,3 +81,24 @@ def test_damaged_traces_are_a_result_or_one_line(tmp_path: Path, name: str, seed
         if "error" in one:
             assert f"damaged-{number // 2}.iotrace" in one["error"] and "\n" not in one["error"]
     assert any(one.get("losses") for one in said)
+
+
+def test_what_is_no_trace_in_a_folder_of_traces_is_one_line(tmp_path: Path) -> None:
+    # given a good trace, one of a later version, an empty file, a link to nowhere and a pipe
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    import_log(LOGS / "accesses.csv", folder / "a.iotrace")
+    (folder / "b.iotrace").write_bytes(b"IOTUNE-TRACE\xff\0\0\0")
+    (folder / "c.iotrace").touch()
+    (folder / "d.iotrace").symlink_to("nowhere")
+    os.mkfifo(folder / "e.iotrace")
+    # when
+    result = analyze([folder], jobs=1)
+    # then
+    assert result is not None
+    assert [Path(one["name"]).name for one in result["traces"]] == ["a.iotrace"]
+    named = [Path(text.split(":")[0]).name for text in result["left_out"]]
+    assert named == ["b.iotrace", "c.iotrace", "d.iotrace", "e.iotrace"]
+    (folder / "a.iotrace").unlink()
+    with pytest.raises(iotune.Error, match="version 255.* 3 more that cannot be read"):
+        analyze([folder], jobs=1)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from iotune import core
 from iotune.errors import Error
 from iotune.importing import import_log
-from iotune.trace import is_trace, open_trace
+from iotune.trace import is_trace
 
 _TRACES = ("*.iotrace", "*.iobuf")
 _LOGS = ("*.darshan",)
@@ -67,7 +68,7 @@ def _expanded(path: Path) -> list[Path]:
 
 def _source(path: Path, imported: Path) -> Source:
     if path.is_file() and is_trace(path):
-        open_trace(path)
+        core.processes(path)  # raises Error for what this version cannot read
         return Source(str(path), str(path))
     done = import_log(path, imported)
     return Source(str(path), str(imported), done.format, done.notes)
