@@ -33,6 +33,34 @@ Note note_of(std::string_view name) {
   return found == std::end(kNotes) ? Note::kNone : found->second;
 }
 
+void find_places(const CallSignature& signature, CallFacts& facts) {
+  facts.file_place = facts.offset_place = facts.result_place = facts.type_bytes_place =
+      CallFacts::kNoPlace;
+  std::int8_t next = 0;
+  const auto name_place = [&](std::string_view name) {
+    if (name == "file") facts.file_place = next;
+    if (name == "offset") facts.offset_place = next;
+    if (name == "result") facts.result_place = next;
+    if (name == "type_bytes") facts.type_bytes_place = next;
+    ++next;
+  };
+  for (const recorder::ArgumentSignature& argument : signature.arguments) {
+    if (argument.form == recorder::ArgumentForm::kArray) return;
+    if (argument.form == recorder::ArgumentForm::kNumber) name_place(argument.name);
+  }
+  if (signature.layer == Layer::kIotune) return;
+  name_place("result");
+  for (const std::string_view name : signature.extras) name_place(name);
+}
+
+CallFacts::MpiFile mpi_file_of(std::string_view name) {
+  using MpiFile = CallFacts::MpiFile;
+  if (name == "MPI_File_open") return MpiFile::kOpen;
+  if (name == "MPI_File_close") return MpiFile::kClose;
+  if (name == "MPI_File_set_view") return MpiFile::kSetView;
+  return name == "MPI_File_seek" ? MpiFile::kSeek : MpiFile::kOther;
+}
+
 CallFacts find_facts(const CallSignature& signature) {
   constexpr std::string_view kOpens[] = {
       "H5Fcreate", "H5Fopen",  "H5Fcreate_async", "H5Fopen_async", "MPI_File_open", "open",
@@ -55,6 +83,10 @@ CallFacts find_facts(const CallSignature& signature) {
   facts.asynchronous = hdf5 && name.ends_with("_async");
   facts.hdf5_kind = hdf5 && name.size() > 2 ? name[2] : '\0';
   facts.note = note_of(name);
+  facts.mpi_file = mpi_file_of(name);
+  facts.explicit_offset = has("_at");
+  facts.shared_pointer = has("_shared") || has("_ordered");
+  find_places(signature, facts);
   return facts;
 }
 

@@ -30,6 +30,13 @@ struct CallFacts {
   bool asynchronous;   // HDF5: what others have first stands behind three more arguments
   char hdf5_kind;      // F, D, G …; NUL elsewhere
   Note note;           // pseudo calls
+  // Of calls on a file of MPI-IO:
+  enum class MpiFile : std::uint8_t { kOther, kOpen, kClose, kSetView, kSeek };
+  MpiFile mpi_file;
+  bool explicit_offset, shared_pointer;
+  // Where among the call's numbers a word stands; kNoPlace where it has none, or none that is fixed.
+  static constexpr std::int8_t kNoPlace = -1;
+  std::int8_t file_place, offset_place, result_place, type_bytes_place;
 };
 
 // `signature` must stand in recorder::call_table().

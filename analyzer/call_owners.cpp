@@ -52,6 +52,12 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   const Layer layer = call.signature()->layer;
   const bool posix = layer == Layer::kPosix || layer == Layer::kStdio;
   if (posix && !facts.waits_for_note) return file_of_posix(call);
+  if (layer == Layer::kMpiIo && call.signature()->transfer &&
+      facts.file_place != CallFacts::kNoPlace) {
+    const auto place = static_cast<std::size_t>(facts.file_place);
+    const auto owner = place < call.numbers.size() ? mpi_.find(call.numbers[place]) : mpi_.end();
+    return owner == mpi_.end() ? kNone : owner->second;
+  }
   if (layer == Layer::kHdf5 && !has_file(facts.hdf5_kind)) return kNone;
   if (!posix && !read_arguments(call, arguments_)) return kNone;
   if (facts.waits_for_note) {

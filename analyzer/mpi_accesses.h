@@ -6,8 +6,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "analyzer/call_facts.h"
 #include "analyzer/file_view.h"
+#include "recorder/read/access_words.h"
 #include "recorder/read/call.h"
+#include "recorder/read/call_arguments.h"
 
 namespace iotune::analyzer {
 
@@ -37,6 +40,11 @@ class MpiAccesses {
       a(view, pointer);
     }
   };
+  std::optional<FileExtents> follow_transfer(const recorder::Call& call, const CallFacts& facts,
+                                             std::size_t most);
+
+  recorder::CallArguments arguments_;  // of the call that is followed
+  recorder::AccessWordsReader words_;
   std::unordered_map<std::int64_t, OpenFile> files_;  // by handle
   const FileView* view_ = nullptr;
 };

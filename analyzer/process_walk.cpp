@@ -339,6 +339,7 @@ class Walk {
   FileTable& table_;
   bool alike_;
   CallArguments arguments_;  // of the call that is followed
+  recorder::AccessWordsReader words_;
   // Of a long process:
   OwnerFollower owners_;
   recorder::CallGroup group_;

@@ -68,10 +68,21 @@ int iotune_decide(const struct iotune_question* question, char* answer, size_t c
 #define IOTUNE_PROGRAM_ANSWERS_MAX_BYTES 65536u
 int iotune_program_answers(const struct iotune_question* question, char* answer, size_t capacity);
 
-/* Analyses the trace and leaves an observation (workload, patterns, bytes,
- * seconds, settings) in the user's spool, by rename; then folds the spool into
- * the user's database, where no lock must be waited for. 0, or -1 with a message. */
-int iotune_observe(const char* trace_path, char* message, size_t capacity);
+/* At a run's end. Strings as above. */
+struct iotune_run_end {
+  uint32_t version;   /* IOTUNE_DECISION_VERSION */
+  uint32_t held;      /* 1: the run was not to draw which files go without settings */
+  const char* folder; /* of the kept runs (kept_runs.h) */
+  const char* trace;  /* of this run; NULL: there is nothing to learn from it */
+  const char* name;   /* under which it is kept in `folder`; NULL: it is not */
+  uint64_t until_ns;  /* CLOCK_MONOTONIC: by then the caller wants to go on */
+};
+
+/* Goes on with the kept runs, and learns from this one: observations (workload, patterns, bytes,
+ * seconds, settings) go into the user's database where there is time for it and no lock must be
+ * waited for, else into the user's spool. What is left off is kept for the next call. 0, or -1
+ * with a message. */
+int iotune_learn(const struct iotune_run_end* end, char* message, size_t capacity);
 
 /* A file that this process asked about was closed: what its I/O took here, from open to close.
  * Later files of the same series within the run are decided by it. */

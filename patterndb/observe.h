@@ -23,12 +23,9 @@ void fold_spool(const std::string& database, const std::string& spool) noexcept;
 
 // Stores the observation in the user's database, without the detour through the spool, where it
 // would be written, read and parsed. Where the database cannot be written without waiting, it is
-// left in the spool: the path there, else empty.
+// left in the spool: the path there, else empty. `name`: as of a spool file; one that was stored
+// before counts once.
 Result<std::string> keep(const Observation& observation, const std::string& database,
-                         const std::string& spool) noexcept;
-
-// At a run's end: observe(), but kept; and whatever lies in the spool is folded.
-Result<std::string> learn_from_trace(const std::string& trace_path, const std::string& database,
-                                     const std::string& spool) noexcept;
+                         const std::string& spool, const std::string& name) noexcept;
 
 }  // namespace iotune::patterndb

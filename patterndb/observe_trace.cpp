@@ -47,27 +47,11 @@ void fold_spool(const std::string& database, const std::string& spool) noexcept 
 }
 
 Result<std::string> keep(const Observation& observation, const std::string& database,
-                         const std::string& spool) noexcept {
+                         const std::string& spool, const std::string& name) noexcept {
   return guarded<std::string>([&]() -> std::string {
     Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
-    // One name: what failed after all was stored counts once.
-    const std::string name = spool_name(observation.run);
     if (db && db->add_observation(observation, name)) return {};
     return spooled(observation, spool, name);
-  });
-}
-
-Result<std::string> learn_from_trace(const std::string& trace_path, const std::string& database,
-                                     const std::string& spool) noexcept {
-  return guarded<std::string>([&]() -> std::string {
-    const Observation observation = observed(trace_path);
-    if (!observation.files.empty()) {
-      Result<std::string> left = keep(observation, database, spool);
-      if (!left) throw Fault{left.error().text()};
-      if (!left->empty()) return *left;  // the database is not to be had now
-    }
-    fold_spool(database, spool);
-    return {};
   });
 }
 

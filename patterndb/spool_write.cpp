@@ -58,6 +58,7 @@ Result<std::string> leave_in_spool(const Observation& observation, const std::st
     std::string path = folder + "/" + name;
     std::string text = dump(to_json(observation));
     text += '\n';
+    unlink(hidden.c_str());  // what a death left of the same one
     int descriptor =
         open(hidden.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0) throw Fault{folder + ": " + error_text(errno)};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,7 +32,7 @@ using recorder::ShortText;
 struct Library {
   int (*decide)(const iotune_question*, char*, std::size_t);
   int (*program_answers)(const iotune_question*, char*, std::size_t);
-  int (*observe)(const char*, char*, std::size_t);
+  int (*learn)(const iotune_run_end*, char*, std::size_t);
   void (*series_closed)(const char*, double, std::uint64_t, int);
 };
 // Nothing is there where the library could not be loaded, or is not used any more.
@@ -113,7 +114,7 @@ void load_library() noexcept {
   if (found == nullptr) return;
   find(handle, found->decide, "iotune_decide");
   find(handle, found->program_answers, "iotune_program_answers");
-  find(handle, found->observe, "iotune_observe");
+  find(handle, found->learn, "iotune_learn");
   find(handle, found->series_closed, "iotune_series_closed");
   if (!g_library.compare_exchange_strong(none, found, std::memory_order_acq_rel)) {
     recorder::unmap(found, sizeof *found);
@@ -134,6 +135,32 @@ bool database_is_off() noexcept {
   return __atomic_load_n(&answer, __ATOMIC_RELAXED) == kOff;
 }
 
+}  // namespace
+
+void database_path(ShortText<4096>& path) noexcept {
+  const char* const given = std::getenv("IOTUNE_DB");
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  const char* const home = std::getenv("HOME");
+  path.clear();
+  if (given != nullptr && *given != '\0') {
+    path << given;
+  } else if (data != nullptr && *data == '/') {
+    path << data << "/iotune/patterns.db";
+  } else {
+    path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
+  }
+}
+
+namespace {
+// The user's own database comes into being with the first run that is learnt from.
+bool nothing_was_learnt_yet() noexcept {
+  const char* const named = std::getenv("IOTUNE_DB");
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  if ((named != nullptr && *named != '\0') || (config != nullptr && *config != '\0')) return false;
+  ShortText<4096> path;
+  database_path(path);
+  return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+}
 }  // namespace
 
 std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
@@ -158,7 +185,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.site_database = recorder::site_database();
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);
-  if (bytes < 0) say_nothing_is_tuned(answer);
+  if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer);
   return 0;
 }
 
@@ -183,23 +210,13 @@ bool may_name_files(const char* config) noexcept {
              nullptr;
 }
 
-// Whether there is anything to be asked: the library is not loaded for nothing. Where the database
-// lies is said in patterndb/places.h.
+// Whether there is anything to be asked: the library is not loaded for nothing.
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
   if (*recorder::site_database() != '\0') return true;
   ShortText<4096> path;
-  const char* const given = std::getenv("IOTUNE_DB");
-  const char* const data = std::getenv("XDG_DATA_HOME");
-  const char* const home = std::getenv("HOME");
-  if (given != nullptr && *given != '\0') {
-    path << given;
-  } else if (data != nullptr && *data == '/') {
-    path << data << "/iotune/patterns.db";
-  } else {
-    path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
-  }
+  database_path(path);
   return access(path.c_str(), F_OK) == 0;
 }
 }  // namespace
@@ -222,14 +239,24 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
-void observe_trace(const char* trace) noexcept {
-  if (recorder::is_narrowed() || !recorder::configuration().learns) return;
+bool database_is_loaded() noexcept {
+  return g_library.load(std::memory_order_acquire) != nullptr;
+}
+
+void learn_from_runs(const RunEnd& end) noexcept {
   load_library();
   const Turn turn;
   const Library& database = turn.library();
-  if (database.observe == nullptr) return;
+  if (database.learn == nullptr) return;
+  iotune_run_end asked = {};
+  asked.version = IOTUNE_DECISION_VERSION;
+  asked.held = end.held ? 1 : 0;
+  asked.folder = end.folder;
+  asked.trace = end.trace;
+  asked.name = end.name;
+  asked.until_ns = end.until_ns;
   char message[1024] = "";
-  if (database.observe(trace, message, sizeof message) >= 0) return;
+  if (database.learn(&asked, message, sizeof message) >= 0) return;
   ShortText<1280> text;
   text << "the run leaves no observation: " << message;
   recorder::say_once(g_said, text.c_str());

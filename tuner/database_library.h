@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/preload/short_text.h"
+
 namespace iotune::tuner {
 
 struct FileQuestion {
@@ -25,8 +27,23 @@ bool nothing_can_be_asked() noexcept;
 // For the files that the program opens by POSIX itself (iotune_program_answers); 0: nothing.
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;
 
-// Leaves an observation of a finished trace in the user's spool; what fails is said once.
-void observe_trace(const char* trace) noexcept;
+// Where the user's database lies, as patterndb/places.h has it.
+void database_path(recorder::ShortText<4096>& path) noexcept;
+
+// Some question was asked in this process: the library need not be loaded any more.
+bool database_is_loaded() noexcept;
+
+// As iotune_run_end (patterndb/decision.h).
+struct RunEnd {
+  const char* folder;
+  const char* trace;
+  const char* name;
+  bool held;
+  std::uint64_t until_ns;
+};
+
+// Learns from this run and from those that were kept; what fails is said once.
+void learn_from_runs(const RunEnd& end) noexcept;
 
 // A file that was asked about is closed: what its I/O took in this process.
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;

@@ -16,6 +16,7 @@
 #include "tuner/prefetch_library.h"
 #include "tuner/program_open.h"
 #include "tuner/program_settings.h"
+#include "tuner/run_end.h"
 #include "tuner/series_clock.h"
 
 namespace iotune::tuner {
@@ -23,10 +24,9 @@ namespace {
 
 using recorder::Mode;
 
-void before_finalize(recorder::Provider& provider, const char* trace) noexcept {
+void before_finalize(recorder::Provider& provider) noexcept {
   const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
   if (mpi != nullptr) free_world_communicator(*mpi);
-  if (trace != nullptr) observe_trace(trace);
 }
 
 void after_init(recorder::Provider& provider) noexcept {
@@ -37,8 +37,9 @@ void after_init(recorder::Provider& provider) noexcept {
 }
 
 // Small serial programs that merely touched a file teach nothing.
-void trace_written(const char* trace) noexcept {
-  if (recorder::hdf5_version()[0] != '\0') observe_trace(trace);
+void run_ended(const char* trace) noexcept {
+  const bool parallel = recorder::world_provider() != nullptr;
+  if (parallel || recorder::hdf5_version()[0] != '\0') learn_at_run_end(trace);
 }
 
 void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
@@ -59,7 +60,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   const Mode mode = recorder::configuration().mode;
   if (mode == Mode::kOff) return;
   advice.before_mpi_finalize = before_finalize;
-  advice.trace_written = trace_written;
+  advice.run_ended = run_ended;
   advice.after_fork = [] {
     unlock_settings_after_fork();
     unlock_file_plans_after_fork();

@@ -5,6 +5,7 @@
 
 #include "recorder/preload/short_text.h"
 #include "tuner/file_layout.h"
+#include "tuner/openmpi_said.h"
 #include "tuner/real_directory.h"
 
 namespace iotune::tuner {
@@ -82,6 +83,11 @@ constinit unsigned g_named = 0, g_own = 0;
 // the same.
 void read_parameters(const recorder::MpiApi& mpi) noexcept {
   if (__atomic_load_n(&g_read, __ATOMIC_ACQUIRE)) return;
+  if (!io_parameters_may_be_set()) {
+    __atomic_store_n(&g_named, kNamesNothing, __ATOMIC_RELAXED);
+    __atomic_store_n(&g_read, true, __ATOMIC_RELEASE);
+    return;
+  }
   const ToolInterface tools(mpi);
   char value[kMostValueBytes] = "";
   const NamedIo named = tools.read("io", value) ? named_io(value) : kNamesUnknown;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyzer/call_facts.h"
+
 namespace iotune::analyzer {
 namespace {
 
@@ -42,7 +44,8 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   const bool mpi = call.signature()->layer == Layer::kMpiIo;
   std::optional<FileExtents> extents;
   // What HDF5 does below itself is not asked for; the note on a view stands inside its call.
-  if ((mpi && call.layers() == 0) || call.name() == "iotune_view") {
+  const bool is_view = facts_of(*call.signature()).note == CallFacts::Note::kView;
+  if ((mpi && call.layers() == 0) || is_view) {
     extents = mpi_.follow(call, kMaxExtents);
   }
   if (file == nullptr) return;
@@ -61,8 +64,9 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
       hint.array_bytes = view->tile_bytes();
     }
     if (hint.element_bytes == 1) {
+      const std::int8_t place = facts_of(*call.signature()).type_bytes_place;
       const std::int64_t type_bytes =
-          arguments_of(call)->number(*call.signature(), "type_bytes").value_or(1);
+          place == CallFacts::kNoPlace ? 1 : call.numbers[static_cast<std::size_t>(place)];
       if (type_bytes > 1 && type_bytes <= kMaxElementBytes) {
         hint.element_bytes = static_cast<std::uint64_t>(type_bytes);
       }

@@ -15,7 +15,7 @@
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
 #include "patterndb/drift_in_run.h"
-#include "patterndb/observe.h"
+#include "patterndb/kept_runs.h"
 #include "patterndb/places.h"
 #include "patterndb/program_answers.h"
 #include "patterndb/run_answers.h"
@@ -262,15 +262,22 @@ extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
   return -1;
 }
 
-extern "C" __attribute__((visibility("default"))) int iotune_observe(const char* trace_path,
-                                                                     char* message,
-                                                                     size_t capacity) {
-  if (trace_path == nullptr) return -1;
+extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_run_end* end,
+                                                                   char* message,
+                                                                   size_t capacity) {
+  if (end == nullptr || end->version != IOTUNE_DECISION_VERSION) return -1;
+  const auto text = [](const char* given) { return given == nullptr ? "" : given; };
   Result<int> done = guarded<int>([&] {
     expect_one_thread();
     const Places places = places_from_environment();
-    Result<std::string> left = learn_from_trace(trace_path, places.database, places.spool);
-    if (!left) throw Fault{left.error().text()};
+    LearnRequest request;
+    request.places = {text(end->folder), places.database, places.spool};
+    request.own_trace = text(end->trace);
+    request.own_name = text(end->name);
+    request.own_held = end->held != 0;
+    request.until_ns = end->until_ns;
+    Result<LearnReport> report = learn_from_kept_runs(request);
+    if (!report) throw Fault{report.error().text()};
     return 0;
   });
   if (done) return 0;

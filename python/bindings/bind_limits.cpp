@@ -31,6 +31,11 @@ std::string site_database() {
   return iotune::recorder::site_database();
 }
 
+bool site_switches_off() {
+  using namespace iotune::recorder;
+  return read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr).most == Mode::kOff;
+}
+
 }  // namespace
 
 void bind_limits(pybind11::module_& module) {
@@ -39,4 +44,5 @@ void bind_limits(pybind11::module_& module) {
   module.def("site_is_frozen", &site_is_frozen,
              "Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids to learn.");
   module.def("site_database", &site_database, "The database that these name; empty: none.");
+  module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
 }

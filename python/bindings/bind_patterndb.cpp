@@ -9,6 +9,7 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/decide.h"
+#include "patterndb/kept_runs.h"
 #include "patterndb/observe.h"
 #include "patterndb/parameter_gates.h"
 #include "patterndb/parameters.h"
@@ -317,4 +318,13 @@ void bind_patterndb(py::module_& module) {
         return taken(observe(trace, spool.value_or(default_spool_dir())));
       },
       "trace"_a, "spool_dir"_a = py::none(), "Leaves a trace's observation in the spool.");
+  module.def(
+      "learn_from_kept_runs",
+      [](const std::string& folder, const std::string& database) {
+        LearnRequest request;
+        request.places = {folder, database, default_spool_dir()};
+        return taken(learn_from_kept_runs(request)).learnt;
+      },
+      "folder"_a, "database"_a,
+      "Finishes what the ends of runs had no time for; returns how many were learnt from.");
 }

@@ -72,6 +72,11 @@ def site_is_frozen() -> bool:
     return bool(native_part().site_is_frozen())
 
 
+def site_switches_off() -> bool:
+    """Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, switches everything off."""
+    return bool(native_part().site_switches_off())
+
+
 def summarize(path: str | os.PathLike[str]) -> dict[str, Any]:
     """analyzer::RunSummary of a trace or buffer."""
     native = native_part()
@@ -159,6 +164,16 @@ def observe(trace: str | os.PathLike[str]) -> None:
     native = native_part()
     with as_error():
         native.observe(os.fspath(trace))
+
+
+def learn_from_kept_runs(folder: Path, database: str | os.PathLike[str]) -> int:
+    """Finish what the ends of runs had no time for, and store it in that database.
+
+    Returns how many runs were learnt from; 0 where another process does it just now.
+    """
+    native = native_part()
+    with as_error():
+        return int(native.learn_from_kept_runs(os.fspath(folder), _in_utf8(database)))
 
 
 def _decoded(value: Any) -> Any:

@@ -8,11 +8,14 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_PT_DYNAMIC, _PT_INTERP = 2, 3
+_PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 2, 3, 4
 _SHT_SYMTAB, _SHT_DYNSYM = 2, 11
 _DT_NULL, _DT_NEEDED, _DT_STRTAB = 0, 1, 5
 _PT_LOAD = 1
 # Part of every libhdf5 (its H5lib_settings), found where a static one was stripped.
+# The linker of Go names its notes so, and its sections.
+_GO_NOTE = b"Go\0\0"
+_GO_SECTIONS = (b".go.buildinfo", b".note.go.buildid", b".gopclntab")
 _HDF5_MARK = b"SUMMARY OF THE HDF5 CONFIGURATION"
 
 
@@ -24,6 +27,7 @@ class Executable:
     interpreter: str  # empty: statically linked
     needed: list[str] = field(default_factory=list)  # libraries by name
     holds_hdf5: bool = False  # H5Fcreate is defined in the file itself
+    is_go: bool = False  # linked by Go, with or without C in it
 
 
 @dataclass
@@ -68,7 +72,7 @@ def _parse(data: mmap.mmap) -> Executable | None:
         return None
     bits = 64 if data[4] == 2 else 32
     layout = _layout(bits, "<" if data[5] == 1 else ">")
-    (_, _, _, _, ph_offset, sh_offset, _, _, ph_size, ph_count, sh_size, sh_count, _) = (
+    (_, _, _, _, ph_offset, sh_offset, _, _, ph_size, ph_count, sh_size, sh_count, sh_names) = (
         layout.header.unpack_from(data, 0)
     )
     found = Executable(bits=bits, interpreter="")
@@ -82,14 +86,26 @@ def _parse(data: mmap.mmap) -> Executable | None:
         segments.append((kind, offset, address, size))
         if kind == _PT_INTERP:
             found.interpreter = data[offset : offset + size].split(b"\0")[0].decode()
+        if kind == _PT_NOTE and data[offset + 12 : offset + 16] == _GO_NOTE:
+            found.is_go = True
     found.needed = _needed(data, layout, segments)
     sections = [
         layout.section.unpack_from(data, sh_offset + index * sh_size) for index in range(sh_count)
     ]
+    if sh_names < len(sections):
+        found.is_go = found.is_go or _has_go_section(data, sections, sections[sh_names][4])
     found.holds_hdf5 = _defines(data, layout, bits, sections, b"H5Fcreate") or (
         data.find(_HDF5_MARK) >= 0
     )
     return found
+
+
+def _has_go_section(data: mmap.mmap, sections: list[tuple[int, ...]], names: int) -> bool:
+    for section in sections:
+        at = names + section[0]
+        if data[at : data.find(b"\0", at)] in _GO_SECTIONS:
+            return True
+    return False
 
 
 def _needed(

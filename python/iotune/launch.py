@@ -76,6 +76,11 @@ def why_blind(program: str) -> str:
         return ""
     if not elf.interpreter:
         return "is statically linked: nothing of it can be seen or tuned"
+    if elf.is_go:
+        return (
+            "is a Go program: Go makes its system calls itself, past every library, so that its "
+            "I/O cannot be seen or tuned"
+        )
     if (found.st_mode & stat.S_ISUID and found.st_uid != os.geteuid()) or (
         found.st_mode & stat.S_ISGID and found.st_gid != os.getegid()
     ):

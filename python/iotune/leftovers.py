@@ -26,6 +26,7 @@ from iotune.locations import (
     host_label,
     kept_traces,
     make_private,
+    state_dir,
     trace_name,
     traces_dir,
     trim_traces,
@@ -253,6 +254,24 @@ def _join(
     return trace
 
 
+def _is_of_our_state(run_directory: Path) -> bool:
+    """Whether the run was one of this state folder's.
+
+    Several homes, projects or people may share an account and so a buffer root: what a run left is
+    joined by the commands that would have found its trace. Buffers that do not say are anybody's.
+    """
+    ours = os.path.realpath(state_dir())
+    said = False
+    for path in run_directory.glob("*.iobuf"):
+        with contextlib.suppress(Error):
+            for process in core.processes(path):
+                state = process.get("state")
+                if state and os.path.realpath(str(state)) == ours:
+                    return True
+                said = said or bool(state)
+    return not said
+
+
 def _may_teach(trace: Path) -> bool:
     """Whether the run was to be learnt from and no rank is missing.
 
@@ -343,7 +362,7 @@ def collect_all() -> list[Path]:
     except OSError:
         directories = []
     for directory in directories:
-        if directory.is_symlink():
+        if directory.is_symlink() or not _is_of_our_state(directory):
             continue
         with contextlib.suppress(Error, OSError):
             trace = collect_run(directory, observe=os.environ.get("IOTUNE_DB") != "none")

@@ -22,6 +22,8 @@ from iotune.errors import Error
 TRACES_CAP_BYTES = 256 * 1024 * 1024
 MOST_TRACES = 4096
 TRACE_SUFFIX = ".iotrace"
+# What a process needs before it records anything.
+_LEAST_BUFFER_BYTES = 512 * 1024
 
 
 def _xdg(variable: str, default: str) -> Path:
@@ -37,9 +39,19 @@ def cache_dir() -> Path:
     return _xdg("XDG_CACHE_HOME", ".cache") / "iotune"
 
 
+def state_dir() -> Path:
+    """What runs leave behind; their buffers name it too."""
+    return _xdg("XDG_STATE_HOME", ".local/state") / "iotune"
+
+
 def traces_dir() -> Path:
     """Where runs leave their traces unless IOTUNE_TRACE or -o names a file."""
-    return _xdg("XDG_STATE_HOME", ".local/state") / "iotune" / "traces"
+    return state_dir() / "traces"
+
+
+def kept_runs_dir() -> Path:
+    """Runs that are still to be learnt from (patterndb/kept_runs.h)."""
+    return state_dir() / "learn"
 
 
 def buffer_root() -> Path:
@@ -51,6 +63,28 @@ def buffer_root() -> Path:
 def temporary_root() -> Path:
     """The user's private directory below /tmp."""
     return Path(f"/tmp/iotune-{os.getuid()}")
+
+
+def why_no_buffers() -> str:
+    """Why no process buffer can be had on this node, in plain words; empty where one can."""
+    root = buffer_root()
+    try:
+        found = root.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            return f"{root} is no directory"
+        if found.st_uid != os.getuid():
+            return f"{root} belongs to another user (IOTUNE_BUFFER_DIR names another place)"
+        if found.st_mode & 0o022:
+            return f"{root} may be written by others (chmod 700 it)"
+    except OSError:
+        found = None
+    try:
+        space = os.statvfs(root if found else root.parent)
+    except OSError as problem:
+        return f"{root}: {problem.strerror}"
+    if space.f_bavail * space.f_frsize < _LEAST_BUFFER_BYTES:
+        return f"there is no space left in {root} (IOTUNE_BUFFER_DIR names another place)"
+    return ""
 
 
 def make_private(directory: Path) -> Path:

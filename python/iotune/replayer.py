@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -185,11 +186,12 @@ def room_of(directory: Path) -> int | None:
 def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
     """A directory of our own on the storage of `parent`, removed afterwards.
 
-    The replayer may replace what lies in it, so it is never one of the user's. Raises Error
-    where it cannot be made, or where `needed_bytes` are more than room_of() it. A file system that
-    tells no size is tried.
+    The replayer may replace what lies in it, so it is never one of the user's. What a process that
+    was killed left there is removed first. Raises Error where it cannot be made, or where
+    `needed_bytes` are more than room_of() it. A file system that tells no size is tried.
     """
     try:
+        _remove_abandoned(parent)
         room_bytes = room_of(parent)
         if room_bytes is not None and needed_bytes > room_bytes:
             free_mib = shutil.disk_usage(parent).free >> 20
@@ -197,7 +199,7 @@ def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
                 f"{parent} has {free_mib} MiB free, the replay needs {needed_bytes >> 20}; "
                 "--dir names another place"
             )
-        directory = Path(tempfile.mkdtemp(prefix=".iotune-replay-", dir=parent))
+        directory, lock = _made_and_locked(parent)
     except OSError as problem:
         raise Error(
             f"no files can be written in {parent} ({problem.strerror}); --dir names another place"
@@ -206,6 +208,49 @@ def scratch_directory(parent: Path, needed_bytes: int) -> Iterator[Path]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+_SCRATCH = ".iotune-replay-"
+
+
+def _locked(directory: Path) -> int | None:
+    """A descriptor that holds the directory's lock; None where another process holds it."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _made_and_locked(parent: Path) -> tuple[Path, int]:
+    """A new directory, and what tells others that it is in use for as long as we live.
+
+    Where the file system has no locks nobody removes it but we.
+    """
+    while True:
+        directory = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=parent))
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another training may have met it before it was locked.
+        if directory.exists():
+            return directory, descriptor
+        os.close(descriptor)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove scratch directories of ours whose process is gone: a SIGKILL leaves them."""
+    for directory in parent.glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            if directory.lstat().st_uid != os.getuid():
+                continue
+            lock = _locked(directory)
+            if lock is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+                os.close(lock)
 
 
 def forget_files(directory: Path) -> None:

@@ -25,9 +25,9 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .before_trace = [] {},
     .before_mpi_init = [] {},
     .after_mpi_init = [](Provider&) {},
-    .before_mpi_finalize = [](Provider&, const char*) {},
+    .before_mpi_finalize = [](Provider&) {},
     .after_fork = [] {},
-    .trace_written = [](const char*) {},
+    .run_ended = [](const char*) {},
     .before_create = [](const char*, int flags) { return flags; },
     .after_create = [](int) {},
     .after_open = [](const char*, int) {},
@@ -53,7 +53,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
 
 void leave_posix_alone() noexcept {
   g_advice.before_trace = [] {};
-  g_advice.trace_written = [](const char*) {};
+  g_advice.run_ended = [](const char*) {};
   g_advice.before_create = [](const char*, int flags) { return flags; };
   g_advice.after_create = [](int) {};
   g_advice.after_open = [](const char*, int) {};

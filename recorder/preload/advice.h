@@ -97,15 +97,15 @@ struct Advice {
 
   void (*before_mpi_init)();
   void (*after_mpi_init)(Provider& mpi);
-  // All ranks of the world are here, MPI still works. `trace`: path of the run's trace on the
-  // rank that wrote it, nullptr on others.
-  void (*before_mpi_finalize)(Provider& mpi, const char* trace);
+  // All ranks of the world are here, MPI still works.
+  void (*before_mpi_finalize)(Provider& mpi);
 
   // In the child of a fork, before it does anything.
   void (*after_fork)();
 
-  // A process without MPI has written its trace at exit.
-  void (*trace_written)(const char* trace);
+  // This process has written the run's trace, and no other one waits for it any more: after the
+  // real MPI_Finalize, or at the exit of a process without MPI.
+  void (*run_ended)(const char* trace);
 
   // Around an open of any form that may make the file `path`: gives the flags to open it with,
   // then sees the descriptor (below 0: none).

@@ -15,6 +15,7 @@ void before_MPI_Init_thread(Provider&, HookState&, void*& argc, void*& argv, int
 void after_MPI_Init_thread(Provider&, HookState&, int result, void* argc, void* argv, int required,
                            void* provided) noexcept;
 void before_MPI_Finalize(Provider&, HookState&) noexcept;
+void after_MPI_Finalize(Provider& provider, HookState& hook, int result) noexcept;
 void before_MPI_Session_init(Provider&, HookState&, Word& info, Word& errhandler,
                              void*& session) noexcept;
 void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word errhandler,

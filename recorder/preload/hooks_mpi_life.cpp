@@ -14,6 +14,9 @@
 namespace iotune::recorder {
 namespace {
 
+// By this rank, at MPI_Finalize.
+constinit const char* g_written_trace = nullptr;
+
 void before_init(HookState&) noexcept {
   {
     const OwnCode own;
@@ -115,10 +118,18 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   if (mpi == nullptr || world_provider() != &provider || !all_ranks_loaded()) return;
   g_advice.before_trace();
   end_buffer("finalize");
-  const char* const trace = gather_trace(*mpi);
-  g_advice.before_mpi_finalize(provider, trace);
-  if (trace != nullptr && configuration().trace_path == nullptr) bound_traces(trace);
+  g_written_trace = gather_trace(*mpi);
+  g_advice.before_mpi_finalize(provider);
   remove_presence_files();
+}
+
+// The other ranks have gone.
+void after_MPI_Finalize(Provider&, HookState&, int) noexcept {
+  const OwnCode own;
+  const char* const trace = __atomic_exchange_n(&g_written_trace, nullptr, __ATOMIC_RELAXED);
+  if (trace == nullptr) return;
+  g_advice.run_ended(trace);
+  if (configuration().trace_path == nullptr) bound_traces(trace);
 }
 
 }  // namespace iotune::recorder

@@ -70,6 +70,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
                !job_is_in_share(job_or_run_id(), configuration().share)) {
       record_only();
     }
+    if (!configuration().is_launcher) tell_owner_of_this_process();
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
     g_records_to_learn = configuration().samples_files;
@@ -95,7 +96,7 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   end_buffer("exit");
   if (writes_own_trace() || buffer_is_in_memory()) {
     if (const char* const trace = write_own_trace()) {
-      g_advice.trace_written(trace);
+      g_advice.run_ended(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);
     }
   }

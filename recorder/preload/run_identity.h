@@ -31,6 +31,9 @@ bool run_id_is_global() noexcept;
 // True where the id came from `iotune run`, or a launcher: the trace is joined by them.
 bool run_has_owner() noexcept;
 
+// `iotune run` hears that a process of its run has loaded the library, whether or not it records.
+void tell_owner_of_this_process() noexcept;
+
 // True where the run is this process and what it forks: no launcher, no `iotune run`.
 bool run_is_this_process() noexcept;
 

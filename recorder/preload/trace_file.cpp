@@ -114,6 +114,10 @@ bool trace_directory(ShortText<4096>& path) noexcept {
     // Where the trace itself may not be (/dev/null), nothing else is put beside it either.
     return slash != nullptr && !file.cut() && why_kept(file.c_str()) == nullptr;
   }
+  return state_directory("traces", path);
+}
+
+bool state_directory(const char* name, ShortText<4096>& path) noexcept {
   if (configuration().state_home == nullptr) return false;
   path.clear();
   // The base directories exist as a rule; making each is cheaper than asking.
@@ -129,7 +133,7 @@ bool trace_directory(ShortText<4096>& path) noexcept {
   raw::mkdir(path.c_str(), 0700);
   path << "/iotune";
   raw::mkdir(path.c_str(), 0700);
-  path << "/traces";
+  path << '/' << name;
   raw::mkdir(path.c_str(), 0700);
   return !path.cut();
 }

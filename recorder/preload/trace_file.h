@@ -11,6 +11,10 @@ namespace iotune::recorder {
 // False where there is none. One at a time.
 bool trace_directory(ShortText<4096>& path) noexcept;
 
+// A folder of this name in the user's state directory of iotune, made where it is missing. False
+// where there is no such directory. One at a time.
+bool state_directory(const char* name, ShortText<4096>& path) noexcept;
+
 // Where this run's trace goes: IOTUNE_TRACE, or a new name in the default directory, which is
 // made. False where there is no place.
 bool trace_path(ShortText<4096>& path) noexcept;

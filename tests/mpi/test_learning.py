@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main, not_verified  # noqa: E402
+from harness import SECONDS, Place, main, not_verified  # noqa: E402
 from test_tuning import answer, make_database  # noqa: E402
 
 IOTUNE = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
@@ -164,6 +168,91 @@ def drift_within_run(place: Place) -> None:
     assert sources(100000) == ["exact", "drift", "drift"]
 
 
+def kept(place: Place) -> list[Path]:
+    """The runs that wait to be learnt from."""
+    return sorted((place.state / "iotune" / "learn").glob("*.trace"))
+
+
+def observed(place: Place) -> set[object]:
+    """The runs that the database or the spool knows."""
+    runs: set[object] = set()
+    database = place.data / "iotune" / "patterns.db"
+    if database.exists():
+        with contextlib.closing(sqlite3.connect(database)) as db:
+            runs.update(run for (run,) in db.execute("SELECT run FROM observations"))
+    for left in (place.data / "iotune" / "spool").glob("*.observation.json"):
+        runs.add(json.loads(left.read_text())["run"])
+    return runs
+
+
+def irregular_run(place: Place, milliseconds: int) -> str:
+    """The name of a run of many calls that no loop stands for."""
+    place.trace.unlink(missing_ok=True)
+    done = place.mpi(2, place.bin / "irregular_writes", "irregular.dat", 5000,
+                     IOTUNE_LEARN_MS=milliseconds)  # fmt: skip
+    place.right(done, "irregular_writes")
+    assert done.said() == [], done.said()
+    return str(place.heads()[0]["attributes"]["run"])
+
+
+def gone_on_with(place: Place) -> None:
+    """Ends of runs without time: each goes on where the one before left off."""
+    first = irregular_run(place, 0)
+    assert len(kept(place)) == 1 and observed(place) == set(), observed(place)
+    runs = 1
+    while first not in observed(place):
+        irregular_run(place, 10)
+        runs += 1
+        assert runs < 200, kept(place)
+    print(f"the first run was known after {runs} runs")
+    last = irregular_run(place, 20000)
+    assert kept(place) == [], kept(place)
+    assert {first, last} <= observed(place) and len(observed(place)) == runs + 1
+    with contextlib.closing(sqlite3.connect(place.data / "iotune" / "patterns.db")) as db:
+        assert db.execute("SELECT count(*) FROM observations").fetchone() == (runs + 1,)
+
+
+def nobody_waits(place: Place) -> None:
+    """Rank 0 hangs while it learns: the other rank has gone. It is killed: nothing is lost."""
+    with subprocess.Popen(
+        [place.mpirun, "-n", "2", str(place.bin / "irregular_writes"), "irregular.dat", "20000"],
+        cwd=place.scratch, start_new_session=True,
+        env=place.environment(LD_PRELOAD=place.preload(), IOTUNE_TRACE=place.trace),
+    ) as run:  # fmt: skip
+        until = time.monotonic() + SECONDS
+        while not kept(place) and time.monotonic() < until:
+            time.sleep(0.0002)
+        learner = int(kept(place)[0].name.split("-")[1])
+        os.kill(learner, signal.SIGSTOP)
+        was_learning = kept(place) != []
+        try:
+            while ranks_alive(place) != {learner} and time.monotonic() < until:
+                time.sleep(0.01)
+            assert ranks_alive(place) == {learner}
+        finally:
+            os.kill(learner, signal.SIGKILL)
+        run.wait(timeout=SECONDS)
+    killed = str(place.heads()[0]["attributes"]["run"])
+    if was_learning:
+        assert observed(place) == set()
+    last = irregular_run(place, 20000)
+    assert kept(place) == [] and observed(place) == {killed, last}, (killed, last, observed(place))
+
+
+def ranks_alive(place: Place) -> set[int]:
+    """Processes of the program in this place."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            here = os.readlink(process / "cwd") == str(place.scratch.resolve())
+            if words[0].endswith(b"irregular_writes") and here and state != "Z":
+                found.add(int(process.name))
+    return found
+
+
 if __name__ == "__main__":
     main({"reverted": reverted, "not-explored": not_explored, "drift": drift,
-          "drift-within-run": drift_within_run})  # fmt: skip
+          "drift-within-run": drift_within_run, "gone-on-with": gone_on_with,
+          "nobody-waits": nobody_waits})  # fmt: skip

@@ -68,6 +68,8 @@ class Place:
             IOTUNE_BUFFER_DIR=str(self.buffers), LC_ALL="C.UTF-8",
             # One run in eight would do without its settings else.
             IOTUNE_EXPLORE="off",
+            # Runs of a test are short, and the next one is to know what they did.
+            IOTUNE_LEARN_MS="20000",
         )  # fmt: skip
         for name, value in more.items():
             env.pop(name, None)

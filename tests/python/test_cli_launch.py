@@ -80,6 +80,26 @@ def test_what_cannot_be_seen_is_said(
     assert says in launch.why_blind(compiled(tmp_path, source, *flags))
 
 
+GO_NOTE = """
+.section .note.go.buildid,"a",@note
+.long 4, 4, 4
+.ascii "Go\\0\\0"
+.long 0
+.section .note.GNU-stack,"",@progbits
+"""
+
+
+@pytest.mark.parametrize("stripped", [[], ["-s"]])
+def test_go_with_c_in_it_is_no_plain_program(tmp_path: Path, stripped: list[str]) -> None:
+    # given a dynamic program with the note that Go's linker writes (cgo)
+    note = tmp_path / "note.s"
+    note.write_text(GO_NOTE)
+    flags = ["-x", "assembler", str(note), *stripped]
+    path = compiled(tmp_path, "int main(void) { return 0; }", *flags)
+    # then
+    assert "Go program" in launch.why_blind(path)
+
+
 def test_nothing_is_said_of_a_plain_program(tmp_path: Path) -> None:
     path = compiled(tmp_path, "int main(void) { return 0; }")
     assert launch.why_blind(path) == ""

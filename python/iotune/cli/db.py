@@ -24,6 +24,7 @@ from iotune.cli.output import (
 )
 from iotune.cli.pattern_argument import LARGEST, PatternArgument, pattern_id
 from iotune.errors import Error, shown
+from iotune.locations import kept_runs_dir
 from iotune.models.candidates import parse_candidate
 from iotune.tunings import PATTERN_FIELDS, pattern_json, tuning_json
 
@@ -50,8 +51,14 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     path = core.default_database() if db is None else db
     is_missing = _is_missing(path)
     read_only = reads and (db is not None if is_missing else not os.access(path, os.W_OK))
+    learns = not read_only and not core.site_is_frozen()
+    if learns and kept_runs_dir().is_dir():
+        try:
+            core.learn_from_kept_runs(kept_runs_dir(), path if db is None else db.absolute())
+        except Error as problem:
+            say(f"runs wait to be learnt from: {problem}")
     database = core.Database(None if db is None else str(db.absolute()), read_only)
-    if not read_only and not core.site_is_frozen():
+    if learns:
         try:
             folded = database.ingest()
         except Error as problem:

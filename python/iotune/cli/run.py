@@ -7,14 +7,16 @@ Nothing of the program is changed, and its exit status is returned. The trace is
 """
 
 import os
+import tempfile
 import time
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from iotune import launch
+from iotune import core, launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say, size_text
 from iotune.errors import Error
 from iotune.leftovers import Stamp, buffers_of, collect_run, stamp_of
@@ -26,6 +28,7 @@ from iotune.locations import (
     trace_name,
     traces_dir,
     trim_traces,
+    why_no_buffers,
 )
 from iotune.output_file import demand_replaceable
 from iotune.preload import preload_path
@@ -90,19 +93,27 @@ def command(
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
-    environment = _environment(library, settings, programs)
     before = stamp_of(trace)
+    witness = _witness()
+    if witness is not None:
+        settings["IOTUNE_RUN_SEEN"] = str(witness)
+    environment = _environment(library, settings, programs)
     try:
         status = launch.run_forwarding_signals(words, environment)
+        seen = _was_touched(witness)
     except FileNotFoundError:
         say(f"{words[0]}: no such program")
         raise typer.Exit(127) from None
     except OSError as problem:
         say(f"{words[0]}: {problem.strerror}")
         raise typer.Exit(126) from None
+    finally:
+        if witness is not None:
+            witness.unlink(missing_ok=True)
     if mode is not Mode.off:
         observe = settings.get("IOTUNE_DB", os.environ.get("IOTUNE_DB")) != "none"
-        _finish(trace, before, run_id, in_default_place=output is None, observe=observe)
+        _finish(trace, before, run_id, in_default_place=output is None, observe=observe,
+                why_empty=lambda: _why_empty(programs, seen))  # fmt: skip
     else:
         next_command("iotune", "run", "--", *words, why="this run was not watched: --mode off")
     raise typer.Exit(status)
@@ -141,8 +152,49 @@ def _environment(library: str, settings: dict[str, str], programs: list[str]) ->
     return launch.preload_environment(os.environ, library, settings)
 
 
+def _witness() -> Optional[Path]:
+    """A file that each process of the run touches that has loaded the library."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="seen-", dir=make_private(temporary_root()))
+        os.utime(descriptor, (0, 0))
+        os.close(descriptor)
+    except (Error, OSError):
+        return None
+    return Path(name)
+
+
+def _was_touched(witness: Optional[Path]) -> Optional[bool]:
+    """None where that cannot be told."""
+    try:
+        return None if witness is None else witness.stat().st_mtime > 0
+    except OSError:
+        return None
+
+
+def _why_empty(programs: Sequence[str], seen: Optional[bool]) -> str:
+    """Why a run left no trace, as far as that is known."""
+    if core.site_switches_off():
+        return "the site has switched iotune off (/etc/iotune.conf, IOTUNE_SITE_CONFIG)"
+    for program in programs:
+        reason = launch.why_refused(program) or launch.why_blind(program)
+        if reason:
+            return f"{program} {reason}"
+    reason = why_no_buffers()
+    if reason:
+        return reason
+    if seen:
+        return "the program opened no file that is traced"
+    if seen is None:
+        return "no call on a file that is traced reached iotune"
+    return (
+        "no process of it has loaded iotune on this node: LD_PRELOAD was taken away on the way, "
+        "or it ran on others"
+    )
+
+
 def _finish(
     trace: Path, before: Optional[Stamp], run_id: str, in_default_place: bool, observe: bool,
+    why_empty: Callable[[], str],
 ) -> None:  # fmt: skip
     directory = buffer_root() / run_id
     try:
@@ -153,7 +205,7 @@ def _finish(
     if alive:
         say(f"{alive} process(es) of the run are still alive; a later command adds theirs")
     if stamp_of(trace) in (None, before):
-        say("nothing was recorded: the program opened no file that is traced")
+        say(f"nothing was recorded: {why_empty()}")
         next_command("iotune", "run", "--help")
         return
     trim_traces()

@@ -4,77 +4,15 @@
 #include <random>
 
 #include "analyzer/summarize.h"
-#include "tests/unit/recorder_read/made_files.h"
+#include "tests/unit/recorder_read/irregular_trace.h"
 
 namespace iotune::analyzer {
 namespace {
 
-using recorder::BlockType;
-using recorder::CallNumber;
 namespace made = recorder::made;
-
-constexpr std::int64_t kHdf5File = 16777216, kDataset = 83886080, kObject = 1;
-constexpr int kBatches = 4, kCallsABatch = 900;
-
-// A batch of a rank that moves bytes at drawn places of three files, by HDF5, MPI-IO and POSIX.
-made::RingBytes batch_of(int batch, std::mt19937_64& draw) {
-  made::RingBytes ring;
-  std::uint64_t now = 1000 + static_cast<std::uint64_t>(batch) * 10'000'000;
-  const auto control = [&](CallNumber number, std::vector<std::int64_t> numbers,
-                           const std::string& text = {}) {
-    ring.add(number, {now += 10, 5}, {}, std::move(numbers), text, true);
-  };
-  const auto file_note = [&](std::int64_t number, std::int64_t handle, std::int64_t layer,
-                             const std::string& path) {
-    ring.add(CallNumber::kiotune_file, {now += 10, 0}, {number}, {handle, layer}, path, true);
-  };
-  if (batch == 0) {
-    control(CallNumber::kopen, {66, 0, 5}, "/scratch/posix.dat");
-    file_note(1, 5, 3, "/scratch/posix.dat");
-    control(CallNumber::kMPI_File_open, {1, 2, 0, 777, 0}, "mpi.dat");
-    file_note(2, 777, 1, "/scratch/mpi.dat");
-    control(CallNumber::kH5Fcreate, {2, 0, 167772177, kHdf5File}, "a.h5");
-    file_note(3, kHdf5File, 0, "/scratch/a.h5");
-    std::string names = "/scratch/a.h5";
-    names += '\0';
-    names += "/Data1";
-    ring.add(CallNumber::kiotune_dataset, {now += 10, 0}, {kObject},
-             {kDataset, 4, 0, 1, 0, 1, 1000000, -1}, names, true);
-  }
-  for (int i = 0; i < kCallsABatch; ++i) {
-    const auto at = static_cast<std::int64_t>(draw() % 100000);
-    now += 100;
-    if (i % 3 == 0) {
-      ring.add(CallNumber::kpwrite, {now, 20}, {5, 1}, {8, 8 * at, 8});
-    } else if (i % 3 == 1) {
-      ring.add(CallNumber::kMPI_File_write_at, {now, 40}, {}, {777, 16 * at, 16, 1275068685, 0, 1});
-    } else {
-      ring.add(CallNumber::kH5Dwrite, {now, 60}, {},
-               {kDataset, 50331660, 67108868, 67108867, 0, 0, kObject, 0, 4, 3, 2, 1, at, 1, 1, 3});
-    }
-  }
-  if (batch == kBatches - 1) {
-    control(CallNumber::kH5Fclose, {kHdf5File, 0});
-    control(CallNumber::kMPI_File_close, {777, 0});
-  }
-  return ring;
-}
-
-std::string irregular_trace(const made::Folder& folder) {
-  std::mt19937_64 draw(7);
-  auto trace = made::trace_head();
-  for (int rank = 0; rank < 3; ++rank) {
-    made::add_block(trace, BlockType::kProcess,
-                    made::bytes_of(made::process_text(100 + rank, rank)));
-    for (int batch = 0; batch < kBatches; ++batch) {
-      const auto epoch = static_cast<std::uint32_t>(batch);
-      made::add_block(trace, BlockType::kEvents,
-                      made::encoded(batch_of(batch, draw).bytes(), 0, epoch));
-    }
-    made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
-  }
-  return folder.file("t.iotrace", trace);
-}
+using made::irregular_trace;
+using made::kBatches;
+using made::kCallsABatch;
 
 const StopWhen kAtOnce = [] { return true; };
 
@@ -91,7 +29,7 @@ std::string in_steps(const std::string& path, std::uint64_t calls_at_once, int& 
 
 TEST(SteadySummary, StepsOfManyProgramsAreOneSummary) {
   const made::Folder folder;
-  const std::string path = irregular_trace(folder);
+  const std::string path = folder.file("t.iotrace", irregular_trace());
   const Result<RunSummary> whole = summarize(path);
   ASSERT_TRUE(whole) << whole.error().text();
   ASSERT_EQ(whole->files.size(), 3U);
@@ -115,7 +53,7 @@ TEST(SteadySummary, KeptTracesInSteps) {
 // A state that was cut or changed, or is of another trace: from the beginning again.
 TEST(SteadySummary, DamagedStateBeginsAnew) {
   const made::Folder folder;
-  const std::string path = irregular_trace(folder);
+  const std::string path = folder.file("t.iotrace", irregular_trace());
   const std::string whole = to_json(*summarize(path));
   Result<SteadySummary> begun = SteadySummary::open(path, 0);
   ASSERT_TRUE(begun);

@@ -6,7 +6,7 @@ import sys
 
 EXPORTS = {
     "iotune_decide",
-    "iotune_observe",
+    "iotune_learn",
     "iotune_program_answers",
     "iotune_series_closed",
 }

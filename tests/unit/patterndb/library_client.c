@@ -24,10 +24,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   int (*decide)(const struct iotune_question*, char*, size_t);
-  int (*observe)(const char*, char*, size_t);
+  int (*learn)(const struct iotune_run_end*, char*, size_t);
   *(void**)&decide = dlsym(library, "iotune_decide");
-  *(void**)&observe = dlsym(library, "iotune_observe");
-  if (decide == NULL || observe == NULL) return 2;
+  *(void**)&learn = dlsym(library, "iotune_learn");
+  if (decide == NULL || learn == NULL) return 2;
 
   struct iotune_question question = {
       IOTUNE_DECISION_VERSION, 4,        1,       1, "hdf5", argv[2], argv[3],
@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
 
   if (argc > 6 && strcmp(argv[5], "observe") == 0) {
     char message[256] = "";
-    int done = observe(argv[6], message, sizeof message);
+    struct iotune_run_end end = {IOTUNE_DECISION_VERSION, 0, NULL, argv[6], NULL, 0};
+    int done = learn(&end, message, sizeof message);
     printf("observe %d %s\n", done, message);
   }
   if (argc > 7 && strcmp(argv[5], "renamed") == 0) {

@@ -57,7 +57,7 @@ class Robust : public Folder {
   [[noreturn]] void write_for_ever(int tell, bool directly) {
     for (int i = 0;; ++i) {
       std::string run = std::to_string(getpid()) + "-" + std::to_string(i);
-      Result<std::string> left = directly ? keep(vpic_run(i, run), path_, spool_)
+      Result<std::string> left = directly ? keep(vpic_run(i, run), path_, spool_, spool_name(run))
                                           : leave_in_spool(vpic_run(i, run), spool_);
       if (!left) _exit(1);
       run += left->empty() ? " directly\n" : "\n";

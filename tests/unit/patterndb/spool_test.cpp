@@ -187,11 +187,11 @@ TEST_F(Spool, WhatANewerIotuneLeftStaysForIt) {
 }
 
 TEST_F(Spool, ARunsEndGoesPastIt) {
-  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_)), "");
+  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_, spool_name("r"))), "");
   EXPECT_EQ(observed(), 1u);
   EXPECT_FALSE(exists(spool_));
   // The same run twice are two runs: who keeps the database tells them apart.
-  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_)), "");
+  EXPECT_EQ(must(keep(vpic_run(), at("patterns.db"), spool_, spool_name("r"))), "");
   EXPECT_EQ(observed(), 2u);
 }
 
@@ -199,7 +199,7 @@ TEST_F(Spool, ARunsEndIsLeftInItWhereTheDatabaseIsLocked) {
   sqlite3* other = nullptr;
   ASSERT_EQ(sqlite3_open(at("patterns.db").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
-  const std::string left = must(keep(vpic_run(), at("patterns.db"), spool_));
+  const std::string left = must(keep(vpic_run(), at("patterns.db"), spool_, spool_name("r")));
   sqlite3_close(other);
   EXPECT_TRUE(exists(left));
   EXPECT_EQ(entries(spool_), 1u);
@@ -209,9 +209,9 @@ TEST_F(Spool, ARunsEndIsLeftInItWhereTheDatabaseIsLocked) {
 
 TEST_F(Spool, ARunsEndIsLeftInItWhereTheDatabaseIsNone) {
   write_file(at("other.db"), "not a database, but somebody's");
-  EXPECT_TRUE(exists(must(keep(vpic_run(), at("other.db"), spool_))));
+  EXPECT_TRUE(exists(must(keep(vpic_run(), at("other.db"), spool_, spool_name("r")))));
   EXPECT_EQ(read_file(at("other.db")), "not a database, but somebody's");
-  EXPECT_FALSE(keep(vpic_run(), at("other.db"), "/dev/full/spool"));
+  EXPECT_FALSE(keep(vpic_run(), at("other.db"), "/dev/full/spool", spool_name("r")));
 }
 
 }  // namespace
