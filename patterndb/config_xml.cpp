@@ -100,6 +100,7 @@ class ConfigReader {
     if (root == nullptr || to_string(root->name) != "Parameters") {
       fail(root, "the outermost element must be <Parameters>");
     }
+    read_root_attributes(root);
     for (xmlNode* node = root->children; node != nullptr; node = node->next) {
       if (!is_element(node)) continue;
       if (!contains(kSections, to_string(node->name))) {
@@ -129,6 +130,18 @@ class ConfigReader {
   [[noreturn]] void fail(const xmlNode* node, const std::string& what) const {
     long line = node == nullptr ? 1 : xmlGetLineNo(const_cast<xmlNode*>(node));
     throw Fault{xml_path_ + ":" + std::to_string(line) + ": " + what};
+  }
+
+  void read_root_attributes(const xmlNode* root) {
+    for (const xmlAttr* attribute = root->properties; attribute != nullptr;
+         attribute = attribute->next) {
+      const std::string key = to_string(attribute->name);
+      const xmlNode* const text = attribute->children;
+      const std::string value = text == nullptr ? std::string() : to_string(text->content);
+      if (key != "iotune_force") fail(root, "<Parameters> has no attribute '" + key + "'");
+      if (value != "yes" && value != "no") fail(root, "iotune_force is neither yes nor no");
+      config_.forced = value == "yes";
+    }
   }
 
   bool is_element(const xmlNode* node) const {
@@ -299,8 +312,9 @@ Result<std::vector<std::string>> files_named_in(const std::string& xml_path) noe
   });
 }
 
-std::string config_text(const std::vector<FileSettings>& files) {
-  std::string text = "<?xml version=\"1.0\"?>\n<Parameters>\n";
+std::string config_text(const std::vector<FileSettings>& files, bool forced) {
+  std::string text = std::string("<?xml version=\"1.0\"?>\n<Parameters") +
+                     (forced ? " iotune_force=\"yes\"" : "") + ">\n";
   for (const char* section : kSections) {
     std::string leaves;
     for (const auto& [file_name, settings] : files) {

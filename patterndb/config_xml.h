@@ -1,6 +1,7 @@
 // Settings in H5Tuner's XML (docs/database.md). Its leaves stand below High_Level_IO_Library,
 // Middleware_Layer or Parallel_File_System and may carry FileName="x.h5"; besides H5Tuner's own
-// names every parameter of patterndb/parameters.h is a leaf.
+// names every parameter of patterndb/parameters.h is a leaf. <Parameters iotune_force="yes"> asks
+// for settings too of which nothing is known; H5Tuner's own reader passes over it.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ struct Config {
   Settings settings;        // that hold for the file asked about
   Settings named_settings;  // those of them that are said of its name
   std::vector<VariableSetting> of_variables;
+  bool forced = false;             // <Parameters iotune_force="yes">: also what is not proven
   std::vector<std::string> notes;  // leaves that H5Tuner knew and iotune leaves out
 };
 
@@ -38,6 +40,6 @@ struct FileSettings {
 
 // XML that read_config() reads back as these settings: what is said of a file's name beats what is
 // said of every file.
-std::string config_text(const std::vector<FileSettings>& files);
+std::string config_text(const std::vector<FileSettings>& files, bool forced = false);
 
 }  // namespace iotune::patterndb

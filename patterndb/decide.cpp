@@ -7,6 +7,7 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/exploration.h"
+#include "patterndb/gate.h"
 #include "patterndb/neighbours.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
@@ -44,6 +45,7 @@ Decision from_config(const Question& question, const std::string& path) {
     decision.settings = config->settings;
     decision.of_variables = config->of_variables;
   }
+  decision.forced = config->forced;
   const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
   if (count > IOTUNE_DECISION_MAX_SETTINGS) {
     throw Fault{path + ": " + std::to_string(count) + " settings for " + question.file +
@@ -294,10 +296,18 @@ Decision from_config_or_database(const Question& question, const Places& places)
 
 Question question_from(const iotune_question& question) {
   auto text = [](const char* string) { return std::string(string == nullptr ? "" : string); };
-  return {text(question.layer), text(question.program), text(question.file),
-          text(question.mpi),   text(question.hdf5),    text(question.filesystem),
-          question.ranks,       question.nodes,         question.creating != 0,
-          question.frozen != 0};
+  return {text(question.layer),
+          text(question.program),
+          text(question.file),
+          text(question.mpi),
+          text(question.hdf5),
+          text(question.filesystem),
+          question.ranks,
+          question.nodes,
+          question.creating != 0,
+          question.frozen != 0,
+          {},
+          question.mpi_io};
 }
 
 Places places_from_environment(const std::string& site_database) {
@@ -310,12 +320,17 @@ Places places_from_environment(const std::string& site_database) {
 
 Result<Decision> decide(const Question& question, const Places& places) noexcept {
   return guarded<Decision>([&] {
-    return places.config.empty() ? from_database(question, places)
-                                 : from_config_or_database(question, places);
+    Decision decision = places.config.empty() ? from_database(question, places)
+                                              : from_config_or_database(question, places);
+    pass_gate(question, places, decision);
+    return decision;
   });
 }
 
 std::string decision_text(const Decision& decision) {
+  if (!decision.gated && !(decision.settings.empty() && decision.of_variables.empty())) {
+    throw Fault{"a decision did not pass the gate"};
+  }
   std::string text = "iotune-decision 1\nsource " + decision.source + "\nstate " +
                      state_name(decision.state) + "\nrow " + std::to_string(decision.row) + "\n";
   if (decision.distance) text += "distance " + number(*decision.distance) + "\n";
@@ -326,6 +341,14 @@ std::string decision_text(const Decision& decision) {
   }
   for (const VariableSetting& one : decision.of_variables) {
     text += "set " + one.name + " " + one.value + " " + one.variable + "\n";
+  }
+  if (decision.sieves) text += "sieves 1\n";
+  // In words for people: as many as there is room for.
+  constexpr std::size_t kMostBytes = IOTUNE_DECISION_MAX_BYTES - 256;
+  for (const RefusedSetting& one : decision.refused) {
+    const std::string line =
+        one_line("refuse " + one.name + " " + one.value + " " + one.reason) + "\n";
+    if (text.size() + line.size() < kMostBytes) text += line;
   }
   return text + "end\n";
 }

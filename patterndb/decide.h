@@ -16,6 +16,9 @@ struct Question {
   std::uint32_t ranks = 1, nodes = 1;
   bool creating = true;
   bool frozen = false;  // the site's wish: nothing is learnt
+  // Which of Open MPI's two MPI-IOs opens the file (patterndb/proven_table.h), or what tells it.
+  std::string mpi_io = {};
+  const char* (*ask_mpi_io)(const char* file) = nullptr;
 };
 
 Question question_from(const iotune_question& question);  // unknown strings are empty
@@ -31,6 +34,12 @@ struct Places {
 // `site_database`: what /etc/iotune.conf names; empty: none.
 Places places_from_environment(const std::string& site_database = {});
 
+struct RefusedSetting {
+  std::string name, value, reason;
+  // A setting whose proof would let it through; empty where none would.
+  std::string unproven_name, unproven_value;
+};
+
 struct Decision {
   std::string source = "unknown";
   State state = State::kUntrained;
@@ -42,12 +51,17 @@ struct Decision {
   Settings settings;
   std::vector<VariableSetting> of_variables;
   std::vector<KnownFile> known;  // of a new file that gets settings from the database
+  bool forced = false;           // the configuration lifts what is unknown
+  // What the gate left of it (patterndb/gate.h). One that did not pass is never given out.
+  bool gated = false;
+  std::vector<RefusedSetting> refused;
+  bool sieves = false;  // writes of all ranks at once may be sieved
 };
 
-// Reads only. An error means that there is no decision to be had.
+// Reads only. An error means that there is no decision to be had. The decision has passed the gate.
 Result<Decision> decide(const Question& question, const Places& places) noexcept;
 
-// The text of decision.h, ends with "end\n".
+// The text of decision.h, ends with "end\n". Throws Fault for one that did not pass the gate.
 std::string decision_text(const Decision& decision);
 
 }  // namespace iotune::patterndb

@@ -31,6 +31,10 @@ struct iotune_question {
   uint32_t known_only; /* 1: an answer without settings that this run was given before, or none */
   const char*
       site_database; /* what /etc/iotune.conf names, NULL: none; the first question's holds */
+  /* Which MPI-IO opens the file: "OMPIO", "Open MPI ROMIO", or NULL where the MPI has but one or it
+   * cannot be told. Called only where settings depend on it, for it may take long. NULL: unknown.
+   */
+  const char* (*mpi_io)(const char* file);
 };
 
 /* Writes the decision as text into answer[capacity], NUL-terminated:
@@ -47,6 +51,8 @@ struct iotune_question {
  *   message one line of plain words for `iotune explain`
  *   set NAME VALUE [DATASET]    (any number; names of patterndb/parameters.h; DATASET, to
  *                               the end of the line: for datasets of that name or path)
+ *   sieves 1                    (writes of all ranks at once may be sieved, patterndb/gate.h)
+ *   refuse NAME VALUE REASON    (any number; settings that are not applied, and why)
  *   unasked N                   (not with `set`: so many further opens of this run, of whichever
  *                               file, will get no settings either, and need not be asked about)
  *   end

@@ -1,6 +1,7 @@
-// Everything in a database as one JSON document: format "iotune-patterns", version 1.
+// Everything in a database as one JSON document: format "iotune-patterns", version 3.
 #include "patterndb/exchange.h"
 #include "patterndb/pattern_db.h"
+#include "patterndb/proofs.h"
 #include "patterndb/report.h"
 
 namespace iotune::patterndb {
@@ -113,6 +114,8 @@ Result<std::string> PatternDb::export_json() noexcept {
                       {"payload", r.text(3)},
                       {"made_at", r.real(4)}};
             });
+    json["proofs"] = Json::array();
+    for (const Proof& proof : rows::proofs(db)) json["proofs"].push_back(to_json(proof));
     return dump(json, 1);
   });
 }

@@ -3,6 +3,7 @@
 
 #include "patterndb/exchange.h"
 #include "patterndb/pattern_db.h"
+#include "patterndb/proofs.h"
 #include "patterndb/record_json.h"
 #include "patterndb/rows.h"
 
@@ -28,10 +29,10 @@ class Importer {
     // Before all else: a newer one has names that are unknown here.
     std::uint64_t version = root.at("version").count();
     if (version < 1 || version > kExchangeVersion) {
-      root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 and 2");
+      root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 to 3");
     }
     root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
-               "observations", "drifts", "models"});
+               "observations", "drifts", "models", "proofs"});
     each(root, "platforms", [&](const Node& node) {
       remember(platforms_, node, rows::platform(db_, read_platform(node)));
     });
@@ -51,9 +52,14 @@ class Importer {
     each(root, "observations", [&](const Node& node) { add_observation(node); });
     each(root, "drifts", [&](const Node& node) { add_drift(node); });
     each(root, "models", [&](const Node& node) { add_model(node); });
+    each(root, "proofs", [&](const Node& node) {
+      // Of another platform or version than this site's it stays what it is there.
+      proofs_added_ += rows::proof(db_, read_proof(node));
+    });
     Json report = {{"tunings", tunings_added_},
                    {"observations", observations_added_},
                    {"models", models_added_},
+                   {"proofs", proofs_added_},
                    {"left_reverted", left_reverted_}};
     return report;
   }
@@ -193,7 +199,7 @@ class Importer {
   std::map<std::int64_t, double> seen_here_, seen_there_;  // by workload: when last
   std::size_t left_reverted_ = 0;
   Ids platforms_, workloads_, patterns_, tunings_;
-  std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0;
+  std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0, proofs_added_ = 0;
 };
 
 }  // namespace

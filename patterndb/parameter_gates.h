@@ -31,8 +31,9 @@ inline constexpr ParameterGate kParameterGates[] = {
     {"cb_config_list", "agreed by all ranks; goes with cb_nodes"},
     {"cb_buffer_size", "agreed by all ranks; memory per aggregator"},
     {"romio_cb_write",
-     "agreed by all ranks; disable: while writes are sieved MPICH 4.0 or newer and locks that hold "
-     "between nodes; never on NFS"},
+     "agreed by all ranks; disable: while writes are sieved an MPI-IO that is known to sieve "
+     "rightly "
+     "and locks that hold between nodes; never on NFS"},
     {"romio_cb_read", "agreed by all ranks"},
     {"romio_ds_write",
      "agreed by all ranks; enable only where file locks are coherent between nodes"},

@@ -23,9 +23,10 @@ namespace sqlite {
 class Connection;
 }
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 struct Neighbourhood;  // patterndb/neighbours.h
+struct Proof;          // patterndb/proofs.h
 
 enum class Access {
   kReadOnly,
@@ -104,6 +105,10 @@ class PatternDb {
     bool told_apart = false;
   };
   Result<OwnWorkload> workload_of(Workload workload) noexcept;
+  // What was compared on some platform. False where it is there already.
+  Result<bool> add_proof(const Proof& proof) noexcept;
+  Result<std::vector<Proof>> proofs() noexcept;
+
   // What speaks for the workload's file: writes where `creating` or no reads are known, else
   // reads. Nothing where the workload was never observed.
   Result<std::optional<KnownPattern>> pattern_of(const Workload& workload, bool creating) noexcept;

@@ -116,9 +116,18 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
   series.rises = counts_up(series.numbers, numbers) ? series.rises + 1 : 0;
   series.numbers = std::move(numbers);
   series.files += 1;
+  drop_what_is_not_allowed(series, question);
   series.running = next_arm(series);
   if (!series.started) return std::nullopt;
   return decision_of(series);
+}
+
+// Asked once, and late: the answer may take long, and most series are too short for a candidate.
+void SeriesTable::drop_what_is_not_allowed(Series& series, const Question& question) const {
+  if (!allowed_ || !series.started || series.asked || series.rises < kFewestRises) return;
+  series.asked = true;
+  std::erase_if(series.arms, [&](const Arm& arm) { return !allowed_(arm.settings, question); });
+  series.settled = series.arms.empty();
 }
 
 // The series of the path with all its numbers masked, as long as each of its files has a folder of
@@ -185,7 +194,9 @@ Decision SeriesTable::decision_of(const Series& series) {
         series.running == kDefault ? "the default once more, to compare with " : "decided for ";
   } else if (series.settled) {
     decision.state = State::kDefaultIsBest;
-    decision.message += "no candidate was faster, the default stays";
+    decision.message += series.arms.empty()
+                            ? "no candidate is known to be right here, the default stays"
+                            : "no candidate was faster, the default stays";
   } else {
     const bool early = series.rises < kFewestRises;
     decision.message += series.running != kDefault ? "tries "

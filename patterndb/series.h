@@ -4,6 +4,7 @@
 // process that decides, as long as the run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ namespace iotune::patterndb {
 
 class SeriesTable {
  public:
+  // Whether settings may be tried at such an open: only what is known to be right is a candidate.
+  using Allowed = std::function<bool(const Settings&, const Question&)>;
+  explicit SeriesTable(Allowed allowed = {}) : allowed_(std::move(allowed)) {}
+
   // What the file is to be opened with. Nothing for the first of its kind, for files that are
   // read, and while the one before is still open.
   std::optional<Decision> next(const Question& question);
@@ -42,11 +47,13 @@ class SeriesTable {
     int last = kDefault;       // candidate whose turn was last
     int against_in_a_row = 0;  // since it won: defaults that were faster than its files around them
     bool started = false, settled = false;
+    bool asked = false;              // which candidates are allowed
     double before = 0, between = 0;  // bytes a second of the last default, of the file after it
     std::vector<Arm> arms;
   };
   static constexpr int kDefault = -1;
 
+  void drop_what_is_not_allowed(Series& series, const Question& question) const;
   Series* place_of(const std::string& file, const std::string& key);
   Series* make(const std::string& key);
   void judge(Series& series, double rate);
@@ -55,6 +62,7 @@ class SeriesTable {
   static Decision decision_of(const Series& series);
 
   std::map<std::string, Series> series_;
+  Allowed allowed_;
 };
 
 // For a run's writes; the settings of each are those of patterndb/parameters.h.

@@ -229,6 +229,7 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     ask_as_run(here, question);
     question.nodes = recorder::run_nodes();
     question.mpi = mpi.version;
+    if (mpi.abi == recorder::MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
     bytes = ask_database(question, text, sizeof text);
     if (mpi.abi == recorder::MpiAbi::kOpenMpi && names_hints(text, bytes)) {
       bytes = add_own_parameters(text, bytes, own_parameters(mpi));

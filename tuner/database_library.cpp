@@ -178,6 +178,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.program = recorder::program_path();
   question.file = asked.file;
   question.mpi = asked.mpi;
+  question.mpi_io = asked.mpi_io;
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
   question.filesystem = file_system_of(asked.file);
   question.frozen = recorder::configuration().frozen ? 1 : 0;

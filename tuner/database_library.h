@@ -13,8 +13,9 @@ struct FileQuestion {
   const char* layer;  // "hdf5", "hdf5-self", "mpiio" (decision.h)
   bool creating;
   int ranks, nodes;
-  const char* mpi;          // nullptr without
-  bool known_only = false;  // decision.h
+  const char* mpi;                                    // nullptr without
+  const char* (*mpi_io)(const char* file) = nullptr;  // decision.h
+  bool known_only = false;                            // decision.h
 };
 
 // The decision's text. Bytes written; 0, after one line on stderr, where there is none to be

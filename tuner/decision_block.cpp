@@ -55,6 +55,27 @@ bool add_setting(Decision& to, const char* text, std::size_t bytes) noexcept {
   return true;
 }
 
+// "NAME VALUE REASON", which is for people: what is too long is cut.
+void add_refused(Decision& to, const char* text, std::size_t bytes) noexcept {
+  if (to.refused_count == Decision::kMaxRefused) return;
+  RefusedSetting& refused = to.refused[to.refused_count];
+  const auto take = [&](auto& field, bool last) {
+    const auto* const space = static_cast<const char*>(std::memchr(text, ' ', bytes));
+    const std::size_t word =
+        last || space == nullptr ? bytes : static_cast<std::size_t>(space - text);
+    const std::size_t kept = word < sizeof field ? word : sizeof field - 1;
+    std::memcpy(field, text, kept);
+    field[kept] = '\0';
+    const std::size_t passed = word < bytes ? word + 1 : word;
+    text += passed;
+    bytes -= passed;
+  };
+  take(refused.name, false);
+  take(refused.value, false);
+  take(refused.reason, true);
+  ++to.refused_count;
+}
+
 bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) noexcept {
   const auto* const space = static_cast<const char*>(std::memchr(line, ' ', bytes));
   const std::size_t word = space == nullptr ? bytes : static_cast<std::size_t>(space - line);
@@ -68,6 +89,14 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
   if (is("pattern")) return copy(to.pattern, rest, rest_bytes < 511 ? rest_bytes : 511);
   if (is("message")) return copy(to.message, rest, rest_bytes < 511 ? rest_bytes : 511);
   if (is("set")) return add_setting(to, rest, rest_bytes);
+  if (is("refuse")) {
+    add_refused(to, rest, rest_bytes);
+    return true;
+  }
+  if (is("sieves")) {
+    to.sieves = true;
+    return true;
+  }
   if (is("distance")) {
     to.distance_milli = thousandths(rest, rest_bytes);
     return true;
@@ -96,7 +125,8 @@ void clear(Decision& decision) noexcept {
   decision.source[0] = decision.state[0] = decision.pattern[0] = decision.message[0] = '\0';
   decision.row = decision.distance_milli = 0;
   decision.own_parameters = 0;
-  decision.count = 0;
+  decision.sieves = false;
+  decision.count = decision.refused_count = 0;
 }
 
 Setting* next_slot(Decision& decision) noexcept {

@@ -15,7 +15,15 @@ struct Setting {
   char dataset[128];  // of which it is a setting; empty: of all
 };
 
+// A setting that the gate of the database library does not let through.
+struct RefusedSetting {
+  char name[32];
+  char value[96];
+  char reason[256];
+};
+
 struct Decision {
+  static constexpr int kMaxRefused = 24;  // more are not told
   static constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
   char source[16];
   char state[24];
@@ -24,8 +32,10 @@ struct Decision {
   char pattern[512];
   char message[512];
   unsigned own_parameters;  // of the user's Open MPI (openmpi_io.h)
-  int count;
-  Setting settings[kMaxSettings];  // those behind `count` are not initialised
+  bool sieves;              // writes of all ranks at once may be sieved by this MPI-IO
+  int count, refused_count;
+  Setting settings[kMaxSettings];       // those behind `count` are not initialised
+  RefusedSetting refused[kMaxRefused];  // likewise
 };
 
 // No settings and no words. Of the settings nothing is written: they are seven pages, and a file's

@@ -2,26 +2,11 @@
 
 #include <cstring>
 
-#include "recorder/preload/short_text.h"
-
 namespace iotune::tuner {
 namespace {
 
 bool is(const Setting& setting, const char* name, const char* value) noexcept {
   return std::strcmp(setting.name, name) == 0 && std::strcmp(setting.value, value) == 0;
-}
-
-// Before MPICH 4.0 ROMIO wrote sieved blocks back without reading them under the lock. What others
-// build on it counts by the MPICH that they tell of: "Cray MPICH 9.0.0 (MPICH 4.1.2)".
-bool sieves_safely(const char* mpi_version) noexcept {
-  static constexpr char kMpich[] = "MPICH ", kBuiltOn[] = "(MPICH ";
-  const char* number = nullptr;
-  if (recorder::starts_with(mpi_version, kMpich)) {
-    number = mpi_version + sizeof kMpich - 1;
-  } else if (const char* const base = std::strstr(mpi_version, kBuiltOn)) {
-    number = base + sizeof kBuiltOn - 1;
-  }
-  return number != nullptr && recorder::parse_decimal(number) >= 4;
 }
 
 constexpr char kNoLocks[] =
@@ -48,7 +33,7 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
     }
     const char* const sieving = find_setting(wanted, "romio_ds_write");
     const bool sieves = sieving == nullptr || std::strcmp(sieving, "disable") != 0;
-    if (sieves && !sieves_safely(ground.mpi_version)) {
+    if (sieves && !ground.sieves) {
       return "this MPI may lose updates while it sieves writes: wants romio_ds_write=disable too";
     }
     if (sieves && !locks_exclude(ground)) return kNoLocks;

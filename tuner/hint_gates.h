@@ -10,7 +10,7 @@ namespace iotune::tuner {
 inline constexpr char kIndividualIoSetting[] = "dxpl_mpio_collective_opt";
 
 struct HintGround {
-  const char* mpi_version;  // "MPICH 4.0.2"
+  bool sieves;              // this MPI-IO sieves writes of all ranks at once rightly
   const char* file_system;  // a name of patterndb/filesystems.h
   int nodes;
   bool locks_hold;  // between nodes

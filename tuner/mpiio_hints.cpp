@@ -61,11 +61,10 @@ bool goes_by_info(const char* name) noexcept {
 
 namespace {
 // The hints that are left stay a whole: what was refused first counts for what comes after.
-void pass_gates(const MpiApi& mpi, const char* path, const Decision& decision, int nodes,
-                HintPlan& plan) noexcept {
+void pass_gates(const char* path, const Decision& decision, int nodes, HintPlan& plan) noexcept {
   if (!needs_ground(decision)) return;
   const char* const system = file_system_of(path);
-  const HintGround ground{mpi.version, system, nodes,
+  const HintGround ground{decision.sieves, system, nodes,
                           nodes > 1 && locks_hold_between_nodes(path, system)};
   for (int i = 0; i < plan.wanted.count;) {
     Setting& setting = plan.wanted.settings[i];
@@ -105,7 +104,7 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
     plan.refused[i] = why_not(mpi, info, decision, setting.name);
     if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
   }
-  pass_gates(mpi, path, decision, nodes, plan);
+  pass_gates(path, decision, nodes, plan);
   const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
   if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
       why_not(mpi, info, decision, "cb_config_list") != nullptr) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "patterndb/proven_table.h"
 #include "recorder/preload/short_text.h"
 #include "tuner/file_layout.h"
 #include "tuner/openmpi_said.h"
@@ -119,6 +120,21 @@ OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
   if (named == kNamesOmpio) return OpenMpiIo::kOmpio;
   if (named == kNamesRomio) return OpenMpiIo::kRomio;
   return on_lustre(path) ? OpenMpiIo::kRomio : OpenMpiIo::kOmpio;
+}
+
+const char* name_of_openmpi_io(const char* path) noexcept {
+  recorder::Provider* const world = recorder::world_provider();
+  const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  if (mpi == nullptr || mpi->abi != recorder::MpiAbi::kOpenMpi) return nullptr;
+  switch (openmpi_io(*mpi, path)) {
+    case OpenMpiIo::kOmpio:
+      return patterndb::kOmpio;
+    case OpenMpiIo::kRomio:
+      return patterndb::kOpenMpiRomio;
+    case OpenMpiIo::kUnknown:
+      break;
+  }
+  return nullptr;
 }
 
 unsigned own_parameters(const recorder::MpiApi& mpi) noexcept {

@@ -12,6 +12,10 @@ enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 // Lustre and OMPIO elsewhere. Local.
 OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept;
 
+// The same by its name in patterndb/proven_table.h, for the MPI of the program's world; nullptr
+// where it cannot be told.
+const char* name_of_openmpi_io(const char* path) noexcept;
+
 // Which of its parameters (MCA) say the same as some hint and have another value than by default,
 // wherever the user or the site set them: ~/.openmpi/mca-params.conf, the site's own, the
 // environment, mpirun. Local, but asked on one rank for all, because all of MPI's components are

@@ -28,6 +28,13 @@ std::int64_t state_number(const char* state) noexcept {
   return -1;
 }
 
+void note_refused(const char* file, const Decision& decision) noexcept {
+  for (int i = 0; i < decision.refused_count; ++i) {
+    const RefusedSetting& one = decision.refused[i];
+    note_setting(file, one.name, one.value, "", Verdict::kRefused, one.reason);
+  }
+}
+
 }  // namespace
 
 void note_decision(const char* file, const Decision& decision) noexcept {
@@ -41,6 +48,7 @@ void note_decision(const char* file, const Decision& decision) noexcept {
   record.text(decision.pattern);
   record.text(decision.message);
   record.commit();
+  note_refused(file, decision);
 }
 
 void note_decision_of_hdf5(const char* file, std::int64_t handle,
@@ -56,6 +64,7 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   record.number(handle);
   record.number(digest);
   record.commit();
+  note_refused(file, decision);
 }
 
 void forget_decisions_after_fork() noexcept {

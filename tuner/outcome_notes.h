@@ -14,6 +14,7 @@ enum class Verdict : std::uint8_t {
   kNotToldOf = 4  // of so many more datasets
 };
 
+// With what the gate refused of it.
 void note_decision(const char* file, const Decision& decision) noexcept;
 // Of an HDF5 file that has been opened. Short where its calls are not recorded and this process has
 // noted the same of another file: a long series' files would fill the trace with one answer.

@@ -15,7 +15,9 @@
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
 #include "patterndb/drift_in_run.h"
+#include "patterndb/gate.h"
 #include "patterndb/kept_runs.h"
+#include "patterndb/observe.h"
 #include "patterndb/places.h"
 #include "patterndb/program_answers.h"
 #include "patterndb/run_answers.h"
@@ -84,9 +86,22 @@ bool asks_the_run(const Decision& decision) {
   return decision.source == "unknown" || decision.source == "untrained";
 }
 
+// Of a candidate for trial within a run: all of it is known to be right, and something reads it.
+bool may_be_tried(const Settings& settings, const Question& question) {
+  bool is_read = false;
+  for (const auto& [name, value] : settings.values()) {
+    const Known known = ask_gate(question, places_of_this_process(nullptr), name, value).known;
+    is_read = is_read || known != Known::kHarmless;
+  }
+  Decision decision;
+  decision.settings = settings;
+  pass_gate(question, places_of_this_process(nullptr), decision);
+  return is_read && decision.refused.empty();
+}
+
 // Kept to the end of the process: files are closed until then.
 SeriesTable& series_of_this_run() {
-  static SeriesTable* const table = new SeriesTable;
+  static SeriesTable* const table = new SeriesTable(may_be_tried);
   return *table;
 }
 
@@ -161,6 +176,7 @@ Result<Decision> decide_in_run(const iotune_question& asked,
     own->pattern = decision->pattern;
     own->message += "; " + decision->message;
   }
+  pass_gate(question, places, *own);
   return std::move(*own);
 }
 

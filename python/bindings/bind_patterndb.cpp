@@ -9,12 +9,15 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/decide.h"
+#include "patterndb/gate.h"
 #include "patterndb/kept_runs.h"
 #include "patterndb/observe.h"
 #include "patterndb/parameter_gates.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
+#include "patterndb/proofs.h"
+#include "patterndb/proven.h"
 #include "patterndb/record_json.h"
 
 namespace py = pybind11;
@@ -131,13 +134,13 @@ std::string settings_text(const std::string& json) {
   return read(json, "settings", [](const Node& node) { return read_settings(node).text(); });
 }
 
-std::string write_config_xml(const std::string& json) {
-  return read(json, "settings", [](const Node& node) {
+std::string write_config_xml(const std::string& json, bool forced) {
+  return read(json, "settings", [forced](const Node& node) {
     std::vector<FileSettings> files;
     for (const auto& [file_name, settings] : node.value().items()) {
       files.push_back({file_name, read_settings(node.at(file_name.c_str()))});
     }
-    return config_text(files);
+    return config_text(files, forced);
   });
 }
 
@@ -154,7 +157,7 @@ struct Asked {
 // Members database, spool and config take the place of the environment's.
 Asked read_question(const Node& node) {
   node.only({"layer", "program", "file", "mpi", "hdf5", "filesystem", "ranks", "nodes", "creating",
-             "database", "lower", "spool", "config", "draw"});
+             "database", "lower", "spool", "config", "draw", "mpi_io"});
   Asked asked{{}, places_from_environment()};
   Question& question = asked.question;
   question.layer = node.text_or("layer", "hdf5");
@@ -163,6 +166,7 @@ Asked read_question(const Node& node) {
   question.mpi = node.text_or("mpi", "");
   question.hdf5 = node.text_or("hdf5", "");
   question.filesystem = node.text_or("filesystem", "");
+  question.mpi_io = node.text_or("mpi_io", question.mpi_io);
   question.ranks = static_cast<std::uint32_t>(node.count_or("ranks", 1));
   question.nodes = static_cast<std::uint32_t>(node.count_or("nodes", 1));
   question.creating = !node.has("creating") || node.at("creating").truth();
@@ -175,6 +179,18 @@ Asked read_question(const Node& node) {
   return asked;
 }
 
+Json refused_json(const Decision& decision) {
+  Json refused = Json::array();
+  for (const RefusedSetting& one : decision.refused) {
+    refused.push_back({{"name", one.name},
+                       {"value", one.value},
+                       {"reason", one.reason},
+                       {"unproven_name", one.unproven_name},
+                       {"unproven_value", one.unproven_value}});
+  }
+  return refused;
+}
+
 std::string decide_json(const std::string& question) {
   Asked asked = read(question, "question", read_question);
   Decision decision = taken(decide(asked.question, asked.places));
@@ -184,7 +200,48 @@ std::string decide_json(const std::string& question) {
                {"distance", decision.distance ? Json(*decision.distance) : Json()},
                {"pattern", decision.pattern},
                {"message", decision.message},
-               {"settings", to_json(decision.settings)}});
+               {"settings", to_json(decision.settings)},
+               {"refused", refused_json(decision)}});
+}
+
+std::string known_settings() {
+  Json classes = Json::array(), rows = Json::array();
+  for (const ValueClass& one : kValueClasses) {
+    classes.push_back(
+        {{"parameter", one.parameter}, {"value_class", one.name}, {"tried", one.tried}});
+  }
+  for (const KnownRow& row : kKnownRows) {
+    rows.push_back({{"library", row.library},
+                    {"from", row.from},
+                    {"to", row.to},
+                    {"parameter", row.parameter},
+                    {"value_class", row.value_class},
+                    {"known", known_name(row.known)},
+                    {"because", row.because}});
+  }
+  return dump({{"classes", classes}, {"rows", rows}});
+}
+
+std::string gate_answer(const std::string& question, const std::string& name,
+                        const std::string& value) {
+  Asked asked = read(question, "question", read_question);
+  const GateAnswer answer = ask_gate(asked.question, asked.places, name, value);
+  return dump({{"known", answer.proven_here ? "proven here" : known_name(answer.known)},
+               {"reason", answer.reason},
+               {"value_class", value_class(name, value)}});
+}
+
+// Of settings as a whole: what one is may depend on another.
+std::string gate_refusals(const std::string& question, const std::string& settings) {
+  Asked asked = read(question, "question", read_question);
+  Decision decision;
+  decision.settings = read(settings, "settings", read_settings);
+  pass_gate(asked.question, asked.places, decision);
+  return dump(refused_json(decision));
+}
+
+std::string mpiio_name(const std::string& mpi, const std::string& mpi_io) {
+  return mpiio_library(mpi, mpi_io).name;
 }
 
 PlatformFilter read_filter(const Node& node) {
@@ -222,6 +279,16 @@ std::string ingest(PythonDb& db, const std::optional<std::string>& spool) {
 
 std::int64_t add_tuning(PythonDb& db, const std::string& json) {
   return taken((*db).add_tuning(read(json, "tuning", read_tuning)));
+}
+
+bool add_proof(PythonDb& db, const std::string& json) {
+  return taken((*db).add_proof(read(json, "proof", read_proof)));
+}
+
+std::string proofs(PythonDb& db) {
+  Json list = Json::array();
+  for (const Proof& one : taken((*db).proofs())) list.push_back(to_json(one));
+  return dump(list);
 }
 
 std::string untrained(PythonDb& db, const std::optional<std::string>& platform) {
@@ -263,6 +330,8 @@ void bind_class(py::module_& module) {
           "text"_a, "element_bytes"_a = py::none(),
           "Patterns by descriptor, by descriptor in bytes, or by byte key.")
       .def("add_tuning", &add_tuning, "json"_a, "Adds one answer, returns its row.")
+      .def("add_proof", &add_proof, "json"_a, "Adds what was compared; false where it is there.")
+      .def("proofs", &proofs, "All that was compared on some platform.")
       .def(
           "import_json",
           [](PythonDb& db, const std::string& text, const std::string& source) {
@@ -308,7 +377,13 @@ void bind_patterndb(py::module_& module) {
   module.def("validate_setting", &validate_setting, "name"_a, "value"_a,
              "None, or what is wrong with the value.");
   module.def("settings_text", &settings_text, "json"_a, "Settings as canonical text.");
-  module.def("write_config_xml", &write_config_xml, "json"_a,
+  module.def("known_settings", &known_settings, "What is known of each setting, as JSON.");
+  module.def("gate_answer", &gate_answer, "question"_a, "name"_a, "value"_a,
+             "Whether a setting would be applied at this open, and why not.");
+  module.def("gate_refusals", &gate_refusals, "question"_a, "settings"_a,
+             "What would be refused of settings at this open.");
+  module.def("mpiio_name", &mpiio_name, "mpi"_a, "mpi_io"_a, "The library of an MPI's MPI-IO.");
+  module.def("write_config_xml", &write_config_xml, "json"_a, "forced"_a = false,
              "Settings by file name (\"\": of every file) as the XML that IOTUNE_CONFIG names.");
   module.def("read_config_xml", &read_config_xml, "xml_path"_a, "data_file"_a);
   module.def("decide", &decide_json, "question"_a, "What a run would be told at this open.");

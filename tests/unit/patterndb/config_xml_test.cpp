@@ -114,6 +114,21 @@ TEST_F(Xml, OurOwnNames) {
             "cb_config_list=*:2;romio_cb_write=disable");
 }
 
+TEST_F(Xml, MayAskForWhatIsNotProven) {
+  const auto forced = [&](const std::string& attributes) {
+    write_file(path_, "<Parameters" + attributes + "/>");
+    Result<Config> config = read_config(path_, "/data/a.h5");
+    return config ? std::string(config->forced ? "yes" : "no") : config.error().text();
+  };
+  EXPECT_EQ(forced(""), "no");
+  EXPECT_EQ(forced(" iotune_force='yes'"), "yes");
+  EXPECT_EQ(forced(" iotune_force='no'"), "no");
+  EXPECT_NE(forced(" iotune_force='true'").find("neither yes nor no"), std::string::npos);
+  EXPECT_NE(forced(" force='yes'").find("no attribute 'force'"), std::string::npos);
+  write_file(path_, config_text({{"", {}}}, true));
+  EXPECT_TRUE(must(read_config(path_, "/data/a.h5")).forced);
+}
+
 TEST_F(Xml, EmptyIsTheDefault) {
   EXPECT_EQ(settings("<Parameters/>"), "");
   EXPECT_EQ(settings("<Parameters><Middleware_Layer/></Parameters>"), "");

@@ -52,7 +52,7 @@ TEST_F(Decide, TheWholeLoop) {
             "iotune-decision 1\nsource exact\nstate tuned\nrow 1\ndistance 0\n"
             "pattern <1D,(BLOCK),(8388608)>\n"
             "message trained for vpic-io vpic#.h5, gain 1.5 [1.4, 1.6] in 5 rounds\n"
-            "set cb_nodes 2\nset romio_cb_write disable\nend\n");
+            "set cb_nodes 2\nset romio_cb_write disable\nsieves 1\nend\n");
 }
 
 TEST_F(Decide, APatternTrainedForAnotherProgramCountsWhereBytesAreEqual) {

@@ -231,6 +231,7 @@ TEST_P(KeptDatabase, IsBroughtForwardWithAllItHolds) {
   Json exported = Json::parse(must(db.export_json()));
   EXPECT_EQ(exported["tunings"].size(), 2u);
   EXPECT_EQ(exported["tunings"][1]["default_share"], 0.125);
+  EXPECT_EQ(exported["proofs"].size(), GetParam() < 4 ? 0u : 1u);
   EXPECT_EQ(exported["observations"].size(), 1u);
   EXPECT_EQ(exported["observations"][0]["seconds"], 2.5);
   // What it holds goes on to be learnt from.

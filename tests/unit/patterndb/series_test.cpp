@@ -85,6 +85,33 @@ TEST(Series, TheCandidatesHaveTwoAggregatorsANode) {
   EXPECT_EQ(tried, series_candidates(true, 64, 4));
 }
 
+TEST(Series, OnlyWhatIsKnownToBeRightIsTried) {
+  int asked = 0;
+  const auto run_with = [&](const std::string& part) {
+    Job run([](const std::string&) { return 100.0; });
+    run.table = SeriesTable([&, part](const Settings& settings, const Question& question) {
+      ++asked;
+      EXPECT_EQ(question.ranks, 4u);
+      return settings.text().find(part) != std::string::npos;
+    });
+    std::vector<std::string> tried;
+    for (int i = 0; i < 9; ++i) {
+      const std::optional<Decision> decision = run.file();
+      if (decision && !decision->settings.empty()) tried.push_back(decision->settings.text());
+      if (i == 1) EXPECT_EQ(asked, 0);  // before there is anything to be tried
+    }
+    return std::pair(tried, run.file()->message);
+  };
+  const auto [one, message] = run_with("cb_nodes");
+  EXPECT_GE(one.size(), 2u);
+  for (const std::string& text : one) EXPECT_EQ(text, "cb_config_list=*:2;cb_nodes=2");
+  EXPECT_EQ(asked, 3);  // once each
+  asked = 0;
+  const auto [none, why] = run_with("no such setting");
+  EXPECT_TRUE(none.empty());
+  EXPECT_NE(why.find("known to be right"), std::string::npos);
+}
+
 // One name again and again, names that go down, and a pair at a time.
 TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
   const auto files = [](const std::vector<std::string>& names) {

@@ -47,6 +47,32 @@ TEST(DecisionBlock, NamesSettingsWhereverParsingFindsSome) {
   }
 }
 
+TEST(DecisionBlock, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
+  const std::string reason(400, 'x');
+  std::string text =
+      "iotune-decision 1\nset cb_buffer_size 1048576\nsieves 1\n"
+      "refuse cb_nodes 2 known bad: several words\nrefuse alone\n"
+      "refuse chunk 1,2 " +
+      reason + "\n";
+  for (int i = 0; i < 40; ++i) text += "refuse romio_cb_read enable why\n";
+  text += "end\n";
+  Decision decision;
+  ASSERT_TRUE(parse_decision(text.data(), text.size(), decision));
+  EXPECT_EQ(decision.count, 1);
+  EXPECT_TRUE(decision.sieves);
+  ASSERT_EQ(decision.refused_count, Decision::kMaxRefused);
+  EXPECT_STREQ(decision.refused[0].name, "cb_nodes");
+  EXPECT_STREQ(decision.refused[0].value, "2");
+  EXPECT_STREQ(decision.refused[0].reason, "known bad: several words");
+  EXPECT_STREQ(decision.refused[1].name, "alone");
+  EXPECT_STREQ(decision.refused[1].reason, "");
+  EXPECT_EQ(std::strlen(decision.refused[2].reason), sizeof decision.refused[2].reason - 1);
+  text = "iotune-decision 1\nend\n";
+  ASSERT_TRUE(parse_decision(text.data(), text.size(), decision));
+  EXPECT_EQ(decision.refused_count, 0);
+  EXPECT_FALSE(decision.sieves);
+}
+
 TEST(DecisionBlock, OfFurtherOpensOnlyAWholeLineSpeaks) {
   const auto told = [](const std::string& text) { return unasked_opens(text.data(), text.size()); };
   EXPECT_EQ(told("iotune-decision 1\nsource exact\nunasked 63\nend\n"), 63);
