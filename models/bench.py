@@ -221,9 +221,9 @@ class Bench(ReplayBench):
     def config(self, settings: Mapping[str, str]) -> str:
         """Of the case's files and, where others lie before them, of those."""
         if not self.replay.others:
-            return core.config_xml(settings) if settings else ""
+            return core.config_xml(settings, forced=True) if settings else ""
         of_files = {**self.replay.carried, **dict.fromkeys(self.replay.own_names, settings)}
-        return core.config_xml({}, of_files) if any(of_files.values()) else ""
+        return core.config_xml({}, of_files, forced=True) if any(of_files.values()) else ""
 
     def before_run(self) -> None:
         """What is read comes from the storage."""

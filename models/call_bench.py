@@ -51,7 +51,7 @@ class CallBench(ReplayBench):
     def config(self, settings: Mapping[str, str]) -> str:
         """Of every file of the plan by its name: what is said of all is not for POSIX."""
         named = dict.fromkeys(self._names, dict(settings))
-        return core.config_xml({}, named) if settings else ""
+        return core.config_xml({}, named, forced=True) if settings else ""
 
     def seconds_of(self, name: str, result: Replayed) -> float:
         """All of it."""

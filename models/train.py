@@ -68,6 +68,8 @@ class Options:
     until: float = math.inf  # monotonic: what is not settled then is left
     # The answers of other files, by the file system that is measured.
     answers: Callable[[str], Answers] = lambda _: lambda run, file: None
+    # Why a candidate of a case may not be tried in a directory; "" where it may.
+    refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""
 
 
 class OutOfTime(Error):
@@ -139,10 +141,10 @@ def _train(
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = speaking(members, replay, plan)
     shape = shape_of(case, of_case, filesystem)
-    tried = _within_reach(case, shape, options)
+    tried = _allowed(_within_reach(case, shape, options), case, directory, options)
     with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
-        partners = [one for one in refinements(shape) if one not in tried]
+        partners = _partners(shape, tried, case, directory, options)
         allowed = frozenset(one.text for one in space(shape))
         outcome = _measure(bench, tried, partners, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
@@ -183,7 +185,8 @@ def train_calls(
             tried = options.chosen or tuple(candidates(shape, options.budget))
             if not tried:
                 raise Error(f"no setting reaches a file of {case.layer} on {filesystem}")
-            partners = [one for one in refinements(shape) if one not in tried]
+            tried = _allowed(tried, case, directory, options)
+            partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))
             outcome = _measure(bench, tried, partners, allowed, options, progress)
             _name_platform(outcome, bench, filesystem)
@@ -198,6 +201,32 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     # The budget is for those that are measured.
     most = options.budget if not taken else options.budget + len(taken) * options.budget
     return tuple(within_reach(candidates(shape, most), shape, taken)[: options.budget])
+
+
+def _allowed(
+    tried: Sequence[Candidate], case: Case, directory: Path, options: Options
+) -> tuple[Candidate, ...]:
+    """Those that may be tried; the case's notes say why others may not. Error where none may."""
+    kept, reason = [], ""
+    for one in tried:
+        reason = options.refusal(case, directory, one)
+        if reason:
+            case.notes.append(f"{one.text} is not tried: {reason}")
+        else:
+            kept.append(one)
+    if not kept and reason:
+        raise Error(f"no candidate may be tried; the last one: {reason}")
+    return tuple(kept)
+
+
+def _partners(
+    shape: Shape, tried: Sequence[Candidate], case: Case, directory: Path, options: Options
+) -> list[Candidate]:
+    return [
+        one
+        for one in refinements(shape)
+        if one not in tried and not options.refusal(case, directory, one)
+    ]
 
 
 def speaking(

@@ -124,17 +124,51 @@ def parameters() -> list[dict[str, Any]]:
         return cast("list[dict[str, Any]]", _decoded(native.parameters()))
 
 
+def known_settings() -> dict[str, list[dict[str, str]]]:
+    """What is known of each setting: `rows` of the table, `classes` of values (docs/safety.md)."""
+    native = native_part()
+    with as_error():
+        return cast("dict[str, list[dict[str, str]]]", _decoded(native.known_settings()))
+
+
+def gate_answer(question: dict[str, Any], name: str, value: str) -> dict[str, str]:
+    """`known`, `value_class`, and the `reason` why a setting would be refused at that open."""
+    native = native_part()
+    with as_error():
+        return cast(
+            "dict[str, str]", _decoded(native.gate_answer(json.dumps(question), name, value))
+        )
+
+
+def gate_refusals(question: dict[str, Any], settings: Mapping[str, str]) -> list[dict[str, str]]:
+    """What would be refused of settings at that open, each with the `reason`.
+
+    `unproven_name` and `unproven_value` are the setting whose proof would let it through.
+    """
+    native = native_part()
+    with as_error():
+        answer = native.gate_refusals(json.dumps(question), json.dumps(dict(settings)))
+    return cast("list[dict[str, str]]", _decoded(answer))
+
+
+def mpiio_name(mpi: str, mpi_io: str) -> str:
+    """The library of an MPI's MPI-IO; `mpi_io` tells Open MPI's two apart."""
+    return cast(str, native_part().mpiio_name(mpi, mpi_io))
+
+
 def config_xml(
-    settings: Mapping[str, str], of_files: Mapping[str, Mapping[str, str]] | None = None
+    settings: Mapping[str, str],
+    of_files: Mapping[str, Mapping[str, str]] | None = None,
+    forced: bool = False,
 ) -> str:
-    """H5Tuner's XML, as IOTUNE_CONFIG takes it.
+    """H5Tuner's XML, as IOTUNE_CONFIG takes it. `forced`: also settings of which nothing is known.
 
     `of_files`: what beats `settings` for files of one base name or path, which is printable text.
     """
     native = native_part()
     files = {"": dict(settings), **{name: dict(own) for name, own in (of_files or {}).items()}}
     with as_error():
-        return cast(str, native.write_config_xml(json.dumps(files)))
+        return cast(str, native.write_config_xml(json.dumps(files), forced))
 
 
 def read_config_xml(path: str, data_file: str) -> dict[str, Any]:
@@ -226,6 +260,14 @@ class Database:
     def add_tuning(self, tuning: dict[str, Any]) -> int:
         """Add an answer (iotune.tunings.tuning_json); returns its row."""
         return int(self._ask("add_tuning", json.dumps(tuning)))
+
+    def add_proof(self, proof: dict[str, Any]) -> bool:
+        """Add what was compared of a setting on a platform; False where it is there already."""
+        return bool(self._ask("add_proof", json.dumps(proof)))
+
+    def proofs(self) -> list[dict[str, Any]]:
+        """All settings that were compared on some platform."""
+        return cast("list[dict[str, Any]]", self._ask("proofs"))
 
     def import_json(self, text: str, source: str) -> dict[str, Any]:
         """Merge another database's export, all or nothing; returns counts of what was new."""

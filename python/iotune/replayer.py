@@ -23,6 +23,10 @@ from iotune.preload import YIELD_LIBRARY, find_library, library_directories
 
 NAME = "iotune-replay"
 CALLS_NAME = "iotune-replay-calls"  # of POSIX and MPI-IO: needs no HDF5
+PROVE_NAME = "iotune-prove"  # of MPI-IO (proving.py)
+PROVE_HDF5_NAME = "iotune-prove-hdf5"
+_OF_HDF5 = (NAME, PROVE_HDF5_NAME)
+_PROVERS = {PROVE_NAME: "prove_mpiio.c", PROVE_HDF5_NAME: "prove_hdf5.c"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ def find_call_replayer(mpi: Mpi) -> Path:
     return _of_build(CALLS_NAME, mpi) or _compiled(CALLS_NAME, mpi)
 
 
+def find_prover(mpi: Mpi, with_hdf5: bool) -> Path:
+    """The prover, as find_call_replayer() finds its own."""
+    name = PROVE_HDF5_NAME if with_hdf5 else PROVE_NAME
+    return _of_build(name, mpi) or _compiled(name, mpi)
+
+
 def _of_build(name: str, mpi: Mpi) -> Path | None:
     if not mpi.open_mpi:  # a build tree is MPICH's unless it says otherwise
         for directory in library_directories():
@@ -69,11 +79,14 @@ def _sources(name: str) -> list[Path]:
     carried = Path(__file__).parent / "kernels_src"
     if name == CALLS_NAME:
         found = sorted(carried.glob("calls_*.c"))
+    elif name in _PROVERS:
+        found = [carried / "prove.c", carried / _PROVERS[name]]
+        found = [one for one in found if one.is_file()]
     else:
         found = sorted(carried.glob("replay*.c"))
         found += [carried / "hdf5_failure.c", carried / "plan.c"] if found else []
     if not found:
-        raise Error(f"the replayer's sources are missing from {carried}; reinstall iotune")
+        raise Error(f"the sources of {name} are missing from {carried}; reinstall iotune")
     return found
 
 
@@ -85,7 +98,9 @@ def _compiled(name: str, mpi: Mpi) -> Path:
             + (", or a replayer that is built already in IOTUNE_REPLAY" if name == NAME else "")
         )
     flags = ["-O2", f"-I{sources[0].parent}"]
-    return _built(name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name == NAME else ["-lrt"])
+    return _built(
+        name, mpi.compiler, flags, sources, hdf5_flags(mpi) if name in _OF_HDF5 else ["-lrt"]
+    )
 
 
 def find_yield_shim() -> Path | None:

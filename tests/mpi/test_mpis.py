@@ -20,6 +20,8 @@ CONFIG = """<Parameters><High_Level_IO_Library>
   <romio_cb_write>enable</romio_cb_write>
 </Middleware_Layer></Parameters>
 """
+# What OMPIO of Open MPI 4 does rightly: with several aggregators it writes wrong bytes.
+ONE_AGGREGATOR = CONFIG.replace("<cb_nodes>2", "<cb_nodes>1")
 HINTS = {"cb_nodes": "2", "cb_buffer_size": "1048576", "romio_cb_write": "enable"}
 EACH = 4000  # bytes that a rank of mpi_file writes
 
@@ -78,10 +80,13 @@ def tuned(place: Place, mpi: Mpi, program: Path, bare: Done) -> None:
             assert got[name] == value and (verdict, read_back) == ("applied", value), (got, said)
         else:
             # OMPIO echoes keys: what it says proves nothing. Those it never asks for had no effect.
+            if name == "cb_nodes" and mpi.name == "openmpi-4":
+                assert verdict == "refused" and "known bad" in reason, said
+                continue
             ignored = name not in ("cb_nodes", "cb_buffer_size") or name not in got
             expected = "without effect" if ignored else "unverifiable"
             assert verdict == expected and reason, said
-    if not mpi.romio:
+    if mpi.name == "openmpi-5":
         assert said["cb_nodes"][0] == "unverifiable", said
     # What the program sets itself is left alone.
     place.clear()
@@ -176,7 +181,7 @@ def configured(place: Place, name: str, source: str) -> tuple[Mpi, Path, Path] |
         return None
     use(place, mpi)
     config = place.scratch / "config.xml"
-    config.write_text(CONFIG)
+    config.write_text(ONE_AGGREGATOR if name == "openmpi-4" else CONFIG)
     return mpi, compiled(place, mpi, source), config
 
 
@@ -311,11 +316,13 @@ def hdf5(place: Place) -> None:
     assert now["alignment"] == "65536,4096" != values(bare)["alignment"], now
     assert said["alignment"] == ("applied", "65536,4096", ""), said
     assert now["meta_block_size"] == "131072" and said["meta_block_size"][0] == "applied", said
-    assert said["cb_nodes"][0] == "unverifiable", said
+    assert said["cb_nodes"][0] == "refused" and "known bad" in said["cb_nodes"][2], said
+    assert said["cb_buffer_size"][0] == "unverifiable", said
     assert said["romio_cb_write"][::2] == ("without effect", "Open MPI's OMPIO ignores it"), said
     assert done.said() == []
     # A hint would win over its user's MCA parameter.
     place.clear()
+    config.write_text(ONE_AGGREGATOR)
     done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",
                                  OMPI_MCA_io_ompio_num_aggregators=1))  # fmt: skip
     said = outcomes(check_merged(place, mpi, 2))
@@ -323,19 +330,20 @@ def hdf5(place: Place) -> None:
     assert said["alignment"][0] == "applied", said
     # Its ROMIO reads all of them, and tells of none.
     place.clear()
+    config.write_text(CONFIG)
     done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",
                                  OMPI_MCA_io="romio321"))  # fmt: skip
     said = outcomes(check_merged(place, mpi, 2))
     for hint in HINTS:
         assert said[hint][0] == "unverifiable" and "ROMIO" in said[hint][2], said
     assert said["alignment"][0] == "applied", said
-    # Its ROMIO is older than what makes sieved writes safe.
+    # That its ROMIO sieves the writes of all ranks rightly is not known.
     place.clear()
     config.write_text(CONFIG.replace("enable", "disable"))
     done = place.right(place.mpi(2, program, "a.h5", IOTUNE_CONFIG=config, IOTUNE_DB="none",
                                  OMPI_MCA_io="romio321"))  # fmt: skip
     said = outcomes(check_merged(place, mpi, 2))
-    assert said["romio_cb_write"][0] == "refused" and "sieves" in said["romio_cb_write"][2], said
+    assert said["romio_cb_write"][0] == "refused" and "sieved" in said["romio_cb_write"][2], said
 
 
 if __name__ == "__main__":

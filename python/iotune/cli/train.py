@@ -16,6 +16,8 @@ import math
 import os
 import sys
 import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -36,6 +38,7 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
+from iotune.models.allowed import Allowed
 from iotune.models.candidates import Candidate, parse_candidate
 from iotune.models.cases import Case, case_of_row
 from iotune.models.outcome import Outcome
@@ -115,7 +118,7 @@ def command(
         if len(group) > 1:
             say("their files were written one right after the other: measured together")
         try:
-            outcomes = _measured(group, stack_of(group[-1]), options, database)
+            outcomes = _measured(group, stack_of(group[-1]), options, database, db)
         except Error as problem:
             if len(group) > 1 and not isinstance(problem, OutOfTime):
                 say(f"measured one by one: {problem}")
@@ -189,10 +192,12 @@ def _rough_time(seconds: float) -> str:
 
 
 def _measured(
-    group: list[Case], mpi: Mpi, options: Options, database: core.Database
+    group: list[Case], mpi: Mpi, options: Options, database: core.Database, db: Optional[Path]
 ) -> list[Outcome]:
     """Train, and keep what was found before anything else is begun."""
-    with _Bar() as bar:
+    with _Bar() as bar, ExitStack() as scratch:
+        allowed = Allowed(mpi, database, db or core.default_database(), scratch, say)
+        options = replace(options, refusal=allowed.refusal)
         if group[0].layer == "hdf5":
             outcomes = train_cases(group, mpi, find_replayer(mpi), options, bar.advance)
         else:

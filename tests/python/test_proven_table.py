@@ -1,0 +1,181 @@
+"""Every setting that the table calls proven: bytes on disk, over five seeds, under each MPI here.
+
+In `make check` a few of each; in `make soak` all. A row of the table holds for the releases that
+are here (`tools/setup.sh companions`); for others of its range by the two at its ends.
+"""
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from iotune.models.allowed import Allowed
+from iotune.models.candidates import Candidate
+from iotune.models.cases import Case
+
+from iotune import core
+from iotune.mpi import Mpi, _describe
+from iotune.proving import Prover, Setting, settings_to_try, unproven
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+import mpis  # noqa: E402
+
+# Launcher's name in mpis.py, and what Open MPI is told to take as its MPI-IO.
+SITES = [
+    ("mpich-4", ""), ("mpich-5", ""), ("openmpi-4", "ompio"), ("openmpi-4", "romio321"),
+    ("openmpi-5", "ompio"), ("openmpi-5", "romio341"),
+]  # fmt: skip
+# Of each site in `make check`: those whose fault was seen elsewhere.
+FEW = (
+    ("cb_nodes", "more"),
+    ("romio_ds_write", "enable"),
+    ("dxpl_mpio_collective_opt", "individual"),
+)
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    (tmp_path / "buffers").mkdir()
+    (tmp_path / "scratch").mkdir()
+    return tmp_path / "scratch"
+
+
+def mpi_named(name: str, mpi_io: str, monkeypatch: pytest.MonkeyPatch) -> Mpi:
+    known = mpis.find_mpi(name)
+    if known is None:
+        pytest.skip(f"{name} is not here")
+    if "openmpi" in name:
+        for key, value in mpis.OPEN_MPI.items():
+            monkeypatch.setenv(key, value)
+        monkeypatch.setenv("OMPI_MCA_io", mpi_io)
+    monkeypatch.setenv("IOTUNE_MPICC", known.compiler)
+    return _describe(known.launcher)
+
+
+def is_proven(prover: Prover, one: Setting) -> bool:
+    assert prover.site is not None
+    question = {**prover.site.question(prover.scratch), "database": "none", "config": ""}
+    known = core.gate_answer(question, one.parameter, one.value)["known"]
+    return known == "proven" and prover.can_try(one)
+
+
+def compare(name, mpi_io, scratch, monkeypatch, wanted) -> None:
+    prover = Prover(mpi_named(name, mpi_io, monkeypatch), 2, scratch)
+    prover.settle()
+    chosen = [one for one in settings_to_try() if wanted(one) and is_proven(prover, one)]
+    for one in chosen:
+        proof = prover.prove(one)
+        assert proof["passed"] and proof["seeds"] == 5, proof
+
+
+@pytest.mark.parametrize(("name", "mpi_io"), SITES)
+def test_a_few_of_each(name, mpi_io, scratch, monkeypatch) -> None:
+    compare(name, mpi_io, scratch, monkeypatch,
+            lambda one: (one.parameter, one.value_class) in FEW)  # fmt: skip
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("name", "mpi_io"), SITES)
+def test_all(name, mpi_io, scratch, monkeypatch) -> None:
+    compare(name, mpi_io, scratch, monkeypatch, lambda one: True)
+
+
+@pytest.mark.parametrize("with_hdf5", [False, True])
+def test_one_wrong_byte_is_seen(with_hdf5, scratch, monkeypatch) -> None:
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    program = prover._hdf5 if with_hdf5 else prover._mpiio
+    assert program is not None
+    assert prover.run(program, {}).right
+    spoilt = prover.run(program, {}, more=["--spoil"])
+    assert not spoilt.right and spoilt.wrong_bytes > 0 and spoilt.fault, spoilt
+
+
+def test_what_fails_or_hangs_is_no_proof(scratch, monkeypatch) -> None:
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    prover.settle()
+    failing = scratch / "failing"
+    failing.write_text("#!/bin/sh\necho 'iotune-prove: out of luck' >&2\nexit 3\n")
+    failing.chmod(0o755)
+    assert "out of luck" in prover.run(failing, {}).fault
+    failing.write_text("#!/bin/sh\nsleep 60\n")
+    prover._limit_seconds = 0.5
+    assert "did not end" in prover.run(failing, {}).fault
+
+
+def iotune(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "iotune", *words], capture_output=True, text=True, check=False,
+        env={**os.environ, "COLUMNS": "200"},
+    )  # fmt: skip
+
+
+def test_the_command_keeps_what_it_found(scratch, monkeypatch) -> None:
+    mpi_named("mpich-4", "", monkeypatch)
+    done = iotune("prove", "--on", str(scratch), "-n", "2", "--all", "--setting", "romio_cb_read")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("proven here") == 3, done.stdout
+    assert not list(scratch.iterdir()), "the scratch folder is left"
+    listed = iotune("prove", "--list")
+    assert "known bad" in listed.stdout and listed.stdout.count("proven here") == 3, listed.stdout
+    proofs = core.Database(core.default_database()).proofs()
+    assert {one["value_class"] for one in proofs} == {"enable", "disable", "automatic"}
+    assert all(one["passed"] and one["ranks"] == 2 and one["mpi"] for one in proofs), proofs
+
+
+def test_nothing_unknown_is_left_here(scratch, monkeypatch) -> None:
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    prover.settle()
+    left = list(unproven(prover, settings_to_try(), Path("none")))
+    assert left == [], left
+
+
+@pytest.mark.parametrize("words", [("--on", "/nowhere"), ("--setting", "luck"), ("-n", "1")])
+def test_mistakes_are_told_in_a_line(words, scratch) -> None:
+    done = iotune("prove", *words)
+    assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
+    assert words[1] in done.stderr, done.stderr
+
+
+def allowed_for(scratch: Path, monkeypatch: pytest.MonkeyPatch, stack: ExitStack) -> Allowed:
+    database = core.Database(scratch.parent / "of-training.db")
+    mpi = mpi_named("mpich-4", "", monkeypatch)
+    return Allowed(mpi, database, scratch.parent / "of-training.db", stack, lambda text: None)
+
+
+def case_of(mpi: str) -> Case:
+    return Case(1, {"descriptor": "", "ranks": 2}, {"mpi": mpi, "hdf5": "1.10.8"})
+
+
+def test_training_tries_nothing_that_is_bad(scratch, monkeypatch) -> None:
+    with ExitStack() as stack:
+        allowed = allowed_for(scratch, monkeypatch, stack)
+        bad = allowed.refusal(case_of("Open MPI v4.1.4"), scratch, Candidate({"cb_nodes": "2"}))
+        assert "known bad" in bad, bad
+        proven = Candidate({"cb_nodes": "2", "cb_config_list": "*:2"})
+        assert allowed.refusal(case_of("MPICH 4.0.2"), scratch, proven) == ""
+    assert not list(scratch.iterdir())
+
+
+def test_training_proves_what_is_unknown_and_keeps_it(scratch, monkeypatch) -> None:
+    ask, asked = core.gate_refusals, []
+    unknown = {"reason": "not proven", "unproven_name": "romio_cb_read", "unproven_value": "enable"}
+
+    def twice_unknown(question, settings):
+        asked.append(question["mpi"])
+        return [unknown] if len(asked) <= 2 else ask(question, settings)
+
+    monkeypatch.setattr(core, "gate_refusals", twice_unknown)
+    with ExitStack() as stack:
+        allowed = allowed_for(scratch, monkeypatch, stack)
+        candidate = Candidate({"romio_cb_read": "enable"})
+        assert allowed.refusal(case_of("MPICH 97.1"), scratch, candidate) == ""
+    (proof,) = core.Database(scratch.parent / "of-training.db").proofs()
+    assert proof["passed"] and proof["seeds"] == 5 and proof["ranks"] == 2, proof
+    # It speaks for what was there, whatever the pattern was recorded with.
+    assert proof["mpi"] == asked[-1] != "MPICH 97.1", (proof, asked)
