@@ -345,7 +345,6 @@ class Walk {
   recorder::CallGroup group_;
   std::vector<std::int32_t> file_of_call_;
   std::vector<bool> is_inner_;
-  recorder::AccessWordsReader words_;
   // Said of datasets so far.
   const std::unordered_map<std::int64_t, DatasetDefinition>* datasets_ = nullptr;
   std::vector<FileRecord*> files_;  // by number, as their owners count
