@@ -217,8 +217,7 @@ class ArchiveReader : public Archive<ArchiveReader> {
   template <typename T>
   void number(T& value) {
     const std::uint64_t read = varint();
-    const std::uint64_t plain =
-        std::is_signed_v<T> ? read >> 1U ^ (~(read & 1U) + 1U) : read;
+    const std::uint64_t plain = std::is_signed_v<T> ? read >> 1U ^ (~(read & 1U) + 1U) : read;
     value = static_cast<T>(plain);
   }
   void count(std::uint64_t& value) {

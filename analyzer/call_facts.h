@@ -34,7 +34,8 @@ struct CallFacts {
   enum class MpiFile : std::uint8_t { kOther, kOpen, kClose, kSetView, kSeek };
   MpiFile mpi_file;
   bool explicit_offset, shared_pointer;
-  // Where among the call's numbers a word stands; kNoPlace where it has none, or none that is fixed.
+  // Where among the call's numbers a word stands; kNoPlace where it has none, or none that is
+  // fixed.
   static constexpr std::int8_t kNoPlace = -1;
   std::int8_t file_place, offset_place, result_place, type_bytes_place;
 };

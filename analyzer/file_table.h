@@ -37,7 +37,8 @@ struct DatasetRecord {
 
   template <class A>
   void archive(A& a) {
-    a(first_transfer_ns, element_bytes, dims, chunk, filters, calls, bytes, independent, collective, actual.modes, actual.causes, slowest_nanoseconds, repeats, decomposition, said_dims);
+    a(first_transfer_ns, element_bytes, dims, chunk, filters, calls, bytes, independent, collective,
+      actual.modes, actual.causes, slowest_nanoseconds, repeats, decomposition, said_dims);
   }
 };
 
@@ -81,7 +82,8 @@ struct FileRecord {
 
   template <class A>
   void archive(A& a) {
-    a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, bytes, cut_short, sampled_out, decision, settings, prefetch);
+    a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, bytes, cut_short,
+      sampled_out, decision, settings, prefetch);
   }
 };
 

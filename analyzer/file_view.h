@@ -49,7 +49,8 @@ class FileView {
 
   template <class A>
   void archive(A& a) {
-    a(kind_, displacement_, element_bytes_, data_bytes_, tile_bytes_, why_, runs_, starts_, subsizes_, steps_);
+    a(kind_, displacement_, element_bytes_, data_bytes_, tile_bytes_, why_, runs_, starts_,
+      subsizes_, steps_);
   }
 
  private:

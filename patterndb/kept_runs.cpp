@@ -122,8 +122,8 @@ std::vector<std::string> kept_for(const std::set<std::string>& names, const std:
 void remove_orphans(const std::string& folder, const std::set<std::string>& names) {
   constexpr time_t kOldSeconds = 3600;
   for (const std::string& name : names) {
-    const bool beside = name.ends_with(kStateSuffix) || name.ends_with(kPathSuffix) ||
-                        name.ends_with(kFreshSuffix);
+    const bool beside =
+        name.ends_with(kStateSuffix) || name.ends_with(kPathSuffix) || name.ends_with(kFreshSuffix);
     if (!beside || names.contains(without_end(name) + kKeptSuffix)) continue;
     struct stat status;
     const std::string path = folder + name;

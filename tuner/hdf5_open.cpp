@@ -95,11 +95,9 @@ void forget(const Hdf5Api& api, OpenState& state) noexcept {
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
-  bool good =
-      set_file_access(api, copy, open.program, open.decision, open.creating, open.attempts);
+  bool good = set_file_access(api, copy, open.program, open.decision, open.creating, open.attempts);
   if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
-    Word info =
-        make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
+    Word info = make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
     // A rank without memory for an MPI_Info still takes part, with the program's hints; the
     // vote after this call takes the list back everywhere.
     const Word passed = info == 0 ? open.program.info : info;
@@ -161,10 +159,10 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
     if (open.notes) {
       note_decision(path, open.decision);
       for (int i = 0; i < open.decision.count; ++i) {
-        note_setting(path, open.decision.settings[i].name, open.decision.settings[i].value, "",
-                     Verdict::kRefused,
-                     no_list != nullptr ? no_list
-                                        : "the ranks would not all apply the same settings");
+        note_setting(
+            path, open.decision.settings[i].name, open.decision.settings[i].value, "",
+            Verdict::kRefused,
+            no_list != nullptr ? no_list : "the ranks would not all apply the same settings");
       }
       open.notes = false;
     }
@@ -218,8 +216,7 @@ void end_attempts(const Hdf5Api& api, OpenInProgress& open) noexcept {
 }
 
 bool agree(const OpenInProgress& open, bool mine) noexcept {
-  return open.mpi == nullptr ? mine
-                             : all_agree(*open.mpi, open.program.private_comm, mine, 0);
+  return open.mpi == nullptr ? mine : all_agree(*open.mpi, open.program.private_comm, mine, 0);
 }
 
 // Whether the call would fail whatever it carries: there is no file for it, or one in its way.
@@ -413,8 +410,8 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
     if (file < 0 || open->failure != nullptr) {
       const bool pending = file == recorder::kPendingFile && open->failure == nullptr;
       const char* const why = open->failure != nullptr ? open->failure
-                              : pending ? "the file is still being opened"
-                                        : "the program's call failed";
+                              : pending                ? "the file is still being opened"
+                                                       : "the program's call failed";
       for (int i = 0; i < open->decision.count; ++i) {
         note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
                      pending ? Verdict::kUnverifiable : Verdict::kRefused, why);

@@ -7,7 +7,8 @@
 
 namespace iotune::tuner {
 
-// The handler of this thread's HDF5 error stack, beyond the end of one function (else: QuietProbes).
+// The handler of this thread's HDF5 error stack, beyond the end of one function (else:
+// QuietProbes).
 struct HiddenErrors {
   void *function, *argument;
   bool hidden, old_form;
@@ -22,8 +23,8 @@ void call_handler(const HiddenErrors& errors) noexcept;
 // cut to `bytes` with its NUL. Empty where it said nothing.
 void copy_last_words(const recorder::Hdf5Api& api, char* to, std::size_t bytes) noexcept;
 
-// MPI's handler of files that are not open, which a failing MPI_File_open calls. Of the process, not
-// of the thread; by default it returns, and then nothing is changed.
+// MPI's handler of files that are not open, which a failing MPI_File_open calls. Of the process,
+// not of the thread; by default it returns, and then nothing is changed.
 struct HiddenFileErrors {
   recorder::Word handler;
   bool hidden;

@@ -92,8 +92,8 @@ void keep_run(const char* trace, const char* folder_path, bool held,
   const int folder = recorder::open_directory(raw::kAtFdcwd, folder_path);
   if (folder < 0) return;
   struct stat status {};
-  const bool found = raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(trace), raw::word(&status),
-                               0) == 0;
+  const bool found =
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(trace), raw::word(&status), 0) == 0;
   std::uint64_t drawn = 0;
   raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0);
   if (found && has_room(folder, static_cast<std::uint64_t>(status.st_size))) {
@@ -137,8 +137,8 @@ void learn_at_run_end(const char* trace) noexcept {
     folder.clear();
   }
   if (budget < kLeastToLoadNs && !database_is_loaded()) return;
-  learn_from_runs({folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held,
-                   began_ns + budget});
+  learn_from_runs(
+      {folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held, began_ns + budget});
 }
 
 }  // namespace iotune::tuner

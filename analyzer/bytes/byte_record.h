@@ -34,7 +34,8 @@ struct ByteRecord {
 
   template <class A>
   void archive(A& a) {
-    a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds, repeats, most_bytes, ranks, lost, sets, has_hint, hint);
+    a(first_transfer_ns, calls, bytes, independent, collective, through_mpi, slowest_nanoseconds,
+      repeats, most_bytes, ranks, lost, sets, has_hint, hint);
   }
 };
 

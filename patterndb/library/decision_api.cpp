@@ -279,8 +279,7 @@ extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
 }
 
 extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_run_end* end,
-                                                                   char* message,
-                                                                   size_t capacity) {
+                                                                   char* message, size_t capacity) {
   if (end == nullptr || end->version != IOTUNE_DECISION_VERSION) return -1;
   const auto text = [](const char* given) { return given == nullptr ? "" : given; };
   Result<int> done = guarded<int>([&] {

@@ -20,8 +20,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 inline void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                         const timespec* limit = nullptr) noexcept {
   if (is_narrowed()) return;
-  raw::call(SYS_futex, raw::word(&word), FUTEX_WAIT_PRIVATE,
-                      raw::word(expected), raw::word(limit));
+  raw::call(SYS_futex, raw::word(&word), FUTEX_WAIT_PRIVATE, raw::word(expected), raw::word(limit));
 }
 
 inline void wake_all(const std::atomic<std::uint32_t>& word) noexcept {

@@ -88,8 +88,8 @@ void after_open(Provider& provider, HookState& hook, const char* name, Hid file)
 
 }  // namespace
 
-void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned& flags,
-                      Hid&, Hid& fapl) noexcept {
+void before_H5Fcreate(Provider& provider, HookState& hook, const char*& name, unsigned& flags, Hid&,
+                      Hid& fapl) noexcept {
   constexpr unsigned kTruncate = 0x2;  // H5F_ACC_TRUNC; without it H5F_ACC_EXCL is the default
   const bool empties = (flags & kTruncate) != 0;
   before_open(provider, hook, name, empties ? Hdf5Making::kEmpties : Hdf5Making::kMakesNew, fapl);

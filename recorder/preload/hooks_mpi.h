@@ -24,8 +24,8 @@ void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word e
 // --- files (hooks_mpi_files.cpp)
 void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,
                           Word& info, Word*& file) noexcept;
-bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const char*& name, int& amode,
-                         Word& info, Word*& file) noexcept;
+bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const char*& name,
+                         int& amode, Word& info, Word*& file) noexcept;
 void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
                          Word info, Word* file) noexcept;
 

@@ -1,5 +1,5 @@
-// A guard of a lock that a longjmp out of a signal handler gives back (process_jumps.cpp): the frame
-// that would have released it is gone then.
+// A guard of a lock that a longjmp out of a signal handler gives back (process_jumps.cpp): the
+// frame that would have released it is gone then.
 #pragma once
 
 #include "recorder/preload/sleep_lock.h"

@@ -22,8 +22,8 @@ struct CallBatch {
 
 // Where a thread's next group begins.
 struct WalkPosition {
-  std::size_t place = 0;    // of its batches in the order of their epochs
-  std::size_t call = 0;     // of the batch
+  std::size_t place = 0;       // of its batches in the order of their epochs
+  std::size_t call = 0;        // of the batch
   std::uint64_t start_ns = 0;  // as CallGroup's
 
   template <class A>

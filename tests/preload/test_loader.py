@@ -11,7 +11,9 @@ from harness import Done, Place, main
 def host(place: Place, mode: str, **env: object) -> tuple[Done, list[dict[str, Any]]]:
     """Run the host of plug-ins bare and under the preload; the latter's calls."""
     program, folder = place.bin / "plugin_host", place.build / "lib"
-    bare = place.run(program, mode, folder, place.scratch / "bare", preload=False, seconds=20, **env)
+    bare = place.run(
+        program, mode, folder, place.scratch / "bare", preload=False, seconds=20, **env
+    )
     assert bare.status == 0 and b"\n0 wrong\n" in b"\n" + bare.out, bare
     file = place.scratch / "file"
     done = place.run(program, mode, folder, file, seconds=20, **env)

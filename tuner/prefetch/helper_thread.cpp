@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <span>
 
+#include "recorder/preload/futex.h"
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/futex.h"
+#include "recorder/preload/signal_context.h"
 #include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/requests_under_way.h"
-#include "recorder/preload/signal_context.h"
 
 namespace iotune::tuner {
 namespace {

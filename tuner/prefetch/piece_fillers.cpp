@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "recorder/preload/futex.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/sleep_lock.h"
-#include "recorder/preload/futex.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/read_cache.h"

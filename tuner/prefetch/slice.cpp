@@ -10,13 +10,13 @@
 #include <cerrno>
 #include <new>
 
+#include "recorder/preload/futex.h"
 #include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/futex.h"
+#include "recorder/preload/signal_context.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/pending_writes.h"
 #include "tuner/prefetch/program_transfers.h"
-#include "recorder/preload/signal_context.h"
 #include "tuner/prefetch/thread_lock.h"
 
 namespace iotune::tuner {
@@ -59,8 +59,8 @@ constinit std::atomic<std::int64_t> g_ahead_bytes{0};
 constexpr std::uint32_t kNoDescriptor = 0xffffffff;
 constinit std::atomic<std::uint32_t> g_in_use{kNoDescriptor};  // descriptor of the call under way
 constinit std::atomic<std::uint32_t> g_waiting_closes{0};      // for the end of that call
-constinit std::atomic<std::uint32_t> g_closes{0};  // of any descriptor: ends a wait
-constinit std::atomic<std::uint32_t> g_events{0};  // what the slice may wait for
+constinit std::atomic<std::uint32_t> g_closes{0};              // of any descriptor: ends a wait
+constinit std::atomic<std::uint32_t> g_events{0};              // what the slice may wait for
 constinit const std::atomic<bool> g_never{false};
 
 bool ask_about(int fd, struct stat& status) noexcept {

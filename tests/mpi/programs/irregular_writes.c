@@ -1,5 +1,5 @@
-/* irregular_writes FILE CALLS: each rank makes CALLS writes of a few bytes by MPI-IO, ever farther on
- * by steps that repeat nothing. */
+/* irregular_writes FILE CALLS: each rank makes CALLS writes of a few bytes by MPI-IO, ever farther
+ * on by steps that repeat nothing. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>

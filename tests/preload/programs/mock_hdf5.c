@@ -14,21 +14,29 @@ int H5get_libversion(unsigned* major, unsigned* minor, unsigned* release) {
   return 0;
 }
 
-int H5Fflush(int64_t object, int scope) { return object == 1 && scope == 0 ? 100 + NUMBER : -1; }
-int H5Gflush(int64_t group) { return group == 1 ? 200 + NUMBER : -1; }
-int H5Oflush(int64_t object) { return object == 1 ? 300 + NUMBER : -1; }
+int H5Fflush(int64_t object, int scope) {
+  return object == 1 && scope == 0 ? 100 + NUMBER : -1;
+}
+int H5Gflush(int64_t group) {
+  return group == 1 ? 200 + NUMBER : -1;
+}
+int H5Oflush(int64_t object) {
+  return object == 1 ? 300 + NUMBER : -1;
+}
 
 #if VERSION_MINOR < 10
 /* Ids have 32 bits. Nobody but the program calls this library: any other function ends it. */
 int H5Fcreate(const char* name, unsigned flags, int creation, int access) {
   return name[0] == 'f' && flags == 2 && creation == 0 && access == 0 ? 0x01000000 : -1;
 }
-int H5Fclose(int file) { return file == 0x01000000 ? 0 : -1; }
-#define FORBIDDEN(name)                             \
-  int name(void) {                                  \
-    puts(#name " was called");                      \
-    fflush(stdout);                                 \
-    _Exit(14);                                      \
+int H5Fclose(int file) {
+  return file == 0x01000000 ? 0 : -1;
+}
+#define FORBIDDEN(name)        \
+  int name(void) {             \
+    puts(#name " was called"); \
+    fflush(stdout);            \
+    _Exit(14);                 \
   }
 FORBIDDEN(H5Eget_auto2)
 FORBIDDEN(H5Eset_auto2)

@@ -30,10 +30,18 @@ static int foreign(const char* name) {
   _Exit(15);
 }
 
-int MPI_Init(int* argc, char*** argv) { return argc == NULL && argv != NULL; }
-int PMPI_Init(int* argc, char*** argv) { return MPI_Init(argc, argv); }
-int MPI_Finalize(void) { return 0; }
-int PMPI_Finalize(void) { return 0; }
+int MPI_Init(int* argc, char*** argv) {
+  return argc == NULL && argv != NULL;
+}
+int PMPI_Init(int* argc, char*** argv) {
+  return MPI_Init(argc, argv);
+}
+int MPI_Finalize(void) {
+  return 0;
+}
+int PMPI_Finalize(void) {
+  return 0;
+}
 int MPI_Get_library_version(char* version, int* length) {
   const char* const own = getenv("MOCK_MPI_VERSION");
   strcpy(version, own != NULL ? own : "");
@@ -61,11 +69,19 @@ int MPI_Comm_test_inter(int comm, int* flag) {
   *flag = foreign("MPI_Comm_test_inter");
   return 0;
 }
-int MPI_Initialized(int* flag) { return (*flag = 1) - 1; }
-int MPI_Finalized(int* flag) { return *flag = 0; }
-int MPI_Query_thread(int* level) { return *level = 0; }
+int MPI_Initialized(int* flag) {
+  return (*flag = 1) - 1;
+}
+int MPI_Finalized(int* flag) {
+  return *flag = 0;
+}
+int MPI_Query_thread(int* level) {
+  return *level = 0;
+}
 
-static size_t bytes_of(int count, int type) { return (size_t)count * (type == 0x4c00083a ? 8 : 1); }
+static size_t bytes_of(int count, int type) {
+  return (size_t)count * (type == 0x4c00083a ? 8 : 1);
+}
 
 /* One rank: what it sends is what all have. */
 int MPI_Allreduce(const void* from, void* to, int count, int type, int op, int comm) {
@@ -80,8 +96,10 @@ int MPI_Gather(const void* from, int count, int type, void* to, int each, int as
   return foreign("MPI_Gather") + 0 * (each + as + root);
 }
 
-#define LITTLE(name) \
-  int name(void) { return foreign(#name); }
+#define LITTLE(name)       \
+  int name(void) {         \
+    return foreign(#name); \
+  }
 LITTLE(MPI_Bcast)
 LITTLE(MPI_Comm_create_keyval)
 LITTLE(MPI_Comm_delete_attr)

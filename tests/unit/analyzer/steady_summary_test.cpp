@@ -35,7 +35,8 @@ TEST(SteadySummary, StepsOfManyProgramsAreOneSummary) {
   ASSERT_EQ(whole->files.size(), 3U);
   int steps = 0;
   EXPECT_EQ(in_steps(path, 0, steps), to_json(*whole));
-  EXPECT_GE(steps, 3 * kBatches * kCallsABatch / 512);  // the calls were divided, not the ranks alone
+  EXPECT_GE(steps,
+            3 * kBatches * kCallsABatch / 512);  // the calls were divided, not the ranks alone
 }
 
 TEST(SteadySummary, KeptTracesInSteps) {

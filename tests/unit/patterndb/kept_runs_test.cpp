@@ -102,7 +102,7 @@ TEST_F(KeptRuns, ADeathAtAnyMomentLosesNothingAndCountsNothingTwice) {
       static_cast<void>(learn_from_kept_runs(request(round % 2 == 0 ? 0 : kNoTimeAtAll)));
       _exit(0);
     }
-    usleep(draw() % 20000);
+    usleep(static_cast<useconds_t>(draw() % 20000));
     kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);

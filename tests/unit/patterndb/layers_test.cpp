@@ -8,6 +8,7 @@
 #include "fixtures.h"
 #include "patterndb/observe.h"
 #include "patterndb/places.h"
+#include "patterndb/spool.h"
 
 namespace iotune::patterndb::testing {
 namespace {
@@ -53,7 +54,7 @@ TEST_F(Layers, AReaderWaitsForNoWriter) {
     // What cannot be stored now is kept for later.
     PatternDb db = must(PatternDb::open(path_, {Access::kReadWrite, 20}));
     EXPECT_FALSE(db.add_tuning(tuned(vpic(), "cb_nodes=4")));
-    Result<std::string> left = keep(vpic_run(60, "run-2"), path_, at("spool"));
+    Result<std::string> left = keep(vpic_run(60, "run-2"), path_, at("spool"), spool_name("run-2"));
     EXPECT_NE(must(std::move(left)), "");
   }
   EXPECT_EQ(entries(at("spool")), 2u);

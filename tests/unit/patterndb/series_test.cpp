@@ -98,7 +98,9 @@ TEST(Series, OnlyWhatIsKnownToBeRightIsTried) {
     for (int i = 0; i < 9; ++i) {
       const std::optional<Decision> decision = run.file();
       if (decision && !decision->settings.empty()) tried.push_back(decision->settings.text());
-      if (i == 1) EXPECT_EQ(asked, 0);  // before there is anything to be tried
+      if (i == 1) {
+        EXPECT_EQ(asked, 0);  // before there is anything to be tried
+      }
     }
     return std::pair(tried, run.file()->message);
   };

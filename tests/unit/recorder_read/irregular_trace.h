@@ -62,12 +62,10 @@ inline std::vector<std::byte> irregular_trace() {
   std::mt19937_64 draw(7);
   auto trace = trace_head();
   for (int rank = 0; rank < 3; ++rank) {
-    add_block(trace, BlockType::kProcess,
-                    bytes_of(process_text(100 + rank, rank)));
+    add_block(trace, BlockType::kProcess, bytes_of(process_text(100 + rank, rank)));
     for (int batch = 0; batch < kBatches; ++batch) {
       const auto epoch = static_cast<std::uint32_t>(batch);
-      add_block(trace, BlockType::kEvents,
-                      encoded(batch_of(batch, draw).bytes(), 0, epoch));
+      add_block(trace, BlockType::kEvents, encoded(batch_of(batch, draw).bytes(), 0, epoch));
     }
     add_block(trace, BlockType::kEnd, bytes_of("end=exit\n"));
   }
