@@ -1,8 +1,7 @@
-"""Libraries that come and go: nobody waits for the loader, and nothing outlives what it is about."""
+"""Libraries that come and go: nobody waits for the loader, nothing outlives what it is about."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from harness import Done, Place, main
