@@ -151,6 +151,12 @@ void apply(const TuningRow& row, Decision& decision) {
   decision.settings = without_layout(*settings, decision.message);
 }
 
+// The share of runs that are left at the default beside this answer. The first run gets what was
+// measured: a user who has just trained would look for it there.
+double share_at_default(const TuningRow& row) {
+  return row.was_given || row.default_share >= 1 ? row.default_share : 0;
+}
+
 // Some runs stay at the default, else nobody would notice that settings have become bad.
 void explore(double default_share, double drawn, Decision& decision) {
   if (decision.settings.empty() || !(drawn < default_share)) return;
@@ -217,7 +223,7 @@ Decision from_one(const Question& question, const Places& places, const std::str
     return decision;
   }
   apply(*row ? **row : TuningRow(), decision);
-  double default_share = *row ? (*row)->default_share : 0;
+  double default_share = *row ? share_at_default(**row) : 0;
   if (decision.source == "untrained" && !(*pattern)->settled) {
     decision.message +=
         "; the workload showed another pattern in its run before this one: what resembles it is "

@@ -166,7 +166,8 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     sqlite::Statement statement(
         *connection_,
         "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
-        "t.source, t.made_at, t.default_share, t.evidence "
+        "t.source, t.made_at, t.default_share, t.evidence, "
+        "EXISTS (SELECT 1 FROM observations o WHERE o.pattern = p.id AND o.decision_row = t.id) "
         "FROM patterns p JOIN tunings t ON t.pattern = p.id "
         "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
         "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
@@ -190,6 +191,7 @@ Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byt
     row.made_at = statement.real(9);
     row.default_share = statement.real(10);
     row.evidence = statement.text(11);
+    row.was_given = statement.integer(12) != 0;
     return row;
   });
 }

@@ -60,6 +60,7 @@ struct TuningRow {
   double made_at = 0;
   double default_share = 0;
   std::string evidence;
+  bool was_given = true;  // a run that was seen had this answer; of neighbours not asked
 };
 
 struct KnownPattern {

@@ -26,6 +26,14 @@ class Decide : public Folder {
   }
   void observe_once(double at = 50) { must(leave_in_spool(vpic_run(at), this->at("spool"))); }
   void tell(const Tuning& tuning) { must(create(at("patterns.db")).add_tuning(tuning)); }
+  // A run that had the answer of row 1.
+  void answered_once() {
+    Observation run = vpic_run(150, "run-answered");
+    run.files[0].decision_source = "exact";
+    run.files[0].decision_row = 1;
+    must(leave_in_spool(run, at("spool")));
+    fold();
+  }
   std::string config_;
   double drawn_ = 0.99;
 };
@@ -177,6 +185,9 @@ TEST_F(Decide, TheNewestSpeakerHolds) {
 TEST_F(Decide, AShareOfTheRunsStaysAtTheDefault) {
   observe_once();
   tell(tuned(vpic(), "cb_nodes=2"));
+  drawn_ = 0;
+  EXPECT_EQ(ask().source, "exact");  // the first run has what was measured
+  answered_once();
   drawn_ = 0.1249;
   Decision decision = ask();
   EXPECT_EQ(decision.source, "explore");
@@ -191,7 +202,7 @@ TEST_F(Decide, AShareOfTheRunsStaysAtTheDefault) {
 TEST_F(Decide, WhereTheSiteFreezesWhatIsTrustedIsAppliedInEachRun) {
   observe_once();
   tell(tuned(vpic(), "cb_nodes=2"));
-  fold();
+  answered_once();
   drawn_ = 0;
   EXPECT_EQ(ask().source, "explore");
   Question frozen = vpic_question();

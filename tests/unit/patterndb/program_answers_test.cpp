@@ -47,6 +47,12 @@ TEST_F(ProgramAnswers, TheFilesOfPosixThatHaveSettings) {
 
 TEST_F(ProgramAnswers, ARunThatStaysAtItsDefaultIsKnownForOne) {
   observe(FileLayer::kPosix);
+  Observation run = vpic_run(150, "run-answered");
+  run.files[0].platform = platform_of_layer(run.files[0].platform, FileLayer::kPosix);
+  run.files[0].decision_source = "exact";
+  run.files[0].decision_row = 1;
+  must(leave_in_spool(run, at("spool")));
+  fold_spool(at("patterns.db"), at("spool"));
   drawn_ = 0;
   const std::vector<ProgramAnswer> answers = ask();
   ASSERT_EQ(answers.size(), 1U);
@@ -116,6 +122,7 @@ TEST_F(ProgramAnswers, ABrokenConfigurationIsAnError) {
 TEST_F(ProgramAnswers, TextHoldsWholeBlocksAndOneLineNames) {
   ProgramAnswer one{"a.bin", false, {}, true, {}};
   one.decision.settings.add("fadvise", "random");
+  one.decision.gated = true;
   const std::string block = program_answers_text({one}, 1000);
   EXPECT_EQ(block, "file a.bin\nmasked 0\nfilesystem \ncreating 1\n" + decision_text(one.decision));
   EXPECT_EQ(program_answers_text({one, one}, 2 * block.size() - 1), block);
