@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "recorder/preload/glibc_floor.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/short_text.h"
 

@@ -53,10 +53,11 @@ void hand_over(Loss loss) noexcept {
     g_recording = kRecorded;
   }
   leave_posix_alone();
-  // A program that has traced nothing so far leaves nothing behind, unless it is asked for. A child
-  // of fork that changes its user or its limits is about to execute another program.
+  // A program that has traced nothing so far leaves nothing behind, unless it is asked for. One that
+  // changes its user, its limits or its namespaces is mostly about to execute another program: su,
+  // chroot, unshare and their kind, or a child of fork.
   const bool asked = configuration().trace_path != nullptr || run_has_owner();
-  const bool goes_on = loss != Loss::kFiles || !is_forked();
+  const bool goes_on = loss != Loss::kFiles;
   if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;
   prepare_buffer_for_narrowing();
   keep_positions();
