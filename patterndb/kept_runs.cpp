@@ -142,7 +142,10 @@ std::string target_of(const std::string& link) {
 class Learner {
  public:
   explicit Learner(const LearnRequest& request)
-      : request_(request), began_ns_(now_ns()), folder_(request.places.folder + "/") {}
+      : request_(request),
+        began_ns_(now_ns()),
+        until_ns_(request.until_ns),
+        folder_(request.places.folder + "/") {}
 
   LearnReport run() {
     const Descriptor lock(request_.places.folder.empty()
@@ -150,19 +153,23 @@ class Learner {
                               : open(request_.places.folder.c_str(),
                                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     const bool alone = lock.number() >= 0 && flock(lock.number(), LOCK_EX | LOCK_NB) == 0;
-    if (!request_.own_trace.empty() && (request_.own_name.empty() || (alone && own_is_small()))) {
-      learn(request_.own_name);
-    }
+    if (!request_.own_trace.empty() && request_.own_name.empty()) learn(std::string());
     if (alone) {
       const std::set<std::string> names = names_in(folder_);
       remove_orphans(folder_, names);
-      for (const std::string& name : kept_for(names, mark())) {
-        if (left_off_ || (began_ && stop())) {
-          ++report_.left;
-          continue;
-        }
-        learn(name);
+      std::vector<std::string> kept = kept_for(names, mark());
+      const auto own = std::find(kept.begin(), kept.end(), request_.own_name);
+      if (until_ns_ != 0 && own != kept.end() && kept.size() > 1 && own_is_small()) {
+        // The oldest first, else runs that each take all of their time would never be learnt from.
+        // Half of the time: behind a very long run short ones are learnt from as well.
+        kept.erase(own);
+        until_ns_ = began_ns_ + (request_.until_ns - std::min(began_ns_, request_.until_ns)) / 2;
+        learn_in_order(kept);
+        until_ns_ = request_.until_ns;
+        kept = {request_.own_name};
+        began_ = left_off_ = false;
       }
+      learn_in_order(kept);
       flock(lock.number(), LOCK_UN);  // not by closing alone: a child of a fork would keep it
     }
     if (has_spool_files(request_.places.spool) && has_time_to_store()) {
@@ -174,12 +181,21 @@ class Learner {
  private:
   std::string mark() const { return database_mark(request_.places.database); }
 
+  void learn_in_order(const std::vector<std::string>& kept) {
+    for (const std::string& name : kept) {
+      if (left_off_ || (began_ && stop())) {
+        ++report_.left;
+        continue;
+      }
+      learn(name);
+    }
+  }
+
   // A part of the time is for what follows: to write the state down, or to name the patterns.
   bool stop() const {
-    if (request_.until_ns == 0) return false;
+    if (until_ns_ == 0) return false;
     const std::uint64_t now = now_ns();
-    return now + (request_.until_ns - std::min(began_ns_, request_.until_ns)) / 4 >=
-           request_.until_ns;
+    return now + (until_ns_ - std::min(began_ns_, until_ns_)) / 4 >= until_ns_;
   }
 
   bool own_is_small() const {
@@ -270,7 +286,7 @@ class Learner {
   }
 
   const LearnRequest& request_;
-  std::uint64_t began_ns_;
+  std::uint64_t began_ns_, until_ns_;  // until_ns_: 0: there is no end to the time
   std::string folder_;
   LearnReport report_;
   bool began_ = false, left_off_ = false;
