@@ -47,7 +47,8 @@ static void selection(FILE* out, hid_t space, int rank) {
   free(list);
 }
 
-static void note(const char* what, hid_t dataset, hid_t file_space) {
+/* The bytes of a transfer are those of its own memory type. */
+static void note(const char* what, hid_t dataset, hid_t type, hid_t file_space) {
   const char* where = getenv("WITNESS_DIR");
   if (!where) return;
   char path[4096], file[4096], name[1024] = "?";
@@ -60,7 +61,6 @@ static void note(const char* what, hid_t dataset, hid_t file_space) {
   H5Iget_name(dataset, name, sizeof name);
   hid_t own = H5Dget_space(dataset), space = file_space == H5S_ALL ? own : file_space;
   hsize_t dims[H5S_MAX_RANK];
-  hid_t type = H5Dget_type(dataset);
   int rank = H5Sget_simple_extent_dims(own, dims, NULL);
   fprintf(out, "{\"file\":\"%s\",\"dataset\":\"%s\",\"write\":%s,\"element\":%zu,\"dims\":", file,
           name, what, H5Tget_size(type));
@@ -69,7 +69,6 @@ static void note(const char* what, hid_t dataset, hid_t file_space) {
   selection(out, space, rank);
   fputs("}\n", out);
   fclose(out);
-  H5Tclose(type);
   H5Sclose(own);
 }
 
@@ -80,7 +79,7 @@ static herr_t pass(const char* symbol, const char* what, hid_t dataset, hid_t me
     transfer_fn call;
   } next = {dlsym(RTLD_NEXT, symbol)};
   herr_t done = next.call(dataset, mem_type, mem_space, file_space, plist, buffer);
-  if (done >= 0) note(what, dataset, file_space);
+  if (done >= 0) note(what, dataset, mem_type, file_space);
   return done;
 }
 
