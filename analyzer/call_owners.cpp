@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "recorder/read/call_arguments.h"
+#include "recorder/read/format_call.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -160,7 +161,7 @@ std::int32_t OwnerFollower::file_of_mpi_handle() const {
 }
 
 bool OwnerFollower::is_inner(const Call& call) const {
-  if (call.layers() != 0) return true;
+  if (recorder::depth_of(call) != 0) return true;
   if (inner_.empty() || call.signature() == nullptr || call.keys().size() < 2) return false;
   const Layer layer = call.signature()->layer;
   return (layer == Layer::kPosix || layer == Layer::kStdio) && inner_.contains(call.keys()[1]);

@@ -288,7 +288,11 @@ IOTUNE_SET_USER(setresuid, (unsigned real_user, unsigned user, unsigned saved),
     return narrowing(is_tighter(resource, limit), Loss::kFiles,       \
                      [=] { return real(resource, limit); });          \
   }
+// Where this file is linked into a program that is instrumented itself, as in a test, the address
+// sanitizer's runtime would call the wrapper before instrumented code can run.
+#if !defined(__SANITIZE_ADDRESS__)
 IOTUNE_SET_LIMIT(setrlimit)
+#endif
 IOTUNE_SET_LIMIT(setrlimit64)
 #define IOTUNE_PROCESS_LIMIT(name)                                                     \
   int own_##name(int pid, int resource, const struct rlimit* limit,                    \

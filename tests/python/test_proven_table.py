@@ -139,7 +139,7 @@ def test_nothing_unknown_is_left_here(scratch, monkeypatch) -> None:
 def test_mistakes_are_told_in_a_line(words, scratch) -> None:
     done = iotune("prove", *words)
     assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
-    assert words[1] in done.stderr, done.stderr
+    assert any(word in done.stderr for word in words), done.stderr
 
 
 def allowed_for(scratch: Path, monkeypatch: pytest.MonkeyPatch, stack: ExitStack) -> Allowed:

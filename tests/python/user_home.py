@@ -33,6 +33,8 @@ class Home:
             self.environment[f"XDG_{kind}_HOME"] = str(root / kind.lower())
         # One run in eight would do without its settings else.
         self.environment["IOTUNE_EXPLORE"] = "off"
+        # Short runs have no time to learn else, and the next command does it.
+        self.environment["IOTUNE_LEARN_MS"] = "20000"
         self.environment["IOTUNE_BUFFER_DIR"] = str(self.buffers)
 
     def on_fake_storage(self, storage: str) -> Path:
