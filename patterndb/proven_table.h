@@ -150,7 +150,7 @@ inline constexpr KnownRow kKnownRows[] = {
 
     {kOmpio, "4.1.4", "4.1.4", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
-    {kOmpio, "5.0.11", "5.0.11", "cb_nodes", "*", Known::kProven, kBytesTest},
+    {kOmpio, "5.0.11", "5.0.11", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "5.0.11", "5.0.11", "cb_buffer_size", "*", Known::kProven, kBytesTest},
 
     {kHdf5, "1.10.8", "1.14.6", "alignment", "*", Known::kProven, kBytesTest},
