@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -17,11 +19,11 @@ using iotune::recorder::TraceReader;
 
 namespace {
 
-constexpr int kThreads = 3, kCalls = 6000, kWaves = 20;
+constexpr unsigned kThreads = 3, kCalls = 6000, kWaves = 20;
 constexpr int kShortCalls = kThreads * kWaves * (kCalls / 16);
 
-std::map<std::string, int> count_calls(const ProcessCalls& process) {
-  std::map<std::string, int> counts;
+std::map<std::string, std::uint64_t> count_calls(const ProcessCalls& process) {
+  std::map<std::string, std::uint64_t> counts;
   for (const Call& call : process.calls) ++counts[call.name()];
   return counts;
 }
@@ -45,6 +47,13 @@ class PreloadStub : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   std::string trace() const { return (directory_ / "run.iotrace").string(); }
+  // What the program printed: how many times its handler wrote.
+  std::uint64_t handled_signals() const {
+    std::ifstream out(directory_ / "out");
+    std::uint64_t signals = 0;
+    out >> signals;
+    return signals;
+  }
   std::string buffers() const { return (directory_ / "buffers").string(); }
   fs::path directory_;
 };
@@ -60,8 +69,10 @@ TEST_F(PreloadStub, RecordsEveryCallOfEveryThread) {
   auto counts = count_calls(parent);
   EXPECT_EQ(counts["pwrite"], kThreads * kCalls);
   EXPECT_EQ(counts["pread"], 2 * kThreads * kCalls + kShortCalls);
-  EXPECT_EQ(parent.dropped, 0u);
   EXPECT_TRUE(parent.damage.empty());
+  // The handler's call is dropped where it meets a thread that is emptying a ring: it may not wait.
+  EXPECT_LE(counts["write"] + parent.dropped, handled_signals());
+  EXPECT_GT(counts["write"], parent.dropped);
 }
 
 TEST_F(PreloadStub, SpillsWhileThreadsGoOn) {
