@@ -10,6 +10,14 @@
 namespace iotune::recorder {
 namespace {
 
+#if defined(__x86_64__)
+constexpr std::uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
+#else
+#error "which relocation of this processor is a jump slot?"
+#endif
+
 // The loader replaces most of the dynamic section's addresses by absolute ones, where it may write
 // to it. An offset is always below the place where the object was loaded.
 template <typename T>
@@ -205,6 +213,19 @@ SymbolUse use_of(const struct link_map& object, const char* name) noexcept {
     }
   }
   return {false, nullptr};
+}
+
+void** call_slot_of(const struct link_map& object, const char* name) noexcept {
+  const Tables tables = tables_of(object);
+  if (tables.symbols == nullptr || tables.names == nullptr) return nullptr;
+  for (std::size_t i = 0; tables.calls.entries != nullptr && i < tables.calls.count; ++i) {
+    const Elf64_Rela& entry = tables.calls.entries[i];
+    if (ELF64_R_TYPE(entry.r_info) != kJumpSlot) continue;
+    const Elf64_Sym& symbol = tables.symbols[ELF64_R_SYM(entry.r_info)];
+    if (std::strcmp(tables.names + symbol.st_name, name) != 0) continue;
+    return reinterpret_cast<void**>(object.l_addr + entry.r_offset);
+  }
+  return nullptr;
 }
 
 const char* soname_of(const struct link_map& object) noexcept {

@@ -29,6 +29,10 @@ struct SymbolUse {
 };
 SymbolUse use_of(const link_map& object, const char* name) noexcept;
 
+// The entry for `name` in the object's procedure linkage table (a relocation JUMP_SLOT), where the
+// loader stores the function; nullptr: none. It may be read-only by now.
+void** call_slot_of(const link_map& object, const char* name) noexcept;
+
 // What DT_SONAME calls the object; nullptr: nothing.
 const char* soname_of(const link_map& object) noexcept;
 

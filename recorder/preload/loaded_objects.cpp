@@ -141,6 +141,30 @@ int do_work(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
   return 1;
 }
 
+struct WritableSearch {
+  const ElfW(Dyn) * dynamic;  // which object it is
+  std::uintptr_t address;
+  bool writable;
+};
+
+int look_at_segments(struct dl_phdr_info* object, std::size_t, void* context) noexcept {
+  auto& search = *static_cast<WritableSearch*>(context);
+  bool wanted = false, writable = false, is_protected = false;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const std::uintptr_t start = object->dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_DYNAMIC) {
+      wanted = start == reinterpret_cast<std::uintptr_t>(search.dynamic);
+    }
+    if (search.address < start || search.address >= start + header.p_memsz) continue;
+    if (header.p_type == PT_LOAD) writable = (header.p_flags & PF_W) != 0;
+    if (header.p_type == PT_GNU_RELRO) is_protected = true;
+  }
+  if (!wanted) return 0;
+  search.writable = writable && !is_protected;
+  return 1;
+}
+
 bool is_named(const LoadedObject& object, const char* needed) noexcept {
   const char* const path = object.l_name;
   if (path == nullptr || *path == '\0') return false;
@@ -207,6 +231,12 @@ void with_objects_still(void (*work)(const LoadCounts& counts, void* context),
                         void* context) noexcept {
   StillWork still{work, context};
   iterate(do_work, &still);
+}
+
+bool is_writable_in(const LoadedObject& object, const void* address) noexcept {
+  WritableSearch search{object.l_ld, reinterpret_cast<std::uintptr_t>(address), false};
+  iterate(look_at_segments, &search);
+  return search.writable;
 }
 
 // Bounded: what the threads wait for may in the end be the thread that forks, in a callback of its

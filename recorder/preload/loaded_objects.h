@@ -35,6 +35,10 @@ void go_on_after_fork() noexcept;
 // In the child.
 void forget_other_threads() noexcept;
 
+// Whether `object` has this address in a segment that it may store to, now that the loader has
+// protected what it relocated (PT_GNU_RELRO).
+bool is_writable_in(const LoadedObject& object, const void* address) noexcept;
+
 // How many objects the loader has added and removed so far.
 struct LoadCounts {
   unsigned long long added, removed;

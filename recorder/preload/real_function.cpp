@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/linkage_slot.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -290,8 +289,9 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
   if (object == nullptr || real.provider == nullptr || !real.lasting) return;
   // A tool in front of the provider wants to see the calls.
   if (object_at(real.function) != real.provider->object.load(std::memory_order_acquire)) return;
-  void** const slot = linkage_slot(*object, name);
-  if (slot == nullptr) return;
+  void** const slot = call_slot_of(*object, name);
+  if (slot == nullptr || reinterpret_cast<std::uintptr_t>(slot) % alignof(void*) != 0) return;
+  if (!is_writable_in(*object, slot)) return;
   // As the loader stores it: at once, while other threads may call.
   const std::atomic_ref<void*> entry(*slot);
   void* held = entry.load(std::memory_order_relaxed);
