@@ -25,6 +25,7 @@ NAME = "iotune-replay"
 CALLS_NAME = "iotune-replay-calls"  # of POSIX and MPI-IO: needs no HDF5
 PROVE_NAME = "iotune-prove"  # of MPI-IO (proving.py)
 PROVE_HDF5_NAME = "iotune-prove-hdf5"
+SAMPLE_NAME = "iotune-latency-sample"  # of response times (models/latency)
 _OF_HDF5 = (NAME, PROVE_HDF5_NAME)
 _PROVERS = {PROVE_NAME: "prove_mpiio.c", PROVE_HDF5_NAME: "prove_hdf5.c"}
 
@@ -66,6 +67,11 @@ def find_prover(mpi: Mpi, with_hdf5: bool) -> Path:
     return _of_build(name, mpi) or _compiled(name, mpi)
 
 
+def find_sampler(mpi: Mpi) -> Path:
+    """The program that samples response times, as find_call_replayer() finds its own."""
+    return _of_build(SAMPLE_NAME, mpi) or _compiled(SAMPLE_NAME, mpi)
+
+
 def _of_build(name: str, mpi: Mpi) -> Path | None:
     if not mpi.open_mpi:  # a build tree is MPICH's unless it says otherwise
         for directory in library_directories():
@@ -79,6 +85,8 @@ def _sources(name: str) -> list[Path]:
     carried = Path(__file__).parent / "kernels_src"
     if name == CALLS_NAME:
         found = sorted(carried.glob("calls_*.c"))
+    elif name == SAMPLE_NAME:
+        found = [one for one in [carried / "latency_sample.c"] if one.is_file()]
     elif name in _PROVERS:
         found = [carried / "prove.c", carried / _PROVERS[name]]
         found = [one for one in found if one.is_file()]

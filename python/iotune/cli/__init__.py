@@ -57,7 +57,8 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
         if name == "db":
             for more in ("db_exchange", "db_history"):  # they add their commands to it
                 import_module(f"iotune.cli.{more}")
-            app.add_typer(one.app, name=name, help=one.__doc__, short_help=short)
+        if hasattr(one, "app"):
+            app.add_typer(one.app, name=name, help=_help(one.__doc__), short_help=short)
         else:
             settings = {"context_settings": one.CONTEXT} if hasattr(one, "CONTEXT") else {}
             app.command(name=name, help=_help(one.__doc__), short_help=short, **settings)(
