@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 void bind_calls(pybind11::module_& module);
+void bind_features(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
 void bind_index(pybind11::module_& module);
 void bind_limits(pybind11::module_& module);

@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module) {
   bind_calls(module);
   bind_import(module);
   bind_patterndb(module);
+  bind_features(module);
   bind_patterns(module);
   bind_index(module);
   bind_pattern_log(module);

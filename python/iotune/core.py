@@ -156,6 +156,29 @@ def mpiio_name(mpi: str, mpi_io: str) -> str:
     return cast(str, native_part().mpiio_name(mpi, mpi_io))
 
 
+def feature_names() -> list[str]:
+    """What the columns of features() are, in order. Models are stored with these names."""
+    return list(native_part().feature_names())
+
+
+def features(
+    pattern: Mapping[str, Any],
+    settings: Sequence[Mapping[str, str]],
+    question: Mapping[str, int] | None = None,
+) -> list[list[float]] | None:
+    """Numbers with a meaning for each of `settings` on a pattern (patterndb/features.h).
+
+    `question`: nodes, datasets, repeats, striped (0 or 1), stripe_count, stripe_bytes. None where
+    the pattern is irregular or its dataset's dimensions are not known. Raises Error for settings
+    that are none.
+    """
+    native = native_part()
+    with as_error():
+        texts = [native.settings_text(json.dumps(dict(one))) for one in settings]
+        found = native.features(json.dumps(dict(pattern)), json.dumps(dict(question or {})), texts)
+        return cast("list[list[float]] | None", found)
+
+
 def config_xml(
     settings: Mapping[str, str],
     of_files: Mapping[str, Mapping[str, str]] | None = None,

@@ -1,0 +1,68 @@
+// Features of patterns and settings for Python: the very function that a run evaluates.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "patterndb/features.h"
+#include "patterndb/record_json.h"
+#include "python/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace iotune::patterndb;
+
+FeatureQuestion read_question_of(const Node& node) {
+  FeatureQuestion question;
+  question.nodes = node.count_or("nodes", 1);
+  question.datasets = node.count_or("datasets", 1);
+  question.repeats = node.count_or("repeats", 1);
+  question.striped = node.count_or("striped", 0) != 0;
+  question.stripe_count = node.count_or("stripe_count", 0);
+  question.stripe_bytes = node.count_or("stripe_bytes", 0);
+  return question;
+}
+
+template <typename T>
+T taken(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().text());
+  return std::move(*result);
+}
+
+// One row for each of `settings`; nothing where the pattern has no geometry.
+std::optional<std::vector<std::vector<double>>> features(const std::string& pattern_json,
+                                                         const std::string& question_json,
+                                                         const std::vector<std::string>& settings) {
+  using Rows = std::optional<std::vector<std::vector<double>>>;
+  return taken(guarded<Rows>([&]() -> Rows {
+    const Json pattern_document = parse_json(pattern_json, "pattern");
+    const Json question_document = parse_json(question_json, "question");
+    const Pattern pattern = read_pattern(Node(pattern_document, ""));
+    const FeatureQuestion question = read_question_of(Node(question_document, ""));
+    std::vector<std::vector<double>> rows;
+    for (const std::string& text : settings) {
+      Result<Settings> parsed = Settings::parse(text);
+      if (!parsed) throw Fault{parsed.error().text()};
+      Features row{};
+      if (!features_of(pattern, question, *parsed, row)) return std::nullopt;
+      rows.emplace_back(row.begin(), row.end());
+    }
+    return rows;
+  }));
+}
+
+}  // namespace
+
+void bind_features(py::module_& module) {
+  using namespace py::literals;
+  module.def("features", &features, "pattern"_a, "question"_a, "settings"_a,
+             "Rows of features, one for each canonical text of settings; None: no geometry.");
+  module.def("feature_names", [] {
+    return std::vector<std::string>(std::begin(kFeatureNames), std::end(kFeatureNames));
+  });
+}
