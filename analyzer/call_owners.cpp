@@ -21,6 +21,11 @@ bool has_file(char hdf5_kind) {
   return std::string_view("FDGOA").find(hdf5_kind) != std::string_view::npos;
 }
 
+bool is_transfer_of_mpi(const Call& call) {
+  return call.signature()->layer == Layer::kMpiIo && call.signature()->transfer &&
+         facts_of(*call.signature()).file_place != CallFacts::kNoPlace;
+}
+
 }  // namespace
 
 std::int32_t OwnerFollower::index_of(std::string_view path) {
@@ -52,13 +57,7 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   const CallFacts& facts = facts_of(*call.signature());
   const Layer layer = call.signature()->layer;
   const bool posix = layer == Layer::kPosix || layer == Layer::kStdio;
-  if (posix && !facts.waits_for_note) return file_of_posix(call);
-  if (layer == Layer::kMpiIo && call.signature()->transfer &&
-      facts.file_place != CallFacts::kNoPlace) {
-    const auto place = static_cast<std::size_t>(facts.file_place);
-    const auto owner = place < call.numbers.size() ? mpi_.find(call.numbers[place]) : mpi_.end();
-    return owner == mpi_.end() ? kNone : owner->second;
-  }
+  if ((posix && !facts.waits_for_note) || is_transfer_of_mpi(call)) return of_transfer(call);
   if (layer == Layer::kHdf5 && !has_file(facts.hdf5_kind)) return kNone;
   if (!posix && !read_arguments(call, arguments_)) return kNone;
   if (facts.waits_for_note) {
@@ -67,6 +66,13 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   }
   if (layer == Layer::kIotune) return file_of_note(call, facts);
   return layer == Layer::kHdf5 ? file_of_hdf5(call, facts) : file_of_mpi(facts);
+}
+
+std::int32_t OwnerFollower::of_transfer(const Call& call) const {
+  if (!is_transfer_of_mpi(call)) return file_of_posix(call);
+  const auto place = static_cast<std::size_t>(facts_of(*call.signature()).file_place);
+  const auto owner = place < call.numbers.size() ? mpi_.find(call.numbers[place]) : mpi_.end();
+  return owner == mpi_.end() ? kNone : owner->second;
 }
 
 std::int32_t OwnerFollower::file_of_note(const Call& call, const CallFacts& facts) {

@@ -53,6 +53,9 @@ class OwnerFollower {
   // MPI_Wait, which is not recorded.)
   bool is_inner(const recorder::Call& call) const;
 
+  // follow() of a call on a descriptor or a transfer of MPI-IO, which change nothing.
+  std::int32_t of_transfer(const recorder::Call& call) const;
+
   // What was said of an object, nullptr if nothing.
   const DatasetDefinition* definition(std::int64_t object) const {
     const auto found = datasets_.find(object);

@@ -35,6 +35,8 @@ class FileView {
   // As an iotune_view says.
   static FileView of(const recorder::CallArguments& view);
 
+  // Its data are the file's bytes from the displacement on.
+  bool is_whole() const { return kind_ == Kind::kWhole; }
   // Of one element of the view, in which offsets count.
   std::uint64_t element_bytes() const { return element_bytes_; }
 

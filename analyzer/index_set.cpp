@@ -95,6 +95,40 @@ class RunCollector {
   std::vector<Progression> list_;
 };
 
+namespace {
+
+// The runs of pieces that interleave, in ascending order; overlapping ones are joined first, for
+// the collector takes no others.
+void take_apart(std::span<const Progression> pieces, RunCollector& collector) {
+  const auto later = [](const Runs& a, const Runs& b) { return a.start() > b.start(); };
+  std::vector<Runs> begun;  // a heap
+  std::size_t next = 0;
+  Progression joined{pieces.front().start, 0, 1, 0};
+  while (next < pieces.size() || !begun.empty()) {
+    if (begun.empty() || (next < pieces.size() && pieces[next].start <= begun.front().start())) {
+      begun.emplace_back(pieces.subspan(next++, 1));
+    } else {
+      std::pop_heap(begun.begin(), begun.end(), later);
+    }
+    Runs& least = begun.back();
+    if (least.start() <= joined.start + joined.block) {
+      joined.block = std::max(joined.start + joined.block, least.end()) - joined.start;
+    } else {
+      collector.add(joined);
+      joined = {least.start(), 0, 1, least.end() - least.start()};
+    }
+    least.next();
+    if (least.at_end()) {
+      begun.pop_back();
+    } else {
+      std::push_heap(begun.begin(), begun.end(), later);
+    }
+  }
+  collector.add(joined);
+}
+
+}  // namespace
+
 std::optional<IndexSet> IndexSet::of(std::uint64_t start, std::uint64_t stride, std::uint64_t count,
                                      std::uint64_t block) {
   if (count == 0 || block == 0) return IndexSet();
@@ -125,11 +159,12 @@ std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
     pieces.insert(pieces.end(), own.begin(), own.end());
     previous = set;
   }
-  const auto by_start = [](const Progression& a, const Progression& b) {
-    return a.start < b.start;
-  };
-  std::sort(pieces.begin(), pieces.end(), by_start);
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Progression& a, const Progression& b) { return a.start < b.start; });
+  return of_pieces(pieces);
+}
 
+std::optional<IndexSet> IndexSet::of_pieces(std::span<const Progression> pieces) {
   // Pieces lie one behind the other, or those that interleave are taken apart.
   RunCollector collector;
   std::size_t at = 0;
@@ -144,26 +179,7 @@ std::optional<IndexSet> IndexSet::united(std::vector<const IndexSet*> sets) {
     if (next == at + 1) {
       collector.add(pieces[at]);
     } else {
-      std::vector<Progression> single;
-      single.reserve(runs);
-      for (std::size_t i = at; i < next; ++i) {
-        for (std::uint64_t j = 0; j < pieces[i].count; ++j) {
-          single.push_back({pieces[i].start + j * pieces[i].stride, 0, 1, pieces[i].block});
-        }
-      }
-      std::sort(single.begin(), single.end(), by_start);
-      // Overlapping runs are joined first: the collector takes them in ascending order only.
-      std::size_t kept = 0;
-      for (std::size_t i = 1; i < single.size(); ++i) {
-        if (single[i].start <= single[kept].end()) {
-          const std::uint64_t joined = std::max(single[kept].end(), single[i].end());
-          single[kept].block = joined - single[kept].start;
-        } else {
-          single[++kept] = single[i];
-        }
-      }
-      single.resize(kept + 1);
-      for (const Progression& run : single) collector.add(run);
+      take_apart(pieces.subspan(at, next - at), collector);
     }
     at = next;
   }

@@ -41,6 +41,10 @@ class IndexSet {
   // nothing where that would be more than a million.
   static std::optional<IndexSet> united(std::vector<const IndexSet*> sets);
 
+  // The same of progressions in the order of their starts, none of which is empty or has runs that
+  // touch. Memory is that of its outcome.
+  static std::optional<IndexSet> of_pieces(std::span<const Progression> pieces);
+
   // The same with `to` for the index `from`, which is no larger than first(); and with a unit of
   // `unit` indices counted from `from`, nothing where the runs are not made of whole units.
   IndexSet moved(std::uint64_t from, std::uint64_t to) const;

@@ -23,6 +23,12 @@ class MpiAccesses {
   // MPI-IO. At most `most` extents.
   std::optional<FileExtents> follow(const recorder::Call& call, std::size_t most);
 
+  // Of an open file; nullptr where it was not seen.
+  const FileView* view_of(std::int64_t handle) const {
+    const auto found = files_.find(handle);
+    return found == files_.end() ? nullptr : &found->second.view;
+  }
+
   // Under which the transfer that was just followed lies; nullptr where it is not known.
   const FileView* view() const { return view_; }
 

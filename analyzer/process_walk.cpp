@@ -11,8 +11,8 @@
 #include "analyzer/call_owners.h"
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
+#include "analyzer/file_notes.h"
 #include "analyzer/saturating.h"
-#include "recorder/decision_digest.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
@@ -23,11 +23,50 @@ namespace {
 using recorder::Call;
 using recorder::CallArguments;
 using recorder::CallSignature;
+using recorder::CallStream;
 using recorder::Layer;
+using recorder::StreamTotals;
 using recorder::TransferExtras;
 
 constexpr std::size_t layer_index(Layer layer) {
   return static_cast<std::size_t>(layer);
+}
+
+// Nothing that Walk does depends on calls of POSIX that a library made for itself, nor on its
+// transfers of MPI-IO, but where they open files.
+bool is_left_out(const CallStream& stream) {
+  if (stream.signature == nullptr || stream.layers == 0) return false;
+  const CallFacts& facts = facts_of(*stream.signature);
+  switch (stream.signature->layer) {
+    case Layer::kPosix:
+    case Layer::kStdio:
+      return !facts.waits_for_note;
+    case Layer::kMpiIo:
+      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+    default:
+      return false;
+  }
+}
+
+// Calls whose order does not matter, where there are no others: transfers, and what is made on
+// descriptors but for their opening and closing.
+bool is_told_by_totals(const CallStream& stream) {
+  if (is_left_out(stream)) return true;
+  if (stream.signature == nullptr) return false;
+  const CallFacts& facts = facts_of(*stream.signature);
+  switch (stream.signature->layer) {
+    case Layer::kPosix:
+    case Layer::kStdio:
+      return !facts.waits_for_note && !facts.closes_file;
+    case Layer::kMpiIo:
+      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+    default:
+      return false;
+  }
+}
+
+recorder::WalkNeeds walk_needs() {
+  return {is_told_by_totals, is_left_out};
 }
 
 class Walk {
@@ -54,6 +93,11 @@ class Walk {
   // The next group of a long process; its calls are counted. False at the end.
   bool follow_group(recorder::ProcessWalk& calls, WalkedCalls& walked) {
     if (!calls.next(group_)) return false;
+    count(group_.left_out, walked);
+    if (!group_.totals.empty()) {
+      if (follow_totals(walked)) return true;
+      if (!calls.calls_of(group_)) return true;
+    }
     datasets_ = &owners_.datasets();
     // Threads may note a dataset down after one of them used it.
     for (const Call* call : group_.calls) {
@@ -89,7 +133,7 @@ class Walk {
   // Between two groups.
   template <class A>
   void archive(A& a) {
-    a(owners_, versions_, bytes_, shares_, uses_, decisions_);
+    a(owners_, versions_, bytes_, shares_, uses_, notes_);
     if constexpr (A::kReads) know_files(owners_.files());
   }
 
@@ -152,11 +196,85 @@ class Walk {
       return;
     }
     if (!read_arguments(call, arguments_)) return;
-    if (note) {
-      take_note(file, facts.note);
+    if (facts.note == CallFacts::Note::kDataset) {
+      const std::int64_t object = arguments_.find("object")->numbers[0];
+      const auto found = datasets_->find(object);
+      if (found != datasets_->end()) versions_.name(file, object, found->second);
+    } else if (note) {
+      notes_.take(file, facts.note, arguments_);
     } else {
       hdf5_transfer(file, index, call, arguments_, facts.writes);
     }
+  }
+
+  static void count(const recorder::LeftOut& calls, WalkedCalls& walked) {
+    walked.calls += calls.calls;
+    walked.first_ns = std::min(walked.first_ns, calls.first_ns);
+    walked.last_ns = std::max(walked.last_ns, calls.last_ns);
+  }
+
+  // The file whose use the stream's calls are; nullptr: of none.
+  FileRecord* file_of(const StreamTotals& totals, const Call& first) const {
+    if (totals.stream->layers != 0) return nullptr;
+    const std::int32_t owner = owners_.of_transfer(first);
+    return owner == OwnerFollower::kNone ? nullptr : files_[static_cast<std::size_t>(owner)];
+  }
+  static Call first_call(const StreamTotals& totals) {
+    const auto& numbers = totals.stream->numbers;
+    const auto first = numbers.empty() && !totals.runs.empty()
+                           ? std::span(totals.runs).subspan(1, totals.width)
+                           : std::span(numbers).first(totals.width);
+    return {totals.stream.get(), first, totals.first_start_ns, 0, 0, true};
+  }
+
+  // Whether the stream's transfers all moved something, those of MPI-IO by one handle.
+  bool may_be_summed(const StreamTotals& totals) {
+    const CallSignature& signature = *totals.stream->signature;
+    const std::int8_t place =
+        signature.layer == Layer::kMpiIo ? facts_of(signature).file_place : CallFacts::kNoPlace;
+    if (place >= 0 && static_cast<std::size_t>(place) >= totals.width) return false;
+    const auto handle = [&](std::span<const std::int64_t> numbers) {
+      return place < 0 ? 0 : numbers[static_cast<std::size_t>(place)];
+    };
+    const std::int64_t first = handle(first_call(totals).numbers);
+    const recorder::MovedBytes moved = words_.moved_bytes(signature);
+    const int offset = signature.layer == Layer::kMpiIo ? facts_of(signature).offset_place
+                                                        : words_.offset_place(signature);
+    return recorder::each_run(totals, offset, [&](auto numbers, std::uint64_t, std::int64_t) {
+      return moved.of(numbers) > 0 && handle(numbers) == first;
+    });
+  }
+
+  // A batch without single calls. False, with nothing done, where the totals say too little.
+  bool follow_totals(WalkedCalls& walked) {
+    int by_pointer = 0;
+    for (const StreamTotals& totals : group_.totals) {
+      const Call first = first_call(totals);
+      const CallFacts& facts = facts_of(*first.signature());
+      const bool sums = file_of(totals, first) != nullptr && first.signature()->transfer &&
+                        !owners_.is_inner(first);
+      if (sums && !may_be_summed(totals)) return false;
+      // Calls that move one pointer in turns.
+      const bool mpi = first.signature()->layer == Layer::kMpiIo && totals.stream->layers == 0;
+      if (mpi && !facts.explicit_offset && ++by_pointer > 1) return false;
+      // Not even known whose pointer they move.
+      if (mpi && !sums) return false;
+    }
+    for (const StreamTotals& totals : group_.totals) {
+      count({totals.calls, totals.first_start_ns, totals.last_end_ns}, walked);
+      const Call first = first_call(totals);
+      FileRecord* const file = file_of(totals, first);
+      if (file == nullptr) continue;
+      FileUse& use = uses_[file];
+      use.first_ns = std::min(use.first_ns, totals.first_start_ns);
+      use.last_ns = std::max(use.last_ns, totals.last_end_ns);
+      use.nanoseconds += totals.sum_ns;
+      use.open = true;
+      if (!first.signature()->transfer || owners_.is_inner(first)) continue;
+      const bool write = facts_of(*first.signature()).writes;
+      count_bytes(*file, first.signature()->layer, write, bytes_.follow_all(totals, *file, write));
+    }
+    return true;
   }
 
   // What another member moved instead.
@@ -179,86 +297,6 @@ class Walk {
     }
     const double bytes = static_cast<double>(points) * (share.memory_bytes / share.points);
     return bytes < 9e18 ? static_cast<std::uint64_t>(bytes + 0.5) : UINT64_MAX;
-  }
-
-  void take_note(FileRecord& file, CallFacts::Note note) {
-    using Note = CallFacts::Note;
-    if (note == Note::kFile) {
-      const std::int64_t layer = arguments_.find("layer")->numbers[0];
-      if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
-    } else if (note == Note::kDecision) {
-      note_decision(file, arguments_);
-    } else if (note == Note::kDecisionAgain) {
-      const auto said = decisions_.find(arguments_.find("digest")->numbers[0]);
-      if (said != decisions_.end() && !file.decision) file.decision = said->second;
-    } else if (note == Note::kSetting) {
-      note_setting(file, arguments_);
-    } else if (note == Note::kPrefetch) {
-      note_prefetch(file.prefetch, arguments_);
-    } else if (note == Note::kDataset) {
-      const std::int64_t object = arguments_.find("object")->numbers[0];
-      const auto found = datasets_->find(object);
-      if (found != datasets_->end()) versions_.name(file, object, found->second);
-    } else if (note == Note::kSampledOut) {
-      file.sampled_out = true;
-    }
-  }
-
-  void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
-    const auto number = [&](const char* name) {
-      return static_cast<std::uint64_t>(arguments.find(name)->numbers[0]);
-    };
-    prefetch.predictor = arguments.find("predictor")->text;
-    ++prefetch.streams;
-    prefetch.reads += number("reads");
-    prefetch.hits += number("hits");
-    prefetch.late += number("late");
-    prefetch.served += number("served");
-    prefetch.requests += number("requested");
-    prefetch.requested_bytes += number("requested_bytes");
-    prefetch.vain_bytes += number("vain_bytes");
-    prefetch.wait_seconds += static_cast<double>(number("wait_ns")) * 1e-9;
-    prefetch.saved_seconds += static_cast<double>(number("saved_ns")) * 1e-9;
-    prefetch.depth = std::max(prefetch.depth, number("depth"));
-  }
-
-  void note_decision(FileRecord& file, const CallArguments& arguments) {
-    static constexpr const char* kStates[] = {"untrained", "default-is-best", "tuned", "reverted",
-                                              "refused"};
-    const auto number = [&](const char* name) { return arguments.find(name)->numbers[0]; };
-    const auto text = [&](const char* name) { return arguments.find(name)->text; };
-    const std::int64_t distance = number("distance_thousandths"), state = number("state");
-    DecisionNote decision;
-    decision.source = text("source");
-    decision.pattern = text("pattern");
-    decision.message = text("message");
-    decision.row = number("row");
-    decision.distance = static_cast<double>(distance) / 1000.0;
-    if (state >= 0 && state < 5) decision.state = kStates[state];
-    const std::int64_t digest = recorder::decision_digest(
-        decision.row, distance, state, decision.source, decision.pattern, decision.message);
-    if (!file.decision) file.decision = decision;
-    decisions_.try_emplace(digest, std::move(decision));
-  }
-
-  void note_setting(FileRecord& file, const CallArguments& arguments) {
-    static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
-                                                "unverifiable", "not told of"};
-    SettingOutcome outcome;
-    outcome.parameter = arguments.find("parameter")->text;
-    outcome.wanted = arguments.find("wanted")->text;
-    outcome.got = arguments.find("got")->text;
-    outcome.reason = arguments.find("reason")->text;
-    const std::int64_t verdict = arguments.find("verdict")->numbers[0];
-    if (verdict >= 0 && verdict < 5) outcome.verdict = kVerdicts[verdict];
-    auto& settings = file.settings;
-    const bool known =
-        std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
-          return other.parameter == outcome.parameter && other.wanted == outcome.wanted &&
-                 other.got == outcome.got && other.verdict == outcome.verdict &&
-                 other.reason == outcome.reason;
-        });
-    if (!known) settings.push_back(std::move(outcome));
   }
 
   // Counts the call's time for the file if it is an outermost one.
@@ -330,10 +368,12 @@ class Walk {
 
   void count(FileRecord& file, Layer layer, bool write, const recorder::AccessWords& words) {
     const std::int64_t bytes = words.length_bytes.value_or(0);
-    if (bytes <= 0) return;
+    if (bytes > 0) count_bytes(file, layer, write, static_cast<std::uint64_t>(bytes));
+  }
+  void count_bytes(FileRecord& file, Layer layer, bool write, std::uint64_t bytes) {
     FileUse& use = uses_[&file];
     std::uint64_t& moved = (write ? use.written : use.read)[layer_index(layer)];
-    moved = saturating_sum(moved, static_cast<std::uint64_t>(bytes));
+    moved = saturating_sum(moved, bytes);
   }
 
   FileTable& table_;
@@ -352,8 +392,8 @@ class Walk {
   ByteShares bytes_;
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, FileUse> uses_;
-  std::unordered_map<std::int64_t, DecisionNote> decisions_;  // by digest
-  std::vector<Transfer> transfers_;                           // where other members made them too
+  FileNotes notes_;
+  std::vector<Transfer> transfers_;  // where other members made them too
 };
 
 void Walk::finish_member(const Member& member) {
@@ -414,7 +454,7 @@ LongWalk::LongWalk(const recorder::TraceIndex& index, std::size_t process, const
                        process,
                        member,
                        Walk(files, false),
-                       recorder::ProcessWalk(index, process, UINT64_MAX),
+                       recorder::ProcessWalk(index, process, UINT64_MAX, {}, walk_needs()),
                        {}}) {}
 LongWalk::~LongWalk() = default;
 LongWalk::LongWalk(LongWalk&&) noexcept = default;
@@ -447,8 +487,8 @@ void LongWalk::save(ArchiveWriter& to) {
 void LongWalk::load(ArchiveReader& from) {
   std::vector<recorder::WalkPosition> positions;
   from(positions, state_->unreadable_before, state_->walked, state_->walk);
-  state_->calls =
-      recorder::ProcessWalk(state_->index, state_->process, UINT64_MAX, std::move(positions));
+  state_->calls = recorder::ProcessWalk(state_->index, state_->process, UINT64_MAX,
+                                        std::move(positions), walk_needs());
 }
 
 }  // namespace iotune::analyzer

@@ -54,7 +54,7 @@ class Descriptor {
 };
 
 // To be counted up with every change of what analyzer/archive.h keeps of a class.
-constexpr char kStateHead[] = "iotune analysis, 1\n";
+constexpr char kStateHead[] = "iotune analysis, 2\n";
 
 std::string contents(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));

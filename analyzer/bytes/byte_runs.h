@@ -1,6 +1,7 @@
 // The bytes of a file that one process moved, gathered access by access.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,6 +14,8 @@ class ByteRuns {
  public:
   // What goes on with the accesses before it costs no room.
   void add(std::uint64_t offset, std::uint64_t bytes);
+  // The same for `count` accesses, each `step` farther on than the one before.
+  void add_run(std::uint64_t offset, std::uint64_t bytes, std::uint64_t count, std::int64_t step);
   // Bytes were moved, nobody knows where.
   void add_unknown(std::uint64_t bytes);
 
@@ -22,14 +25,17 @@ class ByteRuns {
 
   template <class A>
   void archive(A& a) {
-    a(pieces_, compact_at_, moved_, unknown_);
+    a(pieces_, compact_at_, in_order_, moved_, unknown_);
+    if constexpr (A::kReads) in_order_ = std::min(in_order_, pieces_.size());
   }
 
  private:
   bool compact();
+  bool was_moved(std::uint64_t offset, std::uint64_t bytes) const;
 
   std::vector<Progression> pieces_;
   std::size_t compact_at_ = 8192;  // pieces
+  std::size_t in_order_ = 0;       // of them from the first on
   std::uint64_t moved_ = 0;
   bool unknown_ = false;
 };

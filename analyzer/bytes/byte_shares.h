@@ -12,6 +12,7 @@
 #include "analyzer/mpi_accesses.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call.h"
+#include "recorder/read/stream_totals.h"
 
 namespace iotune::analyzer {
 
@@ -23,6 +24,9 @@ class ByteShares {
   // Every call in its turn, for views and file pointers. `file`: of a transfer that no other call
   // made, else nullptr. `index`: the call's among those of the process.
   void follow(std::size_t index, const recorder::Call& call, FileRecord* file, bool write);
+  // Many such calls at once: the transfers of one stream, all of which moved bytes of `file`, and
+  // all of MPI-IO by one handle. Returns the bytes.
+  std::uint64_t follow_all(const recorder::StreamTotals& totals, FileRecord& file, bool write);
   // What another of alike processes moved instead.
   void move_as_member(AlikeRanks& ranks, std::size_t k);
   // All that one process moved was said.
@@ -52,6 +56,12 @@ class ByteShares {
     ByteRecord& record;
     Share& share;
   };
+  struct Viewed {
+    std::uint64_t displacement;
+    ShapeHint hint;
+  };
+  static Viewed viewed(const recorder::Call& call, const FileView* view);
+  static void note_mode(const recorder::Call& call, bool mpi, ByteRecord& record);
   Target target(FileRecord& file, std::uint64_t displacement, bool write);
 
   recorder::AccessWordsReader words_;

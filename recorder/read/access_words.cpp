@@ -51,6 +51,22 @@ AccessWordsReader::AccessWordsReader() {
   }
 }
 
+MovedBytes AccessWordsReader::moved_bytes(const CallSignature& signature) const {
+  const Places& places = places_[static_cast<std::size_t>(&signature - call_table().data())];
+  MovedBytes moved;
+  if (!places.fixed || !signature.transfer || places.result == kNone) return moved;
+  moved.is_product_ = signature.layer == Layer::kMpiIo;
+  moved.result_ = places.result;
+  moved.length_ = places.length;
+  moved.count_ = places.count;
+  moved.type_bytes_ = places.type_bytes;
+  return moved;
+}
+
+int AccessWordsReader::offset_place(const CallSignature& signature) const {
+  return places_[static_cast<std::size_t>(&signature - call_table().data())].offset;
+}
+
 AccessWords AccessWordsReader::of(const Call& call) const {
   AccessWords words;
   if (call.signature() == nullptr) return words;

@@ -22,12 +22,21 @@ unsigned layer_bit(const Call& call) {
 
 }  // namespace
 
+void LeftOut::add(const LeftOut& other) {
+  calls += other.calls;
+  first_ns = std::min(first_ns, other.first_ns);
+  last_ns = std::max(last_ns, other.last_ns);
+}
+
 void CallGroup::clear() {
   start_ns = 0;
   position = {};
   calls.clear();
   by_end.clear();
   batches.clear();
+  left_out = {};
+  totals.clear();
+  totals_of = nullptr;
 }
 
 std::uint64_t ThreadWalk::least_start_ns() const {
@@ -38,15 +47,53 @@ std::uint64_t ThreadWalk::least_start_ns() const {
 
 const Call* ThreadWalk::next_call() {
   while (batch_ == nullptr || next_in_batch_ == batch_->calls.size()) {
-    if (next_place_ == places_.size()) return nullptr;
-    auto batch = std::make_shared<CallBatch>();
-    const std::vector<std::byte> payload = read_payload(*index_, *places_[next_place_++]);
-    if (!decode_events(payload, batch->calls, batch->streams)) ++unreadable_;
-    batch_ = std::move(batch);
-    next_in_batch_ = std::min(skipped_calls_, batch_->calls.size());
-    skipped_calls_ = 0;
+    if (!totals_.empty() || next_place_ == places_.size()) return nullptr;
+    read_batch();
   }
   return &batch_->calls[next_in_batch_++];
+}
+
+void ThreadWalk::read_batch() {
+  auto batch = std::make_shared<CallBatch>();
+  const std::vector<std::byte> payload = read_payload(*index_, *places_[next_place_++]);
+  // A batch that was left off in its midst had been read call by call.
+  const TotalsSuffice none;
+  const TotalsSuffice& suffice = skipped_calls_ > 0 ? none : needs_->totals_suffice;
+  if (!decode_events(payload, suffice, batch->calls, batch->streams, totals_)) ++unreadable_;
+  leave_out(*batch);
+  batch_ = std::move(batch);
+  next_in_batch_ = std::min(skipped_calls_, batch_->calls.size());
+  skipped_calls_ = 0;
+}
+
+void ThreadWalk::leave_out(CallBatch& batch) {
+  if (!needs_->left_out || batch.calls.empty()) return;
+  std::vector<const CallStream*> streams;
+  for (const auto& stream : batch.streams) {
+    if (needs_->left_out(*stream)) streams.push_back(stream.get());
+  }
+  if (streams.empty()) return;
+  std::sort(streams.begin(), streams.end());
+  LeftOut out;
+  const CallStream* known = nullptr;
+  bool goes = false;
+  std::erase_if(batch.calls, [&](const Call& call) {
+    if (call.stream != known) {
+      known = call.stream;
+      goes = std::binary_search(streams.begin(), streams.end(), known);
+    }
+    if (goes) out.add({1, call.start_ns, call.end_ns()});
+    return goes;
+  });
+  // Of a batch in whose midst an earlier walk stood they were counted.
+  if (skipped_calls_ > 0) return;
+  begin_pending({next_place_ - 1, 0, 0});
+  pending_left_out_.add(out);
+}
+
+void ThreadWalk::begin_pending(const WalkPosition& at) {
+  if (!has_pending_) pending_position_ = at;
+  has_pending_ = true;
 }
 
 // Appends the pending calls to the group that is held. They stand in the order of their ends,
@@ -76,8 +123,9 @@ void ThreadWalk::complete() {
     held_.by_end[base + i] = place;
     stack_.push_back(begin_[i]);
   }
-  if (base == 0 && count > 0) {
-    latest_start_ns_ = std::max(latest_start_ns_, held_.calls.front()->start_ns);
+  if (held_.left_out.calls == 0 && base == 0) {
+    const std::uint64_t first = count > 0 ? held_.calls.front()->start_ns : 0;
+    latest_start_ns_ = std::max(latest_start_ns_, first);
     held_.start_ns = latest_start_ns_;
     held_.position = {pending_position_.place, pending_position_.call, latest_start_ns_};
   }
@@ -86,8 +134,19 @@ void ThreadWalk::complete() {
       held_.batches.push_back(std::move(batch));
     }
   }
+  held_.left_out.add(pending_left_out_);
+  pending_left_out_ = {};
+  has_pending_ = false;
   pending_.clear();
   pending_batches_.clear();
+}
+
+// What is whole, else what can be no more.
+bool ThreadWalk::release(CallGroup& group) {
+  if (held_.empty() && has_pending_) complete();
+  if (held_.empty()) return false;
+  std::swap(group, held_);
+  return true;
 }
 
 bool ThreadWalk::next(CallGroup& group) {
@@ -96,28 +155,38 @@ bool ThreadWalk::next(CallGroup& group) {
     const bool outermost = layers_around(*call) == 0;
     const bool joins_held = outermost && is_note(*call);
     // With the first call of the next group it is known that no note will follow.
-    const bool release = !joins_held && !held_.calls.empty();
-    if (release) std::swap(group, held_);
-    if (pending_.empty()) pending_position_ = {next_place_ - 1, next_in_batch_ - 1, 0};
+    const bool release_held = !joins_held && !held_.calls.empty();
+    if (release_held) std::swap(group, held_);
+    begin_pending({next_place_ - 1, next_in_batch_ - 1, 0});
     pending_.push_back(call);
     if (pending_batches_.empty() || pending_batches_.back() != batch_) {
       pending_batches_.push_back(batch_);
     }
     if (outermost) complete();
-    if (release) return true;
+    if (release_held) return true;
   }
-  if (held_.calls.empty()) complete();  // calls whose outermost call was never recorded
-  std::swap(group, held_);
-  return !group.calls.empty();
+  // Calls whose outermost call was never recorded, or is told in totals.
+  if (release(group)) return true;
+  if (totals_.empty()) return false;
+  group.totals = std::move(totals_);
+  totals_.clear();
+  group.totals_of = places_[next_place_ - 1];
+  latest_start_ns_ = std::max(latest_start_ns_, group.totals_of->base_ns);
+  group.start_ns = latest_start_ns_;
+  group.position = {next_place_ - 1, 0, latest_start_ns_};
+  return true;
 }
 
 ProcessWalk::ProcessWalk(const TraceIndex& index, std::size_t process, std::uint64_t until_ns,
-                         std::vector<WalkPosition> from)
-    : positions_(std::move(from)) {
+                         std::vector<WalkPosition> from, WalkNeeds needs)
+    : index_(&index),
+      needs_(std::make_unique<WalkNeeds>(std::move(needs))),
+      positions_(std::move(from)) {
   std::map<std::uint64_t, std::vector<const EventsPlace*>> by_thread;
   for (const EventsPlace& place : index.processes[process].events) {
     if (place.base_ns < until_ns) by_thread[place.thread].push_back(&place);
   }
+  if (by_thread.size() > 1) needs_->totals_suffice = {};
   const bool resumes = positions_.size() == by_thread.size();
   if (!resumes) positions_.assign(by_thread.size(), {});
   for (auto& [thread, places] : by_thread) {
@@ -125,7 +194,7 @@ ProcessWalk::ProcessWalk(const TraceIndex& index, std::size_t process, std::uint
     position.place = std::min(position.place, places.size());
     std::stable_sort(places.begin(), places.end(),
                      [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
-    threads_.emplace_back(index, std::move(places), position);
+    threads_.emplace_back(index, std::move(places), position, needs_.get());
   }
   groups_.resize(threads_.size());
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -139,7 +208,7 @@ bool ProcessWalk::next(CallGroup& group) {
     const std::size_t thread = turns_.top().thread;
     turns_.pop();
     CallGroup& own = groups_[thread];
-    const bool ready = !own.calls.empty();
+    const bool ready = !own.empty();
     if (ready) std::swap(group, own);
     const bool more = threads_[thread].next(own);
     positions_[thread] = more ? own.position : threads_[thread].end();
@@ -148,6 +217,19 @@ bool ProcessWalk::next(CallGroup& group) {
   }
   group.clear();
   return false;
+}
+
+bool ProcessWalk::calls_of(CallGroup& group) const {
+  auto batch = std::make_shared<CallBatch>();
+  const std::vector<std::byte> payload = read_payload(*index_, *group.totals_of);
+  if (!decode_events(payload, batch->calls, batch->streams)) return false;
+  for (const Call& call : batch->calls) {
+    group.by_end.push_back(static_cast<std::uint32_t>(group.calls.size()));
+    group.calls.push_back(&call);
+  }
+  group.batches.push_back(std::move(batch));
+  group.totals.clear();
+  return true;
 }
 
 std::uint64_t ProcessWalk::unreadable_batches() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "patterns/bytes.h"
 #include "patterns/tuple_loops.h"
@@ -52,7 +53,8 @@ class Decoder {
           std::vector<std::unique_ptr<CallStream>>& streams)
       : in_(payload), calls_(calls), streams_(streams), first_call_(calls.size()) {}
 
-  bool run() {
+  // Nothing is asked where `suffice` is empty.
+  bool run(const TotalsSuffice& suffice, std::vector<StreamTotals>* totals) {
     thread_ = static_cast<std::uint32_t>(in_.varint());
     in_.varint();  // epoch
     count_ = in_.varint();
@@ -63,6 +65,15 @@ class Decoder {
     }
     for (std::uint64_t i = 0; i < streams; ++i) {
       if (!read_stream()) return false;
+    }
+    const std::size_t first_stream = streams_.size() - times_.size();
+    const auto read = std::span(streams_).subspan(first_stream);
+    if (suffice && std::all_of(read.begin(), read.end(),
+                               [&](const auto& stream) { return suffice(*stream); })) {
+      return take_totals(read, *totals);
+    }
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (!runs_[i].empty()) expand(runs_[i], static_cast<unsigned>(width_[i]), *read[i]);
     }
     return read_order() && put_in_order() && read_exact_times() && in_.bytes_left() == 0;
   }
@@ -99,9 +110,10 @@ class Decoder {
       return false;
     }
     values_ += numbers * times.calls;
-    if (numbers > 0) {
-      stream->numbers.resize(numbers * times.calls);
-      if (!read_values(static_cast<unsigned>(numbers), times.calls, stream->numbers)) return false;
+    std::vector<std::int64_t>& runs = runs_.emplace_back();
+    if (numbers > 0 &&
+        !read_values(static_cast<unsigned>(numbers), times.calls, stream->numbers, runs)) {
+      return false;
     }
     times_.push_back(times);
     width_.push_back(static_cast<std::size_t>(numbers));
@@ -109,10 +121,13 @@ class Decoder {
     return true;
   }
 
-  bool read_values(unsigned numbers, std::uint64_t calls, std::vector<std::int64_t>& values) {
+  // Runs stay what they are for now.
+  bool read_values(unsigned numbers, std::uint64_t calls, std::vector<std::int64_t>& values,
+                   std::vector<std::int64_t>& read) {
     const std::uint8_t form = in_.u8();
     if (form == kValuesAsTuples) {
       const bool wide = numbers > patterns::kMaxDims;
+      values.resize(numbers * calls);
       return patterns::decode_tuples(in_, wide ? values.size() : calls, wide ? 1 : numbers, values);
     }
     const std::uint64_t runs = in_.varint();
@@ -120,21 +135,48 @@ class Decoder {
     if (form != kValuesAsRuns || in_.failed() || runs > calls || width > patterns::kMaxDims) {
       return false;
     }
-    std::vector<std::int64_t> read(runs * width);
+    read.resize(runs * width);
     if (!patterns::decode_tuples(in_, runs, width, read)) return false;
-    std::size_t to = 0;
+    std::uint64_t left = calls;
     for (std::size_t at = 0; at < read.size(); at += width) {
       const auto repeats = static_cast<std::uint64_t>(read[at]);
-      if (repeats == 0 || repeats > (values.size() - to) / numbers) return false;
+      if (repeats == 0 || repeats > left) return false;
+      left -= repeats;
+    }
+    return left == 0;
+  }
+
+  static void expand(const std::vector<std::int64_t>& runs, unsigned numbers, CallStream& stream) {
+    const std::size_t width = 2 * std::size_t{numbers} + 1;
+    std::uint64_t calls = 0;
+    for (std::size_t at = 0; at < runs.size(); at += width) {
+      calls += static_cast<std::uint64_t>(runs[at]);
+    }
+    stream.numbers.resize(numbers * calls);
+    std::size_t to = 0;
+    for (std::size_t at = 0; at < runs.size(); at += width) {
+      const auto repeats = static_cast<std::uint64_t>(runs[at]);
       for (std::uint64_t k = 0; k < repeats; ++k) {
         for (unsigned d = 0; d < numbers; ++d) {
-          const auto first = static_cast<std::uint64_t>(read[at + 1 + d]);
-          const auto stride = static_cast<std::uint64_t>(read[at + 1 + numbers + d]);
-          values[to++] = static_cast<std::int64_t>(first + k * stride);
+          const auto first = static_cast<std::uint64_t>(runs[at + 1 + d]);
+          const auto stride = static_cast<std::uint64_t>(runs[at + 1 + numbers + d]);
+          stream.numbers[to++] = static_cast<std::int64_t>(first + k * stride);
         }
       }
     }
-    return to == values.size();
+  }
+
+  bool take_totals(std::span<std::unique_ptr<CallStream>> read, std::vector<StreamTotals>& totals) {
+    std::uint64_t calls = 0;
+    for (const Times& times : times_) calls += times.calls;
+    if (calls != count_) return false;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const Times& times = times_[i];
+      totals.push_back({std::move(read[i]), width_[i], times.calls, times.first_start,
+                        times.last_end, times.sum, std::move(runs_[i])});
+    }
+    streams_.resize(streams_.size() - read.size());
+    return true;
   }
 
   bool read_order() {
@@ -312,18 +354,35 @@ class Decoder {
   std::uint64_t count_ = 0, base_ = 0, values_ = 0;
   std::vector<Times> times_;
   std::vector<std::size_t> width_;
-  std::vector<std::uint32_t> order_;  // the stream of each call
+  std::vector<std::vector<std::int64_t>> runs_;  // of each stream; empty: it has numbers
+  std::vector<std::uint32_t> order_;             // the stream of each call
 };
+
+}  // namespace
+
+namespace {
+
+bool decode(std::span<const std::byte> payload, const TotalsSuffice& suffice,
+            std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
+            std::vector<StreamTotals>* totals) {
+  const std::size_t old_calls = calls.size(), old_streams = streams.size();
+  if (Decoder(payload, calls, streams).run(suffice, totals)) return true;
+  calls.resize(old_calls);
+  streams.resize(old_streams);
+  return false;
+}
 
 }  // namespace
 
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
                    std::vector<std::unique_ptr<CallStream>>& streams) {
-  const std::size_t old_calls = calls.size(), old_streams = streams.size();
-  if (Decoder(payload, calls, streams).run()) return true;
-  calls.resize(old_calls);
-  streams.resize(old_streams);
-  return false;
+  return decode(payload, {}, calls, streams, nullptr);
+}
+
+bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
+                   std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
+                   std::vector<StreamTotals>& totals) {
+  return decode(payload, suffice, calls, streams, &totals);
 }
 
 }  // namespace iotune::recorder

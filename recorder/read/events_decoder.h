@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "recorder/read/call.h"
+#include "recorder/read/stream_totals.h"
 
 namespace iotune::recorder {
 
@@ -14,5 +15,11 @@ namespace iotune::recorder {
 // False on damage, with both as they were. Memory is bounded whatever the bytes.
 bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
                    std::vector<std::unique_ptr<CallStream>>& streams);
+
+// The same; but where the totals of all streams suffice, these are appended to `totals` and there
+// are no calls: the block's order and its times, which cost the most, are not read.
+bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
+                   std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
+                   std::vector<StreamTotals>& totals);
 
 }  // namespace iotune::recorder

@@ -1,0 +1,69 @@
+// What an EVENTS block says of one of its streams as a whole: enough where the order of its calls
+// and their single times do not matter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "recorder/read/call.h"
+
+namespace iotune::recorder {
+
+struct StreamTotals {
+  // Its numbers stay empty where they are runs.
+  std::unique_ptr<CallStream> stream;
+  std::size_t width = 0;  // numbers of one call
+  std::uint64_t calls = 0;
+  std::uint64_t first_start_ns = 0, last_end_ns = 0;  // after the process's start
+  std::uint64_t sum_ns = 0;                           // in the calls
+  // Calls, first[width] and stride[width] of each run.
+  std::vector<std::int64_t> runs;
+};
+
+// Whether the totals of a stream say all that is wanted of its calls.
+using TotalsSuffice = std::function<bool(const CallStream&)>;
+
+// Calls `take(numbers, calls, step)` for the stream's calls in their order: `calls` of them, of
+// which only the number at `place` (-1: none) grows, by `step` each time. Until it returns false.
+template <typename Take>
+bool each_run(const StreamTotals& totals, int place, Take&& take) {
+  const std::size_t width = totals.width;
+  if (totals.runs.empty()) {
+    const std::span<const std::int64_t> numbers = totals.stream->numbers;
+    for (std::uint64_t i = 0; i < totals.calls; ++i) {
+      if (!take(numbers.subspan(i * width, width), std::uint64_t{1}, std::int64_t{0})) return false;
+    }
+    return true;
+  }
+  std::vector<std::int64_t> numbers(width);
+  const std::span<const std::int64_t> runs = totals.runs;
+  for (std::size_t at = 0; at < runs.size(); at += 2 * width + 1) {
+    const auto calls = static_cast<std::uint64_t>(runs[at]);
+    const auto first = runs.subspan(at + 1, width), steps = runs.subspan(at + 1 + width, width);
+    bool others_stay = true;
+    for (std::size_t d = 0; d < width; ++d) {
+      others_stay = others_stay && (steps[d] == 0 || static_cast<int>(d) == place);
+    }
+    if (others_stay) {
+      const std::int64_t step = place < 0 ? 0 : steps[static_cast<std::size_t>(place)];
+      if (!take(first, calls, step)) return false;
+      continue;
+    }
+    for (std::uint64_t k = 0; k < calls; ++k) {
+      for (std::size_t d = 0; d < width; ++d) {
+        numbers[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first[d]) +
+                                               k * static_cast<std::uint64_t>(steps[d]));
+      }
+      if (!take(std::span<const std::int64_t>(numbers), std::uint64_t{1}, std::int64_t{0})) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace iotune::recorder
