@@ -1,7 +1,7 @@
 /* finish_calls SHAPE CALLS FILES SECONDS FOLDER: what bench_finish.py runs. Each rank makes CALLS
- * writes of 512 bytes, by MPI-IO, to a file of its own name in FOLDER (FILES of them, one after the
- * other), and then spins until SECONDS after its begin. SHAPE: regular, irregular (ever farther on,
- * by drawn steps) or random (anywhere). Writes the moment at which its work is done to
+ * writes of 16 bytes, by MPI-IO, to shared files in FOLDER (FILES of them, one after the other), and
+ * then computes for SECONDS. SHAPE: regular, irregular (ever farther on, by drawn steps) or random
+ * (anywhere). Writes the moment at which its work is done to
  * FOLDER/last.RANK, nanoseconds of CLOCK_MONOTONIC. */
 #include <mpi.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kBytes = 512 };
+enum { kBytes = 16 };
 
 static uint64_t g_drawn = 88172645463325252u;
 static uint64_t drawn(void) {
@@ -28,7 +28,6 @@ static uint64_t now_ns(void) {
 
 int main(int count, char** words) {
   if (count != 6) return 2;
-  const uint64_t begin = now_ns();
   MPI_Init(&count, &words);
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -54,7 +53,8 @@ int main(int count, char** words) {
     }
     MPI_File_close(&file);
   }
-  while (now_ns() - begin < (uint64_t)(atof(words[4]) * 1e9)) {
+  const uint64_t until = now_ns() + (uint64_t)(atof(words[4]) * 1e9);
+  while (now_ns() < until) {
   }
   const uint64_t last = now_ns();
   char name[4096];
