@@ -185,10 +185,10 @@ def observed(place: Place) -> set[object]:
     return runs
 
 
-def irregular_run(place: Place, milliseconds: int) -> str:
-    """The name of a run of many calls that no loop stands for."""
+def irregular_run(place: Place, milliseconds: int | None, calls: int = 5000) -> str:
+    """The name of a run of many calls that no loop stands for, `calls` of each rank."""
     place.trace.unlink(missing_ok=True)
-    done = place.mpi(2, place.bin / "irregular_writes", "irregular.dat", 5000,
+    done = place.mpi(2, place.bin / "irregular_writes", "irregular.dat", calls,
                      IOTUNE_LEARN_MS=milliseconds)  # fmt: skip
     place.right(done, "irregular_writes")
     assert done.said() == [], done.said()
@@ -210,6 +210,22 @@ def gone_on_with(place: Place) -> None:
     assert {first, last} <= observed(place) and len(observed(place)) == runs + 1
     with contextlib.closing(sqlite3.connect(place.data / "iotune" / "patterns.db")) as db:
         assert db.execute("SELECT count(*) FROM observations").fetchone() == (runs + 1,)
+
+
+def known_after_ten(place: Place, milliseconds: int | None = 20, calls: int = 50_000) -> None:
+    """Ten equal runs, and the workload is known, however many its calls."""
+    first = irregular_run(place, milliseconds, calls)
+    runs = 1
+    while first not in observed(place) and runs < 10:
+        irregular_run(place, milliseconds, calls)
+        runs += 1
+    print(f"the first run was known after {runs} runs")
+    assert first in observed(place), kept(place)
+
+
+def known_after_ten_of_a_million(place: Place) -> None:
+    """With a million calls of both ranks, by the time that a run has by default."""
+    known_after_ten(place, None, 500_000)
 
 
 def nobody_waits(place: Place) -> None:
@@ -255,4 +271,6 @@ def ranks_alive(place: Place) -> set[int]:
 if __name__ == "__main__":
     main({"reverted": reverted, "not-explored": not_explored, "drift": drift,
           "drift-within-run": drift_within_run, "gone-on-with": gone_on_with,
+          "known-after-ten": known_after_ten,
+          "known-after-ten-of-a-million": known_after_ten_of_a_million,
           "nobody-waits": nobody_waits})  # fmt: skip
