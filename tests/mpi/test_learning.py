@@ -14,11 +14,13 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness import SECONDS, Place, main, not_verified  # noqa: E402
+from mpis import compiled, find_mpi, use  # noqa: E402
 from test_tuning import answer, make_database  # noqa: E402
 
 IOTUNE = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
@@ -185,10 +187,12 @@ def observed(place: Place) -> set[object]:
     return runs
 
 
-def irregular_run(place: Place, milliseconds: int | None, calls: int = 5000) -> str:
+def irregular_run(
+    place: Place, milliseconds: int | None, calls: int = 5000, program: Path | None = None
+) -> str:
     """The name of a run of many calls that no loop stands for, `calls` of each rank."""
     place.trace.unlink(missing_ok=True)
-    done = place.mpi(2, place.bin / "irregular_writes", "irregular.dat", calls,
+    done = place.mpi(2, program or place.bin / "irregular_writes", "irregular.dat", calls,
                      IOTUNE_LEARN_MS=milliseconds)  # fmt: skip
     place.right(done, "irregular_writes")
     assert done.said() == [], done.said()
@@ -228,10 +232,11 @@ def known_after_ten_of_a_million(place: Place) -> None:
     known_after_ten(place, None, 500_000)
 
 
-def nobody_waits(place: Place) -> None:
+def nobody_waits(place: Place, program: Path | None = None) -> None:
     """Rank 0 hangs while it learns: the other rank has gone. It is killed: nothing is lost."""
+    words = [str(program or place.bin / "irregular_writes"), "irregular.dat", "20000"]
     with subprocess.Popen(
-        [place.mpirun, "-n", "2", str(place.bin / "irregular_writes"), "irregular.dat", "20000"],
+        [place.mpirun, "-n", "2", *words],
         cwd=place.scratch, start_new_session=True,
         env=place.environment(LD_PRELOAD=place.preload(), IOTUNE_TRACE=place.trace),
     ) as run:  # fmt: skip
@@ -251,8 +256,21 @@ def nobody_waits(place: Place) -> None:
     killed = str(place.heads()[0]["attributes"]["run"])
     if was_learning:
         assert observed(place) == set()
-    last = irregular_run(place, 20000)
+    last = irregular_run(place, 20000, program=program)
     assert kept(place) == [] and observed(place) == {killed, last}, (killed, last, observed(place))
+
+
+def nobody_waits_under(name: str) -> Callable[[Place], None]:
+    """The same with another MPI and its launcher."""
+
+    def case(place: Place) -> None:
+        mpi = find_mpi(name)
+        if mpi is None:
+            return
+        use(place, mpi)
+        nobody_waits(place, compiled(place, mpi, "irregular_writes.c"))
+
+    return case
 
 
 def ranks_alive(place: Place) -> set[int]:
@@ -273,4 +291,6 @@ if __name__ == "__main__":
           "drift-within-run": drift_within_run, "gone-on-with": gone_on_with,
           "known-after-ten": known_after_ten,
           "known-after-ten-of-a-million": known_after_ten_of_a_million,
-          "nobody-waits": nobody_waits})  # fmt: skip
+          "nobody-waits": nobody_waits,
+          **{f"nobody-waits-{name}": nobody_waits_under(name)
+             for name in ("openmpi-4", "openmpi-5", "mpich-5")}})  # fmt: skip

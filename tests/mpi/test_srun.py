@@ -16,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main, not_verified  # noqa: E402
 from mpis import ROOT, compiled, find_mpi  # noqa: E402
+from test_learning import nobody_waits  # noqa: E402
 from test_mpis import check_merged, joined_later, recorded, tuned  # noqa: E402
 
 SLURM = ROOT / "tests" / "testbed" / "slurm"
@@ -98,6 +99,13 @@ def batch(place: Place) -> None:
     check_merged(place, mpi, 2)
 
 
+def end(place: Place) -> None:
+    """Ranks hand over and go; who learns may be killed."""
+    mpi = find_mpi("mpich-4")
+    assert mpi is not None
+    nobody_waits(place, compiled(place, mpi, "irregular_writes.c"))
+
+
 if __name__ == "__main__":
     main({"spine": with_slurm(spine), "cancelled": with_slurm(cancelled),
-          "batch": with_slurm(batch)})  # fmt: skip
+          "batch": with_slurm(batch), "end": with_slurm(end)})  # fmt: skip
