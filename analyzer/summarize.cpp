@@ -147,6 +147,8 @@ class Summarizer {
     return true;
   }
 
+  bool is_whole() const { return next_ == reader_.process_count(); }
+
   RunSummary finish() {
     describe_program();
     summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts_.size()));
@@ -337,6 +339,10 @@ Result<SteadySummary> SteadySummary::open(const std::string& trace_path,
 
 bool SteadySummary::go_on(const StopWhen& stop) {
   return work_->summarizer.go_on(stop);
+}
+
+bool SteadySummary::is_whole() const {
+  return work_->summarizer.is_whole();
 }
 
 std::string SteadySummary::state() {

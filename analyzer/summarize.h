@@ -33,10 +33,13 @@ class SteadySummary {
 
   // At least one step. True: whole, finish() may be called.
   bool go_on(const StopWhen& stop);
+  // Nothing is left to read.
+  bool is_whole() const;
   // Where it stands, for restore() after an open() of the same trace by the same build.
   std::string state();
   // False where the bytes are not such a state: it begins anew.
   bool restore(std::string_view state);
+  // Names the patterns: a single step, some 10 ms where offsets are irregular.
   RunSummary finish();
 
   // Which run it is, as the trace's first process says.

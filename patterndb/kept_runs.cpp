@@ -216,7 +216,10 @@ class Learner {
       if (before.starts_with(kStateHead)) {
         summary->restore(std::string_view(before).substr(sizeof kStateHead - 1));
       }
-      if (!summary->go_on([this] { return stop(); })) {
+      // To name the patterns is a step of its own, which a run's end begins with rather than ends.
+      const bool only_names = summary->is_whole();
+      const bool whole_now = summary->go_on([this] { return stop(); });
+      if (!whole_now || (!only_names && !name.empty() && stop())) {
         left_off_ = true;
         if (name.empty()) return;
         replace(state, kStateHead + summary->state());

@@ -12,8 +12,18 @@ namespace {
 
 // Runs of a header that are tried.
 constexpr std::size_t kMaxHeaderRuns = 4;
+// Of one rank, to look for a header before them.
+constexpr std::size_t kMaxHeaderedPieces = 4096;
 // An array has so many times the bytes of what several ranks moved before it.
 constexpr std::uint64_t kLeastOfTables = 8;
+
+// What is so irregular is no array behind a header either.
+bool has_many_pieces(const IndexSets& sets) {
+  for (std::size_t r = 0; r < sets.size(); ++r) {
+    if (sets.shape(r).progressions().size() > kMaxHeaderedPieces) return true;
+  }
+  return false;
+}
 
 bool is_irregular(const InferredShape& shape) {
   return shape.described.process_grid.empty();
@@ -229,7 +239,7 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
     to.element_bytes = from.element_bytes;
     to.ambiguity = std::move(from.ambiguity);
   };
-  if (is_irregular(shape) || has_long_first(record.sets)) {
+  if ((is_irregular(shape) && !has_many_pieces(record.sets)) || has_long_first(record.sets)) {
     std::optional<WithHeader> parts = without_header(record.sets, record.hint);
     if (!parts) parts = without_tables(record.sets, record.hint);
     if (parts) {

@@ -10,8 +10,8 @@ namespace iotune::analyzer {
 namespace {
 
 // No array's rows are made of more (infer_shape.cpp), but accesses in any order may still join.
-// Twice as many are held, 2 MiB, and their union as well for a moment.
-constexpr std::size_t kMaxPieces = 32768;
+// Twice as many are held, 1 MiB, and their union as well for a moment.
+constexpr std::size_t kMaxPieces = 16384;
 constexpr std::uint64_t kFarthest = INT64_MAX;  // where an access may end: off_t
 
 }  // namespace

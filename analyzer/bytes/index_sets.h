@@ -20,6 +20,8 @@ class IndexSets {
   IndexSet at(std::size_t i) const {
     return shapes_[members_[i].shape].moved(0, members_[i].first);
   }
+  // The same, moved to begin at 0: no copy.
+  const IndexSet& shape(std::size_t i) const { return shapes_[members_[i].shape]; }
   std::uint64_t first(std::size_t i) const { return members_[i].first; }
   std::uint64_t end(std::size_t i) const {
     return members_[i].first + shapes_[members_[i].shape].end();

@@ -17,12 +17,54 @@ using Sets = IndexSets;
 constexpr std::size_t kMaxDimensions = 8;
 // Rows that one rank's set is taken apart into, where they differ.
 constexpr std::size_t kMaxRowPieces = 1U << 14U;
+constexpr std::size_t kMaxLookedAt = 32768;  // pieces of rows that are compared at first
 // Lengths of a row that are tried with all ranks: different ones, and all.
 constexpr std::size_t kMaxTries = 400, kMaxSteps = 4000;
 constexpr std::size_t kProbes = 8;  // ranks that a length of a row must suit first
 
+// True where two rows of `width` have different columns, as far as the first rows tell: most
+// lengths that do not suit a set are found out there, before it is taken apart.
+bool rows_differ(const IndexSet& shape, std::uint64_t origin, std::uint64_t width) {
+  struct Piece {
+    std::uint64_t column, bytes;
+    bool operator==(const Piece&) const = default;
+  };
+  std::vector<Piece> first;  // of the first row
+  std::uint64_t first_row = 0, row = 0;
+  std::size_t next = 0, pieces = 0;  // next: of `first`, which this row must have
+  for (const Progression& p : shape.progressions()) {
+    for (std::uint64_t i = 0; i < p.count; ++i) {
+      std::uint64_t start = origin + p.start + i * p.stride, left = p.block;
+      while (left > 0) {
+        const Piece piece{start % width, std::min(left, width - start % width)};
+        const std::uint64_t here = start / width;
+        if (++pieces > kMaxLookedAt) return false;
+        start += piece.bytes;
+        left -= piece.bytes;
+        if (first.empty()) first_row = row = here;
+        if (here == first_row) {
+          first.push_back(piece);
+          continue;
+        }
+        if (here != row) {
+          if (row != first_row && next != first.size()) return true;
+          row = here;
+          next = 0;
+        }
+        if (next == first.size() || !(first[next] == piece)) return true;
+        ++next;
+      }
+    }
+  }
+  return row != first_row && next != first.size();
+}
+
 // `set` in rows of `width`: which rows, which columns. Nothing where the rows differ.
 std::optional<Product> in_rows(const IndexSet& set, std::uint64_t width) {
+  if (set.progressions().size() > kMaxRowPieces) return std::nullopt;
+  if (std::optional<IndexSet> whole = set.in_units(0, width)) {
+    return Product{std::move(*whole), IndexSet::interval(0, width)};
+  }
   Region region(2);
   std::size_t pieces = 0;
   const auto add = [&](std::uint64_t row, std::uint64_t rows, const IndexSet& columns) {
@@ -118,6 +160,9 @@ class Search {
   static bool split(const Sets& sets, std::uint64_t width, Sets& rows, Shape& shape) {
     Sets columns;
     for (std::size_t r = 0; r < sets.size(); ++r) {
+      if (rows_differ(sets.shape(r), sets.first(r), width)) return false;
+    }
+    for (std::size_t r = 0; r < sets.size(); ++r) {
       const std::optional<Product> product = in_rows(sets.at(r), width);
       if (!product) return false;
       rows.add((*product)[0]);
@@ -189,6 +234,9 @@ class Search {
 
   static bool suits_probes(const Sets& sets, std::uint64_t width) {
     const std::size_t step = std::max<std::size_t>(1, sets.size() / kProbes);
+    for (std::size_t i = 0; i < sets.size(); i += step) {
+      if (rows_differ(sets.shape(i), sets.first(i), width)) return false;
+    }
     for (std::size_t i = 0; i < sets.size(); i += step) {
       if (!in_rows(sets.at(i), width)) return false;
     }

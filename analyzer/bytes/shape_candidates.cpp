@@ -32,7 +32,7 @@ void add_distances(const IndexSet& set, std::set<std::uint64_t>& distances) {
 std::vector<std::uint64_t> row_candidates(const IndexSets& ranks) {
   std::set<std::uint64_t> strides, firsts;
   const std::size_t step = std::max<std::size_t>(1, ranks.size() / kSampledRanks);
-  for (std::size_t i = 0; i < ranks.size(); i += step) add_distances(ranks.at(i), strides);
+  for (std::size_t i = 0; i < ranks.size(); i += step) add_distances(ranks.shape(i), strides);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     firsts.insert(ranks.first(i));
     if (firsts.size() > kSampledStarts) firsts.erase(std::prev(firsts.end()));
