@@ -153,7 +153,7 @@ class Walk {
     }
     if (!read_arguments(call, arguments_)) return;
     if (note) {
-      take_note(file, facts.note);
+      take_note(file, facts.note, call.thread);
     } else {
       hdf5_transfer(file, index, call, arguments_, facts.writes);
     }
@@ -181,11 +181,12 @@ class Walk {
     return bytes < 9e18 ? static_cast<std::uint64_t>(bytes + 0.5) : UINT64_MAX;
   }
 
-  void take_note(FileRecord& file, CallFacts::Note note) {
+  void take_note(FileRecord& file, CallFacts::Note note, std::uint32_t thread) {
     using Note = CallFacts::Note;
     if (note == Note::kFile) {
       const std::int64_t layer = arguments_.find("layer")->numbers[0];
       if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
+      if (layer == static_cast<std::int64_t>(Layer::kHdf5)) versions_.opened(file, thread);
     } else if (note == Note::kDecision) {
       note_decision(file, arguments_);
     } else if (note == Note::kDecisionAgain) {

@@ -27,6 +27,7 @@ class _Defined:
     chunk: tuple[int, ...]
     filters: int
     type_class: int
+    address: int = -1  # of its header in the file; below 0: unknown
 
 
 def plan_of_trace(
@@ -232,7 +233,10 @@ def _definition(call: Call) -> _Defined:
     m = call.numbers[6 + n] if len(call.numbers) > 6 + n else 0
     chunk = call.numbers[7 + n : 7 + n + max(m, 0)]
     file, path = (*call.texts, "", "")[:2]
-    return _Defined(file, path, element_bytes, dims, chunk, filters, type_class)
+    address = call.numbers[7 + n + max(m, 0) :]
+    return _Defined(
+        file, path, element_bytes, dims, chunk, filters, type_class, *address[:1]
+    )
 
 
 def _transfer(
