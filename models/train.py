@@ -31,7 +31,7 @@ from iotune.models.cases import (
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
-from iotune.models.reach import OutOfReach, set_by_program, within_reach
+from iotune.models.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.space import space
 from iotune.models.stack import demand_same_storage
 from iotune.models.surroundings import Answers, Surrounded, alone
@@ -182,10 +182,7 @@ def train_calls(
                 case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
             )
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
-            tried = options.chosen or tuple(candidates(shape, options.budget))
-            if not tried:
-                raise Error(f"no setting reaches a file of {case.layer} on {filesystem}")
-            tried = _allowed(tried, case, directory, options)
+            tried = _allowed(_within_reach(case, shape, options), case, directory, options)
             partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))
             outcome = _measure(bench, tried, partners, allowed, options, progress)
@@ -197,10 +194,13 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     """What is measured. Raises OutOfReach where the program would take none of it."""
     if options.chosen:
         return options.chosen
-    taken = set_by_program(case)
+    taken = taken_parameters(case)
     # The budget is for those that are measured.
     most = options.budget if not taken else options.budget + len(taken) * options.budget
-    return tuple(within_reach(candidates(shape, most), shape, taken)[: options.budget])
+    found = candidates(shape, most)
+    if not found:
+        raise Error(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
+    return tuple(within_reach(found, shape, taken)[: options.budget])
 
 
 def _allowed(
@@ -222,10 +222,13 @@ def _allowed(
 def _partners(
     shape: Shape, tried: Sequence[Candidate], case: Case, directory: Path, options: Options
 ) -> list[Candidate]:
+    taken = set(taken_parameters(case))
     return [
         one
         for one in refinements(shape)
-        if one not in tried and not options.refusal(case, directory, one)
+        if one not in tried
+        and not taken & set(one.settings)
+        and not options.refusal(case, directory, one)
     ]
 
 

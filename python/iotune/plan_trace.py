@@ -218,12 +218,19 @@ def _open(call: Call) -> FileOpen:
 
 
 def _name_all(defined: dict[tuple[int, int], _Defined]) -> None:
-    """Give those that the program never linked a name, in the order of their first transfers."""
+    """Give each dataset one name: those that the program never linked get one, in the order of
+    their first transfers, those with several keep the first."""
     unnamed: Counter[tuple[int, str]] = Counter()
+    names: dict[tuple[object, ...], str] = {}
     for (process, number), one in defined.items():
-        if not one.path:
+        path = one.path
+        if not path:
             unnamed[process, one.file] += 1
             path = f"/unnamed_{unnamed[process, one.file]}"
+        if one.address >= 0:
+            place = (process, one.file, one.address, one.dims, one.element_bytes)
+            path = names.setdefault(place, path)
+        if path != one.path:
             defined[process, number] = replace(one, path=path)
 
 
