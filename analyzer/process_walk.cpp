@@ -11,6 +11,7 @@
 #include "analyzer/call_owners.h"
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
+#include "analyzer/late_bytes.h"
 #include "analyzer/saturating.h"
 #include "recorder/decision_digest.h"
 #include "recorder/read/access_words.h"
@@ -89,7 +90,7 @@ class Walk {
   // Between two groups.
   template <class A>
   void archive(A& a) {
-    a(owners_, versions_, bytes_, shares_, uses_, decisions_);
+    a(owners_, versions_, bytes_, late_, shares_, uses_, decisions_);
     if constexpr (A::kReads) know_files(owners_.files());
   }
 
@@ -146,8 +147,10 @@ class Walk {
     FileRecord& file = *files_[static_cast<std::size_t>(owner)];
     const bool note = signature.layer == Layer::kIotune;
     if (!note) spend(file, call, facts);
+    if (!note && signature.layer == Layer::kHdf5 && !signature.transfer) settle(file, call, facts);
     if (!note && !signature.transfer) return;
     if (!note && signature.layer != Layer::kHdf5) {
+      if (inner && facts.writes) follow_below(file, call);
       if (!inner) count(file, signature.layer, facts.writes, words_.of(call));
       return;
     }
@@ -156,6 +159,36 @@ class Walk {
       take_note(file, facts.note, call.thread);
     } else {
       hdf5_transfer(file, index, call, arguments_, facts.writes);
+    }
+  }
+
+  // A write that HDF5 made itself: within its calls, or outside of all that are recorded.
+  void follow_below(FileRecord& file, const Call& call) {
+    constexpr std::uint8_t kInHdf5 = 1 << layer_index(Layer::kHdf5);
+    const std::int64_t bytes = words_.of(call).length_bytes.value_or(0);
+    if (bytes <= 0) return;
+    if (call.layers() == kInHdf5) {
+      late_.moved_below(call.thread, static_cast<std::uint64_t>(bytes));
+    } else if (call.layers() == 0) {
+      add_late(late_.settle(file, std::nullopt, static_cast<double>(bytes), call.duration_ns));
+    }
+  }
+
+  // A call of HDF5 that may write what transfers left in its buffers.
+  void settle(FileRecord& file, const Call& call, const CallFacts& facts) {
+    if (call.layers() != 0) return;
+    const auto below = static_cast<double>(late_.take_below(call.thread));
+    if (below == 0 || call.numbers.empty()) return;
+    const std::size_t first = facts.asynchronous ? 1 : 0;  // behind the line of the program
+    std::optional<std::int64_t> dataset;
+    if (facts.hdf5_kind == 'D' || facts.hdf5_kind == 'O') dataset = call.numbers[first];
+    add_late(late_.settle(file, dataset, below, call.duration_ns));
+  }
+
+  void add_late(const std::vector<LateBytes::Part>& parts) {
+    for (const LateBytes::Part& part : parts) {
+      const auto share = shares_.find(part.dataset);
+      if (share != shares_.end()) share->second.nanoseconds += part.nanoseconds;
     }
   }
 
@@ -276,6 +309,7 @@ class Walk {
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
   void hdf5_transfer(FileRecord& file, std::size_t index, const Call& call,
                      const CallArguments& arguments, bool write) {
+    const auto below = static_cast<double>(late_.take_below(call.thread));
     if (arguments.result.value_or(-1) < 0) return;
     const std::vector<TransferExtras> all = recorder::transfer_extras(arguments);
     const auto weight = [](const TransferExtras& extras) {
@@ -291,14 +325,21 @@ class Walk {
           all.size() == 1
               ? call.duration_ns
               : static_cast<std::uint64_t>(part * static_cast<double>(call.duration_ns));
-      dataset_transfer(file, call, {nullptr, index, place, false}, all[place], write, nanoseconds);
+      DatasetRecord* const record = dataset_transfer(file, call, {nullptr, index, place, false},
+                                                     all[place], write, nanoseconds);
+      if (record != nullptr && write) {
+        const std::int64_t id = arguments.find("dataset")->numbers[place];
+        late_.wrote(file, id, *record, weight(all[place]), part * below);
+      }
     }
   }
 
-  void dataset_transfer(FileRecord& file, const Call& call, Transfer transfer,
-                        const TransferExtras& extras, bool write, std::uint64_t nanoseconds) {
+  // nullptr: nobody said what its dataset is.
+  DatasetRecord* dataset_transfer(FileRecord& file, const Call& call, Transfer transfer,
+                                  const TransferExtras& extras, bool write,
+                                  std::uint64_t nanoseconds) {
     const auto found = datasets_->find(extras.object);
-    if (found == datasets_->end()) return;
+    if (found == datasets_->end()) return nullptr;
     const DatasetDefinition& definition = found->second;
     file.layers[layer_index(Layer::kHdf5)].opened = true;
 
@@ -322,6 +363,7 @@ class Walk {
     transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
     add_to(dataset, extras, transfer.scalar);
     if (alike_) transfers_.push_back(transfer);
+    return &dataset;
   }
 
   void add_to(DatasetRecord& dataset, const TransferExtras& extras, bool scalar) {
@@ -351,6 +393,7 @@ class Walk {
   std::vector<FileRecord*> files_;  // by number, as their owners count
   DatasetVersions versions_;
   ByteShares bytes_;
+  LateBytes late_;
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, FileUse> uses_;
   std::unordered_map<std::int64_t, DecisionNote> decisions_;  // by digest

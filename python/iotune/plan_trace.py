@@ -219,7 +219,8 @@ def _open(call: Call) -> FileOpen:
 
 def _name_all(defined: dict[tuple[int, int], _Defined]) -> None:
     """Give each dataset one name: those that the program never linked get one, in the order of
-    their first transfers, those with several keep the first."""
+    their first transfers, those with several keep the first.
+    """
     unnamed: Counter[tuple[int, str]] = Counter()
     names: dict[tuple[object, ...], str] = {}
     for (process, number), one in defined.items():

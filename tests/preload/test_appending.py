@@ -1,5 +1,6 @@
 """A transfer's place is where the system put its bytes, as the file itself shows; where nobody can
-know it, the trace says so, and never another one."""
+know it, the trace says so, and never another one.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +87,10 @@ def shared(how: str, all_known: bool) -> Callable[[Place], None]:
         known = [(length, at) for _, length, at in got if at != UNKNOWN]
         assert len({at for _, at in known}) == len(known)
         for length, at in known:
-            assert content[at : at + length] == bytes([ord("A") + length - 1]) * length, (at, length)
+            assert content[at : at + length] == bytes([ord("A") + length - 1]) * length, (
+                at,
+                length,
+            )
         assert known and (len(known) == len(got) or not all_known), (len(known), len(got))
 
     return test
