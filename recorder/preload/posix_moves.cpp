@@ -194,8 +194,9 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.key(file);
   record.number(static_cast<std::int64_t>(request.bytes));
   // It is written later: an end that moves until then is nobody's to know.
-  const bool appends =
-      number == CallNumber::kaio_write && (traits_of_descriptor(request.fd) & kAppends) != 0;
+  const bool writes = number == CallNumber::kaio_write ||
+                      (number == CallNumber::kaio_return && request.operation == kAioWrite);
+  const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
   record.number(appends ? kUnknownPlace : request.offset);
   record.number(result);
   record.commit();
