@@ -77,7 +77,8 @@ CallFacts find_facts(const CallSignature& signature) {
   facts.runs_program = has("iterate") || has("visit");
   facts.waits_for_note = is_one_of(name, kOpens);
   facts.makes_dataset = name.starts_with("H5Dcreate");
-  facts.opens_dataset = name.starts_with("H5Dopen");
+  facts.opens_dataset = name.starts_with("H5Dopen") || name.starts_with("H5Oopen");
+  facts.makes_file = name.starts_with("H5Fcreate");
   facts.makes_object = hdf5 && (has("create") || has("open"));
   facts.closes_object = hdf5 && (name.ends_with("close") || name.ends_with("close_async"));
   facts.asynchronous = hdf5 && name.ends_with("_async");

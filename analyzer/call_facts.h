@@ -25,6 +25,7 @@ struct CallFacts {
   bool runs_program;    // the program's own code has its calls inside
   bool waits_for_note;  // opens a file: iotune_file follows and says which
   bool makes_dataset, opens_dataset;
+  bool makes_file;     // HDF5: an empty one
   bool makes_object;   // HDF5: the result is an id below the file of the first argument
   bool closes_object;  // HDF5
   bool asynchronous;   // HDF5: what others have first stands behind three more arguments

@@ -48,6 +48,7 @@ void OwnerFollower::define_dataset() {
   definition.dims = unsigned_values(arguments_.find("dims")->numbers);
   if (definition.dims.empty()) definition.dims = {1};
   definition.chunk = unsigned_values(arguments_.find("chunk")->numbers);
+  definition.address = arguments_.extras.empty() ? -1 : arguments_.extras[0];
 }
 
 std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {

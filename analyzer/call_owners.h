@@ -23,10 +23,11 @@ struct DatasetDefinition {
   std::uint64_t element_bytes = 0;
   std::vector<std::uint64_t> dims, chunk;  // a scalar has one dimension of extent 1
   std::uint32_t filters = 0;
+  std::int64_t address = -1;  // of its header in the file; below 0: unknown
 
   template <class A>
   void archive(A& a) {
-    a(file, path, element_bytes, dims, chunk, filters);
+    a(file, path, element_bytes, dims, chunk, filters, address);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "analyzer/dataset_versions.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "analyzer/call_facts.h"
 
@@ -22,8 +23,10 @@ bool is_alike(const DatasetRecord& record, const DatasetDefinition& definition) 
          record.dims.size() == definition.dims.size();
 }
 
+constexpr std::string_view kUnnamed = "(unnamed ";
+
 std::string unnamed_name(int number) {
-  return "(unnamed " + std::to_string(number) + ")";
+  return std::string(kUnnamed) + std::to_string(number) + ")";
 }
 
 }  // namespace
@@ -32,6 +35,7 @@ void DatasetVersions::follow(const recorder::Call& call) {
   if (call.signature() == nullptr) return;
   const CallFacts& facts = facts_of(*call.signature());
   const bool note = facts.note == CallFacts::Note::kDataset;
+  if (facts.waits_for_note) makes_file_[call.thread] = facts.makes_file;
   if (!note && !facts.makes_dataset && !facts.opens_dataset) return;
   if (!read_arguments(call, arguments_)) return;
   if (note) {
@@ -44,7 +48,29 @@ void DatasetVersions::follow(const recorder::Call& call) {
   }
 }
 
-std::string DatasetVersions::name_of(const FileRecord& file, std::int64_t object,
+void DatasetVersions::opened(FileRecord& file, std::uint32_t thread) {
+  if (!makes_file_[thread]) return;
+  makes_file_[thread] = false;
+  file.generations = std::max(file.generations, ++generation_[&file]);
+}
+
+std::uint32_t DatasetVersions::generation_of(const FileRecord& file) const {
+  const auto own = generation_.find(&file);
+  return own == generation_.end() ? file.generations : own->second;
+}
+
+bool DatasetVersions::may_be(const DatasetRecord& record, std::uint32_t generation,
+                             std::int64_t object, const DatasetDefinition& definition) const {
+  if (definition.address < 0) return true;
+  const auto stood = record.addresses.find(generation);
+  if (stood != record.addresses.end() && stood->second != definition.address) return false;
+  const auto maker = makers_.find(&record);
+  const auto made = made_.find(object);
+  return maker == makers_.end() || made == made_.end() || !made->second ||
+         maker->second.first != generation || maker->second.second == object;
+}
+
+std::string DatasetVersions::name_of(FileRecord& file, std::int64_t object,
                                      const DatasetDefinition& definition) {
   std::string& name = names_[object];
   if (!definition.path.empty()) {
@@ -52,7 +78,10 @@ std::string DatasetVersions::name_of(const FileRecord& file, std::int64_t object
   } else if (name.empty()) {
     name = unnamed_name(++unnamed_[&file]);
   }
-  return name;
+  if (definition.address < 0) return name;
+  std::string& known = file.name_at[{generation_of(file), definition.address}];
+  if (known.empty() || made_[object]) known = name;
+  return name = known;
 }
 
 void DatasetVersions::name(FileRecord& file, std::int64_t object,
@@ -60,6 +89,10 @@ void DatasetVersions::name(FileRecord& file, std::int64_t object,
   const auto known = names_.find(object);
   if (known == names_.end() || definition.path.empty() || known->second == definition.path) return;
   const std::string before = known->second;
+  if (!before.starts_with(kUnnamed)) return;
+  if (definition.address >= 0) {
+    file.name_at[{generation_of(file), definition.address}] = definition.path;
+  }
   // The number is free again.
   if (int& count = unnamed_[&file]; before == unnamed_name(count)) --count;
   known->second = definition.path;
@@ -85,19 +118,22 @@ DatasetRecord& DatasetVersions::record_of(FileRecord& file, std::int64_t object,
   if (known != nullptr) return *known;
   std::list<DatasetRecord>& versions = file.datasets[{name_of(file, object, definition), write}];
   DatasetRecord*& newest = newest_[&versions];
+  const std::uint32_t generation = generation_of(file);
   for (DatasetRecord& record : versions) {
-    if (is_alike(record, definition) && record.said_dims.contains(definition.dims)) {
+    if (is_alike(record, definition) && record.said_dims.contains(definition.dims) &&
+        may_be(record, generation, object, definition)) {
       known = &record;
     }
   }
   if (known == nullptr && newest != nullptr && !made_[object] && is_alike(*newest, definition) &&
-      may_have_grown(*newest, definition)) {
+      may_have_grown(*newest, definition) && may_be(*newest, generation, object, definition)) {
     known = newest;
   }
   // Another process was there before it had grown so far, or later.
   for (DatasetRecord& record : versions) {
     if (known == nullptr && newest == nullptr && is_alike(record, definition) &&
-        !record.chunk.empty() && record.chunk == definition.chunk) {
+        !record.chunk.empty() && record.chunk == definition.chunk &&
+        may_be(record, generation, object, definition)) {
       known = &record;
     }
   }
@@ -105,6 +141,10 @@ DatasetRecord& DatasetVersions::record_of(FileRecord& file, std::int64_t object,
     known = &versions.emplace_back(definition.dims.size());
     known->element_bytes = definition.element_bytes;
     known->dims = definition.dims;
+  }
+  if (definition.address >= 0) {
+    known->addresses[generation] = definition.address;
+    if (made_[object]) makers_[known] = {generation, object};
   }
   known->filters = definition.filters;
   known->chunk = definition.chunk;

@@ -33,12 +33,14 @@ struct DatasetRecord {
   std::uint64_t slowest_nanoseconds = 0;  // of all processes
   std::uint64_t repeats = UINT64_MAX;     // the least of all that moved data
   Decomposition decomposition;
-  std::set<std::vector<std::uint64_t>> said_dims;  // whenever it was opened (dataset_versions.h)
+  std::set<std::vector<std::uint64_t>> said_dims;   // whenever it was opened (dataset_versions.h)
+  std::map<std::uint32_t, std::int64_t> addresses;  // of its header, by the file's generation
 
   template <class A>
   void archive(A& a) {
     a(first_transfer_ns, element_bytes, dims, chunk, filters, calls, bytes, independent, collective,
-      actual.modes, actual.causes, slowest_nanoseconds, repeats, decomposition, said_dims);
+      actual.modes, actual.causes, slowest_nanoseconds, repeats, decomposition, said_dims,
+      addresses);
   }
 };
 
@@ -69,6 +71,10 @@ struct FileRecord {
   std::uint64_t slowest_nanoseconds = 0;                      // in outermost calls
   // Path, write. More than one where a path was made again with other dimensions.
   std::map<std::pair<std::string, bool>, std::list<DatasetRecord>> datasets;
+  // How often HDF5 made it anew, and the name of the dataset that stands at an address of one of
+  // these generations (dataset_versions.h).
+  std::uint32_t generations = 0;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::string> name_at;
   // Of transfers outside HDF5. By the displacement of views that declare an array (other views and
   // none: kAnywhere), write.
   static constexpr std::uint64_t kAnywhere = UINT64_MAX;
@@ -82,8 +88,8 @@ struct FileRecord {
 
   template <class A>
   void archive(A& a) {
-    a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, bytes, cut_short,
-      sampled_out, decision, settings, prefetch);
+    a(layers, first_open_ns, last_end_ns, slowest_nanoseconds, datasets, generations, name_at,
+      bytes, cut_short, sampled_out, decision, settings, prefetch);
   }
 };
 

@@ -12,7 +12,9 @@
 #include "analyzer/dataset_selection.h"
 #include "analyzer/dataset_versions.h"
 #include "analyzer/file_notes.h"
+#include "analyzer/late_bytes.h"
 #include "analyzer/saturating.h"
+#include "analyzer/walk_needs.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/call_walk.h"
@@ -23,50 +25,12 @@ namespace {
 using recorder::Call;
 using recorder::CallArguments;
 using recorder::CallSignature;
-using recorder::CallStream;
 using recorder::Layer;
 using recorder::StreamTotals;
 using recorder::TransferExtras;
 
 constexpr std::size_t layer_index(Layer layer) {
   return static_cast<std::size_t>(layer);
-}
-
-// Nothing that Walk does depends on calls of POSIX that a library made for itself, nor on its
-// transfers of MPI-IO, but where they open files.
-bool is_left_out(const CallStream& stream) {
-  if (stream.signature == nullptr || stream.layers == 0) return false;
-  const CallFacts& facts = facts_of(*stream.signature);
-  switch (stream.signature->layer) {
-    case Layer::kPosix:
-    case Layer::kStdio:
-      return !facts.waits_for_note;
-    case Layer::kMpiIo:
-      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
-    default:
-      return false;
-  }
-}
-
-// Calls whose order does not matter, where there are no others: transfers, and what is made on
-// descriptors but for their opening and closing.
-bool is_told_by_totals(const CallStream& stream) {
-  if (is_left_out(stream)) return true;
-  if (stream.signature == nullptr) return false;
-  const CallFacts& facts = facts_of(*stream.signature);
-  switch (stream.signature->layer) {
-    case Layer::kPosix:
-    case Layer::kStdio:
-      return !facts.waits_for_note && !facts.closes_file;
-    case Layer::kMpiIo:
-      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
-    default:
-      return false;
-  }
-}
-
-recorder::WalkNeeds walk_needs() {
-  return {is_told_by_totals, is_left_out};
 }
 
 class Walk {
@@ -133,7 +97,7 @@ class Walk {
   // Between two groups.
   template <class A>
   void archive(A& a) {
-    a(owners_, versions_, bytes_, shares_, uses_, notes_);
+    a(owners_, versions_, bytes_, late_, shares_, uses_, notes_);
     if constexpr (A::kReads) know_files(owners_.files());
   }
 
@@ -190,8 +154,10 @@ class Walk {
     FileRecord& file = *files_[static_cast<std::size_t>(owner)];
     const bool note = signature.layer == Layer::kIotune;
     if (!note) spend(file, call, facts);
+    if (!note && signature.layer == Layer::kHdf5 && !signature.transfer) settle(file, call, facts);
     if (!note && !signature.transfer) return;
     if (!note && signature.layer != Layer::kHdf5) {
+      if (inner && facts.writes) follow_below(file, call);
       if (!inner) count(file, signature.layer, facts.writes, words_.of(call));
       return;
     }
@@ -202,6 +168,10 @@ class Walk {
       if (found != datasets_->end()) versions_.name(file, object, found->second);
     } else if (note) {
       notes_.take(file, facts.note, arguments_);
+      const bool of_hdf5 =
+          facts.note == CallFacts::Note::kFile &&
+          arguments_.find("layer")->numbers[0] == static_cast<std::int64_t>(Layer::kHdf5);
+      if (of_hdf5) versions_.opened(file, call.thread);
     } else {
       hdf5_transfer(file, index, call, arguments_, facts.writes);
     }
@@ -259,6 +229,8 @@ class Walk {
       if (mpi && !facts.explicit_offset && ++by_pointer > 1) return false;
       // Not even known whose pointer they move.
       if (mpi && !sums) return false;
+      // What HDF5 writes outside of its calls belongs to the datasets that wait for it.
+      if (totals.stream->layers == 0 && facts.writes && owners_.is_inner(first)) return false;
     }
     for (const StreamTotals& totals : group_.totals) {
       count({totals.calls, totals.first_start_ns, totals.last_end_ns}, walked);
@@ -275,6 +247,35 @@ class Walk {
       count_bytes(*file, first.signature()->layer, write, bytes_.follow_all(totals, *file, write));
     }
     return true;
+  }
+
+  // A write that HDF5 made itself: within its calls, or outside of all that are recorded.
+  void follow_below(FileRecord& file, const Call& call) {
+    const std::int64_t bytes = words_.of(call).length_bytes.value_or(0);
+    if (bytes <= 0) return;
+    if (call.layers() == kInHdf5) {
+      late_.moved_below(call.thread, static_cast<std::uint64_t>(bytes));
+    } else if (call.layers() == 0) {
+      add_late(late_.settle(file, std::nullopt, static_cast<double>(bytes), call.duration_ns));
+    }
+  }
+
+  // A call of HDF5 that may write what transfers left in its buffers.
+  void settle(FileRecord& file, const Call& call, const CallFacts& facts) {
+    if (call.layers() != 0) return;
+    const auto below = static_cast<double>(late_.take_below(call.thread));
+    if (below == 0 || call.numbers.empty()) return;
+    const std::size_t first = facts.asynchronous ? 1 : 0;  // behind the line of the program
+    std::optional<std::int64_t> dataset;
+    if (facts.hdf5_kind == 'D' || facts.hdf5_kind == 'O') dataset = call.numbers[first];
+    add_late(late_.settle(file, dataset, below, call.duration_ns));
+  }
+
+  void add_late(const std::vector<LateBytes::Part>& parts) {
+    for (const LateBytes::Part& part : parts) {
+      const auto share = shares_.find(part.dataset);
+      if (share != shares_.end()) share->second.nanoseconds += part.nanoseconds;
+    }
   }
 
   // What another member moved instead.
@@ -313,6 +314,7 @@ class Walk {
   // A call on several datasets is one transfer: its time is divided by the bytes of each.
   void hdf5_transfer(FileRecord& file, std::size_t index, const Call& call,
                      const CallArguments& arguments, bool write) {
+    const auto below = static_cast<double>(late_.take_below(call.thread));
     if (arguments.result.value_or(-1) < 0) return;
     const std::vector<TransferExtras> all = recorder::transfer_extras(arguments);
     const auto weight = [](const TransferExtras& extras) {
@@ -328,14 +330,21 @@ class Walk {
           all.size() == 1
               ? call.duration_ns
               : static_cast<std::uint64_t>(part * static_cast<double>(call.duration_ns));
-      dataset_transfer(file, call, {nullptr, index, place, false}, all[place], write, nanoseconds);
+      DatasetRecord* const record = dataset_transfer(file, call, {nullptr, index, place, false},
+                                                     all[place], write, nanoseconds);
+      if (record != nullptr && write) {
+        const std::int64_t id = arguments.find("dataset")->numbers[place];
+        late_.wrote(file, id, *record, weight(all[place]), part * below);
+      }
     }
   }
 
-  void dataset_transfer(FileRecord& file, const Call& call, Transfer transfer,
-                        const TransferExtras& extras, bool write, std::uint64_t nanoseconds) {
+  // nullptr: nobody said what its dataset is.
+  DatasetRecord* dataset_transfer(FileRecord& file, const Call& call, Transfer transfer,
+                                  const TransferExtras& extras, bool write,
+                                  std::uint64_t nanoseconds) {
     const auto found = datasets_->find(extras.object);
-    if (found == datasets_->end()) return;
+    if (found == datasets_->end()) return nullptr;
     const DatasetDefinition& definition = found->second;
     file.layers[layer_index(Layer::kHdf5)].opened = true;
 
@@ -359,6 +368,7 @@ class Walk {
     transfer.scalar = extras.file.dimensions == 0 && definition.dims.size() == 1;
     add_to(dataset, extras, transfer.scalar);
     if (alike_) transfers_.push_back(transfer);
+    return &dataset;
   }
 
   void add_to(DatasetRecord& dataset, const TransferExtras& extras, bool scalar) {
@@ -390,6 +400,7 @@ class Walk {
   std::vector<FileRecord*> files_;  // by number, as their owners count
   DatasetVersions versions_;
   ByteShares bytes_;
+  LateBytes late_;
   std::map<DatasetRecord*, Share> shares_;
   std::map<FileRecord*, FileUse> uses_;
   FileNotes notes_;

@@ -48,7 +48,8 @@ struct DatasetPattern {
   std::uint64_t bytes;
   // Of its collective calls, over all ranks, as far as HDF5 told.
   recorder::ActualCounts actual;
-  double seconds;  // the slowest rank's sum of call durations
+  // The slowest rank's sum of call durations, with what closing and flushing took of its bytes.
+  double seconds;
   // Dimensions and descriptor follow from the bytes alone: docs/descriptors.md, "Without HDF5".
   bool inferred = false;
   bool through_mpi = false;  // of what is inferred: moved by MPI-IO, else by POSIX or stdio

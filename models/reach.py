@@ -1,4 +1,5 @@
-"""Whether an answer can reach the program: what it sets itself is left to it.
+"""Whether an answer can reach the program: what it sets itself is left to it, and what its run
+refused would be refused again.
 
 Where nothing else is left to try, the author can be told what to write.
 """
@@ -38,8 +39,18 @@ class OutOfReach(Error):
     """Nothing that could be measured would be applied to the program."""
 
 
-def set_by_program(case: Case) -> dict[str, str]:
-    """The parameters that the case's run refused for the program's sake, with the reason."""
+# What a run's refusal ends with where a proof would let the setting through: training makes it.
+_PROVABLE = "iotune prove"
+# What was refused with all others, for no fault of its own.
+_NO_FAULT = ("the program's call failed", "the ranks would not all apply the same settings")
+
+
+def taken_parameters(case: Case) -> dict[str, str]:
+    """The parameters that would not be applied to the case's program, with the reason.
+
+    What one value was refused for may hold for others: a promise that cannot be kept is worse than
+    a value that nobody tries.
+    """
     trace = trace_of_case(case)
     if trace is None:
         return {}
@@ -48,8 +59,12 @@ def set_by_program(case: Case) -> dict[str, str]:
         if file.path != case.file:
             continue
         for one in file.settings:
-            if one.verdict == "refused" and "program set it" in one.reason:
+            if one.verdict != "refused" or one.reason.endswith(_PROVABLE):
+                continue
+            if "program set it" in one.reason:
                 found[one.parameter] = "the program sets it itself"
+            elif not one.reason.startswith(_NO_FAULT):
+                found.setdefault(one.parameter, f"refused in its run, {one.reason}")
     # A run without settings refused none: its own calls tell, where they were recorded.
     for parameter, value in _set_by_calls(trace, case.file).items():
         found.setdefault(parameter, f"the program sets it itself, to {value}")

@@ -31,7 +31,7 @@ from iotune.models.cases import (
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
-from iotune.models.reach import OutOfReach, set_by_program, within_reach
+from iotune.models.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.space import space
 from iotune.models.stack import demand_same_storage
 from iotune.models.surroundings import Answers, Surrounded, alone
@@ -182,10 +182,7 @@ def train_calls(
                 case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
             )
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
-            tried = options.chosen or tuple(candidates(shape, options.budget))
-            if not tried:
-                raise Error(f"no setting reaches a file of {case.layer} on {filesystem}")
-            tried = _allowed(tried, case, directory, options)
+            tried = _allowed(_within_reach(case, shape, options), case, directory, options)
             partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))
             outcome = _measure(bench, tried, partners, allowed, options, progress)
@@ -197,10 +194,13 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     """What is measured. Raises OutOfReach where the program would take none of it."""
     if options.chosen:
         return options.chosen
-    taken = set_by_program(case)
+    taken = taken_parameters(case)
     # The budget is for those that are measured.
     most = options.budget if not taken else options.budget + len(taken) * options.budget
-    return tuple(within_reach(candidates(shape, most), shape, taken)[: options.budget])
+    found = candidates(shape, most)
+    if not found:
+        raise Error(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
+    return tuple(within_reach(found, shape, taken)[: options.budget])
 
 
 def _allowed(
@@ -222,10 +222,13 @@ def _allowed(
 def _partners(
     shape: Shape, tried: Sequence[Candidate], case: Case, directory: Path, options: Options
 ) -> list[Candidate]:
+    taken = set(taken_parameters(case))
     return [
         one
         for one in refinements(shape)
-        if one not in tried and not options.refusal(case, directory, one)
+        if one not in tried
+        and not taken & set(one.settings)
+        and not options.refusal(case, directory, one)
     ]
 
 
@@ -264,6 +267,8 @@ def _measure(
     """Race the candidates, then confirm the best. Chosen ones are all run in every round.
 
     The best may be joined by others of them and by `partners`, where `allowed` has both together.
+    Where the time ends the race, what is fastest so far is confirmed in the time that was kept for
+    that. Raises OutOfTime where that proves nothing.
     """
     progress("settling in", 1)
     began = time.monotonic()
@@ -273,10 +278,20 @@ def _measure(
     progress("", 0)
     measured = {f"c{number}": Measured(one, "") for number, one in enumerate(tried)}
 
+    race_began, runs_made = time.monotonic(), 0
+    over = OutOfTime("the time that it may take is over")
+
+    def time_is_over() -> bool:
+        now = time.monotonic()
+        confirming = 2 * options.rounds * (now - race_began) / max(1, runs_made)
+        return now + (0 if options.chosen else confirming) > options.until
+
     def run(name: str) -> float | None:
+        nonlocal runs_made
         seconds: float | None = None
-        if time.monotonic() > options.until:
-            raise OutOfTime("the time that it may take is over")
+        if time_is_over():
+            raise over
+        runs_made += 1
         if name == DEFAULT:
             seconds = bench.run(DEFAULT, {})
         else:
@@ -309,6 +324,7 @@ def _measure(
     if options.chosen:
         race_runs = (1 + len(names)) * options.rounds
     progress("measuring", race_runs)
+    in_time = True
     if options.chosen:
         finalists = names
         for _ in range(options.rounds):
@@ -316,23 +332,39 @@ def _measure(
             if not finalists:
                 break
     else:
-        finalists = race.run_all(names, options.rounds, join)
+        try:
+            finalists = race.run_all(names, options.rounds, join)
+        except OutOfTime:
+            if not race.rounds:
+                raise
+            in_time = False
+            finalists = [name for name in measured if race.rounds_of(name)]
     for name, one in measured.items():
         if one.effect == "applied":
             one.gain = race.gain(name, len(measured))
     times = [one[DEFAULT] for one in race.rounds] if finalists else []
     outcome = Outcome(bench.case, {}, list(measured.values()), times, None, notes=list(bench.notes))
-    best = to_confirm({name: measured[name] for name in finalists}, race.speed)
+    fewest = FEWEST_ROUNDS if in_time else 1
+    best = to_confirm({name: measured[name] for name in finalists}, race.speed, fewest)
     if best is not None:
         raced = race.rounds_of(best)
         before = {name: [one[name] for one in raced] for name in (DEFAULT, best)}
         spare_rounds = max(0, race_runs - race.runs) // 2
+        if not in_time:
+            outcome.notes.append("the time ended the race: what was fastest so far was confirmed")
+            spare_rounds = 0
         _confirm(outcome, bench, best, measured[best], before, options, spare_rounds, progress)
+    if not in_time and outcome.winner is None:
+        raise over
     return outcome
 
 
-def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float]) -> str | None:
+def to_confirm(
+    finalists: Mapping[str, Measured], speed: Callable[[str], float], fewest: int = FEWEST_ROUNDS
+) -> str | None:
     """The finalist worth rounds of its own; None where none was better than default by far enough.
+
+    Of those with `fewest` rounds in the race.
 
     The fastest, not the one whose interval lies highest: after a few rounds that is luck, and
     the rounds to come prove it anyway.
@@ -340,7 +372,7 @@ def to_confirm(finalists: Mapping[str, Measured], speed: Callable[[str], float])
     raced = {
         name: one.gain
         for name, one in finalists.items()
-        if one.gain is not None and one.gain.rounds >= FEWEST_ROUNDS
+        if one.gain is not None and one.gain.rounds >= fewest
     }
     fastest = max(map(speed, raced), default=0.0)
     if fastest < _WORTHWHILE:

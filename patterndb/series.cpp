@@ -82,7 +82,7 @@ int SeriesTable::next_arm(const Series& series) {
     if (series.winner == kDefault) return kDefault;
     return (series.files - series.decided_at) % kCheckEvery == 0 ? kDefault : series.winner;
   }
-  if (!series.started || series.rises < kFewestRises) return kDefault;
+  if (!series.started || !series.steady || series.rises < kFewestRises) return kDefault;
   if (series.tried != kDefault || series.before <= 0) return kDefault;
   const int count = static_cast<int>(series.arms.size());
   for (int step = 1; step <= count; ++step) {
@@ -96,7 +96,7 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
   if (!question.creating || question.layer != "hdf5" || question.ranks < 2) return std::nullopt;
   auto [key, numbers] = numbered(question.file);
   // A name without a number is no series.
-  Series* const place = numbers.empty() ? nullptr : place_of(question.file, key);
+  Series* const place = numbers.empty() ? nullptr : kind_of(place_of(question.file, key), numbers);
   if (place == nullptr) return std::nullopt;
   Series& series = *place;
   if (series.files == 0) {
@@ -109,6 +109,7 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
     series.open_file.clear();
     series.running = series.tried = kDefault;
     series.before = series.between = 0;
+    series.steady = false;
     series.ranks = question.ranks;
     return std::nullopt;
   }
@@ -153,8 +154,23 @@ SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::s
   common = {};
   common.by_folder = true;
   Series* const made = make(own_key);
-  if (made != nullptr) *made = std::move(begun);
+  if (made != nullptr) {
+    *made = std::move(begun);
+    made->key = own_key;
+  }
   return made;
+}
+
+// The series of the file's own kind, where a number of the names tells kinds apart.
+SeriesTable::Series* SeriesTable::kind_of(Series* series, const std::vector<std::string>& numbers) {
+  while (series != nullptr && series->telling.position()) {
+    const std::size_t position = *series->telling.position();
+    if (position >= numbers.size()) return nullptr;
+    const std::string key = series->key + '\n' + std::to_string(position) + '=' + numbers[position];
+    const auto found = series_.find(key);
+    series = found == series_.end() ? make(key) : &found->second;
+  }
+  return series;
 }
 
 // nullptr where there is no room. What never counted up gives way: a program may make many files
@@ -162,12 +178,15 @@ SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::s
 SeriesTable::Series* SeriesTable::make(const std::string& key) {
   if (series_.size() >= kMostSeries) {
     const auto idle = std::find_if(series_.begin(), series_.end(), [](const auto& one) {
-      return one.second.rises == 0 && one.second.open_file.empty() && !one.second.by_folder;
+      return one.second.rises == 0 && one.second.open_file.empty() && !one.second.by_folder &&
+             !one.second.telling.position();
     });
     if (idle == series_.end()) return nullptr;
     series_.erase(idle);
   }
-  return &series_[key];
+  Series& made = series_[key];
+  made.key = key;
+  return &made;
 }
 
 Decision SeriesTable::decision_of(const Series& series) {
@@ -216,6 +235,10 @@ void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t 
   series.open_file.clear();
   if (seconds <= 0 || bytes == 0) return;
   const double rate = static_cast<double>(bytes) / seconds;
+  const FileKind kind{bytes, collective};
+  series.steady = series.started && is_alike(kind, series.newest_kind);
+  series.newest_kind = kind;
+  series.telling.closed(series.numbers, kind);
   if (!series.started) {
     series.started = true;
     for (const std::string& text : series_candidates(collective, series.ranks, series.nodes)) {
@@ -225,17 +248,21 @@ void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t 
     series.settled = series.arms.empty();
   }
   if (series.settled) {
-    if (series.winner != kDefault) check_winner(series, rate);
+    if (series.winner != kDefault && series.steady) check_winner(series, rate);
     return;
   }
   if (series.running != kDefault) {
     series.tried = series.last = series.running;
     series.between = rate;
+    series.between_kind = kind;
     return;
   }
-  if (series.tried != kDefault) judge(series, rate);
+  const bool comparable =
+      is_alike(series.before_kind, series.between_kind) && is_alike(series.between_kind, kind);
+  if (series.tried != kDefault && comparable) judge(series, rate);
   series.tried = kDefault;
   series.before = rate;
+  series.before_kind = kind;
 }
 
 // The default has just run behind a candidate that ran behind a default.

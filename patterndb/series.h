@@ -1,7 +1,8 @@
 // A series of files within one run (plt00000.h5, plt00001.h5 …) is tuned without a database: the
 // first two are the baseline, later ones are the default's and a candidate's by turns, until a
-// sequential test decides; names must count up. Candidates have no effect on disk. Lives in the one
-// process that decides, as long as the run.
+// sequential test decides; names must count up. Files of different sizes are not compared, and
+// those that a number of their name tells apart are series of their own. Candidates have no effect
+// on disk. Lives in the one process that decides, as long as the run.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "patterndb/decide.h"
+#include "patterndb/telling_number.h"
 
 namespace iotune::patterndb {
 
@@ -34,7 +36,8 @@ class SeriesTable {
     bool dropped = false;
   };
   struct Series {
-    std::string name, open_file;
+    std::string key, name, open_file;
+    TellingNumber telling;             // then each of its values has a series, and this one none
     std::string first_folder, folder;  // of a series with a folder a file: the first, the newest
     bool by_folder = false;            // no series: each folder has one of its own
     std::uint32_t ranks = 1, nodes = 1;
@@ -49,6 +52,8 @@ class SeriesTable {
     bool started = false, settled = false;
     bool asked = false;              // which candidates are allowed
     double before = 0, between = 0;  // bytes a second of the last default, of the file after it
+    FileKind before_kind, between_kind, newest_kind;
+    bool steady = false;  // the newest two files were alike
     std::vector<Arm> arms;
   };
   static constexpr int kDefault = -1;
@@ -56,6 +61,7 @@ class SeriesTable {
   void drop_what_is_not_allowed(Series& series, const Question& question) const;
   Series* place_of(const std::string& file, const std::string& key);
   Series* make(const std::string& key);
+  Series* kind_of(Series* series, const std::vector<std::string>& numbers);
   void judge(Series& series, double rate);
   void check_winner(Series& series, double rate);
   static int next_arm(const Series& series);

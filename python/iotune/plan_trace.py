@@ -27,6 +27,7 @@ class _Defined:
     chunk: tuple[int, ...]
     filters: int
     type_class: int
+    address: int = -1  # of its header in the file; below 0: unknown
 
 
 def plan_of_trace(
@@ -217,12 +218,20 @@ def _open(call: Call) -> FileOpen:
 
 
 def _name_all(defined: dict[tuple[int, int], _Defined]) -> None:
-    """Give those that the program never linked a name, in the order of their first transfers."""
+    """Give each dataset one name: those that the program never linked get one, in the order of
+    their first transfers, those with several keep the first.
+    """
     unnamed: Counter[tuple[int, str]] = Counter()
+    names: dict[tuple[object, ...], str] = {}
     for (process, number), one in defined.items():
-        if not one.path:
+        path = one.path
+        if not path:
             unnamed[process, one.file] += 1
             path = f"/unnamed_{unnamed[process, one.file]}"
+        if one.address >= 0:
+            place = (process, one.file, one.address, one.dims, one.element_bytes)
+            path = names.setdefault(place, path)
+        if path != one.path:
             defined[process, number] = replace(one, path=path)
 
 
@@ -232,7 +241,10 @@ def _definition(call: Call) -> _Defined:
     m = call.numbers[6 + n] if len(call.numbers) > 6 + n else 0
     chunk = call.numbers[7 + n : 7 + n + max(m, 0)]
     file, path = (*call.texts, "", "")[:2]
-    return _Defined(file, path, element_bytes, dims, chunk, filters, type_class)
+    address = call.numbers[7 + n + max(m, 0) :]
+    return _Defined(
+        file, path, element_bytes, dims, chunk, filters, type_class, *address[:1]
+    )
 
 
 def _transfer(

@@ -215,6 +215,8 @@ class _Walk:
             return
         closes, syncs = row.call in _CLOSES, row.call in _SYNCS
         if not closes and not syncs and (row.length is None or row.offset is None):
+            if row.length:
+                self._reader.left_out["of POSIX at a place that is not in the trace"] += 1
             return
         keys = row.recorded["keys"]
         if len(keys) < 2:
@@ -256,9 +258,12 @@ class _Walk:
             self._requests.has_aio(row.process, (number, *place), above)
         if not self._reader.wants(row, "posix"):
             return
+        if row.offset is None:
+            self._reader.left_out["of POSIX at a place that is not in the trace"] += 1
+            return
         self._posix.setdefault((row.process, number), _PosixFile(row.file, {words["keys"][0]}))
         event = self._event(row, _AIO[row.call], row.file, number)
-        event.offset, event.length = row.offset or 0, row.length or 0
+        event.offset, event.length = row.offset, row.length or 0
         event.file_end = event.offset + event.length
         yield from self._requests.too_many(row.process, row.start_ns)
         self._requests.begin(event)

@@ -93,7 +93,7 @@ PSEUDO_CALLS = [
     (
         "iotune_dataset",
         "key:object handle:dataset number:element_bytes number:type_class "
-        "number:layout number:filters array:dims array:chunk text:file text:path",
+        "number:layout number:filters array:dims array:chunk extra:address text:file text:path",
     ),
     ("iotune_file", "key:file handle:handle number:layer text:path"),
     (
@@ -151,12 +151,16 @@ def entry_of(call: Call) -> Entry:
 def pseudo_entries() -> list[Entry]:
     entries = []
     for name, words in PSEUDO_CALLS:
-        arguments = []
+        arguments: list[Recorded] = []
+        extras: list[str] = []
         for word in words.split():
             kind, _, argument = word.partition(":")
+            if kind == "extra":  # later builds than the first have it
+                extras.append(argument)
+                continue
             form, style = PSEUDO_FORMS[kind]
             arguments.append(Recorded(argument, form, style))
-        entries.append(Entry(name, "kIotune", False, False, "kSigned", arguments))
+        entries.append(Entry(name, "kIotune", False, False, "kSigned", arguments, extras))
     return entries
 
 

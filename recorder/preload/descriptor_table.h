@@ -31,8 +31,9 @@ inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
 // traced any more.
 void leave_descriptor(int fd) noexcept;
 
-// Numbers a descriptor that was just opened on the absolute `path`, and notes its file.
-void note_descriptor(int fd, const char* path) noexcept;
+// Numbers a descriptor that was just opened on the absolute `path`, and notes its file. `appends`:
+// with O_APPEND.
+void note_descriptor(int fd, const char* path, bool appends) noexcept;
 
 // Notes the file of every traced descriptor: a forked child's trace has to name them itself.
 void announce_descriptors() noexcept;

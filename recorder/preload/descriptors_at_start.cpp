@@ -1,8 +1,10 @@
 // What the program finds open when it begins: redirections of a shell, a parent's files.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "recorder/preload/at_start.h"
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/object_table.h"
@@ -51,6 +53,8 @@ IOTUNE_START_CODE void trace_descriptors_at_start() noexcept {
     char path[4096];
     if (path_of_descriptor(fd, path, sizeof path) <= 0 || !path_is_traced(path)) continue;
     set_file_of_descriptor(fd, static_cast<std::uint32_t>(next_file_number()));
+    const long flags = raw::call(SYS_fcntl, fd, F_GETFL);
+    set_traits(fd, flags >= 0 && (flags & O_APPEND) != 0, true);
     any = true;
   }
   if (any) expect_descriptors();

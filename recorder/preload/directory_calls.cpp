@@ -44,7 +44,7 @@ IOTUNE_EXPORT DIR* opendir(const char* path) {
   const int fd = descriptor_of(stream);
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   call.made(CallNumber::kopendir, fd);
-  if (fd >= 0 && call.traced()) note_descriptor(fd, call.path());
+  if (fd >= 0 && call.traced()) note_descriptor(fd, call.path(), false);
   return stream;
 }
 

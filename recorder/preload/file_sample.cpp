@@ -12,11 +12,23 @@ namespace iotune::recorder {
 namespace {
 
 constexpr std::size_t kMaxSeries = 64, kMaxName = 248;
+// The last ones of a path. Kinds of files are few: what goes back from a larger number counts
+// hours.
+constexpr std::size_t kMaxNumbers = 8;
+constexpr std::uint64_t kMostKinds = 16;
+
+struct Numbers {
+  std::uint64_t values[kMaxNumbers];
+  std::size_t count;
+};
 
 // Names that differ in their numbers alone.
 struct Series {
   std::uint64_t key;  // of the names without their numbers
   std::uint32_t files;
+  Numbers highest;
+  // Place of the number that tells kinds of files apart, and one: each kind is a series. 0: none.
+  std::size_t telling;
   char newest[kMaxName];  // until there are kWholeFiles: then the last one that is recorded whole
 };
 constinit Series g_series[kMaxSeries] = {};
@@ -42,6 +54,42 @@ Hashes hashes_of(const char* path) noexcept {
     hashes.has_number = hashes.has_number || digit;
   }
   return hashes;
+}
+
+Numbers numbers_of(const char* path) noexcept {
+  Numbers numbers{};
+  for (const char* at = path; *at != '\0';) {
+    if (!is_digit(*at)) {
+      ++at;
+      continue;
+    }
+    std::uint64_t value = 0;
+    for (; is_digit(*at); ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
+    if (numbers.count == kMaxNumbers) {
+      std::memmove(numbers.values, numbers.values + 1, sizeof numbers.values - sizeof value);
+      --numbers.count;
+    }
+    numbers.values[numbers.count++] = value;
+  }
+  return numbers;
+}
+
+// A number that began again where another one counted on stands for a kind of files:
+// out_0001_h1.h5, then out_0002_h0.h5. Only where one is opened again nothing counts on.
+void find_telling(Series& series, const Numbers& now) noexcept {
+  bool counts = false;
+  std::size_t telling = 0;
+  for (std::size_t i = 0; i < now.count; ++i) {
+    std::uint64_t& highest = series.highest.values[i];
+    if (now.values[i] > highest) {
+      counts = series.highest.count != 0;
+      highest = now.values[i];
+    } else if (now.values[i] < highest && highest < kMostKinds && telling == 0) {
+      telling = i + 1;
+    }
+  }
+  series.highest.count = now.count;
+  if (counts) series.telling = telling;
 }
 
 // Whether `name` counts on from `before`, which differs from it in numbers alone: the first number
@@ -85,8 +133,19 @@ bool is_sampled_out(const char* path) noexcept {
   if (!configuration().samples_files || !one_thread_records() || bytes >= kMaxName) return false;
   const Hashes hashes = hashes_of(path);
   if (!hashes.has_number) return false;
-  Series* const series = series_of(hashes.key.value());
+  Series* series = series_of(hashes.key.value());
   if (series == nullptr) return false;
+  const Numbers numbers = numbers_of(path);
+  if (series->telling == 0) find_telling(*series, numbers);
+  if (series->telling != 0) {
+    // Of the series itself no further file is counted.
+    if (series->files == 0) series->files = 1;
+    Fnv1a key = hashes.key;
+    key.add('=');
+    key.add(static_cast<char>('a' + numbers.values[series->telling - 1] % kMostKinds));
+    series = series_of(key.value());
+    if (series == nullptr) return false;
+  }
   if (series->files < kWholeFiles) {
     if (series->files == 0 || counts_on(series->newest, path)) {
       std::memcpy(series->newest, path, bytes + 1);

@@ -1,7 +1,8 @@
-// Of a long series of files (plt00000.h5, plt00001.h5 …) the first ones are recorded whole and of
-// the further ones a sample: recording hundreds of calls of each of thousands of files that are
-// alike would take a share of a run's time that the run has no good of. Of the others stand in the
-// trace their names, when they were opened and closed, and what was decided for them.
+// Of a long series of files (plt00000.h5, plt00001.h5 …; of out_h0_#.h5 and out_h1_#.h5 in turns
+// each) the first ones are recorded whole and of the further ones a sample: recording hundreds of
+// calls of each of thousands of files that are alike would take a share of a run's time that the
+// run has no good of. Of the others stand in the trace their names, when they were opened and
+// closed, and what was decided for them.
 #pragma once
 
 #include <cstdint>

@@ -85,6 +85,7 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_NEEDED(H5Pget_chunk_cache);
   IOTUNE_NEEDED(H5Pset_chunk_cache);
   IOTUNE_OPTIONAL(H5Dget_offset);
+  IOTUNE_OPTIONAL(H5Rcreate);
   IOTUNE_OPTIONAL(H5Eauto_is_v2);
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);

@@ -83,6 +83,7 @@ struct Hdf5Api {
   int (*H5Pset_chunk_cache)(Hid, std::size_t, std::size_t, double);
   // Not in every build: nullptr where missing.
   std::uint64_t (*H5Dget_offset)(Hid);
+  int (*H5Rcreate)(void*, Hid, const char*, int, Hid);
   int (*H5Eauto_is_v2)(Hid, unsigned*);
   int (*H5Eget_auto1)(void**, void**);
   int (*H5Eset_auto1)(void*, void*);

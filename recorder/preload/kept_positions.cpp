@@ -59,8 +59,11 @@ void keep_position_of_opened(std::uint32_t file, bool appends) noexcept {
   keep(file, appends ? -1 : 0);
 }
 
-std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes) noexcept {
+std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes, bool appends) noexcept {
   Place* const place = place_of(file, false);
+  if (appends && place != nullptr && bytes > 0) {
+    __atomic_store_n(&place->position, -1, __ATOMIC_RELAXED);
+  }
   if (place == nullptr || __atomic_load_n(&place->position, __ATOMIC_RELAXED) < 0) return -1;
   return __atomic_fetch_add(&place->position, bytes > 0 ? bytes : 0, __ATOMIC_RELAXED);
 }

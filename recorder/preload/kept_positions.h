@@ -14,7 +14,8 @@ void keep_positions() noexcept;
 void keep_position_of_opened(std::uint32_t file, bool appends) noexcept;
 
 // Where a call at the position that moved `bytes` found it; -1: unknown.
-std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes) noexcept;
+// `appends`: it wrote to the end, so that from then on nobody knows until the next lseek.
+std::int64_t kept_position_before(std::uint32_t file, std::int64_t bytes, bool appends) noexcept;
 
 // The program's lseek returned `position`.
 void keep_position_after_seek(std::uint32_t file, std::int64_t position) noexcept;

@@ -7,6 +7,7 @@
 
 #include "recorder/preload/advice.h"
 #include "recorder/preload/call_path.h"
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
 #include "recorder/preload/kept_positions.h"
@@ -111,7 +112,7 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, absolute.c_str());
+  if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
   if (fd >= 0 && is_narrowed()) {
     keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
   }
@@ -157,8 +158,9 @@ int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mo
 
 }  // namespace
 
-void note_descriptor(int fd, const char* path) noexcept {
+void note_descriptor(int fd, const char* path, bool appends) noexcept {
   const auto file = static_cast<std::uint32_t>(next_file_number());
+  set_traits(fd, appends);
   set_file_of_descriptor(fd, file);
   note_file(file, fd, path);
 }
@@ -194,6 +196,7 @@ void now_like(int fd, int newfd) noexcept {
   if (newfd < 0) return;
   if (newfd != fd) tell_opened(newfd, -1);
   set_file_of_descriptor(newfd, file_of_descriptor(fd));
+  copy_traits(fd, newfd);
 }
 }  // namespace
 
@@ -349,23 +352,26 @@ IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
 }
 
 // Every command takes at most one argument, an integer or a pointer: a word holds both.
-#define IOTUNE_FCNTL(name)                                    \
-  IOTUNE_EXPORT int name(int fd, int command, ...) {          \
-    IOTUNE_REAL(int (*)(int, int, ...), name);                \
-    va_list arguments;                                        \
-    va_start(arguments, command);                             \
-    void* const argument = va_arg(arguments, void*);          \
-    va_end(arguments);                                        \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {   \
-      if (command == F_SETFL) tell_synchronised(fd);          \
-      return real(fd, command, argument);                     \
-    }                                                         \
-    const int result = traced_call<Layer::kPosix, int>(       \
-        CallNumber::kfcntl, fd, file_of_descriptor(fd),       \
-        [=] { return real(fd, command, argument); }, command, \
-        reinterpret_cast<std::intptr_t>(argument));           \
-    now_like(fd, result);                                     \
-    return result;                                            \
+#define IOTUNE_FCNTL(name)                                                                        \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {                                              \
+    IOTUNE_REAL(int (*)(int, int, ...), name);                                                    \
+    va_list arguments;                                                                            \
+    va_start(arguments, command);                                                                 \
+    void* const argument = va_arg(arguments, void*);                                              \
+    va_end(arguments);                                                                            \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {                                       \
+      if (command != F_SETFL) return real(fd, command, argument);                                 \
+      tell_synchronised(fd);                                                                      \
+      const int set = real(fd, command, argument);                                                \
+      if (set == 0) set_appends(fd, (reinterpret_cast<std::intptr_t>(argument) & O_APPEND) != 0); \
+      return set;                                                                                 \
+    }                                                                                             \
+    const int result = traced_call<Layer::kPosix, int>(                                           \
+        CallNumber::kfcntl, fd, file_of_descriptor(fd),                                           \
+        [=] { return real(fd, command, argument); }, command,                                     \
+        reinterpret_cast<std::intptr_t>(argument));                                               \
+    now_like(fd, result);                                                                         \
+    return result;                                                                                \
   }
 IOTUNE_FCNTL(fcntl)
 IOTUNE_FCNTL(fcntl64)

@@ -3,7 +3,10 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <optional>
+
 #include "recorder/preload/aio_request.h"
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/kept_positions.h"
 #include "recorder/preload/narrowing.h"
@@ -17,12 +20,10 @@
 namespace iotune::recorder {
 namespace {
 
-// The descriptor's position after a call at it, less what it moved; -1 where it has none.
-std::int64_t position_before(int fd, std::int64_t moved) noexcept {
-  if (is_narrowed()) return kept_position_before(file_of_descriptor(fd), moved);
-  constexpr int kCurrent = 1;  // SEEK_CUR
-  const long after = raw::lseek(fd, 0, kCurrent);
-  return after < 0 ? -1 : after - (moved > 0 ? moved : 0);
+// Where a call at the position found it; kUnknownPlace where the descriptor has none.
+std::int64_t position_before(const PositionWatch& watch, std::int64_t moved) noexcept {
+  std::int64_t offset = kUnknownPlace;
+  return watch.place(moved, offset) ? offset : kUnknownPlace;
 }
 
 // One side of a call that moves data from one descriptor to another.
@@ -33,14 +34,15 @@ struct Side {
   std::uint32_t file = file_of_descriptor(fd);
 
   // Where the data stood, after the call: the program's offset is looked at only where the kernel
-  // has found that it can be.
-  std::int64_t position(std::int64_t moved) const noexcept {
-    if (offset == nullptr) return position_before(fd, moved);
+  // has found that it can be. The kernel refuses these calls where a descriptor appends.
+  std::int64_t position(const PositionWatch& watch, std::int64_t moved) const noexcept {
+    if (offset == nullptr) return position_before(watch, moved);
     return moved < 0 ? -1 : *offset - moved;
   }
 };
 
-void record_side(const CallScope& scope, const Side& side, std::size_t count, unsigned flags,
+void record_side(const CallScope& scope, const Side& side,
+                 const std::optional<PositionWatch>& watch, std::size_t count, unsigned flags,
                  std::int64_t result) noexcept {
   if (side.file == 0) return;
   RecordWriter record(scope, side.number, Times::kPosix);
@@ -50,7 +52,7 @@ void record_side(const CallScope& scope, const Side& side, std::size_t count, un
   record.number(static_cast<std::int64_t>(count));
   record.number(static_cast<std::int64_t>(flags));
   record.number(result);
-  record.number(side.position(result));
+  record.number(side.position(*watch, result));
   record.commit();
 }
 
@@ -83,17 +85,20 @@ __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to,
   if (t_thread.runs_ahead != 0) return not_in_slice();
   if (from.file == 0 && to.file == 0) return make(call);
   const Side& side = to.file != 0 ? to : from;
+  std::optional<PositionWatch> from_watch, to_watch;
+  if (from.file != 0) from_watch.emplace(from.fd, from.file, Way::kReads);
+  if (to.file != 0) to_watch.emplace(to.fd, to.file, Way::kIgnoresFlags);
   const auto between = [&] {
     return told(
         {side.fd, side.file, false, false, -1, -1, 0, 0},
         [&](Transfer& /*transfer*/) { return make(call); },
-        [&](ssize_t result) { return to.file != 0 ? to.position(result) : -1; });
+        [&](ssize_t result) { return to.file != 0 ? to.position(*to_watch, result) : -1; });
   };
   const auto note = [&](const CallScope& scope, ssize_t result) {
     const OwnCode own;
     start_buffer_if_worth(result);
-    record_side(scope, from, count, flags, result);
-    record_side(scope, to, count, flags, result);
+    record_side(scope, from, from_watch, count, flags, result);
+    record_side(scope, to, to_watch, count, flags, result);
   };
   return recorded_call<Layer::kPosix, ssize_t>(between, note);
 }
@@ -104,6 +109,8 @@ ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flag
   return move_between(from, to, count, flags, made<Call>, &call);
 }
 
+constexpr int kRwfAppend = 0x10, kRwfNoAppend = 0x20;  // Linux 4.16 and 6.9
+
 struct VectorCall {
   CallNumber number;
   int fd;
@@ -113,8 +120,11 @@ struct VectorCall {
   int flags;
 
   // -1 asks for the descriptor's own position.
-  std::int64_t position(ssize_t result) const noexcept {
-    return offset == -1 ? position_before(fd, result) : offset;
+  bool at_position() const noexcept { return offset == -1; }
+  Way way() const noexcept {
+    if (number == CallNumber::kpreadv2) return Way::kReads;
+    if ((flags & kRwfAppend) != 0) return Way::kToTheEnd;
+    return (flags & kRwfNoAppend) != 0 ? Way::kIgnoresFlags : Way::kWrites;
   }
 };
 
@@ -133,7 +143,22 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
     }
     return make(call);
   };
-  const auto position = [&](ssize_t result) { return asked.position(result); };
+  std::optional<PositionWatch> watch;
+  std::optional<AppendWatch> append;
+  if (asked.at_position()) {
+    watch.emplace(asked.fd, file, asked.way());
+  } else if (!reads && (asked.way() == Way::kToTheEnd || place_is_asked(asked.fd))) {
+    append.emplace(asked.fd, asked.way());
+  }
+  std::optional<std::int64_t> place;  // asked for once
+  const auto position = [&](ssize_t result) {
+    if (!place) {
+      place = watch    ? position_before(*watch, result)
+              : append ? append->place(result, asked.offset)
+                       : asked.offset;
+    }
+    return *place;
+  };
   const auto vector = [&] {
     return told({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make, position);
   };
@@ -168,7 +193,11 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.key(request.fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(request.bytes));
-  record.number(request.offset);
+  // It is written later: an end that moves until then is nobody's to know.
+  const bool writes = number == CallNumber::kaio_write ||
+                      (number == CallNumber::kaio_return && request.operation == kAioWrite);
+  const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
+  record.number(appends ? kUnknownPlace : request.offset);
   record.number(result);
   record.commit();
 }

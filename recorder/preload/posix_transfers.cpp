@@ -3,11 +3,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/kept_positions.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
-#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/told_transfer.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -75,21 +75,12 @@ __attribute__((always_inline)) inline void record(std::uint64_t stream, std::int
   record_new(stream, first, second, third, start, duration);
 }
 
-// Where a call at the descriptor's position found it. False where it has none: the file was closed
-// behind our back (fclose of an fdopen) and its number reused.
-inline bool position_before(int fd, ssize_t moved, std::int64_t& offset) noexcept {
-  if (is_narrowed()) {
-    offset = kept_position_before(file_of_descriptor(fd), moved);
-    return true;
-  }
-  const long after = raw::lseek(fd, 0, SEEK_CUR);
-  constexpr long kIsPipe = -29;  // ESPIPE
-  if (after == kIsPipe) {
-    set_file_of_descriptor(fd, 0);
-    return false;
-  }
-  offset = after < 0 ? -1 : after - (moved > 0 ? moved : 0);
-  return true;
+// As PositionWatch::place; what has no position is not traced any more.
+inline bool position_before(const PositionWatch& watch, int fd, ssize_t moved,
+                            std::int64_t& offset) noexcept {
+  if (watch.place(moved, offset)) return true;
+  set_file_of_descriptor(fd, 0);
+  return false;
 }
 
 // A call as the wrapper got it. The second number of one at the position says nothing.
@@ -149,7 +140,10 @@ std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
 }
 
 // A call that the advice may want to know of: recorded as any other, between its two slots.
+// `watch`: of a call at the position; `append`: of a write whose place has to be asked for.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
+                                               const PositionWatch* watch,
+                                               const AppendWatch* append,
                                                ssize_t (*make)(const void*),
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
@@ -181,9 +175,12 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
     if (transfer.served) {
       third = transfer.offset;
     } else {
-      has_place = position_before(asked.fd, result, third);
+      has_place = position_before(*watch, asked.fd, result, third);
     }
     transfer.offset = third;
+  } else if (append != nullptr) {
+    second = append->place(result, second);
+    transfer.offset = second;
   }
   if (has_place) {
     record(stream_word(asked.number, layers, asked.fd, asked.file), asked.numbers[0], second, third,
@@ -201,14 +198,16 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
 // A call that is not merely recorded: passed on, or watched.
 template <typename Call>
 __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
+                                                   const PositionWatch* watch,
+                                                   const AppendWatch* append,
                                                    const Call& call) noexcept {
   const ThreadState& thread = t_thread;
   if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kPassed) != 0) {
     return call();
   }
   return watched_call(
-      asked, [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); },
-      &call);
+      asked, watch, append,
+      [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); }, &call);
 }
 
 // Inside of a call of HDF5 of which nothing is recorded, and in no slice that runs ahead.
@@ -222,6 +221,22 @@ __attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcep
   return is_write(number) && t_thread.runs_ahead != 0;
 }
 
+// A write whose bytes may go elsewhere than the program says.
+template <typename Call>
+__attribute__((noinline, cold)) ssize_t appending(const PlainTransfer& asked,
+                                                  const Call& call) noexcept {
+  const AppendWatch append(asked.fd, Way::kWrites);
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) {
+    return other_call(asked, nullptr, &append, call);
+  }
+  record(stream_word(asked.number, layers, asked.fd, asked.file), asked.numbers[0],
+         append.place(result, asked.numbers[1]), result, start, duration);
+  return result;
+}
+
 // A transfer at the offset that the program names, or a seek, which is part of the loop that reads
 // or writes behind it. `first`, `second`: its numbers as recorded.
 template <typename Call>
@@ -230,34 +245,39 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
                                                          const void* memory, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  if (is_write(number) && __builtin_expect(place_is_asked(fd), 0)) {
+    const Call copied = call;
+    return appending({number, fd, file, {first, second}, memory}, copied);
+  }
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
     const Call copied = call;  // whose address may be taken: `call` stays in registers
-    return other_call({number, fd, file, {first, second}, memory}, copied);
+    return other_call({number, fd, file, {first, second}, memory}, nullptr, nullptr, copied);
   }
   record(stream_word(number, layers, fd, file), first, second, result, start, duration);
   return result;
 }
 
-// At the descriptor's own position, which other processes may share: the kernel is asked
-// after the call (O_APPEND moves it during the call).
+// At the descriptor's own position, which others may share: the kernel is asked after the call, for
+// O_APPEND moves it during the call.
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
                                                           std::int64_t size, const void* memory,
                                                           Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  const PositionWatch watch(fd, file, is_write(number) ? Way::kWrites : Way::kReads);
   ssize_t result = 0;
   std::uint64_t start = 0, duration = 0;
   std::uint8_t layers = 0;
   if (!timed(call, result, start, duration, layers)) {
     const Call copied = call;  // whose address may be taken: `call` stays in registers
-    return other_call({number, fd, file, {size, 0}, memory}, copied);
+    return other_call({number, fd, file, {size, 0}, memory}, &watch, nullptr, copied);
   }
   std::int64_t offset = 0;
-  if (!position_before(fd, result, offset)) return result;
+  if (!position_before(watch, fd, result, offset)) return result;
   record(stream_word(number, layers, fd, file), size, result, offset, start, duration);
   return result;
 }

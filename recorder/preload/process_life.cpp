@@ -6,6 +6,7 @@
 #include "recorder/preload/advice.h"
 #include "recorder/preload/at_start.h"
 #include "recorder/preload/configuration.h"
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/fork_marker.h"
 #include "recorder/preload/gather_trace.h"
@@ -56,12 +57,17 @@ void in_forked_child() noexcept {
   t_thread.ours = 0;
 }
 
+void before_fork() noexcept {
+  g_copies.fetch_add(1, std::memory_order_relaxed);
+  leave_objects_for_fork();
+}
+
 // Before the tuner's constructor, which asks for the mode.
 IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
   const int kept = errno;
   g_own_pid = raw::getpid();
   note_objects_at_start();
-  pthread_atfork(leave_objects_for_fork, go_on_after_fork, forget_other_threads);
+  pthread_atfork(before_fork, go_on_after_fork, forget_other_threads);
   read_configuration();
   if (configuration().mode != Mode::kOff) {
     if (configuration().is_launcher) {

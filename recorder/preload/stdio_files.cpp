@@ -2,14 +2,17 @@
 #include <fcntl.h>
 
 #include <cstddef>
+#include <optional>
 
 #include "recorder/preload/advice.h"
 #include "recorder/preload/call_path.h"
+#include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_place.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/told_transfer.h"
 #include "recorder/preload/traced_call.h"
@@ -77,8 +80,14 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, absolute.c_str());
+  if (fd >= 0) note_descriptor(fd, absolute.c_str(), mode != nullptr && mode[0] == 'a');
   return stream;
+}
+
+// Part of an item may have been moved too: the position tells.
+std::int64_t place_read(FILE* stream, std::int64_t bytes) noexcept {
+  const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
+  return after < 0 ? -1 : after - bytes;
 }
 
 template <typename Call>
@@ -96,13 +105,14 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
   const bool watched = g_recording == kWatched;
   if (watched) tell_before(transfer);
+  std::optional<StreamWatch> watch;
+  if (number == CallNumber::kfwrite) watch.emplace(stream, fd);
   scope.start();
   const std::size_t result = call();
   scope.stop();
   const OwnCode own;
-  // Part of an item may have been moved too: the position tells.
-  const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
   const auto bytes = static_cast<std::int64_t>(result * size);
+  const std::int64_t place = watch ? watch->place(bytes) : place_read(stream, bytes);
   start_buffer_if_worth(bytes);
   RecordWriter record(scope, number, Times::kPosix);
   record.key(fd);
@@ -110,11 +120,11 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   record.number(static_cast<std::int64_t>(size));
   record.number(static_cast<std::int64_t>(count));
   record.number(static_cast<std::int64_t>(result));
-  record.number(after < 0 ? std::int64_t{-1} : after - bytes);
+  record.number(place);
   record.number(bytes);
   record.commit();
   if (watched) {
-    transfer.offset = after < 0 ? -1 : after - bytes;
+    transfer.offset = place;
     transfer.bytes = bytes;
     transfer.start_ticks = scope.start_ticks();
     transfer.duration_ticks = scope.duration_ticks();
@@ -180,6 +190,7 @@ IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   scope.start();
   FILE* const stream = real(fd, mode);
   scope.stop();
+  if (stream != nullptr && mode != nullptr && mode[0] == 'a') set_appends(fd, true);
   RecordWriter record(scope, CallNumber::kfdopen, Times::kControl);
   record.key(fd);
   record.key(file);

@@ -6,6 +6,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_place.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -40,13 +41,12 @@ int written(CallNumber number, FILE* stream, Call call, Bytes bytes_of) noexcept
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  const StreamWatch watch(stream, fd);
   scope.start();
   const int result = call();
   scope.stop();
   const std::int64_t bytes = result < 0 ? 0 : bytes_of(result);
-  // Behind it: in append mode a stream learns its position as it writes.
-  const std::int64_t after = position_of(stream);
-  record(scope, number, fd, file, result, after < 0 ? -1 : after - bytes, bytes);
+  record(scope, number, fd, file, result, watch.place(bytes), bytes);
   return result;
 }
 

@@ -1,5 +1,7 @@
 // Wrappers of the calls that make files with names of their own making: libc opens them inside,
 // where no wrapper sees it.
+#include <fcntl.h>
+
 #include "recorder/preload/call_path.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/file_changes.h"
@@ -23,7 +25,7 @@ constexpr const char* kSomeTemporary = "/tmp/tmpfile";
 // `path` ends in the place holders on entry and in a name after the call. `numbers` go before the
 // result.
 template <typename Make, typename... Numbers>
-int made(CallNumber number, const char* path, Make make, Numbers... numbers) noexcept {
+int made(CallNumber number, const char* path, int flags, Make make, Numbers... numbers) noexcept {
   if (t_thread.runs_ahead != 0) return not_in_slice();
   const auto call = [=]() __attribute__((noinline)) {
     const int fd = make();
@@ -52,7 +54,7 @@ int made(CallNumber number, const char* path, Make make, Numbers... numbers) noe
     record.numbers({static_cast<std::int64_t>(numbers)..., std::int64_t{fd}});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, after.c_str());
+  if (fd >= 0) note_descriptor(fd, after.c_str(), (flags & O_APPEND) != 0);
   return fd;
 }
 
@@ -88,7 +90,7 @@ FILE* temporary(FILE* (*make)()) noexcept {
     record.text(path.c_str());
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, path.c_str());
+  if (fd >= 0) note_descriptor(fd, path.c_str(), false);
   return stream;
 }
 
@@ -99,22 +101,22 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_MADE(name, number, parameters, arguments, ...)               \
+#define IOTUNE_MADE(name, number, open_flags, parameters, arguments, ...)   \
   IOTUNE_EXPORT int name parameters {                                       \
     IOTUNE_REAL(int(*) parameters, name);                                   \
-    return made(CallNumber::k##number, path,                                \
+    return made(CallNumber::k##number, path, open_flags,                    \
                 [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__); \
   }
-IOTUNE_MADE(mkstemp, mkstemp, (char* path), (path))
-IOTUNE_MADE(mkstemp64, mkstemp, (char* path), (path))
-IOTUNE_MADE(mkostemp, mkostemp, (char* path, int flags), (path, flags), flags)
-IOTUNE_MADE(mkostemp64, mkostemp, (char* path, int flags), (path, flags), flags)
-IOTUNE_MADE(mkstemps, mkstemps, (char* path, int suffix), (path, suffix), suffix)
-IOTUNE_MADE(mkstemps64, mkstemps, (char* path, int suffix), (path, suffix), suffix)
-IOTUNE_MADE(mkostemps, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
+IOTUNE_MADE(mkstemp, mkstemp, 0, (char* path), (path))
+IOTUNE_MADE(mkstemp64, mkstemp, 0, (char* path), (path))
+IOTUNE_MADE(mkostemp, mkostemp, flags, (char* path, int flags), (path, flags), flags)
+IOTUNE_MADE(mkostemp64, mkostemp, flags, (char* path, int flags), (path, flags), flags)
+IOTUNE_MADE(mkstemps, mkstemps, 0, (char* path, int suffix), (path, suffix), suffix)
+IOTUNE_MADE(mkstemps64, mkstemps, 0, (char* path, int suffix), (path, suffix), suffix)
+IOTUNE_MADE(mkostemps, mkostemps, flags, (char* path, int suffix, int flags), (path, suffix, flags),
             suffix, flags)
-IOTUNE_MADE(mkostemps64, mkostemps, (char* path, int suffix, int flags), (path, suffix, flags),
-            suffix, flags)
+IOTUNE_MADE(mkostemps64, mkostemps, flags, (char* path, int suffix, int flags),
+            (path, suffix, flags), suffix, flags)
 
 #define IOTUNE_TMPFILE(name)                                             \
   IOTUNE_EXPORT FILE* name() {                                           \

@@ -2,7 +2,8 @@
 // program's return address in a register that the kernel keeps, as libc's own does, and counts
 // `ours` of this thread up before the call and down in the parent alone. So the child, which has
 // the parent's memory, makes all of its calls unseen until it calls exec or ends; the parent sleeps
-// until then. Without it the child's transfers would be recorded as its parent's.
+// until then. Without it the child's transfers would be recorded as its parent's. It counts the
+// copies of descriptors as well (descriptor_place.h).
 #include <cerrno>
 
 #include "recorder/preload/thread_state.h"
@@ -23,6 +24,7 @@ vfork:
     endbr64
     movq _ZN6iotune8recorder8t_threadE@gottpoff(%rip), %rdx
     incb %fs:1(%rdx)
+    lock incl _ZN6iotune8recorder8g_copiesE(%rip)
     popq %rdi
     .cfi_adjust_cfa_offset -8
     .cfi_register %rip, %rdi

@@ -110,6 +110,21 @@ def sample(place: Place) -> None:
         assert {p.name: p.read_bytes() for p in place.scratch.glob("step*.h5")} == bare
 
 
+def kinds(place: Place) -> None:
+    """Of each kind of files, which a number tells apart, some are recorded whole."""
+    for how, name in (
+        ("kinds", "out_{step:05}_h{kind}.h5"),
+        ("kinds-first", "out_h{kind}_{step:05}.h5"),
+    ):
+        trace, said = run(place, how)
+        assert said == "", said
+        out = set(left_out(place.calls(trace)))
+        assert len(out) > 6 * (FILES - WHOLE - 5), len(out)
+        for kind in range(6):
+            names = [name.format(step=step, kind=kind) for step in range(WHOLE + 2)]
+            assert len(set(names) - out) >= WHOLE, (kind, out)
+
+
 def beside(place: Place) -> None:
     """While another HDF5 file is open, whose calls count, all is recorded."""
     trace, _ = run(place, "keep")
@@ -239,4 +254,4 @@ def ended(place: Place) -> None:
 if __name__ == "__main__":
     main({"sample": sample, "beside": beside, "tuned": tuned, "asked": asked, "ranks": ranks,
           "decided": decided, "excluded": excluded, "changed": changed,
-          "ended": ended})  # fmt: skip
+          "ended": ended, "kinds": kinds})  # fmt: skip

@@ -287,6 +287,35 @@ def test_measurements_of_chosen_candidates_are_as_many_as_were_told() -> None:
     assert sum(told) == len(bench.runs) == 1 + 3 * 5
 
 
+@pytest.mark.parametrize("until", [16.0, 3.0])
+def test_where_the_time_ends_what_was_measured_is_confirmed_or_left(
+    monkeypatch: pytest.MonkeyPatch, until: float
+) -> None:
+    # given a race of more than thirty seconds, and a candidate that is five times as fast
+    slow = {f"c{number}": (1.0, 1.0) for number in range(1, 6)}
+    bench: Any = FakeBench({"default": (1.0, 1.0), "c0": (0.2, 0.2), **slow}, {})
+    made = bench.run
+    clock = [0.0]
+
+    def run(name: str, settings: dict[str, str], limit_seconds: float = 0.0) -> float:
+        clock[0] += (seconds := made(name, settings, limit_seconds))
+        return float(seconds)
+
+    bench.run = run
+    monkeypatch.setattr(train.time, "monotonic", lambda: clock[0])
+    tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(6)]
+    options = train.Options(rounds=5, until=until)
+    # then
+    if until < 6:  # not one round
+        with pytest.raises(train.OutOfTime):
+            train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
+    else:
+        outcome = train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
+        assert outcome.as_tuning()["settings"] == {"cb_nodes": "1"}
+        assert any("time ended" in note for note in outcome.notes)
+    assert clock[0] < until + 1
+
+
 def test_what_won_by_luck_is_not_stored() -> None:
     bench = FakeBench({"default": (1.0, 1.0), "c0": (0.5, 1.0)}, {})
     outcome = measured(bench, 1)

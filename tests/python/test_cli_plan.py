@@ -29,7 +29,7 @@ from iotune.plan_build import (
     plan_of_calls,
     plan_of_pattern,
 )
-from iotune.plan_trace import _definition, _selection
+from iotune.plan_trace import _Defined, _definition, _name_all, _selection
 
 
 def call(rank: int, start: float, row: int, **more: object) -> DatasetCall:
@@ -250,3 +250,19 @@ def test_a_dataset_s_definition_is_read() -> None:
     )  # fmt: skip
     assert (defined.file, defined.path, defined.element_bytes) == ("/tmp/a.h5", "/x", 8)
     assert (defined.dims, defined.chunk, defined.filters) == ((24, 12), (6, 12), 1)
+    assert defined.address == -1  # earlier builds did not tell
+
+
+def test_a_dataset_with_several_names_is_planned_as_one() -> None:
+    def one(path: str, address: int, dims: tuple[int, ...] = (4,)) -> _Defined:
+        return _Defined("/tmp/a.h5", path, 8, dims, (), 0, 1, address)
+
+    defined = {
+        (0, 1): one("/x", 800), (0, 2): one("/also x", 800), (0, 3): one("/y", 900),
+        (0, 4): one("/later there", 800, (5,)), (0, 5): one("/z", -1), (0, 6): one("", -1),
+        (1, 1): one("/also x", 800),
+    }  # fmt: skip
+    _name_all(defined)
+    assert [one.path for one in defined.values()] == [
+        "/x", "/x", "/y", "/later there", "/z", "/unnamed_1", "/also x",
+    ]  # fmt: skip

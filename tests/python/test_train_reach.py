@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from iotune import mpi as mpis
 from iotune.cli import train as train_command
 from iotune.errors import Error
 from iotune.quantities import duration_seconds
-from iotune.summary import RunSummary
+from iotune.summary import FilePattern, RunSummary, SettingOutcome
 
 
 @pytest.fixture
@@ -42,6 +43,44 @@ def test_what_the_program_sets_is_no_candidate() -> None:
     left = reach.within_reach(tried, READS_ROWS, {"chunk_cache": "the program sets it itself"})
     assert [one.text for one in left] == ["sieve_buf_size=4194304"]
     assert reach.within_reach(tried, READS_ROWS, {}) == tried
+
+
+class RecordedRun:
+    """A trace that has notes of settings and no call."""
+
+    def __init__(self, *settings: SettingOutcome):
+        self.summary = RunSummary(
+            files=[FilePattern(path="/d/c.h5", settings=list(settings)),
+                   FilePattern(path="/d/other.h5", settings=[refused("striping_factor", "no")])]
+        )  # fmt: skip
+
+    def each_call(self, **_: object) -> list[object]:
+        return []
+
+
+def refused(parameter: str, reason: str, verdict: str = "refused") -> SettingOutcome:
+    return SettingOutcome(parameter=parameter, wanted="1", reason=reason, verdict=verdict)
+
+
+def test_what_a_run_refused_is_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = replace(a_case(), file="/d/c.h5")
+    run = RecordedRun(
+        refused("alignment", "the call failed with it: userblock size must be > than alignment"),
+        refused("chunk_cache", "the program set it"),
+        refused("cb_nodes", "not proven for OMPIO 4.1.4: iotune prove"),
+        refused("romio_cb_read", "known bad with ROMIO 4.0.2: wrong bytes"),
+        refused("meta_block_size", "the ranks would not all apply the same settings"),
+        refused("sieve_buf_size", "HDF5 kept another value", "without effect"),
+    )
+    monkeypatch.setattr(reach, "trace_of_case", lambda _: run)
+    taken = reach.taken_parameters(case)
+    assert set(taken) == {"alignment", "chunk_cache", "romio_cb_read"}
+    assert "userblock" in taken["alignment"] and taken["chunk_cache"].startswith("the program")
+    tried = [Candidate({"alignment": "1,1048576"}), Candidate({"alignment": "1,4096",
+             "cb_nodes": "2"}), Candidate({"cb_nodes": "2"})]  # fmt: skip
+    assert reach.within_reach(tried, READS_ROWS, taken) == tried[2:]
+    with pytest.raises(reach.OutOfReach, match="alignment: refused in its run.*userblock"):
+        reach.within_reach(tried[:2], READS_ROWS, taken)
 
 
 def test_where_nothing_is_left_the_author_is_told_what_to_write() -> None:

@@ -1,10 +1,11 @@
 /* A series of small HDF5 files of one process, and what may be open beside them.
- *   series_files FILES [keep|log|fail|end|change]
+ *   series_files FILES [keep|log|fail|end|change|kinds|kinds-first]
  * keep: another HDF5 file is open and written meanwhile; log: a line is written to log.txt by
  * write(2) while each file is open; fail: before each file one is opened that is not there;
  * end: MPI, too, ends in the handler of the error that the file behind the last one is not there.
- * change: the first file gets two more datasets, each in an opening of its own, before
- * at the end the fourth file and the last but one are opened again and read. */
+ * kinds, kinds-first: in each step six files, which a number behind or before the step's tells
+ * apart. change: the first file gets two more datasets, each in an opening of its own, before at
+ * the end the fourth file and the last but one are opened again and read. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
@@ -69,6 +70,18 @@ int main(int argc, char** argv) {
     log = open("log.txt", O_CREAT | O_TRUNC | O_WRONLY, 0600);
     MUST(log >= 0);
   }
+  for (int i = 0; i < files && strncmp(beside, "kinds", 5) == 0; ++i) {
+    for (int kind = 0; kind < 6; ++kind) {
+      char name[64];
+      snprintf(name, sizeof name, beside[5] == '\0' ? "out_%2$05d_h%1$d.h5" : "out_h%d_%05d.h5",
+               kind, i);
+      const hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      MUST(file >= 0);
+      write_dataset(file, "x", i);
+      MUST(H5Fclose(file) >= 0);
+    }
+  }
+  if (strncmp(beside, "kinds", 5) == 0) return 0;
   for (int i = 0; i < files; ++i) {
     char name[64];
     if (strcmp(beside, "fail") == 0) {

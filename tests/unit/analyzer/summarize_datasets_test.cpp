@@ -54,9 +54,33 @@ class Rank {
     ring_.add(CallNumber::kH5Dwrite, {now_ += 10, 5}, {},
               {id, 5, 6, 7, 1, 0, id, 1, 4, 2, 2, 1, from, 1, 1, 2, 7, 0, mode, 0, causes});
   }
+  // The file's descriptor, which HDF5 opened.
+  void opened_below() {
+    ring_.add(CallNumber::kiotune_file, {now_ += 10, 0}, {kDescriptor},
+              {3, static_cast<std::int64_t>(recorder::Layer::kPosix)}, "/x.h5", true, kInHdf5);
+  }
+  void writes_below(std::int64_t count) {
+    ring_.add(CallNumber::kpwrite, {now_ += 10, 1}, {3, kDescriptor}, {count, 0, count}, "", true,
+              kInHdf5);
+  }
+  void closes(std::int64_t id, std::uint64_t ticks) {
+    ring_.add(CallNumber::kH5Dclose, {now_ += 10, ticks}, {}, {id, 0}, "", true);
+    now_ += ticks;
+  }
+  void flushes(std::uint64_t ticks) {
+    ring_.add(CallNumber::kH5Fflush, {now_ += 10, ticks}, {}, {kFile, 1, 0}, "", true);
+    now_ += ticks;
+  }
+  void has_file() {
+    ring_.add(CallNumber::kH5Fcreate, {now_ += 10, 5}, {}, {2, 0, 0, kFile}, "/x.h5", true);
+    ring_.add(CallNumber::kiotune_file, {now_ += 10, 0}, {1},
+              {kFile, static_cast<std::int64_t>(recorder::Layer::kHdf5)}, "/x.h5", true);
+  }
   const std::vector<std::byte>& bytes() const { return ring_.bytes(); }
 
  private:
+  static constexpr std::int64_t kDescriptor = 77;
+
   void opened(CallNumber call, const Numbers& numbers) {
     ring_.add(call, {now_ += 10, 5}, {}, numbers, "d", true);
   }
@@ -120,6 +144,36 @@ TEST(SummarizeDatasets, BytesAreThoseOfTheMemoryType) {
   ASSERT_EQ(datasets.size(), 1U);
   EXPECT_EQ(datasets[0].bytes, 32U);
   EXPECT_EQ(datasets[0].element_bytes, 4U);
+}
+
+// What HDF5 keeps in its buffers goes out when the dataset is closed or the file flushed: that is
+// the dataset's time as well.
+TEST(SummarizeDatasets, TimeIsWhatTheBytesTookWheneverTheyWent) {
+  Rank rank;
+  rank.has_file();
+  rank.opened_below();
+  for (const std::int64_t id : {11, 12, 13, 14}) {
+    rank.creates(id);
+    rank.notes(id, {8}, true, "/n" + std::to_string(id));
+    if (id == 12) rank.writes_below(32);  // goes out at once
+    rank.writes_box(id, {0}, {8});
+  }
+  rank.writes_below(32);
+  rank.closes(11, 1000);
+  rank.closes(12, 1000);  // nothing was left
+  rank.writes_below(64);
+  rank.flushes(4000);
+  rank.writes_below(10);  // metadata
+  rank.flushes(500);
+  rank.closes(13, 700);
+  for (const std::uint64_t at_once : {std::uint64_t{1000}, std::uint64_t{1}}) {
+    const std::vector<DatasetPattern> found = datasets_of({rank}, at_once);
+    ASSERT_EQ(found.size(), 4U);
+    const double of_transfer = found[1].seconds;
+    EXPECT_NEAR(found[0].seconds, 201 * of_transfer, 1e-12);
+    EXPECT_NEAR(found[2].seconds, 401 * of_transfer, 1e-12);
+    EXPECT_NEAR(found[3].seconds, 401 * of_transfer, 1e-12);
+  }
 }
 
 // h5py's f["x"] = array: made without a name, written, then linked. One is never linked.

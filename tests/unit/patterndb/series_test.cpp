@@ -157,6 +157,53 @@ TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
   EXPECT_EQ(files(names), 1);
 }
 
+// Two files a step, whose names differ in a number: one gains by what the other loses by.
+TEST(Series, KindsThatANumberTellsApartAreSeriesOfTheirOwn) {
+  for (const char* form : {"/scratch/out_h%d_%04d.h5", "/scratch/out_%2$04d_h%1$d.h5"}) {
+    SeriesTable table;
+    std::string last[2];
+    int tried_early = 0;
+    for (int step = 0; step < 60; ++step) {
+      for (int kind = 0; kind < 2; ++kind) {
+        char name[64];
+        snprintf(name, sizeof name, form, kind, step);
+        Question question;
+        question.layer = "hdf5";
+        question.ranks = 4;
+        question.file = name;
+        const std::optional<Decision> decision = table.next(question);
+        const std::string settings = decision ? decision->settings.text() : "";
+        if (step < 2 && !settings.empty()) ++tried_early;
+        const bool disabled = settings == "romio_cb_write=disable";
+        const double seconds = kind == 0 ? (disabled ? 1 : 3) : (disabled ? 0.4 : 0.1);
+        table.closed(question.file, seconds, kind == 0 ? 80'000'000 : 2'000'000, true);
+        if (decision && step > 50 && decision->state == State::kTuned) {
+          last[kind] =
+              decision->message.find("decided for") == std::string::npos ? last[kind] : settings;
+        }
+      }
+    }
+    EXPECT_EQ(tried_early, 0) << form;
+    EXPECT_EQ(last[0], "romio_cb_write=disable") << form;
+    EXPECT_EQ(last[1], "") << form;
+  }
+}
+
+// Nothing follows from a file about one of another size, whatever their names.
+TEST(Series, FilesOfOtherSizesAreNotCompared) {
+  SeriesTable table;
+  for (int step = 0; step < 40; ++step) {
+    Question question;
+    question.layer = "hdf5";
+    question.ranks = 4;
+    question.file = "/scratch/plt" + std::to_string(step) + ".h5";
+    const std::optional<Decision> decision = table.next(question);
+    EXPECT_TRUE(!decision || decision->settings.empty()) << step;
+    table.closed(question.file, step % 2 == 0 ? 1 : 0.1, step % 2 == 0 ? 80'000'000 : 2'000'000,
+                 true);
+  }
+}
+
 TEST(Series, WhatIsFasterIsFoundAndKept) {
   Job run([](const std::string& settings) {
     if (settings == "romio_cb_write=disable") return 300.0;

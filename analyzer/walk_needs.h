@@ -1,0 +1,16 @@
+// Which calls of a process are needed one by one to summarise it (process_walk.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/read/call_walk.h"
+
+namespace iotune::analyzer {
+
+// The layers of a call that HDF5 made itself, with none of another library between.
+inline constexpr std::uint8_t kInHdf5 = 1 << static_cast<std::size_t>(recorder::Layer::kHdf5);
+
+recorder::WalkNeeds walk_needs();
+
+}  // namespace iotune::analyzer
