@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -199,9 +199,25 @@ def _words_of(buffer: Buffer) -> dict[str, object]:
 
 
 def _wanted_trace(buffer: Buffer) -> Path | None:
-    """What IOTUNE_TRACE was for a process that gave up its right to write it."""
-    path = str(_words_of(buffer).get("trace", ""))
-    return Path(path) if path else None
+    """Where the process's user wants its calls, if they may go there.
+
+    A process that gave up rights left the whole trace to us. Of others the trace there takes calls
+    of its own command line alone (recorder/preload/process_tree.h): children that ended by _exit.
+    """
+    words = _words_of(buffer)
+    path = Path(str(words.get("trace", "")))
+    if not path.is_absolute():
+        return None
+    return path if words.get("narrowed") == "yes" or _is_of_tree(path, words) else None
+
+
+def _is_of_tree(trace: Path, words: Mapping[str, object]) -> bool:
+    tree = words.get("tree")
+    if not tree or not _may_hold_trace(trace):
+        return False
+    with contextlib.suppress(Error):
+        return any(process.get("tree") == tree for process in core.processes(trace))
+    return False
 
 
 def _may_hold_trace(path: Path) -> bool:
@@ -233,8 +249,10 @@ def _join(
     buffers: list[Buffer], run_id: str, trace: Path | None, observe: bool, before: Stamp | None
 ) -> Path:
     now = None if trace is None else stamp_of(trace)
-    if now is not None and now != before and trace is not None and _run_of(trace) != run_id:
-        trace = None  # an mpirun within the command has left its own run there
+    if now is not None and now != before and trace is not None:
+        # An mpirun within the command has left its own run there.
+        own = _run_of(trace) == run_id or any(_is_of_tree(trace, _words_of(b)) for b in buffers)
+        trace = trace if own else None
     named = trace is not None
     if trace is None:
         trace = _trace_of(run_id)

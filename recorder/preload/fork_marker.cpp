@@ -47,7 +47,7 @@ void mark_memory() noexcept {
 bool adopt_copied_memory(void (*adopt)()) noexcept {
   Mark* const mark = g_mark.load(std::memory_order_acquire);
   if (mark == nullptr || mark->stands.load(std::memory_order_acquire)) return false;
-  const JumpSafeGuard guard(mark->lock, Waiting::kNotInHandler);
+  const SignalSafeGuard guard(mark->lock, Waiting::kNotInHandler);
   if (!guard.held()) return false;
   if (!mark->stands.load(std::memory_order_acquire)) {
     adopt();

@@ -9,6 +9,7 @@
 #include "recorder/preload/merge_tree.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_tree.h"
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/thread_state.h"
 #include "recorder/preload/trace_file.h"
@@ -244,10 +245,19 @@ const char* write_own_trace() noexcept {
   const OwnCode own;
   static constinit ShortText<4096> path;
   if (!trace_path(path)) return nullptr;
-  TraceFile trace(path.c_str());
-  const HeldBlocks held;
-  held.visit(write_blocks, &trace);
-  if (!trace.finish()) return nullptr;
+  const bool of_many = configuration().trace_path != nullptr && run_is_this_process();
+  // Other processes of the same command line may end at the same moment.
+  constexpr int kAttempts = 8;
+  bool written = false;
+  for (int i = 0; i < kAttempts && !written; ++i) {
+    TraceFile trace(path.c_str());
+    if (of_many) trace.keep_blocks_of(process_tree());
+    const HeldBlocks held;
+    held.visit(write_blocks, &trace);
+    if (of_many && i + 1 < kAttempts && trace.is_late()) continue;
+    if (!trace.finish()) return nullptr;
+    written = true;
+  }
   mark_joined();
   return path.c_str();
 }

@@ -2,6 +2,7 @@
 // frame that would have released it is gone then.
 #pragma once
 
+#include "recorder/preload/held_signals.h"
 #include "recorder/preload/sleep_lock.h"
 #include "recorder/preload/thread_state.h"
 
@@ -15,6 +16,16 @@ class JumpSafeGuard {
       : lock_(lock) {
     if (waiting == Waiting::kNotInHandler) {
       held_ = lock_.lock_unless_in_handler();
+      if (!held_) return;
+    } else {
+      lock_.lock();
+    }
+    enter();
+  }
+  JumpSafeGuard(SleepLock& lock, Waiting waiting, const HeldSignals& signals) noexcept
+      : lock_(lock) {
+    if (waiting == Waiting::kNotInHandler) {
+      held_ = lock_.lock_unless([&] { return signals.in_handler(); });
       if (!held_) return;
     } else {
       lock_.lock();
@@ -46,6 +57,19 @@ class JumpSafeGuard {
 
   SleepLock& lock_;
   bool held_ = true;
+};
+
+// For what calls that a handler may make can reach: neither a handler nor the end of the thread
+// comes between. Only after a narrowing may a jump still leave it.
+class SignalSafeGuard {
+ public:
+  explicit SignalSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+      : guard_(lock, waiting, signals_) {}
+  bool held() const noexcept { return guard_.held(); }
+
+ private:
+  const HeldSignals signals_;
+  JumpSafeGuard guard_;
 };
 
 }  // namespace iotune::recorder

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "recorder/preload/high_descriptor.h"
@@ -86,14 +87,20 @@ bool make_private(void* memory, std::size_t bytes) noexcept {
 
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
                     MapFailure& failure) noexcept {
-  int fd = raw::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (fd < 0) {
-    failure = MapFailure::kOpen;
-    return nullptr;
+  // Another thread of the program may close all that is open, as daemons do: once more then.
+  constexpr int kAttempts = 4;
+  bool closed = true;
+  void* memory = nullptr;
+  for (int i = 0; i < kAttempts && closed && memory == nullptr; ++i) {
+    int fd = raw::open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0) {
+      failure = MapFailure::kOpen;
+      return nullptr;
+    }
+    fd = moved_high(fd);
+    memory = allocate_and_map(fd, offset, bytes, failure);
+    closed = raw::close(fd) == -EBADF;
   }
-  fd = moved_high(fd);
-  void* const memory = allocate_and_map(fd, offset, bytes, failure);
-  raw::close(fd);
   return memory;
 }
 

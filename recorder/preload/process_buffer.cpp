@@ -86,7 +86,7 @@ bool start_buffer() noexcept {
   if (g_buffer.file.exists()) return true;
   if (g_buffer.failed || is_narrowed()) return false;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+  const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
   if (!guard.held()) return false;
   bool exists = g_buffer.file.exists();
   if (!exists) run_with_room([&] { exists = make_buffer(); });
@@ -122,7 +122,7 @@ Ring* ring_of_this_thread() noexcept {
   if (t_thread.ring != nullptr && !g_buffer.file.exists()) return t_thread.ring;
   if (is_narrowed()) {
     // A new one needs memory.
-    const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+    const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
     Ring* const spare = guard.held() ? take_spare_ring() : nullptr;
     if (spare != nullptr) t_thread.ring = spare;
     return t_thread.ring != nullptr && t_thread.ring->in_file ? t_thread.ring : nullptr;
@@ -136,7 +136,7 @@ Ring* ring_of_this_thread() noexcept {
     }
   }
   mark_memory();
-  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+  const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
   if (!guard.held()) return nullptr;
   if (g_buffer.first.ticks == 0) g_buffer.first = read_clocks();
   run_with_room([] {
@@ -149,7 +149,7 @@ Ring* ring_of_this_thread() noexcept {
 }
 
 bool encode_ring(Ring& ring) noexcept {
-  const JumpSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
+  const SignalSafeGuard guard(g_buffer_lock, Waiting::kNotInHandler);
   bool stored = false;
   if (guard.held() && ring.in_file) run_with_room([&] { stored = store_and_empty(ring); });
   return stored;
@@ -190,7 +190,7 @@ void leave_half_changed_buffer() noexcept {
 void add_process_text(const char* text, std::size_t bytes) noexcept {
   if (!g_buffer.file.exists() || in_vfork_child()) return;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   g_buffer.file.add_text(BlockType::kProcess, text, bytes);
 }
 
@@ -212,7 +212,7 @@ void prepare_buffer_for_narrowing() noexcept {
   if (!g_buffer.file.exists()) return;
   mark_memory();
   ring_of_this_thread();
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   store_rings();
   calibrate();
   // What full rings become later has to find its memory.
@@ -227,7 +227,7 @@ void prepare_buffer_for_narrowing() noexcept {
 void leave_file_system_of(const char* path) noexcept {
   if (path == nullptr || is_narrowed() || in_vfork_child() || !g_buffer.file.exists()) return;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   if (!g_buffer.file.is_on_file_system_of(path)) return;
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const RingPlace& place = g_ring_places[i];
@@ -243,7 +243,7 @@ bool buffer_is_in_memory() noexcept {
 
 void wait_for_changes_of_buffer() noexcept {
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
 }
 
 bool has_recorded_calls() noexcept {
@@ -253,7 +253,7 @@ bool has_recorded_calls() noexcept {
 TickReading last_tick_reading(bool may_wait) noexcept {
   if (is_narrowed()) return {{ticks_now(), 0, 0}, g_buffer.rate};
   if (may_wait) {
-    const JumpSafeGuard guard(g_buffer_lock);
+    const SignalSafeGuard guard(g_buffer_lock);
     first_calibration();
   }
   return {read_clocks(), g_buffer.rate};
@@ -262,7 +262,7 @@ TickReading last_tick_reading(bool may_wait) noexcept {
 void end_buffer(const char* how) noexcept {
   if (!g_buffer.file.exists()) return;
   const OwnCode own;
-  const JumpSafeGuard guard(g_buffer_lock,
+  const SignalSafeGuard guard(g_buffer_lock,
                             is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
   if (!guard.held()) return;
   store_rings();
@@ -285,7 +285,7 @@ bool buffer_exists() noexcept {
 
 HeldBlocks::HeldBlocks() noexcept {
   if (!g_buffer.file.exists()) return;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   held_ = g_buffer.file.hold();
   g_buffer.held_at = held_.bytes;
   g_buffer.held_calls = g_buffer.calls;
@@ -293,7 +293,7 @@ HeldBlocks::HeldBlocks() noexcept {
 
 HeldBlocks::~HeldBlocks() {
   if (!g_buffer.file.exists()) return;
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   g_buffer.file.release();
 }
 
@@ -318,7 +318,7 @@ void mark_joined() noexcept {
 namespace {
 // Is there anything that the trace does not have?
 bool anything_pending() noexcept {
-  const JumpSafeGuard guard(g_buffer_lock);
+  const SignalSafeGuard guard(g_buffer_lock);
   bool pending = g_buffer.joined_at != g_buffer.file.block_bytes();
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     const Ring& ring = *g_ring_places[i].ring;

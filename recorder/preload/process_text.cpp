@@ -8,6 +8,7 @@
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
+#include "recorder/preload/process_tree.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
 
@@ -152,6 +153,15 @@ void describe_process(ProcessText& text, const ClockReading& first, TickRate rat
   text << '\n';
   // Who joins what a death left knows neither the site's word nor the run's environment.
   if (!configuration().learns) text << "learns=no\n";
+  // Whether the trace there is this command line's own, so that its calls stay (trace_file.h).
+  if (configuration().trace_path != nullptr && run_is_this_process()) {
+    text << "tree=" << process_tree() << '\n';
+    static constinit ShortText<4096> trace;
+    absolute_path(configuration().trace_path, trace);
+    text << "trace=";
+    text.add_escaped(trace.c_str(), trace.size());
+    text << '\n';
+  }
   const std::uint64_t per_second =
       rate.mult == 0
           ? 0

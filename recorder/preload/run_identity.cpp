@@ -128,6 +128,9 @@ bool private_directory(const char* path, bool& made) noexcept {
 std::uint64_t process_start_time(long pid) noexcept {
   return stat_field(pid, 22);
 }
+long parent_of(long pid) noexcept {
+  return static_cast<long>(stat_field(pid, 4));
+}
 
 void set_run_id_of_launcher() noexcept {
   // `iotune run` is the launcher's parent and has named the run already; any other inherited

@@ -8,6 +8,8 @@ namespace iotune::recorder {
 
 // Start time of a process in clock ticks since boot (/proc/PID/stat, field 22); 0 if unknown.
 std::uint64_t process_start_time(long pid) noexcept;
+// 0 if unknown.
+long parent_of(long pid) noexcept;
 
 // Only in a recognised launcher: gives the run a new id for all ranks to inherit.
 void set_run_id_of_launcher() noexcept;

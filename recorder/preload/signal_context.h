@@ -25,22 +25,20 @@ inline bool is_fault_signal(int signal) noexcept {
          signal == SIGABRT || signal == SIGTRAP;
 }
 
+// Of the kernel's signal set.
+constexpr long kSignalSetBytes = 8;
+
 // Some 70 system calls: for what happens once a process, or before a thread sleeps. Inline, because
-// several libraries have it.
-[[gnu::noinline]] inline bool may_be_in_signal_handler() noexcept {
+// several libraries have it. `blocked`: the signals that the program had blocked.
+[[gnu::noinline]] inline bool may_be_in_signal_handler(std::uint64_t blocked) noexcept {
   stack_t stack{};
   if (raw::call(SYS_sigaltstack, 0, raw::word(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0) {
     return true;
   }
   constexpr int kSignals = 64;
-  constexpr long kMaskBytes = 8;
-  std::uint64_t blocked = 0;
-  if (raw::call(SYS_rt_sigprocmask, SIG_BLOCK, 0, raw::word(&blocked), kMaskBytes) != 0) {
-    return true;
-  }
   for (int signal = 1; signal <= kSignals; ++signal) {
     SignalAction action{};
-    if (raw::call(SYS_rt_sigaction, signal, 0, raw::word(&action), kMaskBytes) != 0) continue;
+    if (raw::call(SYS_rt_sigaction, signal, 0, raw::word(&action), kSignalSetBytes) != 0) continue;
     constexpr std::uintptr_t kDefault = 0, kIgnored = 1;
     if (action.handler == kDefault || action.handler == kIgnored) continue;
     // A handler's own signal is blocked while it runs, unless it asked for the contrary.
@@ -48,6 +46,11 @@ inline bool is_fault_signal(int signal) noexcept {
     if ((action.flags & SA_NODEFER) != 0 && !is_fault_signal(signal)) return true;
   }
   return false;
+}
+inline bool may_be_in_signal_handler() noexcept {
+  std::uint64_t blocked = 0;
+  return raw::call(SYS_rt_sigprocmask, SIG_BLOCK, 0, raw::word(&blocked), kSignalSetBytes) != 0 ||
+         may_be_in_signal_handler(blocked);
 }
 
 }  // namespace iotune::recorder

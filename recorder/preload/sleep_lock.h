@@ -44,8 +44,12 @@ class SleepLock {
   // For calls that a signal handler can reach: what the handler interrupted may be what it would
   // wait for, by way of another thread. Nor does anybody wait after a narrowing. False: not now.
   bool lock_unless_in_handler() noexcept {
+    return lock_unless([] { return may_be_in_signal_handler(); });
+  }
+  template <typename InHandler>
+  bool lock_unless(InHandler in_handler) noexcept {
     if (try_lock() || try_for_a_moment([this] { return try_lock(); })) return true;
-    if (is_narrowed() || may_be_in_signal_handler()) return false;
+    if (is_narrowed() || in_handler()) return false;
     wait(nullptr);
     return true;
   }

@@ -1,7 +1,9 @@
 #include "recorder/preload/trace_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <cerrno>
 #include <cstring>
@@ -192,6 +194,7 @@ TraceFile::TraceFile(const char* path) noexcept {
 }
 
 TraceFile::~TraceFile() {
+  if (folder_ >= 0) raw::close(folder_);
   if (fd_ < 0) return;
   raw::close(fd_);
   raw::unlink(fresh_.c_str());
@@ -214,6 +217,63 @@ void TraceFile::append(const void* bytes, std::size_t size) noexcept {
     from += done;
     size -= static_cast<std::size_t>(done);
   }
+}
+
+namespace {
+unsigned long inode_at(const char* path) noexcept {
+  struct stat status {};
+  constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW
+  const long found =
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), kNoFollow);
+  return found == 0 ? status.st_ino : 0;
+}
+
+// Of the trace's first block, which is a process's text.
+bool is_of_tree(const char* start, std::size_t bytes, const char* tree) noexcept {
+  ShortText<96> line;
+  line << "\ntree=" << tree << '\n';
+  return bytes > kTraceHeadBytes &&
+         std::memcmp(start + sizeof kTraceMagic - 1, &kFormatVersion, sizeof kFormatVersion) == 0 &&
+         memmem(start, bytes, line.c_str(), line.size()) != nullptr;
+}
+}  // namespace
+
+// Somebody else may hold a lock on the folder for as long as he likes, and not every file system
+// has locks: it goes on without one then.
+void TraceFile::lock_folder() noexcept {
+  const char* const slash = std::strrchr(path_.c_str(), '/');
+  if (slash == nullptr) return;
+  ShortText<4096> folder;
+  folder.add(path_.c_str(), static_cast<std::size_t>(slash - path_.c_str()) + 1);
+  folder_ = raw::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  constexpr int kTries = 100;
+  for (int i = 0; folder_ >= 0 && i < kTries; ++i) {
+    if (raw::call(SYS_flock, folder_, LOCK_EX | LOCK_NB) != -EWOULDBLOCK) return;
+    const timespec moment{0, 2'000'000};
+    raw::call(SYS_nanosleep, raw::word(&moment), 0);
+  }
+}
+
+void TraceFile::keep_blocks_of(const char* tree) noexcept {
+  if (error_ != 0) return;
+  lock_folder();
+  found_ = inode_at(path_.c_str());
+  if (found_ == 0) return;
+  const int from = raw::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (from < 0) return;
+  static constinit char piece[16u << 10] = {};
+  long bytes = raw::read(from, piece, sizeof piece);
+  if (bytes > 0 && is_of_tree(piece, static_cast<std::size_t>(bytes), tree)) {
+    append(piece + kTraceHeadBytes, static_cast<std::size_t>(bytes) - kTraceHeadBytes);
+    while ((bytes = raw::read(from, piece, sizeof piece)) > 0) {
+      append(piece, static_cast<std::size_t>(bytes));
+    }
+  }
+  raw::close(from);
+}
+
+bool TraceFile::is_late() const noexcept {
+  return error_ == 0 && inode_at(path_.c_str()) != found_;
 }
 
 bool TraceFile::finish() noexcept {

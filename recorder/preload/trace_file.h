@@ -30,13 +30,23 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   void append(const void* bytes, std::size_t size) noexcept;
+  // Keeps the blocks of the older trace at the place where its first process has `tree`
+  // (process_tree.h). Other processes that do so wait until this object ends, a moment at most. To
+  // be called first.
+  void keep_blocks_of(const char* tree) noexcept;
+  // Whether another process has written the trace since keep_blocks_of.
+  bool is_late() const noexcept;
   bool finish() noexcept;
 
  private:
+  void lock_folder() noexcept;
+
   ShortText<4096> path_, fresh_;
   int fd_ = -1;
   long error_ = 0;
   const char* refusal_ = nullptr;  // why what is there must stay
+  unsigned long found_ = 0;        // the older trace's inode; 0: none
+  int folder_ = -1;                // locked
 };
 
 }  // namespace iotune::recorder

@@ -69,14 +69,24 @@ void remove_spill(const std::string& buffer) {
   if (bytes > 0) ::unlink(link.c_str());
 }
 
-std::string run_of(const TraceIndex& index) {
+std::string said_by_first(const TraceIndex& index, const char* key) {
   if (index.processes.empty()) return {};
-  const auto found = index.processes.front().attributes.find("run");
+  const auto found = index.processes.front().attributes.find(key);
   return found == index.processes.front().attributes.end() ? std::string() : found->second;
 }
 
+// `tree`: of the processes that one command line started, which are runs of their own.
+bool are_of_one_run(const TraceIndex& one, const TraceIndex& other) {
+  for (const char* const key : {"run", "tree"}) {
+    const std::string said = said_by_first(one, key);
+    if (!said.empty() && said == said_by_first(other, key)) return true;
+  }
+  return false;
+}
+
 // The trace that is there already, if it is of the same run.
-Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output, const std::string& run) {
+Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output,
+                                                const TraceIndex& joined) {
   if (const std::optional<Error> refusal = refusal_to_replace(output)) return *refusal;
   struct stat status {};
   if (::stat(output.c_str(), &status) != 0) {
@@ -86,7 +96,7 @@ Result<std::optional<TraceIndex>> trace_to_keep(const std::string& output, const
   if (S_ISREG(status.st_mode) && status.st_size == 0) return std::optional<TraceIndex>();
   Result<TraceIndex> old = index_trace(output);
   if (!old) return Error{output, "is there already and is left alone: " + old.error().message};
-  if (run.empty() || run_of(*old) != run) return std::optional<TraceIndex>();
+  if (!are_of_one_run(*old, joined)) return std::optional<TraceIndex>();
   return std::optional<TraceIndex>(std::move(*old));
 }
 
@@ -178,7 +188,7 @@ Result<JoinReport> join(const std::vector<std::string>& buffers, const std::stri
   if (indices.empty()) {
     return first_error ? *first_error : Error{output, "no buffers to make a trace of"};
   }
-  Result<std::optional<TraceIndex>> kept = trace_to_keep(output, run_of(indices.front()));
+  Result<std::optional<TraceIndex>> kept = trace_to_keep(output, indices.front());
   if (!kept) return kept.error();
 
   std::vector<const TraceIndex*> sources;

@@ -82,6 +82,21 @@ def kept(place: Place) -> None:
     assert elsewhere.read_text() == "precious"
 
 
+def processes(place: Place) -> None:
+    """What one command line starts, one after the other and at once, has one trace."""
+    (place.scratch / "data").write_bytes(b"x" * 5000)
+    copy = "dd if=data bs=5000 status=none of="
+    script = f"{copy}one; {copy}two & {copy}three & {copy}four & wait; {copy}five"
+    for _ in range(2):  # the second run's replaces the first one's
+        done = place.right(place.run("/bin/sh", "-c", script, IOTUNE_TRACE=place.trace))
+        assert done.said() == [], done.said()
+        files = [c["arguments"]["path"] for c in place.calls() if c["name"] == "iotune_file"]
+        copies = sorted(path for path in files if not path.endswith("/data"))
+        wanted = [f"{place.scratch}/{name}" for name in ("five", "four", "one", "three", "two")]
+        assert copies == wanted, copies
+    assert parts(place.scratch) == []
+
+
 def long_names(place: Place) -> None:
     # A trace's name may be as long as names can be; that of a program may be longer than fits.
     long = place.scratch / ("t" * 255)
@@ -143,6 +158,6 @@ def another_users_home(place: Place) -> None:
 
 
 main({
-    "replaced": replaced, "kept": kept, "long-names": long_names,
+    "replaced": replaced, "kept": kept, "processes": processes, "long-names": long_names,
     "another-users-home": another_users_home,
 })  # fmt: skip

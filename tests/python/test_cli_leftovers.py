@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+import iotune
 from iotune import core, leftovers, locations
+from iotune.preload import preload_path
 
 
 @pytest.fixture
@@ -255,3 +257,34 @@ def test_a_spill_file_that_has_lost_its_buffer_is_joined(joined: list[Any]) -> N
     # then
     assert [names for names, _ in joined] == [[old.name]]
     assert len(written) == 1 and young.exists()
+
+
+CHILD_AND_PARENT = """
+import os
+open("first", "w").write("x" * 5000)
+child = os.fork()
+if child == 0:
+    with open("second", "w") as file: file.write("y" * 6000)
+    os._exit(0)
+os.waitpid(child, 0)
+os.spawnv(os.P_WAIT, "/bin/cp", ["cp", "first", "third"])
+"""
+
+
+def test_children_that_end_by_exit_at_once_are_in_their_command_s_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given a trace of a program, of a child that ran nothing at its end, and of one that did
+    monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    trace = tmp_path / "trace"
+    started = dict(os.environ, LD_PRELOAD=str(preload_path()), IOTUNE_TRACE=str(trace))
+    words = [sys.executable, "-I", "-S", "-c", CHILD_AND_PARENT]
+    subprocess.run(words, cwd=tmp_path, env=started, check=True)
+    # when
+    leftovers.collect_for(trace)
+    # then
+    summary = iotune.open_trace(trace).summary
+    moved = {file.path: file.bytes_written for file in summary.files if file.bytes_written > 0}
+    names = {"first": 5000, "second": 6000, "third": 5000}
+    assert moved == {str(tmp_path / name): moved_bytes for name, moved_bytes in names.items()}

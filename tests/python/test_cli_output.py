@@ -273,6 +273,11 @@ def test_usage_errors_end_with_2() -> None:
         "run",
         "db show x",
         "train --rounds 2",
+        "train --for soon",
+        "fuse mount . --latency long",
+        "fuse mount . --bandwidth wide",
+        "fuse mount . --prefetch magic",
+        "fuse mount . --prefetch-memory much",
     ]
     for words in [line.split() for line in [*wrong, "train --candidates cb_nodes"]]:
         assert typed(*words).exit_code == 2, words

@@ -186,9 +186,9 @@ def test_bad_arguments_are_named(place: Path) -> None:
     (place / "full").mkdir()
     (place / "full" / "x").touch()
     (place / "t.iotrace").touch()
-    assert "2 parsecs" in typed(place, "m", "root", "--latency", "2 parsecs", status=1).stderr
-    assert "guess" in typed(place, "m", "root", "--prefetch", "guess", status=1).stderr
-    assert "much" in typed(place, "m", "root", "--prefetch-memory", "much", status=1).stderr
+    assert "2 parsecs" in typed(place, "m", "root", "--latency", "2 parsecs", status=2).stderr
+    assert "guess" in typed(place, "m", "root", "--prefetch", "guess", status=2).stderr
+    assert "much" in typed(place, "m", "root", "--prefetch-memory", "much", status=2).stderr
     assert "full" in typed(place, "full", "root", status=1).stderr
     assert "no-root" in typed(place, "m", "no-root", status=1).stderr
     assert "t.iotrace" in typed(place, "m", "root", "--trace", "t.iotrace", status=1).stderr

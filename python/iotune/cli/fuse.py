@@ -24,7 +24,7 @@ from typing import Annotated, Optional
 import typer
 
 from iotune import launch
-from iotune.cli.output import errors_in_one_line, next_command, path_text, say
+from iotune.cli.output import errors_in_one_line, next_command, path_text, say, value_of
 from iotune.errors import Error
 from iotune.output_file import demand_replaceable
 from iotune.preload import library_directories
@@ -78,17 +78,21 @@ def command(
         arguments += ["--replace"] if force else []
     for name, text in (("latency", latency), ("metadata-latency", metadata_latency)):
         if text is not None:
-            arguments.append(f"--{name}-ns={duration_ns(text)}")
+            with value_of(f"--{name}"):
+                arguments.append(f"--{name}-ns={duration_ns(text)}")
     if bandwidth is not None:
-        arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
+        with value_of("--bandwidth"):
+            arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
     if direct:
         arguments.append("--direct")
     if prefetch is not None:
-        if prefetch not in PREDICTORS:
-            raise Error(f"--prefetch {prefetch}: is none of {', '.join(PREDICTORS)}")
+        with value_of("--prefetch"):
+            if prefetch not in PREDICTORS:
+                raise Error(f"{prefetch} is none of {', '.join(PREDICTORS)}")
         arguments.append(f"--prefetch={prefetch}")
     if prefetch_memory is not None:
-        arguments.append(f"--prefetch-bytes={size_bytes(prefetch_memory)}")
+        with value_of("--prefetch-memory"):
+            arguments.append(f"--prefetch-bytes={size_bytes(prefetch_memory)}")
     if os.path.ismount(mount):
         raise Error(f"{mount}: something is mounted there already")
     if mount.is_dir() and any(mount.iterdir()):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable, TypeVar
 
 import typer
 
+from iotune.errors import Error
 from iotune.tables import (
     Column,
     count_text,
@@ -43,6 +46,7 @@ __all__ = [
     "seconds_text",
     "size_text",
     "table",
+    "value_of",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,3 +61,12 @@ def errors_in_one_line(command: F) -> F:
             return command(*arguments, **options)
 
     return wrapped  # type: ignore[return-value]
+
+
+@contextmanager
+def value_of(option: str) -> Iterator[None]:
+    """While the value of a command line's option is read: what is wrong with it is bad usage."""
+    try:
+        yield
+    except (Error, ValueError) as problem:
+        raise typer.BadParameter(str(problem), param_hint=option) from None

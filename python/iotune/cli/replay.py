@@ -34,6 +34,7 @@ from iotune.cli.output import (
     say,
     seconds_text,
     size_text,
+    value_of,
 )
 from iotune.emit_c import c_source
 from iotune.errors import Error
@@ -230,10 +231,8 @@ def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
 
 
 def _pause_rule(wanted: _Wanted) -> Callable[[int], int]:
-    try:
+    with value_of("--pause"):
         return pause_rule(wanted.pause)
-    except ValueError as problem:
-        raise typer.BadParameter(str(problem), param_hint="--pause") from None
 
 
 def _hdf5_plan(trace: Trace, wanted: _Wanted) -> tuple[Plan, list[str]]:

@@ -36,6 +36,7 @@ from iotune.cli.output import (
     say,
     seconds_text,
     table,
+    value_of,
 )
 from iotune.errors import Error
 from iotune.models.allowed import Allowed
@@ -85,11 +86,14 @@ def command(
     chosen = _chosen(candidates or [])
     until = math.inf
     if most_time is not None:
-        until = time.monotonic() + duration_seconds(most_time)
+        with value_of("--for"):
+            until = time.monotonic() + duration_seconds(most_time)
     database = opened(db)
     untrained = _without_answer([case_of_row(row) for row in database.untrained()], db)
     cases = [case for case in untrained if _is_chosen(case, pattern, file)]
     if not cases:
+        if pattern is not None:
+            database.show(pattern)  # raises where there is none
         _say_nothing(untrained, pattern, file)
         if as_json:
             print_json([])

@@ -5,7 +5,8 @@
  *   jumps reads FILE COUNT   out of COUNT reads of a pattern, and what goes with them; then the
  *                            first 64 KiB on stdout
  *   jumps gate FIFO FILE     out of a read that waits, three times; then sixty reads of a pattern
- *   jumps gate FIFO FILE     out of a read that waits, three times; then sixty reads of a pattern
+ *   jumps cancel FILE COUNT  none: COUNT threads that write are cancelled wherever they are; then
+ *                            five writes
  * Only calls that a handler may interrupt and leave for good. */
 #define _GNU_SOURCE /* close_range */
 #include <fcntl.h>
@@ -64,8 +65,29 @@ static void some_calls(const char* path) {
 }
 
 static void* unhurt(void* fd) {
-  while (!stop) transfers(*(int*)fd);
+  while (!stop) {
+    transfers(*(int*)fd);
+    usleep(2000); /* whoever reads the trace has so many calls to read */
+  }
   return NULL;
+}
+
+static void* writes_until_cancelled(void* path) {
+  int before;
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  for (;;) some_calls(path);
+}
+
+static void cancel_threads(char* path, int count) {
+  for (int i = 0; i < count; ++i) {
+    pthread_t thread;
+    void* end;
+    MUST(pthread_create(&thread, NULL, writes_until_cancelled, path) == 0);
+    usleep((useconds_t)(100 + i * 37 % 900));
+    MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &end) == 0);
+    MUST(end == PTHREAD_CANCELED);
+    close_range(3, 99, 0); /* what the thread left open; iotune's own lie higher */
+  }
 }
 
 static void read_pattern(const char* path, int count) {
@@ -116,6 +138,9 @@ int main(int argc, char** argv) {
     } else {
       five_writes(argv[3]);
     }
+  } else if (strcmp(argv[1], "cancel") == 0) {
+    cancel_threads(argv[2], atoi(argv[3]));
+    five_writes(argv[2]);
   } else {
     char other[4096];
     snprintf(other, sizeof other, "%s.other", argv[2]);
