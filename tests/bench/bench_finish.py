@@ -61,17 +61,18 @@ def hdf5_run(name: str, files: int, writes: int) -> Run:
 class Measured:
     """Runs of one place. What was learnt there stays until forget()."""
 
-    def __init__(self, build: Path, out: Path, scratch: Path) -> None:
+    def __init__(self, build: Path, out: Path, scratch: Path, buffers: Path) -> None:
         self.scratch = scratch
+        self.buffers = buffers  # in memory, as by default
         self.library = native.preload(build / "lib" / "libiotune.so")
         self.shim = native.preload(native.yield_shim(build))
         self.timed = native.compiled("timed_exit.c", out / "native")
         self.programs = {}
         flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-mpich", "mpich"],
                                capture_output=True, text=True, check=False)  # fmt: skip
-        for source in ("finish_calls.c", "finish_hdf5.c"):
-            if flags.returncode == 0:
-                self.programs[source] = native.compiled(source, out / "native", flags.stdout.split())
+        words = flags.stdout.split()
+        for source in ("finish_calls.c", "finish_hdf5.c") if words else ():
+            self.programs[source] = native.compiled(source, out / "native", words)
         self.memory_kib: dict[str, list[float]] = {}
         self.processor_seconds: dict[str, list[float]] = {}
 
@@ -96,7 +97,7 @@ class Measured:
                if not k.startswith("IOTUNE_") and k != "LD_PRELOAD"}  # fmt: skip
         env.update(
             XDG_STATE_HOME=str(self.scratch / "state"), XDG_DATA_HOME=str(self.scratch / "data"),
-            IOTUNE_BUFFER_DIR=str(self.scratch / "buffers"),
+            IOTUNE_BUFFER_DIR=str(self.buffers),
         )  # fmt: skip
         if not learns:
             env["IOTUNE_DB"] = "none"
@@ -107,7 +108,6 @@ class Measured:
         folder = self.scratch / "run"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        (self.scratch / "buffers").mkdir(mode=0o700, exist_ok=True)
         preload = self.shim if arm == "bare" else f"{self.library}:{self.shim}"
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
@@ -233,8 +233,13 @@ def main() -> int:
         print("finish: build first (make release); needs mpirun and mpicc", file=sys.stderr)
         return 1
     table = paired.Table("finish")
-    with tempfile.TemporaryDirectory(prefix="iotune-finish-") as scratch:
-        place = Measured(options.build, options.out, Path(scratch))
+    prefix = "iotune-finish-"
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(prefix=prefix) as scratch,
+        tempfile.TemporaryDirectory(prefix=prefix, dir=memory) as buffers,
+    ):
+        place = Measured(options.build, options.out, Path(scratch), Path(buffers))
         if not place.programs:
             print("finish: needs MPICH and its HDF5 (libhdf5-mpich-dev)", file=sys.stderr)
             return 1
@@ -244,8 +249,8 @@ def main() -> int:
                     continue
                 ends(place, table, calls_run(shape, calls),
                      max(FEW_ROUNDS, round(share * options.rounds)), options.seed)  # fmt: skip
-        ends(place, table, calls_run("regular", 20_000, files=1_000), max(FEW_ROUNDS, options.rounds // 2),
-             options.seed)  # fmt: skip
+        ends(place, table, calls_run("regular", 20_000, files=1_000),
+             max(FEW_ROUNDS, options.rounds // 2), options.seed)  # fmt: skip
         wholes(place, table, hdf5_run("Meep's 39 files", 39, 400), options.rounds, options.seed)
         wholes(place, table, hdf5_run("one netCDF file", 1, 5_000), options.rounds, options.seed)
         copies(place, table, 5 * options.rounds, options.seed)

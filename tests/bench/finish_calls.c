@@ -1,8 +1,8 @@
 /* finish_calls SHAPE CALLS FILES SECONDS FOLDER: what bench_finish.py runs. Each rank makes CALLS
- * writes of 16 bytes, by MPI-IO, to shared files in FOLDER (FILES of them, one after the other), and
- * then computes for SECONDS. SHAPE: regular, irregular (ever farther on, by drawn steps) or random
- * (anywhere). Writes the moment at which its work is done to
- * FOLDER/last.RANK, nanoseconds of CLOCK_MONOTONIC. */
+ * writes of 16 bytes, by MPI-IO, to shared files in FOLDER (FILES of them, one after the other),
+ * and then computes for SECONDS. SHAPE: regular, irregular (ever farther on, by drawn steps) or
+ * random (anywhere). Writes the moment at which its work is done to FOLDER/last.RANK, nanoseconds
+ * of CLOCK_MONOTONIC. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
