@@ -235,7 +235,8 @@ static void print_result(struct prove* prove) {
 
 static void usage(const char* program) {
   fprintf(stderr,
-          "usage: %s --dir DIR [--seed N] [--seeds N] [--files N] [--set NAME=VALUE] [--spoil]\n",
+          "usage: %s --dir DIR [--seed N] [--seeds N] [--files N] [--seconds N] "
+          "[--set NAME=VALUE] [--spoil]\n",
           program);
   _Exit(2);
 }
@@ -256,6 +257,8 @@ static void read_options(int argc, char** argv, struct prove* prove) {
       prove->seeds = (int)strtol(argv[i], NULL, 10);
     } else if (strcmp(option, "--files") == 0) {
       prove->files = (int)strtol(argv[i], NULL, 10);
+    } else if (strcmp(option, "--seconds") == 0) {
+      prove->series_seconds = strtod(argv[i], NULL);
     } else if (strcmp(option, "--set") == 0 && prove->setting_count < PROVE_MOST_SETTINGS) {
       char* equals = strchr(argv[i], '=');
       if (equals == NULL) usage(argv[0]);
@@ -269,7 +272,7 @@ static void read_options(int argc, char** argv, struct prove* prove) {
 }
 
 int main(int argc, char** argv) {
-  struct prove prove = {.seed = 1, .seeds = 1, .files = 12};
+  struct prove prove = {.seed = 1, .seeds = 1, .files = 12, .series_seconds = 4};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &prove.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &prove.ranks);

@@ -18,8 +18,9 @@ struct prove_setting {
 struct prove {
   const char* directory;
   unsigned long long seed;
-  int seeds; /* so many, the first one first */
-  int files; /* to be written with each seed */
+  int seeds;             /* so many, the first one first */
+  int files;             /* to be written with each seed */
+  double series_seconds; /* how long series of small files are written with each seed */
   int rank, ranks;
   struct prove_setting settings[PROVE_MOST_SETTINGS];
   int setting_count;
@@ -83,6 +84,9 @@ MPI_Info prove_hints(const struct prove* prove);
 
 /* The value of a setting, NULL where it is not given. */
 const char* prove_value(const struct prove* prove, const char* name);
+
+/* Series of small files, for the prover of MPI-IO. */
+void prove_series(struct prove* prove);
 
 /* Each prover brings these two: what it writes, and the version of HDF5 ("" without HDF5). */
 void prove_files(struct prove* prove);

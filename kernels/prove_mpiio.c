@@ -1,7 +1,7 @@
 /* iotune-prove: files of MPI-IO. Each file is written in several rounds, each in a way of its own:
  * collective, independent, non-blocking and split calls, explicit offsets and views, memory with
  * holes, atomic mode, over bytes that were there before. Then it is read in drawn ways. Two files
- * are open at a time. Small checkpoints follow. */
+ * are open at a time. Series of small files follow (prove_series.c). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "prove.h"
 
-enum { MOST_BYTES = 1 << 18, MOST_RANKS = 4096, WAYS = 9, BEFORE = 99, CHECKPOINTS = 12 };
+enum { MOST_BYTES = 1 << 18, MOST_RANKS = 4096, WAYS = 9, BEFORE = 99 };
 
 enum way {
   AT_ALL,          /* collective, a piece a call */
@@ -272,35 +272,6 @@ static void write_pair(struct prove* prove, struct file* pair, int count, unsign
   for (int k = 0; k < count; k++) end_file(prove, &pair[k]);
 }
 
-/* A small checkpoint: each rank's block beside its neighbour's, step by step, nothing between the
- * calls. Most programs write so, and OMPIO's fault with several aggregators shows in one of some
- * hundred such calls only. */
-static void write_checkpoint(struct prove* prove, struct file* file, unsigned long long* state,
-                             unsigned char* dense) {
-  long long block = 64 + prove_below(state, 4000), header = prove_below(state, 200);
-  int steps = 4 + (int)prove_below(state, 5), independent = prove_below(state, 8) == 0;
-  if (block * prove->ranks * steps + header > MOST_BYTES)
-    block = (MOST_BYTES - header) / (prove->ranks * steps);
-  file->image.size = header + block * prove->ranks * steps;
-  memset(file->image.known, 0, (size_t)header);
-  memset(file->image.known + header, 1, (size_t)(file->image.size - header));
-  for (long long i = header; i < file->image.size; i++)
-    file->image.bytes[i] = prove_byte(prove->seed, file->number, 0, i);
-  open_file(prove, file, MPI_MODE_CREATE | MPI_MODE_RDWR);
-  for (int step = 0; step < steps; step++) {
-    long long offset = header + (step * prove->ranks + prove->rank) * block;
-    MPI_Status status;
-    memcpy(dense, file->image.bytes + offset, (size_t)block);
-    int code = independent ? MPI_File_write_at(file->handle, (MPI_Offset)offset, dense, (int)block,
-                                               MPI_BYTE, &status)
-                           : MPI_File_write_at_all(file->handle, (MPI_Offset)offset, dense,
-                                                   (int)block, MPI_BYTE, &status);
-    prove_need(code, file->path, "a write of a checkpoint");
-    memset(dense, 0, (size_t)block);
-  }
-  end_file(prove, file);
-}
-
 void prove_files(struct prove* prove) {
   if (prove->ranks > MOST_RANKS) prove_fail(prove->directory, "more ranks than are provided for");
   struct file pair[2];
@@ -321,13 +292,8 @@ void prove_files(struct prove* prove) {
     }
     write_pair(prove, pair, count, &state, pieces, dense);
   }
-  for (int number = 0; number < CHECKPOINTS * prove->files; number++) {
-    pair[0].number = prove->files + number;
-    snprintf(pair[0].path, sizeof pair[0].path, "%s/checkpoint-%llu-%d", prove->directory,
-             prove->seed, number);
-    write_checkpoint(prove, &pair[0], &state, dense);
-  }
   free(images);
   free(dense);
   free(pieces);
+  prove_series(prove);
 }

@@ -27,7 +27,10 @@ PROVE_NAME = "iotune-prove"  # of MPI-IO (proving.py)
 PROVE_HDF5_NAME = "iotune-prove-hdf5"
 SAMPLE_NAME = "iotune-latency-sample"  # of response times (models/latency)
 _OF_HDF5 = (NAME, PROVE_HDF5_NAME)
-_PROVERS = {PROVE_NAME: "prove_mpiio.c", PROVE_HDF5_NAME: "prove_hdf5.c"}
+_PROVERS = {
+    PROVE_NAME: ("prove.c", "prove_mpiio.c", "prove_series.c"),
+    PROVE_HDF5_NAME: ("prove.c", "prove_hdf5.c"),
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def _sources(name: str) -> list[Path]:
     elif name == SAMPLE_NAME:
         found = [one for one in [carried / "latency_sample.c"] if one.is_file()]
     elif name in _PROVERS:
-        found = [carried / "prove.c", carried / _PROVERS[name]]
+        found = [carried / one for one in _PROVERS[name]]
         found = [one for one in found if one.is_file()]
     else:
         found = sorted(carried.glob("replay*.c"))

@@ -102,6 +102,23 @@ const char* words_of(long error) noexcept {
   }
 }
 
+// Whether the last folder of `path` that is there is another user's: that of a service that took
+// another user and kept the environment, or of one whose home does not exist.
+bool in_another_users_folder(const ShortText<4096>& path) noexcept {
+  ShortText<4096> folder;
+  for (std::size_t end = std::strlen(path.c_str()); end > 0; --end) {
+    if (path.c_str()[end - 1] != '/') continue;
+    folder.clear();
+    folder.add(path.c_str(), end);
+    struct stat status {};
+    if (raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(folder.c_str()), raw::word(&status),
+                  0) == 0) {
+      return status.st_uid != static_cast<unsigned long>(raw::call(SYS_geteuid));
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool trace_directory(ShortText<4096>& path) noexcept {
@@ -204,6 +221,11 @@ bool TraceFile::finish() noexcept {
   if (error_ == 0) refusal_ = why_kept(path_.c_str());
   if (error_ == 0 && refusal_ == nullptr) error_ = raw::rename(fresh_.c_str(), path_.c_str());
   if (error_ != 0 || refusal_ != nullptr) {
+    // Nobody asked for this trace, and nobody's folder has room for it: nothing is wrong.
+    const bool forbidden = error_ == -EACCES || error_ == -ENOENT || error_ == -EPERM;
+    if (forbidden && configuration().trace_path == nullptr && in_another_users_folder(path_)) {
+      return false;
+    }
     const char* const why = refusal_ != nullptr ? refusal_ : words_of(-error_);
     ShortText<1024> text;
     text << path_.c_str() << ": the trace cannot be written (";

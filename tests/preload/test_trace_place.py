@@ -103,4 +103,46 @@ def long_names(place: Place) -> None:
     assert "-an_odd_name___2J-" in trace.name, trace.name
 
 
-main({"replaced": replaced, "kept": kept, "long-names": long_names})
+def another_users_home(place: Place) -> None:
+    """A service that took another user, with the environment of the first: nothing is said."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None:
+        not_verified("another user's home: only root can become another user")
+        return
+    private = place.scratch / "private"
+    private.mkdir(mode=0o700)
+    shared = place.scratch / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    nobodys = place.scratch / "nobodys"
+    nobodys.mkdir(mode=0o555)
+    os.chown(nobodys, 65534, 65534)
+    buffers = place.scratch / "his buffers"
+    buffers.mkdir(mode=0o700)
+    os.chown(buffers, 65534, 65534)
+    place.scratch.chmod(0o755)
+    for outer in place.scratch.parents:
+        if not outer.stat().st_mode & 0o001:
+            not_verified(f"another user's home: {outer} is closed to others")
+            return
+    words = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-I",
+             "-S", "-c", WRITER.format(shared / "data"))  # fmt: skip
+
+    def said(**variables: Path | None) -> list[str]:
+        done = place.run(*words, IOTUNE_BUFFER_DIR=buffers, **variables)
+        assert done.status == 0, done.err
+        (shared / "data").unlink()
+        return done.said()
+
+    lines = said(IOTUNE_TRACE=None, XDG_STATE_HOME=private / "state")
+    assert lines == [], lines
+    # His own folder that takes nothing, and a trace that somebody asked for: these are told.
+    [line] = said(IOTUNE_TRACE=None, XDG_STATE_HOME=nobodys / "state")
+    assert "cannot be written" in line, line
+    [line] = said(IOTUNE_TRACE=private / "trace")
+    assert "cannot be written" in line, line
+
+
+main({
+    "replaced": replaced, "kept": kept, "long-names": long_names,
+    "another-users-home": another_users_home,
+})  # fmt: skip
