@@ -16,7 +16,7 @@ from iotune.models.cases import NO_LIBRARY, Case
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi
+from iotune.mpi import Mpi, SerialHdf5
 from iotune.proving import Prover, Setting, settings_to_try
 from iotune.replayer import scratch_directory
 
@@ -78,14 +78,13 @@ class Allowed:
 
     def _prover(self, case: Case, directory: Path) -> Prover | str:
         """One for each file system and number of ranks, or why there is none."""
-        ranks = max(2, case.ranks)
-        key = (str(directory), ranks)
-        if not self._mpi.launcher:
-            return "only a program of MPI can prove it"
+        key = (str(directory), case.ranks)
+        if not self._mpi.launcher and not isinstance(self._mpi, SerialHdf5):
+            return "there is no MPI to prove it with"
         if key not in self._provers:
             try:
                 scratch = self._stack.enter_context(scratch_directory(directory, _SCRATCH_BYTES))
-                prover = Prover(self._mpi, ranks, scratch)
+                prover = Prover(self._mpi, case.ranks, scratch)
                 prover.settle()
                 self._provers[key] = prover
             except Error as problem:

@@ -11,6 +11,7 @@ import json
 import os
 import platform as machine
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from iotune.launch import preload_environment
 from iotune.leftovers import collect_run
 from iotune.limited_run import run_limited
 from iotune.locations import buffer_root, new_run_id
-from iotune.mpi import Mpi
+from iotune.mpi import Mpi, SerialHdf5
 from iotune.preload import loadable, preload_path
 from iotune.replayer import find_prover, find_yield_shim
 from iotune.trace import open_trace
@@ -33,6 +34,7 @@ SEEDS = 5
 FILES = 4  # of each seed, and series of small ones for some seconds
 # OMPIO's fault with several aggregators never showed with two ranks, and with four under each seed.
 LEAST_RANKS = 4
+_SERIAL_FILES = 16
 # A setting with which the files take longer than this much of the default's time hangs.
 _SLOWER, _LEAST_SECONDS = 20.0, 120.0
 _OMPIO, _OPEN_MPI_ROMIO = "OMPIO", "Open MPI ROMIO"
@@ -103,19 +105,25 @@ def settings_to_try() -> list[Setting]:
 
 
 class Prover:
-    """The prover of one MPI in a scratch directory on the storage that is asked about."""
+    """The prover of one MPI in a scratch directory on the storage that is asked about.
+
+    Or of one HDF5 without MPI: its files are of one process (serial_prove.py).
+    """
 
     def __init__(self, mpi: Mpi, ranks: int, scratch: Path, seeds: int = SEEDS, files: int = FILES):
         self.mpi = mpi
-        self.ranks = max(LEAST_RANKS, ranks)
+        serial = isinstance(mpi, SerialHdf5)
+        self.ranks = 1 if serial else max(LEAST_RANKS, ranks)
         self.scratch = scratch
         self.seeds = seeds
-        self.files = files
+        self.files = _SERIAL_FILES if serial else files
         self.site: Site | None = None
         self.no_hdf5 = ""  # why settings of HDF5 cannot be compared
         self._limit_seconds = 600.0
-        self._mpiio = find_prover(mpi, with_hdf5=False)
-        self._hdf5: Path | None = None
+        self._mpiio: Path | None = None if serial else find_prover(mpi, with_hdf5=False)
+        self._hdf5: Path | None = Path(mpi.hdf5_library) if serial else None
+        if serial:
+            return
         try:
             self._hdf5 = find_prover(mpi, with_hdf5=True)
         except Error as problem:
@@ -128,9 +136,13 @@ class Prover:
         """
         trace = self.scratch / "default.iotrace"
         hdf5, began = "", time.monotonic()
-        compared = self._right(self._mpiio, self._recording(trace))
+        first = self._mpiio or self._hdf5
+        assert first is not None
+        compared = self._right(first, self._recording(trace))
         said, run = compared.said, open_trace(trace).summary
-        if self._hdf5 is not None:
+        if self._mpiio is None:
+            hdf5 = run.hdf5
+        elif self._hdf5 is not None:
             with_hdf5 = self.scratch / "hdf5.iotrace"
             try:
                 self._right(self._hdf5, self._recording(with_hdf5))
@@ -153,7 +165,7 @@ class Prover:
 
     def can_try(self, setting: Setting) -> bool:
         """Whether there is a prover for it."""
-        return self._hdf5 is not None or not setting.of_hdf5
+        return (self._hdf5 if setting.of_hdf5 else self._mpiio) is not None
 
     def prove(self, setting: Setting) -> dict[str, Any]:
         """A proof as the database takes it, passed or not. settle() comes first."""
@@ -220,7 +232,11 @@ class Prover:
         options = ["--dir", str(files), "--seed", str(seed), "--files", str(self.files)]
         for name, value in settings.items():
             options += ["--set", f"{name}={value}"]
-        command = [*self.mpi.command(self.ranks), str(program), *options, *more]
+        if isinstance(self.mpi, SerialHdf5):
+            words = [sys.executable, "-m", "iotune.serial_prove", "--library"]
+        else:
+            words = self.mpi.command(self.ranks)
+        command = [*words, str(program), *options, *more]
         try:
             done = run_limited(command, environment or self._bare(), self._limit_seconds)
         except subprocess.TimeoutExpired:
@@ -239,7 +255,7 @@ class Prover:
         return Compared(0, 0, f"failed ({done.returncode}): {' '.join(words[:1])}"[:300], {})
 
     def _right(self, program: Path, environment: Mapping[str, str]) -> Compared:
-        compared = self.run(program, {}, environment)
+        compared = self._run_seed(program, {}, 1, environment, ())
         with suppress(Error, OSError):
             run_id = environment["IOTUNE_RUN_ID"]
             trace = Path(environment["IOTUNE_TRACE"])

@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from urllib.parse import unquote_to_bytes
@@ -24,25 +25,25 @@ _APPEND = 6
 _SCALAR, _OPAQUE = 0, 5  # H5S_SCALAR, H5T_OPAQUE
 _SLICE_BYTES = 1 << 24  # of one call that writes what is read later
 
-_ID, _INT, _UINT, _SIZE = ctypes.c_int64, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
-_TEXT, _DIMS, _MEMORY = ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p
+ID, INT, UINT, SIZE = ctypes.c_int64, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
+TEXT, DIMS, MEMORY = ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p
 # Result, arguments. hid_t has 64 bits from HDF5 1.10 on.
-_CALLS = {
-    "H5Fcreate": (_ID, _TEXT, _UINT, _ID, _ID), "H5Fopen": (_ID, _TEXT, _UINT, _ID),
-    "H5Fclose": (_INT, _ID), "H5Pcreate": (_ID, _ID), "H5Pclose": (_INT, _ID),
-    "H5Pset_create_intermediate_group": (_INT, _ID, _UINT),
-    "H5Pset_chunk": (_INT, _ID, _INT, _DIMS), "H5Pset_deflate": (_INT, _ID, _UINT),
-    "H5Dcreate2": (_ID, _ID, _TEXT, _ID, _ID, _ID, _ID, _ID), "H5Dopen2": (_ID, _ID, _TEXT, _ID),
-    "H5Dget_space": (_ID, _ID), "H5Dget_type": (_ID, _ID), "H5Dclose": (_INT, _ID),
-    "H5Dread": (_INT, _ID, _ID, _ID, _ID, _ID, _MEMORY),
-    "H5Dwrite": (_INT, _ID, _ID, _ID, _ID, _ID, _MEMORY),
-    "H5Tcopy": (_ID, _ID), "H5Tcreate": (_ID, _INT, _SIZE), "H5Tclose": (_INT, _ID),
-    "H5Tget_size": (_SIZE, _ID),
-    "H5Screate": (_ID, _INT), "H5Screate_simple": (_ID, _INT, _DIMS, _DIMS),
-    "H5Scopy": (_ID, _ID), "H5Sclose": (_INT, _ID), "H5Sselect_all": (_INT, _ID),
-    "H5Sselect_none": (_INT, _ID), "H5Sget_select_npoints": (_ID, _ID),
-    "H5Sselect_hyperslab": (_INT, _ID, _INT, _DIMS, _DIMS, _DIMS, _DIMS),
-    "H5Sselect_elements": (_INT, _ID, _INT, _SIZE, _DIMS),
+CALLS = {
+    "H5Fcreate": (ID, TEXT, UINT, ID, ID), "H5Fopen": (ID, TEXT, UINT, ID),
+    "H5Fclose": (INT, ID), "H5Pcreate": (ID, ID), "H5Pclose": (INT, ID),
+    "H5Pset_create_intermediate_group": (INT, ID, UINT),
+    "H5Pset_chunk": (INT, ID, INT, DIMS), "H5Pset_deflate": (INT, ID, UINT),
+    "H5Dcreate2": (ID, ID, TEXT, ID, ID, ID, ID, ID), "H5Dopen2": (ID, ID, TEXT, ID),
+    "H5Dget_space": (ID, ID), "H5Dget_type": (ID, ID), "H5Dclose": (INT, ID),
+    "H5Dread": (INT, ID, ID, ID, ID, ID, MEMORY),
+    "H5Dwrite": (INT, ID, ID, ID, ID, ID, MEMORY),
+    "H5Tcopy": (ID, ID), "H5Tcreate": (ID, INT, SIZE), "H5Tclose": (INT, ID),
+    "H5Tget_size": (SIZE, ID),
+    "H5Screate": (ID, INT), "H5Screate_simple": (ID, INT, DIMS, DIMS),
+    "H5Scopy": (ID, ID), "H5Sclose": (INT, ID), "H5Sselect_all": (INT, ID),
+    "H5Sselect_none": (INT, ID), "H5Sget_select_npoints": (ID, ID),
+    "H5Sselect_hyperslab": (INT, ID, INT, DIMS, DIMS, DIMS, DIMS),
+    "H5Sselect_elements": (INT, ID, INT, SIZE, DIMS),
 }  # fmt: skip
 
 
@@ -155,32 +156,36 @@ def _read_line(words: list[str], files: list[File]) -> None:
 class Hdf5:
     """The calls of a library, by the names that the whole process sees."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, calls: Mapping[str, tuple[type, ...]] = CALLS):
         try:
             self._library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError as problem:
             raise Fault(str(problem)) from None
         self._library.H5open()
-        self._library.H5Eset_auto2.argtypes = (_ID, _MEMORY, _MEMORY)
+        self._library.H5Eset_auto2.argtypes = (ID, MEMORY, MEMORY)
         self._library.H5Eset_auto2(0, None, None)
         # A handle of the library would be asked past every preload.
         everything = ctypes.CDLL(None)
         self._calls = {}
-        for name, (result, *arguments) in _CALLS.items():
+        for name, (result, *arguments) in calls.items():
             call = getattr(everything, name)
             call.restype, call.argtypes = result, arguments
             self._calls[name] = call
 
     def __call__(self, name: str, *arguments: object) -> int:
         """Call it. Raises Fault where it fails."""
-        result = int(self._calls[name](*arguments))
+        result = self.number(name, *arguments)
         if result < 0:
             raise Fault(f"{name} failed")
         return result
 
+    def number(self, name: str, *arguments: object) -> int:
+        """Call it; every result is right."""
+        return int(self._calls[name](*arguments))
+
     def id_of(self, variable: str) -> int:
         """A global variable, as H5T_NATIVE_UINT8_g."""
-        return int(_ID.in_dll(self._library, variable).value)
+        return int(ID.in_dll(self._library, variable).value)
 
     def element_type(self, element_bytes: int) -> int:
         """Nothing is converted: memory and file have it."""
@@ -189,7 +194,8 @@ class Hdf5:
         return self("H5Tcreate", _OPAQUE, element_bytes)
 
 
-def _dims(numbers: list[int]) -> ctypes.Array[ctypes.c_uint64]:
+def dims_of(numbers: list[int]) -> ctypes.Array[ctypes.c_uint64]:
+    """As hsize_t."""
     return (ctypes.c_uint64 * max(1, len(numbers)))(*numbers)
 
 
@@ -210,7 +216,7 @@ class Replay:
         """A dataspace of its extent."""
         if not dataset.dims:
             return self.call("H5Screate", _SCALAR)
-        return self.call("H5Screate_simple", len(dataset.dims), _dims(dataset.dims), None)
+        return self.call("H5Screate_simple", len(dataset.dims), dims_of(dataset.dims), None)
 
     def select(self, space: int, transfer: Transfer, turn: int, dims: int) -> tuple[int, int]:
         """Select a repetition in `space`; the memory's dataspace, and how many elements."""
@@ -223,17 +229,17 @@ class Replay:
             start = [one + step for one, step in zip(item[:dims], shift)]
             if transfer.kind == "points":
                 how = _SET if at == 0 else _APPEND
-                self.call("H5Sselect_elements", space, how, 1, _dims(start))
+                self.call("H5Sselect_elements", space, how, 1, dims_of(start))
             else:
-                parts = [_dims(item[k * dims : (k + 1) * dims]) for k in (1, 2, 3)]
+                parts = [dims_of(item[k * dims : (k + 1) * dims]) for k in (1, 2, 3)]
                 how = _SET if at == 0 else _OR
-                self.call("H5Sselect_hyperslab", space, how, _dims(start), *parts)
+                self.call("H5Sselect_hyperslab", space, how, dims_of(start), *parts)
         count = self.call("H5Sget_select_npoints", space)
         extent = [max(1, count)]
         if transfer.kind == "slab" and len(transfer.items) == 1:
             item = transfer.items[0]
             extent = [a * b for a, b in zip(item[2 * dims : 3 * dims], item[3 * dims :])]
-        memory = self.call("H5Screate_simple", len(extent), _dims(extent), None)
+        memory = self.call("H5Screate_simple", len(extent), dims_of(extent), None)
         if count == 0:
             self.call("H5Sselect_none", memory)
         return memory, count
@@ -258,7 +264,7 @@ class Replay:
         creation = 0
         if dataset.chunk:
             creation = call("H5Pcreate", call.id_of("H5P_CLS_DATASET_CREATE_ID_g"))
-            call("H5Pset_chunk", creation, len(dataset.chunk), _dims(dataset.chunk))
+            call("H5Pset_chunk", creation, len(dataset.chunk), dims_of(dataset.chunk))
             if dataset.deflate is not None:
                 call("H5Pset_deflate", creation, dataset.deflate)
         kind, space = call.element_type(dataset.element_bytes), self.space_of(dataset)

@@ -1,7 +1,8 @@
 """Every setting that the table calls proven: bytes on disk, over five seeds, under each MPI here.
 
-In `make check` a few of each; in `make soak` all. A row of the table holds for the releases that
-are here (`tools/setup.sh companions`); for others of its range by the two at its ends.
+In `make check` a few of each under one seed; in `make soak` all. A row of the table holds for the
+releases that are here (`tools/setup.sh companions`); for others of its range by the two at its
+ends.
 """
 
 import os
@@ -16,8 +17,8 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 
 from iotune import core
-from iotune.mpi import Mpi, _describe
-from iotune.proving import Prover, Setting, settings_to_try, unproven
+from iotune.mpi import Mpi, _describe, serial_hdf5
+from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
@@ -65,19 +66,19 @@ def is_proven(prover: Prover, one: Setting) -> bool:
     return known == "proven" and prover.can_try(one)
 
 
-def compare(name, mpi_io, scratch, monkeypatch, wanted) -> None:
-    prover = Prover(mpi_named(name, mpi_io, monkeypatch), 2, scratch)
+def compare(name, mpi_io, scratch, monkeypatch, wanted, seeds=SEEDS) -> None:
+    prover = Prover(mpi_named(name, mpi_io, monkeypatch), LEAST_RANKS, scratch, seeds)
     prover.settle()
     chosen = [one for one in settings_to_try() if wanted(one) and is_proven(prover, one)]
     for one in chosen:
         proof = prover.prove(one)
-        assert proof["passed"] and proof["seeds"] == 5, proof
+        assert proof["passed"] and proof["seeds"] == seeds, proof
 
 
 @pytest.mark.parametrize(("name", "mpi_io"), SITES)
 def test_a_few_of_each(name, mpi_io, scratch, monkeypatch) -> None:
     compare(name, mpi_io, scratch, monkeypatch,
-            lambda one: (one.parameter, one.value_class) in FEW)  # fmt: skip
+            lambda one: (one.parameter, one.value_class) in FEW, seeds=1)  # fmt: skip
 
 
 @pytest.mark.soak
@@ -88,7 +89,7 @@ def test_all(name, mpi_io, scratch, monkeypatch) -> None:
 
 @pytest.mark.parametrize("with_hdf5", [False, True])
 def test_one_wrong_byte_is_seen(with_hdf5, scratch, monkeypatch) -> None:
-    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
     program = prover._hdf5 if with_hdf5 else prover._mpiio
     assert program is not None
     assert prover.run(program, {}).right
@@ -96,8 +97,74 @@ def test_one_wrong_byte_is_seen(with_hdf5, scratch, monkeypatch) -> None:
     assert not spoilt.right and spoilt.wrong_bytes > 0 and spoilt.fault, spoilt
 
 
+def test_a_known_fault_is_seen(scratch, monkeypatch) -> None:
+    """A prover that sees no fault proves nothing. This one shows by chance, under most seeds."""
+    prover = Prover(mpi_named("openmpi-4", "ompio", monkeypatch), 2, scratch, seeds=3)
+    site = prover.settle()
+    version = tuple(int(part) for part in site.mpi.split("v")[-1].split()[0].split("."))
+    if version > (4, 1, 6):
+        pytest.skip(f"NOT VERIFIED: {site.mpi} has no known fault")
+    assert site.ranks == LEAST_RANKS, "with two ranks it never shows"
+    seen = prover.run(prover._mpiio, {"cb_nodes": "2", "cb_config_list": "*:2"})
+    assert not seen.right and seen.wrong_bytes > 0, seen
+
+
+SERIAL = sorted((ROOT / "build/companions").glob("hdf5-*/lib/libhdf5-*.so*"))
+
+
+@pytest.mark.parametrize("library", SERIAL, ids=lambda path: path.parts[-3])
+def test_an_hdf5_without_mpi_is_proven_by_itself(library, scratch, monkeypatch) -> None:
+    prover = Prover(serial_hdf5(str(library)), 1, scratch, seeds=1)
+    site = prover.settle()
+    assert (site.mpi, site.mpi_io, site.ranks) == ("", "", 1) and site.hdf5, site
+    assert prover.run(library, {}).compared_bytes > 100_000
+    spoilt = prover.run(library, {}, more=["--spoil"])
+    assert not spoilt.right and spoilt.wrong_bytes == 8, spoilt  # read again, and on disk
+    hints = [one for one in settings_to_try() if not one.of_hdf5]
+    assert hints and not any(prover.can_try(one) for one in hints)
+    for one in settings_to_try():
+        if (one.parameter, one.value_class) in (("alignment", "up to 64 MiB"), ("chunk", "any")):
+            proof = prover.prove(one)
+            assert proof["passed"] and proof["ranks"] == 1 and not proof["mpi"], proof
+
+
+def test_settings_reach_the_files_of_an_hdf5_without_mpi(scratch) -> None:
+    """The prover is told what the tuner sets: the file is another one."""
+    for library in SERIAL[:1]:
+        sizes = {}
+        for settings in ({}, {"alignment": "0,65536"}, {"meta_block_size": "1048576"}):
+            asked = [f"{name}={value}" for name, value in settings.items()]
+            code = (
+                "import sys, pathlib; from iotune import serial_prove as p;"
+                "pathlib.Path.unlink = lambda self, **_: None; sys.exit(p.main())"
+            )
+            words = [word for one in asked for word in ("--set", one)]
+            done = subprocess.run(
+                [sys.executable, "-c", code, "--library", str(library), "--dir", str(scratch),
+                 "--files", "2", *words], capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            sizes[";".join(asked)] = [path.stat().st_size for path in sorted(scratch.glob("*.h5"))]
+        assert len({tuple(one) for one in sizes.values()}) == 3, sizes
+
+
+def test_the_command_proves_an_hdf5_without_mpi(scratch) -> None:
+    if not SERIAL:
+        pytest.skip("NOT VERIFIED: no HDF5 by itself in build/companions")
+    done = iotune("prove", "--on", str(scratch), "--hdf5", str(SERIAL[0]), "--all", "--setting",
+                  "fill_time", "--setting", "coll_metadata_write")  # fmt: skip
+    assert done.returncode == 0 and done.stdout.count("proven here") == 2, (
+        done.stdout,
+        done.stderr,
+    )
+    proofs = core.Database(core.default_database()).proofs()
+    assert {(one["parameter"], one["mpi"], one["ranks"]) for one in proofs} == {
+        ("fill_time", "", 1)
+    }
+
+
 def test_what_fails_or_hangs_is_no_proof(scratch, monkeypatch) -> None:
-    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
     prover.settle()
     failing = scratch / "failing"
     failing.write_text("#!/bin/sh\necho 'iotune-prove: out of luck' >&2\nexit 3\n")
@@ -117,19 +184,19 @@ def iotune(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_keeps_what_it_found(scratch, monkeypatch) -> None:
     mpi_named("mpich-4", "", monkeypatch)
-    done = iotune("prove", "--on", str(scratch), "-n", "2", "--all", "--setting", "romio_cb_read")
+    done = iotune("prove", "--on", str(scratch), "--all", "--setting", "coll_metadata_write")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("proven here") == 3, done.stdout
+    assert done.stdout.count("proven here") == 2, done.stdout
     assert not list(scratch.iterdir()), "the scratch folder is left"
     listed = iotune("prove", "--list")
-    assert "known bad" in listed.stdout and listed.stdout.count("proven here") == 3, listed.stdout
+    assert "known bad" in listed.stdout and listed.stdout.count("proven here") == 2, listed.stdout
     proofs = core.Database(core.default_database()).proofs()
-    assert {one["value_class"] for one in proofs} == {"enable", "disable", "automatic"}
-    assert all(one["passed"] and one["ranks"] == 2 and one["mpi"] for one in proofs), proofs
+    assert {one["value_class"] for one in proofs} == {"enable", "disable"}
+    assert all(one["passed"] and one["ranks"] == 4 and one["mpi"] for one in proofs), proofs
 
 
 def test_nothing_unknown_is_left_here(scratch, monkeypatch) -> None:
-    prover = Prover(mpi_named("mpich-4", "", monkeypatch), 2, scratch, seeds=1)
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
     prover.settle()
     left = list(unproven(prover, settings_to_try(), Path("none")))
     assert left == [], left
@@ -164,7 +231,11 @@ def test_training_tries_nothing_that_is_bad(scratch, monkeypatch) -> None:
 
 def test_training_proves_what_is_unknown_and_keeps_it(scratch, monkeypatch) -> None:
     ask, asked = core.gate_refusals, []
-    unknown = {"reason": "not proven", "unproven_name": "romio_cb_read", "unproven_value": "enable"}
+    unknown = {
+        "reason": "not proven",
+        "unproven_name": "coll_metadata_write",
+        "unproven_value": "enable",
+    }
 
     def twice_unknown(question, settings):
         asked.append(question["mpi"])
@@ -173,9 +244,9 @@ def test_training_proves_what_is_unknown_and_keeps_it(scratch, monkeypatch) -> N
     monkeypatch.setattr(core, "gate_refusals", twice_unknown)
     with ExitStack() as stack:
         allowed = allowed_for(scratch, monkeypatch, stack)
-        candidate = Candidate({"romio_cb_read": "enable"})
+        candidate = Candidate({"coll_metadata_write": "enable"})
         assert allowed.refusal(case_of("MPICH 97.1"), scratch, candidate) == ""
     (proof,) = core.Database(scratch.parent / "of-training.db").proofs()
-    assert proof["passed"] and proof["seeds"] == 5 and proof["ranks"] == 2, proof
+    assert proof["passed"] and proof["seeds"] == 5 and proof["ranks"] == 4, proof
     # It speaks for what was there, whatever the pattern was recorded with.
     assert proof["mpi"] == asked[-1] != "MPICH 97.1", (proof, asked)

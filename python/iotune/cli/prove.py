@@ -5,6 +5,7 @@ setting at a time. What passes is stored as proven here: for this file system, M
 of this very version. Settings that are known to write wrong bytes are never tried.
 
   iotune prove --on /scratch/me -n 16
+  iotune prove --hdf5 /opt/hdf5/lib/libhdf5.so
   iotune prove --list
 """
 
@@ -27,8 +28,8 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.mpi import find_mpi
-from iotune.proving import SEEDS, Prover, Setting, settings_to_try, unproven
+from iotune.mpi import find_mpi, serial_hdf5
+from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
 from iotune.replayer import scratch_directory
 
 _COLUMNS = [Column("setting"), Column("values"), Column("verdict"), Column("because")]
@@ -42,8 +43,13 @@ def command(
         typer.Option("--on", metavar="DIR", help="On whose file system. Default: this folder's."),
     ] = None,
     ranks: Annotated[
-        int, typer.Option("--ranks", "-n", min=2, help="Ranks, over the nodes of the job.")
-    ] = 4,
+        int,
+        typer.Option("--ranks", "-n", min=LEAST_RANKS, help="Ranks, over the nodes of the job."),
+    ] = LEAST_RANKS,
+    hdf5: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="This HDF5 without MPI: a library, a wheel's say."),
+    ] = None,
     setting: Annotated[
         Optional[list[str]],
         typer.Option(metavar="NAME", help="Only this one; may be given often."),
@@ -65,19 +71,22 @@ def command(
     directory = (on or Path.cwd()).absolute()
     if not directory.is_dir():
         raise Error(f"{directory} is no directory; --on names one on the file system to be tried")
+    if hdf5 is not None and not hdf5.is_file():
+        raise Error(f"{hdf5} is no file; --hdf5 names a library of HDF5")
     database = opened(db)
-    mpi = find_mpi()
+    mpi = serial_hdf5(str(hdf5.absolute())) if hdf5 is not None else find_mpi()
     with scratch_directory(directory, _SCRATCH_BYTES) as scratch:
         prover = Prover(mpi, ranks, scratch)
         say("comparing without settings first")
         site = prover.settle()
-        say(f"{site.mpi} ({site.mpi_io}), HDF5 {site.hdf5 or 'none'}, {site.filesystem}, "
+        mpi_name = f"{site.mpi} ({site.mpi_io})" if site.mpi else "no MPI"
+        say(f"{mpi_name}, HDF5 {site.hdf5 or 'none'}, {site.filesystem}, "
             f"{count_text(site.ranks, 'rank')} on {count_text(site.nodes, 'node')}")  # fmt: skip
         if prover.no_hdf5:
             say(f"settings of HDF5 are left out: {prover.no_hdf5}")
         path = db or core.default_database()
         todo = list(unproven(prover, wanted, path)) if not again else [
-            one for one in wanted if prover.can_try(one) and not _is_bad(prover, one)
+            one for one in wanted if prover.can_try(one) and _is_worth_trying(prover, one)
         ]  # fmt: skip
         proofs = []
         for number, one in enumerate(todo, start=1):
@@ -99,10 +108,11 @@ def command(
     next_command("iotune", "prove", "--list")
 
 
-def _is_bad(prover: Prover, one: Setting) -> bool:
+def _is_worth_trying(prover: Prover, one: Setting) -> bool:
+    """Not what writes wrong bytes, nor what does nothing here."""
     assert prover.site is not None
     question = {**prover.site.question(prover.scratch), "database": "none", "config": ""}
-    return core.gate_answer(question, one.parameter, one.value)["known"] == "known bad"
+    return core.gate_answer(question, one.parameter, one.value)["known"] in ("proven", "unknown")
 
 
 def _progress(text: str) -> None:
