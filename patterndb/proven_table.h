@@ -121,7 +121,7 @@ inline constexpr KnownRow kKnownRows[] = {
      "OMPIO writes wrong bytes with several aggregators"},
 
     // Before MPICH 4.0 ROMIO wrote sieved blocks back that it had not read under the lock: Open
-    // MPI's is older than that, and nothing is said of its sieve.
+    // MPI's is older than that, and nothing is said of its sieve for writes, though it passed.
     {kMpich, "4.0.2", "4.0.2", "cb_nodes", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "cb_config_list", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "cb_buffer_size", "*", Known::kProven, kBytesTest},
@@ -147,6 +147,16 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_config_list", "*:N", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_write", "*", Known::kProven, kBytesTest},
+
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "cb_nodes", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "cb_config_list", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "cb_buffer_size", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_cb_write", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_cb_read", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_ds_write", "disable", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_ds_write", "automatic", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_ds_read", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "5.0.11", "5.0.11", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
 
     {kOmpio, "4.1.4", "4.1.4", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
