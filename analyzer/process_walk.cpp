@@ -189,13 +189,6 @@ class Walk {
     const std::int32_t owner = owners_.of_transfer(first);
     return owner == OwnerFollower::kNone ? nullptr : files_[static_cast<std::size_t>(owner)];
   }
-  static Call first_call(const StreamTotals& totals) {
-    const auto& numbers = totals.stream->numbers;
-    const auto first = numbers.empty() && !totals.runs.empty()
-                           ? std::span(totals.runs).subspan(1, totals.width)
-                           : std::span(numbers).first(totals.width);
-    return {totals.stream.get(), first, totals.first_start_ns, 0, 0, true};
-  }
 
   // Whether the stream's transfers all moved something, those of MPI-IO by one handle.
   bool may_be_summed(const StreamTotals& totals) {

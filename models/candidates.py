@@ -164,10 +164,16 @@ def _collective(shape: Shape) -> list[Candidate]:
     return [plain, individual, alone, forced, *forced_shared, *several, large, small]
 
 
+def unsieved(verb: str) -> dict[str, str]:
+    """Pieces as they are. Some ROMIOs write them wrong unless told whether to join others."""
+    joining = {"romio_cb_write": "enable"} if verb == "write" else {}
+    return {**joining, f"romio_ds_{verb}": "disable"}
+
+
 def _independent(shape: Shape) -> list[Candidate]:
     verb = "write" if shape.write else "read"
     found = [
-        Candidate({f"romio_ds_{verb}": "disable"}, "piece by piece, without read-modify-write"),
+        Candidate(unsieved(verb), "piece by piece, without read-modify-write"),
         _larger_sieve(shape),
         Candidate({f"romio_ds_{verb}": "enable"}, "always through the sieve"),
     ]

@@ -17,6 +17,7 @@ from iotune.models.candidates import (
     Shape,
     chunk_caches,
     reserved,
+    unsieved,
 )
 
 MIB = 1024 * 1024
@@ -51,16 +52,18 @@ def _aggregation(shape: Shape, verb: str, buffer: str) -> list[Settings]:
         _each("cb_buffer_size", 4 * MIB, 64 * MIB),
     )
     alone = _product(_each(sieving, "disable"), _each(buffer, 16 * MIB))
+    by_itself = _product([_NONE, unsieved(verb)], _each(buffer, 16 * MIB))
     return (
         together
         + [{two_phase: "disable", **one} for one in alone]
-        + [{"dxpl_mpio_collective_opt": "individual", **one} for one in alone]
+        + [{"dxpl_mpio_collective_opt": "individual", **one} for one in by_itself]
     )
 
 
 def _independent(verb: str, buffer: str) -> list[Settings]:
     return _product(
-        _each(f"romio_ds_{verb}", "disable", "enable"), _each(buffer, MIB, 4 * MIB, 16 * MIB)
+        [_NONE, unsieved(verb), {f"romio_ds_{verb}": "enable"}],
+        _each(buffer, MIB, 4 * MIB, 16 * MIB),
     )
 
 

@@ -65,7 +65,9 @@ bool counts_up(const std::vector<std::string>& before, const std::vector<std::st
 std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks,
                                            std::uint32_t nodes) {
   if (ranks < 2) return {};
-  if (!collective) return {"romio_ds_write=disable"};
+  // Without the sieve ROMIO is to be told whether to join what is collective
+  // (tuner/hint_gates.cpp).
+  if (!collective) return {"romio_cb_write=enable;romio_ds_write=disable"};
   std::vector<std::string> candidates{"romio_cb_write=disable"};
   // cb_nodes is the sum over all nodes. One a node is ROMIO's default and no candidate.
   const std::uint64_t aggregators = std::min(std::uint64_t{2} * nodes, std::uint64_t{ranks});

@@ -23,6 +23,18 @@ bool unjoins_writes(const Setting& setting) noexcept {
          is(setting, kIndividualIoSetting, "individual");
 }
 
+// MPICH 4.0.2's ROMIO and Open MPI 4.1.4's put bytes of collective writes that are neither joined
+// nor sieved in wrong places where they choose by themselves not to join; not where they are told
+// what to do.
+bool unsieves(const Setting& setting) noexcept {
+  return is(setting, "romio_ds_write", "disable");
+}
+
+bool tells_whether_to_join(const Decision& wanted) noexcept {
+  const char* const joining = find_setting(wanted, "romio_cb_write");
+  return joining != nullptr && std::strcmp(joining, "automatic") != 0;
+}
+
 }  // namespace
 
 const char* why_unsafe(const HintGround& ground, const Decision& wanted,
@@ -38,6 +50,9 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
     }
     if (sieves && !locks_exclude(ground)) return kNoLocks;
   }
+  if (unsieves(setting) && !tells_whether_to_join(wanted)) {
+    return "some ROMIOs write wrong bytes so: wants romio_cb_write=enable or disable too";
+  }
   if (is(setting, "romio_ds_write", "enable")) {
     if (std::strcmp(ground.file_system, "nfs") == 0) return "on NFS sieved writes may lose bytes";
     if (!locks_exclude(ground)) return kNoLocks;
@@ -48,7 +63,9 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
 bool needs_ground(const Decision& decision) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
-    if (unjoins_writes(setting) || is(setting, "romio_ds_write", "enable")) return true;
+    if (unjoins_writes(setting) || unsieves(setting) || is(setting, "romio_ds_write", "enable")) {
+      return true;
+    }
   }
   return false;
 }

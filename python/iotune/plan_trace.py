@@ -242,9 +242,7 @@ def _definition(call: Call) -> _Defined:
     chunk = call.numbers[7 + n : 7 + n + max(m, 0)]
     file, path = (*call.texts, "", "")[:2]
     address = call.numbers[7 + n + max(m, 0) :]
-    return _Defined(
-        file, path, element_bytes, dims, chunk, filters, type_class, *address[:1]
-    )
+    return _Defined(file, path, element_bytes, dims, chunk, filters, type_class, *address[:1])
 
 
 def _transfer(

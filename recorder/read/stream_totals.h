@@ -24,6 +24,15 @@ struct StreamTotals {
   std::vector<std::int64_t> runs;
 };
 
+// Valid as long as the totals are; without its duration.
+inline Call first_call(const StreamTotals& totals) {
+  const auto& numbers = totals.stream->numbers;
+  const auto first = numbers.empty() && !totals.runs.empty()
+                         ? std::span(totals.runs).subspan(1, totals.width)
+                         : std::span(numbers).first(totals.width);
+  return {totals.stream.get(), first, totals.first_start_ns, 0, 0, true};
+}
+
 // Whether the totals of a stream say all that is wanted of its calls.
 using TotalsSuffice = std::function<bool(const CallStream&)>;
 

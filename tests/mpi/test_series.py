@@ -153,7 +153,7 @@ def frozen(place: Place) -> None:
 
 def independent(place: Place) -> None:
     files = run(place, "--size", 500, "--steps", 3)
-    assert wanted(files[2]) == "romio_ds_write=disable", files
+    assert wanted(files[2]) == "romio_cb_write=enable;romio_ds_write=disable", files
 
 
 if __name__ == "__main__":

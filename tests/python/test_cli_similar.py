@@ -78,7 +78,7 @@ def test_ior_receives_vpic_s_answer(home: Home) -> None:
 def test_a_kernel_out_of_a_trace_receives_its_like_s_answer(home: Home) -> None:
     # given VORPAL, trained, and Resemble-VORPAL made of another program's trace
     home.run("vorpal-io", "--size", "15x25x30", "--datasets", "4", ranks=4)
-    trained(home, "romio_ds_write=disable")
+    trained(home, "romio_cb_write=enable;romio_ds_write=disable")
     home.run("resemble-vorpal-io", "--size", "16x32x24", "--datasets", "4", ranks=4)
     source = home.root / "resemble.c"
     home.type("replay", str(home.traces()[-1]), "--emit-c", str(source))
