@@ -143,11 +143,28 @@ void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& att
   }
 }
 
+namespace {
+// romio_ds_write stays only beside our romio_cb_write (hint_gates.cpp).
+const char* why_left_out_of(const Decision& decision, const CallAttempts& attempts,
+                            int index) noexcept {
+  const char* const reason = why_left_out(attempts, index);
+  if (reason != nullptr || std::strcmp(decision.settings[index].name, "romio_ds_write") != 0) {
+    return reason;
+  }
+  for (int i = 0; i < decision.count; ++i) {
+    if (std::strcmp(decision.settings[i].name, "romio_cb_write") == 0) {
+      return why_left_out(attempts, i);
+    }
+  }
+  return nullptr;
+}
+}  // namespace
+
 void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
                      HintPlan& plan) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const char* const name = decision.settings[i].name;
-    const char* const reason = why_left_out(attempts, i);
+    const char* const reason = why_left_out_of(decision, attempts, i);
     if (reason == nullptr || !goes_by_info(name)) continue;
     if (plan.refused[i] == nullptr) plan.refused[i] = reason;
     remove(plan, name);
@@ -162,7 +179,7 @@ bool is_left_out(const Decision& decision, const CallAttempts& attempts,
                  const char* name) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     if (std::strcmp(decision.settings[i].name, name) == 0) {
-      return why_left_out(attempts, i) != nullptr;
+      return why_left_out_of(decision, attempts, i) != nullptr;
     }
   }
   // Not of the decision: cb_nodes has brought it.

@@ -135,7 +135,8 @@ def another_users_home(place: Place) -> None:
     buffers.mkdir(mode=0o700)
     os.chown(buffers, 65534, 65534)
     place.scratch.chmod(0o755)
-    for outer in place.scratch.parents:
+    # The library as well: it is loaded by the other user.
+    for outer in (*place.scratch.parents, *place.build.resolve().parents):
         if not outer.stat().st_mode & 0o001:
             not_verified(f"another user's home: {outer} is closed to others")
             return
