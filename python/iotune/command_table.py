@@ -27,10 +27,10 @@ COMMANDS = {
     "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
     "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
     "prove": ("iotune.cli.prove", "Compare bytes under settings that are not proven here."),
-    "latency": ("iotune.cli.latency", "Response times of a storage: sampled, fitted, drawn."),
     "replay": ("iotune.cli.replay", "Reissue a recorded pattern without its program."),
     "fuse": ("iotune.cli.fuse", "A folder as a file system that records or is slow."),
     "lib": ("iotune.cli.lib", "The path for LD_PRELOAD."),
+    "latency": ("iotune.cli.latency", "Response times of a storage: sampled, fitted, drawn."),
     "db": ("iotune.cli.db", "The pattern database."),
 }
 

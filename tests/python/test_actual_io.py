@@ -85,7 +85,10 @@ def test_a_program_whose_transfers_hdf5_converts_is_explained(tmp_path: Path) ->
     # given
     home = Home(tmp_path)
     config = tmp_path / "config.xml"
-    hints = "<cb_nodes>2</cb_nodes><romio_ds_write>disable</romio_ds_write>"
+    hints = (
+        "<cb_nodes>2</cb_nodes><romio_cb_write>enable</romio_cb_write>"
+        "<romio_ds_write>disable</romio_ds_write>"
+    )
     config.write_text(f"<Parameters><Middleware_Layer>{hints}</Middleware_Layer></Parameters>")
     program = [*find_mpi().command(2), str(KERNELS / "ask_datasets"), "a.h5"]
 
