@@ -21,6 +21,7 @@ class Question(ctypes.Structure):
         + [(name, ctypes.c_char_p) for name in ("layer", "program", "file", "mpi", "hdf5",
                                                 "filesystem")]
         + [(name, ctypes.c_uint32) for name in ("frozen", "known_only")]
+        + [("site_database", ctypes.c_char_p), ("mpi_io", ctypes.c_void_p)]
     )  # fmt: skip
 
 
@@ -34,8 +35,9 @@ def main() -> None:
 
     def ask(number: int, who: int) -> tuple[float, str]:
         question = Question(
-            3, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
+            4, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
             file.replace("%d", str(number)).encode(), b"MPICH 4.0.2", b"1.10.8", b"ext4", 0, 0,
+            None, None,
         )  # fmt: skip
         start = time.perf_counter()
         length = decide(ctypes.byref(question), answer, len(answer))
