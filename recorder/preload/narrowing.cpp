@@ -53,9 +53,9 @@ void hand_over(Loss loss) noexcept {
     g_recording = kRecorded;
   }
   leave_posix_alone();
-  // A program that has traced nothing so far leaves nothing behind, unless it is asked for. One that
-  // changes its user, its limits or its namespaces is mostly about to execute another program: su,
-  // chroot, unshare and their kind, or a child of fork.
+  // A program that has traced nothing so far leaves nothing behind, unless it is asked for. One
+  // that changes its user, its limits or its namespaces is mostly about to execute another program:
+  // su, chroot, unshare and their kind, or a child of fork.
   const bool asked = configuration().trace_path != nullptr || run_has_owner();
   const bool goes_on = loss != Loss::kFiles;
   if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;

@@ -263,7 +263,7 @@ void end_buffer(const char* how) noexcept {
   if (!g_buffer.file.exists()) return;
   const OwnCode own;
   const SignalSafeGuard guard(g_buffer_lock,
-                            is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
+                              is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
   if (!guard.held()) return;
   store_rings();
   calibrate();

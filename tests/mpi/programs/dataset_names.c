@@ -1,6 +1,6 @@
-// dataset_names FOLDER: datasets with several names, names that mean another dataset later, and files
-// made again. All ranks make them together and write or read all of each; data go out independently,
-// where rank 1 leaves some of them out.
+// dataset_names FOLDER: datasets with several names, names that mean another dataset later, and
+// files made again. All ranks make them together and write or read all of each; data go out
+// independently, where rank 1 leaves some of them out.
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -20,10 +20,9 @@ static hid_t must(hid_t id) {
 }
 
 static hid_t made(const char* name) {
-  return name == NULL
-             ? must(H5Dcreate_anon(file, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT))
-             : must(H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
-                               H5P_DEFAULT));
+  return name == NULL ? must(H5Dcreate_anon(file, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT))
+                      : must(H5Dcreate2(file, name, H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT,
+                                        H5P_DEFAULT));
 }
 
 static void written(hid_t dataset, int by_rank_1) {
@@ -51,7 +50,10 @@ int main(int argc, char** argv) {
   if (argc > 2) H5Pset_all_coll_metadata_ops(fapl, 1);
   char name[3][4096];
   for (int i = 0; i < 3; i++)
-    snprintf(name[i], sizeof name[i], "%s/%s.h5", argv[1], i == 0 ? "names" : i == 1 ? "again" : "other");
+    snprintf(name[i], sizeof name[i], "%s/%s.h5", argv[1],
+             i == 0   ? "names"
+             : i == 1 ? "again"
+                      : "other");
 
   begun(name[2]);
   written(made("far"), 1);

@@ -1,5 +1,6 @@
-// appending HOW FILE [LINES]: writes blocks to FILE, each of a letter that no other has (or, by several
-// writers, of a letter and a length of their own), so that the file says where each of them went.
+// appending HOW FILE [LINES]: writes blocks to FILE, each of a letter that no other has (or, by
+// several writers, of a letter and a length of their own), so that the file says where each of them
+// went.
 #define _GNU_SOURCE
 #include <aio.h>
 #include <errno.h>
