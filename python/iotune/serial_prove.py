@@ -16,7 +16,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as problem:  # iotune itself does without
+    sys.exit(f"iotune-prove: to prove settings without MPI needs numpy ({problem})")
 
 from iotune.serial_replay import CALLS, ID, INT, SIZE, UINT, Fault, Hdf5, dims_of
 

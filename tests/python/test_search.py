@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-pytest.importorskip("sklearn")
+pytest.importorskip("optuna")
 from iotune.models.search import METHODS, Problem, make_search  # noqa: E402
 from iotune.models.search.genetic import GENERATIONS, POPULATION  # noqa: E402
 from iotune.models.search.regression import (  # noqa: E402
