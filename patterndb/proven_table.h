@@ -130,7 +130,10 @@ inline constexpr KnownRow kKnownRows[] = {
     {kMpich, "4.0.2", "4.0.2", "romio_cb_write", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "romio_cb_read", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "romio_ds_write", "*", Known::kProven, kBytesTest},
-    {kMpich, "4.0.2", "4.0.2", "romio_ds_read", "*", Known::kProven, kBytesTest},
+    {kMpich, "4.0.2", "4.0.2", "romio_ds_read", "enable", Known::kProven, kBytesTest},
+    {kMpich, "4.0.2", "4.0.2", "romio_ds_read", "automatic", Known::kProven, kBytesTest},
+    {kMpich, "", "4.0.2", "romio_ds_read", "disable", Known::kBad,
+     "its ROMIO reads wrong bytes without sieving"},
     {kMpich, "4.0.2", "4.0.2", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "ind_wr_buffer_size", "*", Known::kProven, kBytesTest},
 

@@ -143,7 +143,7 @@ EVERY = {
     "alignment": "65536,4096", "meta_block_size": "131072", "sieve_buf_size": "131072",
     "coll_metadata_write": "enable", "cb_nodes": "2", "cb_config_list": "*:2",
     "cb_buffer_size": "1048576", "romio_cb_write": "disable", "romio_cb_read": "disable",
-    "romio_ds_write": "disable", "romio_ds_read": "disable", "ind_rd_buffer_size": "1048576",
+    "romio_ds_write": "disable", "romio_ds_read": "enable", "ind_rd_buffer_size": "1048576",
     "ind_wr_buffer_size": "1048576",
 }  # fmt: skip
 
