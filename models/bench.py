@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,11 +31,35 @@ from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
 from iotune.preload import loadable, preload_path
 from iotune.replayer import Replayed, find_yield_shim, forget_files, run_plan
+from iotune.summary import RunSummary
 from iotune.trace import open_trace
 
 # A hanging replay must not hold up the others.
 TIMEOUT_SECONDS = 600.0
 _IN_EFFECT = ("applied", "unverifiable")
+
+
+def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, str]) -> str:
+    """'applied' (also where that cannot be verified), or what became of the settings.
+
+    `names`: base names of the files that were to get them.
+    """
+    verdicts: dict[str, str] = {}
+    for file in run.files:
+        if Path(file.path).name not in names:
+            continue
+        for one in file.settings:
+            if one.parameter not in settings or one.verdict == "not told of":
+                continue
+            # Of a file of POSIX each rank tells: one in effect is enough.
+            if not verdicts.get(one.parameter, "").startswith(_IN_EFFECT):
+                verdicts[one.parameter] = one.verdict + (f" ({one.reason})" if one.reason else "")
+    if not verdicts:
+        return "never reached a file"
+    for verdict in verdicts.values():
+        if verdict.startswith(_IN_EFFECT):
+            return "applied"
+    return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
 
 
 class ReplayBench(ABC):
@@ -149,25 +173,9 @@ class ReplayBench(ABC):
         return self.seconds_of(name, result)
 
     def effect(self, name: str, candidate: Candidate) -> str:
-        """'applied' (also where that cannot be verified), or what became of the settings."""
-        verdicts: dict[str, str] = {}
-        for file in open_trace(self.trace_of(name)).summary.files:
-            if Path(file.path).name not in self.own_names:
-                continue
-            for one in file.settings:
-                if one.parameter not in candidate.settings or one.verdict == "not told of":
-                    continue
-                # Of a file of POSIX each rank tells: one in effect is enough.
-                if not verdicts.get(one.parameter, "").startswith(_IN_EFFECT):
-                    verdicts[one.parameter] = one.verdict + (
-                        f" ({one.reason})" if one.reason else ""
-                    )
-        if not verdicts:
-            return "never reached a file"
-        for verdict in verdicts.values():
-            if verdict.startswith(_IN_EFFECT):
-                return "applied"
-        return "; ".join(f"{name} {verdict}" for name, verdict in sorted(verdicts.items()))
+        """As effect_of(), of the arm's last run."""
+        run = open_trace(self.trace_of(name)).summary
+        return effect_of(run, self.own_names, candidate.settings)
 
 
 class Bench(ReplayBench):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from iotune.models.candidates import (
     ALIGNMENT,
@@ -37,22 +38,51 @@ def _product(*choices: Iterable[Settings]) -> list[Settings]:
     ]
 
 
-def _aggregation(shape: Shape, verb: str, buffer: str) -> list[Settings]:
+@dataclass(frozen=True)
+class _Values:
+    """Of parameters that are numbers."""
+
+    aggregators: tuple[int, ...] = (2, 4, 8)
+    exchange_bytes: tuple[int, ...] = (4 * MIB, 64 * MIB)
+    sieve_bytes: tuple[int, ...] = (16 * MIB,)
+    independent_sieve_bytes: tuple[int, ...] = (MIB, 4 * MIB, 16 * MIB)
+    stripes: tuple[tuple[int, int], ...] = STRIPES
+    alignments: tuple[str, ...] = (ALIGNMENT,)
+    metadata_bytes: tuple[int, ...] = (MIB,)
+    with_stripes: bool = False  # alignment and metadata beside stripes too
+
+
+_SPARSE = _Values()
+_DENSE = _Values(
+    aggregators=(2, 3, 4, 6, 8, 16),
+    exchange_bytes=(MIB, 2 * MIB, 4 * MIB, 8 * MIB, 32 * MIB, 64 * MIB),
+    sieve_bytes=(64 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB),
+    independent_sieve_bytes=(64 * 1024, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 64 * MIB),
+    stripes=tuple(
+        (count, unit) for count in (2, 4, 8, 16, 64) for unit in (MIB // 4, MIB, 4 * MIB)
+    ),
+    alignments=(ALIGNMENT, f"{4 * MIB},{4 * MIB}"),
+    metadata_bytes=(64 * 1024, MIB),
+    with_stripes=True,
+)
+
+
+def _aggregation(shape: Shape, verb: str, buffer: str, values: _Values) -> list[Settings]:
     """How collective transfers reach the file system."""
     two_phase, sieving = f"romio_cb_{verb}", f"romio_ds_{verb}"
     aggregators = [_NONE] + [
         # cb_nodes alone does nothing on one node: ROMIO's default list allows one a host.
         {"cb_nodes": str(count), "cb_config_list": f"*:{count}"}
-        for count in (2, 4, 8)
+        for count in values.aggregators
         if count <= shape.ranks
     ]
     together = _product(
         _each(two_phase, "enable"),
         aggregators,
-        _each("cb_buffer_size", 4 * MIB, 64 * MIB),
+        _each("cb_buffer_size", *values.exchange_bytes),
     )
-    alone = _product(_each(sieving, "disable"), _each(buffer, 16 * MIB))
-    by_itself = _product([_NONE, unsieved(verb)], _each(buffer, 16 * MIB))
+    alone = _product(_each(sieving, "disable"), _each(buffer, *values.sieve_bytes))
+    by_itself = _product([_NONE, unsieved(verb)], _each(buffer, *values.sieve_bytes))
     return (
         together
         + [{two_phase: "disable", **one} for one in alone]
@@ -60,26 +90,29 @@ def _aggregation(shape: Shape, verb: str, buffer: str) -> list[Settings]:
     )
 
 
-def _independent(verb: str, buffer: str) -> list[Settings]:
+def _independent(verb: str, buffer: str, values: _Values) -> list[Settings]:
     return _product(
         [_NONE, unsieved(verb), {f"romio_ds_{verb}": "enable"}],
-        _each(buffer, MIB, 4 * MIB, 16 * MIB),
+        _each(buffer, *values.independent_sieve_bytes),
     )
 
 
-def _placement(shape: Shape) -> list[Settings]:
+def _placement(shape: Shape, values: _Values) -> list[Settings]:
     if not shape.write:
         return [_NONE]
-    alignment = _each("alignment", ALIGNMENT)
-    metadata = _each("meta_block_size", MIB)
+    alignment = _each("alignment", *values.alignments)
+    metadata = _each("meta_block_size", *values.metadata_bytes)
     if shape.filesystem not in STRIPED:
         # Alone: beside both others the product would be twice as large.
         reservation = reserved(shape)
         return [*_product(alignment, metadata), *([reservation] if reservation else [])]
     # Their full product would be 16 placements: where stripes are set, these two do little.
     stripes: list[Settings] = [
-        {"striping_factor": str(count), "striping_unit": str(unit)} for count, unit in STRIPES
+        {"striping_factor": str(count), "striping_unit": str(unit)}
+        for count, unit in values.stripes
     ]
+    if values.with_stripes:
+        return _product([_NONE, *stripes], [_NONE, *alignment[1:], *metadata[1:]])
     return [_NONE, *stripes, *alignment[1:], *metadata[1:]]
 
 
@@ -93,16 +126,25 @@ def _memory(shape: Shape) -> list[Settings]:
 
 def space(shape: Shape) -> list[Candidate]:
     """Every point but the default, each once."""
+    return _points(shape, _SPARSE)
+
+
+def dense_space(shape: Shape) -> list[Candidate]:
+    """The same with more values of each parameter: response surfaces are measured on it."""
+    return _points(shape, _DENSE)
+
+
+def _points(shape: Shape, values: _Values) -> list[Candidate]:
     verb = "write" if shape.write else "read"
     buffer = "ind_wr_buffer_size" if shape.write else "ind_rd_buffer_size"
     if shape.ranks == 1:
         transfers = [_NONE]
     elif shape.collective:
-        transfers = _aggregation(shape, verb, buffer)
+        transfers = _aggregation(shape, verb, buffer, values)
     else:
-        transfers = _independent(verb, buffer)
+        transfers = _independent(verb, buffer, values)
     points: dict[str, Candidate] = {}
-    for settings in _product(transfers, _placement(shape), _memory(shape)):
+    for settings in _product(transfers, _placement(shape, values), _memory(shape)):
         one = Candidate(settings)
         if settings:
             points.setdefault(one.text, one)

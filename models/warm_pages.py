@@ -34,21 +34,27 @@ class Pace(Protocol):
         """The run is what is done within."""
 
 
-def pace_of(directory: Path, moved_bytes: int) -> Pace:
-    """For runs that write or read so many bytes in files of this directory."""
-    return WarmPages() if meets_slow_pages(directory, moved_bytes) else Pause(0.0)
+def pace_of(directory: Path, moved_bytes: int, most_bytes: int = _MOST_BYTES) -> Pace:
+    """For runs that write or read so many bytes in files of this directory.
+
+    `most_bytes`: of memory that is touched before each run.
+    """
+    if meets_slow_pages(directory, moved_bytes):
+        return WarmPages(min(most_bytes, _MOST_BYTES))
+    return Pause(0.0)
 
 
 class WarmPages:
     """Before each run memory is touched, held until free pages of before are told of, and freed."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._pause = Pause(PAUSE_SECONDS)
+        self._most_bytes = most_bytes
 
     @contextmanager
     def before_run(self) -> Iterator[None]:
-        """The run is what is done within; it begins with up to `_MOST_BYTES` of warm free pages."""
-        held = _touched(min(_MOST_BYTES, _available_bytes() // 2))
+        """The run is what is done within; it begins with up to `most_bytes` of warm free pages."""
+        held = _touched(min(self._most_bytes, _available_bytes() // 2))
         with self._pause.before_run():
             held.close()
             yield

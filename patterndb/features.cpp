@@ -14,6 +14,7 @@ namespace {
 // What HDF5, ROMIO and file systems take where nobody says anything else.
 constexpr double kExchangeBytes = 16 * kMiB, kReadSieveBytes = 4 * kMiB;
 constexpr double kWriteSieveBytes = 512 * kKiB, kChunkCacheBytes = kMiB;
+constexpr double kMetadataBytes = 2048, kHdf5SieveBytes = 65536;  // of HDF5
 constexpr double kStripeBytes = 4 * kMiB, kStripeCount = 1;
 
 double log2_of(double number) {
@@ -180,6 +181,8 @@ bool features_of(const Pattern& pattern, const FeatureQuestion& question, const 
       log2_of(reserved),
       pattern.chunk.empty() ? 0.0
                             : log2_of(values.number("chunk_cache", kChunkCacheBytes) / chunk_bytes),
+      log2_of(values.number("meta_block_size", kMetadataBytes)),
+      log2_of(values.number("sieve_buf_size", kHdf5SieveBytes)),
   };
   static_assert(sizeof found / sizeof *found == kFeatureCount);
   std::copy(std::begin(found), std::end(found), features.begin());

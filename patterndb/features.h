@@ -55,8 +55,12 @@ inline constexpr const char* kFeatureNames[] = {
     "log2_alignment_bytes",    // 0: none
     "log2_reserved_ratio",     // bytes reserved (fallocate) over the file's; 0: none
     "log2_cached_chunks",      // that the chunk cache holds
+    "log2_metadata_bytes",     // of HDF5's blocks for metadata
+    "log2_sieve_bytes",        // of HDF5's own sieve
 };
 inline constexpr std::size_t kFeatureCount = sizeof kFeatureNames / sizeof *kFeatureNames;
+// Those before are of the pattern alone.
+inline constexpr std::size_t kPatternFeatureCount = 16;
 using Features = std::array<double, kFeatureCount>;
 
 // False where the pattern has no geometry (patterndb/geometry.h): nothing is known of it then.

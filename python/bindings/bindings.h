@@ -5,6 +5,7 @@
 
 void bind_calls(pybind11::module_& module);
 void bind_features(pybind11::module_& module);
+void bind_gains(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
 void bind_index(pybind11::module_& module);
 void bind_limits(pybind11::module_& module);

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module) {
   bind_import(module);
   bind_patterndb(module);
   bind_features(module);
+  bind_gains(module);
   bind_patterns(module);
   bind_index(module);
   bind_pattern_log(module);

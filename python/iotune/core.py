@@ -179,6 +179,55 @@ def features(
         return cast("list[list[float]] | None", found)
 
 
+def pattern_feature_count() -> int:
+    """How many of the first features are of the pattern alone."""
+    return int(native_part().pattern_feature_count)
+
+
+def cost_term_names() -> list[str]:
+    """What the columns of cost_terms() are, in order."""
+    return list(native_part().cost_term_names())
+
+
+def cost_terms(features: list[list[float]]) -> list[list[float]]:
+    """A row of counts for each of features (patterndb/gains/cost_terms.h)."""
+    with as_error():
+        return cast("list[list[float]]", native_part().cost_terms(features))
+
+
+def gain_inputs(
+    features: list[list[float]], of_default: list[list[float]], prices: list[float]
+) -> list[list[float]]:
+    """What the trees of a gain model see: a row for each of features (gains/gain_model.h)."""
+    with as_error():
+        return cast("list[list[float]]", native_part().gain_inputs(features, of_default, prices))
+
+
+def checksum(content: bytes) -> int:
+    """FNV-1a of 64 bits, as gain models end with."""
+    return int(native_part().checksum(content))
+
+
+class GainModel:
+    """What settings are worth, evaluated by the code of a run. Raises Error for other bytes."""
+
+    def __init__(self, payload: bytes):
+        with as_error():
+            self._model = native_part().GainModel(payload)
+
+    def gains(
+        self, features: list[list[float]], of_default: list[list[float]]
+    ) -> list[list[float]]:
+        """Rows of log_gain, spread, low and high, as natural logarithms."""
+        with as_error():
+            return cast("list[list[float]]", self._model.gains(features, of_default))
+
+    def out_of_range(self, of_default: list[float]) -> str:
+        """The first feature of the pattern outside of what was learnt; empty: none."""
+        with as_error():
+            return str(self._model.out_of_range(of_default))
+
+
 def config_xml(
     settings: Mapping[str, str],
     of_files: Mapping[str, Mapping[str, str]] | None = None,

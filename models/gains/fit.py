@@ -1,0 +1,137 @@
+"""Fit a gain model to trials: prices of the cost model, trees on what it leaves, an interval.
+
+The interval is calibrated by patterns that were left out (split conformal prediction, grouped):
+how far the answer for a pattern lies off that no tree has seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from iotune.models.gains.encode import encoded
+from iotune.models.gains.mechanism import Array, fit_prices
+from iotune.models.gains.rows import Rows
+
+from iotune import core
+from iotune.errors import Error
+
+_TREES = 96
+_MOST_LEAVES = 400
+_FOLDS = 10
+COVERAGE = 0.90
+FEWEST_PATTERNS = 8
+
+
+@dataclass
+class Fitted:
+    """A model, and how well it does on patterns that it was not fitted to."""
+
+    prices: Array
+    forest: Any  # scikit-learn's
+    ranges: Array
+    floor: float
+    scales: tuple[float, float]
+    score: dict[str, float]
+
+    @property
+    def payload(self) -> bytes:
+        """What a run evaluates."""
+        trees = [one.tree_ for one in self.forest.estimators_]
+        return encoded(self.prices, self.ranges, self.floor, self.scales, trees)
+
+    def native(self) -> core.GainModel:
+        """The very model that a run has."""
+        return core.GainModel(self.payload)
+
+
+def fit(rows: Rows, seed: int = 20151116) -> Fitted:
+    """Raises Error where there are too few patterns to say how good it is."""
+    groups = np.unique(rows.group)
+    if len(groups) < FEWEST_PATTERNS:
+        raise Error(
+            f"a model needs {FEWEST_PATTERNS} measured patterns at least, there are {len(groups)}: "
+            "iotune train --survey measures more"
+        )
+    left_out = _left_out(rows, groups, seed)
+    floor, scales = _calibrated(rows, left_out)
+    prices, forest = _grown(rows, seed)
+    own = core.pattern_feature_count()
+    of_pattern = rows.default[:, :own]
+    ranges = np.column_stack([of_pattern.min(axis=0), of_pattern.max(axis=0)])
+    score = _score(rows, left_out)
+    score["patterns"], score["rows"] = float(len(groups)), float(len(rows.log_gain))
+    return Fitted(prices, forest, ranges, floor, scales, score)
+
+
+def _grown(rows: Rows, seed: int) -> tuple[Array, Any]:
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    weight = rows.weight
+    seconds = rows.default_seconds * np.exp(-rows.log_gain)
+    # The defaults are rows as well, of no gain.
+    prices = fit_prices(rows.features, seconds, weight)
+    inputs = np.array(
+        core.gain_inputs(rows.features.tolist(), rows.default.tolist(), prices.tolist())
+    )
+    forest = ExtraTreesRegressor(
+        _TREES, min_samples_leaf=2, max_features=0.5, max_leaf_nodes=_MOST_LEAVES,
+        bootstrap=True, random_state=seed, n_jobs=1,
+    )  # fmt: skip
+    forest.fit(inputs, rows.log_gain - inputs[:, -1], sample_weight=weight)
+    return prices, forest
+
+
+def _left_out(rows: Rows, groups: Array, seed: int) -> Array:
+    """Mean and spread of the answer for each row, of a model that has not seen its pattern."""
+    folds = min(_FOLDS, len(groups))
+    fold_of = np.random.default_rng(seed).permutation(len(groups)) % folds
+    found = np.zeros((len(rows.log_gain), 2))
+    for fold in range(folds):
+        out = np.isin(rows.group, groups[fold_of == fold])
+        prices, forest = _grown(rows.of(~out), seed)
+        inputs = np.array(
+            core.gain_inputs(rows.features[out].tolist(), rows.default[out].tolist(),
+                             prices.tolist())
+        )  # fmt: skip
+        of_trees = np.array([one.predict(inputs) for one in forest.estimators_])
+        found[out, 0] = inputs[:, -1] + of_trees.mean(axis=0)
+        found[out, 1] = of_trees.std(axis=0)
+    return found
+
+
+def _calibrated(rows: Rows, left_out: Array) -> tuple[float, tuple[float, float]]:
+    """The floor of the spread, and how many spreads off each end of the interval lies."""
+    off = rows.log_gain - left_out[:, 0]
+    floor = float(max(np.median(left_out[:, 1]) / 4, 1e-3))
+    scaled = off / np.hypot(left_out[:, 1], floor)
+    low, high = _weighted_quantiles(scaled, rows.weight, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return floor, (float(max(-low, 0.0)), float(max(high, 0.0)))
+
+
+def _weighted_quantiles(values: Array, weight: Array, at: list[float]) -> Array:
+    order = np.argsort(values)
+    below = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    return np.asarray(np.interp(at, below, values[order]))
+
+
+def _score(rows: Rows, left_out: Array) -> dict[str, float]:
+    """What a user of the first prediction would have got, over patterns that were left out."""
+    shares, gains = [], []
+    for group in np.unique(rows.group):
+        of = rows.group == group
+        best = max(0.0, float(rows.log_gain[of].max()))
+        chosen = int(np.argmax(left_out[of, 0]))
+        predicted = left_out[of, 0][chosen] > 0
+        got = float(rows.log_gain[of][chosen]) if predicted else 0.0
+        gains.append(got)
+        if best >= np.log(1.3):
+            shares.append(np.exp(got - best))
+    off = rows.log_gain - left_out[:, 0]
+    return {
+        "error": float(np.sqrt(np.average(off**2, weights=rows.weight))),
+        "first_over_best": float(np.median(shares)) if shares else float("nan"),
+        "worst_gain": float(np.exp(min(gains))),
+        "patterns_to_gain": float(len(shares)),
+    }

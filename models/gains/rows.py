@@ -1,0 +1,93 @@
+"""Rows that models learn from: features of surfaces, and what each setting was worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from iotune.models.gains.mechanism import Array
+from iotune.models.survey.trials import Surface
+from numpy.typing import NDArray
+
+from iotune import core
+
+
+def settings_of(text: str) -> dict[str, str]:
+    """Of canonical text; the default's is empty."""
+    return dict(part.split("=", 1) for part in text.split(";") if part)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One row for each (pattern, settings): `log_gain` is the logarithm of default over seconds."""
+
+    names: list[str]  # of the features
+    features: Array  # under the settings
+    default: Array  # of the same pattern without settings
+    log_gain: Array
+    spread: Array  # of log_gain between repeats; nan where there are fewer than three
+    repeats: NDArray[np.int64]
+    default_seconds: Array
+    group: NDArray[np.int64]  # number of the surface
+    settings: list[str]
+
+    def of(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Those that are chosen."""
+        return Rows(
+            self.names, self.features[chosen], self.default[chosen], self.log_gain[chosen],
+            self.spread[chosen], self.repeats[chosen], self.default_seconds[chosen],
+            self.group[chosen], [one for one, use in zip(self.settings, chosen) if use],
+        )  # fmt: skip
+
+    @property
+    def weight(self) -> Array:
+        """Every surface counts the same, however many settings were tried."""
+        _, at, counts = np.unique(self.group, return_inverse=True, return_counts=True)
+        return np.asarray(1.0 / counts[at])
+
+
+def features_of(
+    pattern: Mapping[str, object], question: Mapping[str, int], settings: Sequence[str]
+) -> tuple[Array, Array] | None:
+    """Features under each settings and those of the default; None for a pattern without any."""
+    found = core.features(
+        dict(pattern), [{}, *(settings_of(one) for one in settings)], dict(question)
+    )
+    if found is None:
+        return None
+    rows = np.array(found, dtype=float)
+    return rows[1:], np.repeat(rows[:1], len(settings), axis=0)
+
+
+def rows_of(surfaces: Sequence[Surface]) -> Rows:
+    """All that was measured; patterns without features are left out."""
+    parts: list[tuple[Array, Array]] = []
+    gains, spreads, repeats, seconds, groups, texts = [], [], [], [], [], []
+    for number, surface in enumerate(surfaces):
+        ratios = {text: one for text, one in surface.ratios().items() if text}
+        if not ratios:
+            continue
+        found = features_of(surface.subject.pattern, surface.subject.question, list(ratios))
+        if found is None:
+            continue
+        parts.append(found)
+        of_default = median(x for one in surface.trials for x in one.default_seconds)
+        for text, times in ratios.items():
+            logs = np.log(times)
+            gains.append(float(np.median(logs)))
+            spreads.append(float(np.std(logs, ddof=1)) if len(times) > 2 else np.nan)
+            repeats.append(len(times))
+            seconds.append(of_default)
+            groups.append(number)
+            texts.append(text)
+    names = core.feature_names()
+    empty = np.empty((0, len(names)))
+    return Rows(
+        names,
+        np.vstack([one for one, _ in parts]) if parts else empty,
+        np.vstack([one for _, one in parts]) if parts else empty,
+        np.array(gains), np.array(spreads), np.array(repeats, dtype=np.int64), np.array(seconds),
+        np.array(groups, dtype=np.int64), texts,
+    )  # fmt: skip

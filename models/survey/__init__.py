@@ -1,0 +1,1 @@
+"""Measurements across many patterns: what models learn from, and what searches are compared on."""

@@ -1,0 +1,136 @@
+"""Patterns drawn at random: decompositions, sizes and modes that no program here has yet.
+
+A survey measures these so that a new program's pattern lies among known ones.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Between what patterns are drawn. Bytes are those of a whole file."""
+
+    ranks: tuple[int, ...] = (2,)
+    least_file_bytes: int = 2 * _MIB
+    most_file_bytes: int = 32 * _MIB
+    most_datasets: int = 4
+    # A rank's share of a dataset in pieces: each is a system call where nothing joins them.
+    most_pieces: int = 16384
+    least_piece_bytes: int = 16
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A pattern as the database has it, and on how many datasets of a file."""
+
+    pattern: dict[str, Any]
+    datasets: int
+
+
+def draw_pattern(draw: random.Random, limits: Limits) -> Drawn:
+    """One pattern within the limits. All ranks hold parts of equal size."""
+    while True:
+        found = _attempt(draw, limits)
+        if found is not None:
+            return found
+
+
+def _attempt(draw: random.Random, limits: Limits) -> Drawn | None:
+    ranks = draw.choice(limits.ranks)
+    element_bytes = draw.choice((4, 8, 8, 16, 32))
+    datasets = draw.choice([n for n in (1, 1, 2, 4, 8) if n <= limits.most_datasets])
+    low, high = math.log2(limits.least_file_bytes), math.log2(limits.most_file_bytes)
+    elements = 2 ** draw.uniform(low, high) / datasets / element_bytes
+    n = draw.choice((1, 2, 2, 3, 3))
+    grid = _factorised(draw, ranks, n)
+    names, dims, counts = [], [], []
+    for parts, extent in zip(grid, _extents(draw, elements, n)):
+        name, size, count = _axis(draw, parts, extent)
+        names.append(name)
+        dims.append(size)
+        counts.append(count)
+    pieces, piece_bytes = _pieces(names, dims, counts, element_bytes)
+    if pieces > limits.most_pieces or piece_bytes < limits.least_piece_bytes:
+        return None
+    file_bytes = math.prod(dims) * element_bytes * datasets
+    if not limits.least_file_bytes / 2 <= file_bytes <= limits.most_file_bytes * 2:
+        return None
+    write = draw.random() < 0.6
+    chunk: list[int] = []
+    if draw.random() < (0.2 if write else 0.4):
+        # Parts of a rank's share, so that ranks that write have no chunk in common.
+        chunk = [max(1, count // draw.choice((1, 1, 2, 4))) for count in counts]
+        if any(name.startswith("CYCLIC") for name in names):
+            chunk = []
+        if chunk and math.prod(chunk) * element_bytes < 4096:
+            chunk = []
+    pattern = {
+        "descriptor": f"<{n}D,({','.join(names)}),({','.join(map(str, counts))})>",
+        "op": "write" if write else "read",
+        "element_bytes": element_bytes,
+        "ranks": ranks,
+        "grid": grid,
+        "mode": draw.choice(("collective", "independent")) if ranks > 1 else "independent",
+        "chunk": chunk,
+        "filters": 0,
+        "dataset_dims": dims,
+    }
+    return Drawn(pattern, datasets)
+
+
+def _factorised(draw: random.Random, ranks: int, n: int) -> list[int]:
+    """A process grid of n dimensions with so many ranks in all."""
+    grid = [1] * n
+    left, factor = ranks, 2
+    while left > 1:
+        while left % factor:
+            factor += 1
+        grid[draw.randrange(n)] *= factor
+        left //= factor
+    return grid
+
+
+def _extents(draw: random.Random, elements: float, n: int) -> list[float]:
+    shares = [draw.random() + 0.15 for _ in range(n)]
+    return [max(1.0, elements ** (share / sum(shares))) for share in shares]
+
+
+def _axis(draw: random.Random, parts: int, extent: float) -> tuple[str, int, int]:
+    """Distribution, size and count of one dimension: of a part where there are several."""
+    part = max(1, round(extent / parts))
+    if parts == 1:
+        return "*", part, part
+    kind = draw.choice(("BLOCK", "BLOCK", "BLOCK", "CYCLIC", "CYCLIC(k)"))
+    if kind == "CYCLIC(k)" and part >= 4:
+        run = 2 ** draw.randint(1, max(1, int(math.log2(part)) - 1))
+        part = max(run, part // run * run)
+        return f"CYCLIC({run})", part * parts, part
+    if kind == "CYCLIC" and part >= 2:
+        return "CYCLIC", part * parts, part
+    return "BLOCK", part * parts, part
+
+
+def _pieces(
+    names: Sequence[str], dims: Sequence[int], counts: Sequence[int], element_bytes: int
+) -> tuple[int, int]:
+    """Of a rank's share of a dataset: pieces without a gap, and the bytes of one."""
+    piece, pieces, whole = element_bytes, 1, True
+    for name, size, count in zip(reversed(names), reversed(dims), reversed(counts)):
+        run = count
+        if name.startswith("CYCLIC"):
+            run = int(name[7:-1]) if name.endswith(")") else 1
+        if whole:
+            piece *= run
+            pieces *= count // run
+            whole = run == size
+        else:
+            pieces *= count
+    return pieces, piece

@@ -1,0 +1,158 @@
+"""Many settings in one replay: each has a file of its own, and all are replayed one by one.
+
+A launch costs more than a small file, so that one of two dozen files tells of two dozen settings
+what single replays would take half a minute for. The default has several files of every replay,
+and which file comes when is drawn: what moves the times of a whole replay moves all alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench, effect_of
+from iotune.models.candidates import Candidate
+from iotune.models.cases import Case
+from iotune.models.warm_pages import pace_of
+
+from iotune import core
+from iotune.errors import Error
+from iotune.mpi import Mpi
+from iotune.plan import Plan, plan_text
+from iotune.plan_build import plan_bytes
+from iotune.replayer import Replayed, forget_files
+from iotune.trace import open_trace
+
+_NAME = "many"
+_DEFAULTS = 3  # files of the default beside the first one, which counts for nothing
+# Files of one replay together, so that they fit the storage and the kernel's pages.
+_MOST_BYTES = 768 << 20
+_MOST_FILES = 32
+# A replay ends within minutes: on slow storage it has fewer files.
+_MOST_SECONDS = 45.0
+# Files of settings that are slower by as much are not waited for.
+_HOPELESS = 60.0
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One candidate's part of a replay."""
+
+    candidate: Candidate
+    seconds: float | None  # None: it failed, or did not take effect
+    default_seconds: tuple[float, ...]  # of the same replay
+    effect: str  # "applied", or why there is no time
+
+
+class ManyBench(ReplayBench):
+    """Replays copies of a plan of one file, each with settings of its own."""
+
+    def __init__(
+        self, case: Case, plan: Plan, mpi: Mpi, replayer: Path, scratch: Path, seed: int = 0
+    ):
+        super().__init__(case, plan.ranks, mpi, replayer, scratch)
+        if len(plan.files) != 1:
+            raise Error("settings are compared on a plan of one file")
+        self._file = plan.files[0]
+        self._ranks = plan.ranks
+        self._prepares = plan.prepares
+        self._draw = random.Random(seed)
+        self._settings: dict[str, Mapping[str, str]] = {}
+        self._file_seconds: list[float] = []
+        fits = _MOST_BYTES // max(1, plan_bytes(plan))
+        self.most_candidates = max(1, min(_MOST_FILES, fits) - 1 - _DEFAULTS)
+        self.options = ["--prepare"] if plan.prepares else []
+        moved_bytes = plan_bytes(plan) * (self.most_candidates + 1 + _DEFAULTS)
+        self.pace = pace_of(self.files, moved_bytes, 4 * moved_bytes)
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """Base names of all files."""
+        return frozenset(self._settings)
+
+    def settle(self) -> None:
+        """Replays of defaults: how long a file takes, and the files that others read.
+
+        Raises Error as run() does.
+        """
+        self._replay([], TIMEOUT_SECONDS)
+        self.demand_same_stack()
+        slow_seconds = max(self._file_seconds)
+        if self._prepares:  # the files were written too
+            slow_seconds *= 2
+        fits = int(_MOST_SECONDS / max(slow_seconds, 1e-3)) - 1 - _DEFAULTS
+        self.most_candidates = max(1, min(self.most_candidates, fits))
+        if self._prepares:
+            self._replay([Candidate()] * self.most_candidates, TIMEOUT_SECONDS)
+
+    def config(self, settings: Mapping[str, str]) -> str:
+        """Each file's own settings."""
+        of_files = {name: one for name, one in self._settings.items() if one}
+        return core.config_xml({}, of_files, forced=True) if of_files else ""
+
+    def before_run(self) -> None:
+        """What is read comes from the storage; what is written is made anew."""
+        if self._prepares:
+            forget_files(self.files)
+        else:
+            for path in self.files.iterdir():
+                path.unlink()
+
+    def seconds_of(self, name: str, result: Replayed) -> float:
+        """Of all files; each one's is kept."""
+        self._file_seconds = result.file_seconds
+        return sum(result.file_seconds)
+
+    def measure(self, tried: Sequence[Candidate]) -> list[Timed]:
+        """Each once, beside the default, in as many replays as they need."""
+        found: list[Timed] = []
+        for first in range(0, len(tried), self.most_candidates):
+            found += self._batch(tried[first : first + self.most_candidates])
+        return found
+
+    def _batch(self, tried: Sequence[Candidate]) -> list[Timed]:
+        limit_seconds = 10.0 + _HOPELESS * max(0.05, self._of_default()) * (len(tried) + _DEFAULTS)
+        try:
+            return self._replay(tried, min(TIMEOUT_SECONDS, limit_seconds))
+        except Error as problem:
+            if len(tried) == 1:
+                return [Timed(tried[0], None, (), f"failed: {problem}")]
+            # Whose fault it is shows by halves: the others are to have their times.
+            half = len(tried) // 2
+            return [*self._batch(tried[:half]), *self._batch(tried[half:])]
+
+    def _of_default(self) -> float:
+        return max(self._file_seconds, default=1.0)
+
+    def _replay(self, tried: Sequence[Candidate], limit_seconds: float) -> list[Timed]:
+        order: list[Candidate | None] = [*tried, *[None] * _DEFAULTS]
+        self._draw.shuffle(order)
+        # The first file pays for what a process does for the first time.
+        order.insert(0, None)
+        names = [f"many{at}.h5" for at in range(len(order))]
+        self._settings = {
+            name: one.settings if one else {} for name, one in zip(names, order, strict=True)
+        }
+        files = [replace(self._file, path=name) for name in names]
+        self.plan.write_text(plan_text(Plan(self._ranks, files)), errors="surrogateescape")
+        self.replayed(_NAME, self.config({}), limit_seconds)
+        if len(self._file_seconds) != len(order):
+            raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")
+        run = open_trace(self.trace_of(_NAME)).summary
+        of_default = tuple(
+            seconds for one, seconds in zip(order[1:], self._file_seconds[1:]) if one is None
+        )
+        found = []
+        for name, one, seconds in zip(names, order, self._file_seconds):
+            if one is not None:
+                effect = effect_of(run, {name}, one.settings) if one.settings else "applied"
+                applied = effect == "applied"
+                found.append(Timed(one, seconds if applied else None, of_default, effect))
+        return found
+
+    def demand_same_stack(self) -> None:
+        """As ReplayBench has it; a survey's cases ran nowhere."""
+        if self.case.platform:
+            super().demand_same_stack()

@@ -1,0 +1,133 @@
+"""Measure surfaces: seconds of a pattern's file under many settings, several times each."""
+
+from __future__ import annotations
+
+import math
+import platform as machine
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iotune.models.candidates import STRIPED, Candidate
+from iotune.models.cases import Case, shape_of, stored_pattern
+from iotune.models.file_layout import striping_of
+from iotune.models.space import dense_space, space
+from iotune.models.survey.many import ManyBench
+from iotune.models.survey.trials import Journal, Subject, Surface, Trial
+
+from iotune import core
+from iotune.mpi import Mpi
+from iotune.plan import Plan
+from iotune.plan_build import plan_of_pattern
+from iotune.replayer import find_replayer, scratch_directory
+from iotune.trace import open_trace
+
+_BESIDE_BYTES = 64 << 20
+_SCRATCH_BYTES = 900 << 20  # a replay's files (many.py)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much is measured of a pattern."""
+
+    points: int | None = None  # drawn from the space; None: all of it
+    repeats: int = 1
+    dense: bool = False  # the larger space
+    seed: int = 20151116
+    until: float = math.inf  # monotonic
+
+
+Tell = Callable[[str], None]
+
+
+def measure_pattern(
+    name: str, pattern: Mapping[str, Any], datasets: int, directory: Path, mpi: Mpi,
+    journal: Journal, asked: Asked, tell: Tell,
+) -> Surface:  # fmt: skip
+    """Measure what `asked` wants and the journal does not have yet; each replay is kept at once.
+
+    `name` tells the pattern on this platform from all others. Raises Error where it cannot be
+    replayed there.
+    """
+    case = Case(0, dict(pattern), {})
+    plan = plan_of_pattern(stored_pattern(case), datasets)
+    known = journal.surfaces.get(name)
+    points = _points(case, plan, directory, asked)
+    if known is not None and not _waiting(known, points, asked.repeats):
+        return known
+    with scratch_directory(directory, _SCRATCH_BYTES + _BESIDE_BYTES) as scratch:
+        bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch, asked.seed)
+        bench.settle()
+        run = open_trace(bench.trace_of("many")).summary
+        filesystem = core.filesystem_of(directory)
+        question = {"nodes": run.nodes, "datasets": datasets, "repeats": 1}
+        if filesystem in STRIPED:
+            layout = striping_of(scratch / "files" / "many0.h5")
+            question.update(
+                striped=1,
+                stripe_count=int(layout.get("striping_factor", 0)),
+                stripe_bytes=int(layout.get("striping_unit", 0)),
+            )
+        platform = {
+            "filesystem": filesystem, "mpi": run.mpi, "hdf5": run.hdf5,
+            "host_class": machine.machine(),
+        }  # fmt: skip
+        case.platform = platform
+        surface = journal.add_subject(Subject(name, dict(pattern), question, platform))
+        points = _legal(points, case, scratch / "files" / "many0.h5")
+        draw = random.Random(f"{asked.seed} {name} {len(surface.trials)}")
+        while time.monotonic() < asked.until:
+            waiting = _waiting(surface, points, asked.repeats)
+            if not waiting:
+                break
+            draw.shuffle(waiting)
+            # Those with fewest times first, so that an early stop leaves an even surface.
+            times = surface.ratios()
+            waiting.sort(key=lambda one: len(times.get(one.text, ())))
+            batch = surface.next_batch()
+            found = bench.measure(waiting[: bench.most_candidates])
+            journal.add_trials(
+                surface,
+                [
+                    Trial(one.candidate.text, one.seconds, one.default_seconds, batch, one.effect)
+                    for one in found
+                ],
+            )
+            left = len(_waiting(surface, points, asked.repeats))
+            tell(f"{name}: {left} of {len(points)} settings still to come")
+    return surface
+
+
+def _points(case: Case, plan: Plan, directory: Path, asked: Asked) -> list[Candidate]:
+    shape = shape_of(case, plan, core.filesystem_of(directory))
+    found = dense_space(shape) if asked.dense else space(shape)
+    if asked.points is not None and asked.points < len(found):
+        found = random.Random(f"{asked.seed} {case.descriptor}").sample(found, asked.points)
+    return [Candidate(), *found]
+
+
+def _legal(points: Sequence[Candidate], case: Case, file: Path) -> list[Candidate]:
+    """Without those that are known to write or read wrong bytes with these libraries."""
+    question = {
+        "layer": "hdf5", "program": "iotune-replay", "file": str(file),
+        "filesystem": case.platform["filesystem"], "ranks": case.ranks,
+        "database": "none", "config": "",
+        "mpi": case.platform["mpi"], "hdf5": case.platform["hdf5"],
+    }  # fmt: skip
+    return [
+        one
+        for one in points
+        if not any(
+            not refused["unproven_name"] for refused in core.gate_refusals(question, one.settings)
+        )
+    ]
+
+
+def _waiting(surface: Surface, points: Sequence[Candidate], repeats: int) -> list[Candidate]:
+    times, failed = surface.ratios(), surface.failed()
+    return [
+        one for one in points if one.text not in failed and len(times.get(one.text, ())) < repeats
+    ]
