@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.paired import Gain
+from iotune.models.race import DEFAULT
+from iotune.models.survey.trials import Subject, Trial
 
 from iotune.tunings import tuning_json
+
+_FIRST_ROUND = 1000  # among the batches of a training
 
 
 @dataclass
@@ -34,6 +39,9 @@ class Outcome:
     winning_arm: str = ""
     speaks: bool = True  # whether what was measured is this pattern's above all
     notes: list[str] = field(default_factory=list)
+    # What was measured, and what the pattern amounts to and runs on: models learn from it.
+    trials: list[Trial] = field(default_factory=list)
+    question: Mapping[str, int] = field(default_factory=dict)
 
     def as_tuning(self) -> dict[str, object]:
         """The answer as the database takes it."""
@@ -84,3 +92,21 @@ class Outcome:
             "platforms": platforms,
             "models": [model],
         }
+
+    def subject(self) -> Subject:
+        """What the trials are of."""
+        return Subject(str(self.case.id), self.case.pattern, self.question, self.platform)
+
+
+def trials_of(
+    rounds: Sequence[Mapping[str, float]], measured: Mapping[str, Measured]
+) -> list[Trial]:
+    """A race's rounds: what ran in one is compared with the default of the same."""
+    found = []
+    for number, one in enumerate(rounds):
+        default = (one[DEFAULT],)
+        for name, seconds in one.items():
+            text = "" if name == DEFAULT else measured[name].candidate.text
+            # Behind the numbers of a search's replays.
+            found.append(Trial(text, seconds, default, _FIRST_ROUND + number))
+    return found

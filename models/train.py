@@ -6,12 +6,11 @@ the pattern's own files alone.
 
 from __future__ import annotations
 
-import math
 import os
 import platform as machine
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from iotune.models.bench import TIMEOUT_SECONDS, Bench, ReplayBench
@@ -28,13 +27,15 @@ from iotune.models.cases import (
     trace_of_case,
     without_others,
 )
-from iotune.models.outcome import Measured, Outcome
+from iotune.models.options import Options, Progress
+from iotune.models.outcome import Measured, Outcome, trials_of
 from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.reach import OutOfReach, taken_parameters, within_reach
+from iotune.models.shortlist import FINALISTS, question_of, searched
 from iotune.models.space import space
 from iotune.models.stack import demand_same_storage
-from iotune.models.surroundings import Answers, Surrounded, alone
+from iotune.models.surroundings import Surrounded, alone
 from iotune.models.together import shared
 
 from iotune import core
@@ -56,22 +57,6 @@ _MOST_CALL_BYTES = 8 << 30
 _BESIDE_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
-class Options:
-    """How training is done."""
-
-    rounds: int = 5
-    budget: int = 12
-    chosen: tuple[Candidate, ...] = ()  # instead of those by mechanism
-    directory: Path | None = None  # default: where the pattern's file lay
-    seed: int = 20150915
-    until: float = math.inf  # monotonic: what is not settled then is left
-    # The answers of other files, by the file system that is measured.
-    answers: Callable[[str], Answers] = lambda _: lambda run, file: None
-    # Why a candidate of a case may not be tried in a directory; "" where it may.
-    refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""
-
-
 class OutOfTime(Error):
     """Options.until has passed."""
 
@@ -87,9 +72,6 @@ def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
     if options.chosen:
         runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds
     return runs, runs * (_START_OF_REPLAY_SECONDS + sum(case.seconds for case in cases))
-
-
-Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
 
 
 def train_cases(
@@ -142,12 +124,21 @@ def _train(
     case, of_case = speaking(members, replay, plan)
     shape = shape_of(case, of_case, filesystem)
     tried = _allowed(_within_reach(case, shape, options), case, directory, options)
+    found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
+    # Candidates by mechanism run on beside those that the search found.
+    tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
+    tried = tried[: 2 * FINALISTS] if found.candidates else tried
     with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
         partners = _partners(shape, tried, case, directory, options)
         allowed = frozenset(one.text for one in space(shape))
         outcome = _measure(bench, tried, partners, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
+    if found.note:
+        outcome.notes.insert(0, found.note)
+        nodes = open_trace(bench.trace_of(DEFAULT)).summary.nodes
+    outcome.question = question_of(of_case, nodes)
+    outcome.trials += found.trials
     if len(members) == 1:
         return [outcome]
     return shared(outcome, members, bench.file_seconds, options.seed)
@@ -344,6 +335,7 @@ def _measure(
             one.gain = race.gain(name, len(measured))
     times = [one[DEFAULT] for one in race.rounds] if finalists else []
     outcome = Outcome(bench.case, {}, list(measured.values()), times, None, notes=list(bench.notes))
+    outcome.trials = trials_of(race.rounds, measured)
     fewest = FEWEST_ROUNDS if in_time else 1
     best = to_confirm({name: measured[name] for name in finalists}, race.speed, fewest)
     if best is not None:

@@ -7,6 +7,7 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/exploration.h"
+#include "patterndb/gains/predicted.h"
 #include "patterndb/gate.h"
 #include "patterndb/neighbours.h"
 #include "patterndb/parameters.h"
@@ -19,6 +20,8 @@ namespace {
 
 // A program waits in its open.
 constexpr int kReadMilliseconds = 200;
+// Of runs that could have predicted settings: they are to be compared with the default soon.
+constexpr double kDefaultShareOfPredicted = 0.25;
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -184,6 +187,13 @@ double apply_similar(PatternDb& db, const std::string& byte_key, const Platform&
   return judgement.trusted->answer.default_share;
 }
 
+Platform platform_of(const Question& question) {
+  Platform platform{question.filesystem.empty() ? filesystem_of(question.file)
+                                                : canonical_filesystem(question.filesystem),
+                    question.mpi, question.hdf5, host_class()};
+  return platform_of_layer(std::move(platform), file_layer_named(question.layer));
+}
+
 // What one database knows. `known`: what speaks for the file, where another database knows that.
 Decision from_one(const Question& question, const Places& places, const std::string& path,
                   std::optional<KnownPattern>& known) {
@@ -206,10 +216,7 @@ Decision from_one(const Question& question, const Places& places, const std::str
     return decision;
   }
   decision.pattern = (*pattern)->descriptor;
-  Platform platform{question.filesystem.empty() ? filesystem_of(question.file)
-                                                : canonical_filesystem(question.filesystem),
-                    question.mpi, question.hdf5, host_class()};
-  platform = platform_of_layer(std::move(platform), file_layer_named(question.layer));
+  const Platform platform = platform_of(question);
   Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
   if (!row) throw Fault{row.error().text()};
   if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
@@ -262,10 +269,56 @@ bool is_there(const std::string& path) {
   return !path.empty() && access(path.c_str(), F_OK) == 0;
 }
 
+// Of the user's own database, else of the lower one: a model that was fitted on this platform.
+std::optional<StoredGainModel> model_of(const Places& places, const Platform& platform) {
+  for (const std::string& path : {places.database, places.lower}) {
+    if (!is_there(path)) continue;
+    PatternDb db = open_to_read(path);
+    Result<std::optional<StoredGainModel>> model = db.newest_gain_model(platform);
+    if (model && *model) return std::move(**model);
+  }
+  return std::nullopt;
+}
+
+// Nothing was measured for the pattern, nor for what resembles it: what a model is sure of.
+void apply_predicted(const Question& question, const Places& places, const KnownPattern& known,
+                     Decision& decision) {
+  const Platform platform = platform_of(question);
+  const std::optional<StoredGainModel> model = model_of(places, platform);
+  if (!model) return;
+  Workload workload{base_name(question.program), decision.workload_file, question.ranks,
+                    question.nodes};
+  std::optional<PatternOfFile> file;
+  for (const std::string& path : {places.database, places.lower}) {
+    if (file || !is_there(path)) continue;
+    Result<std::optional<PatternOfFile>> found =
+        open_to_read(path).pattern_of_file(workload, known.byte_key);
+    if (found) file = std::move(*found);
+  }
+  if (!file) return;
+  std::string why;
+  const std::optional<PredictedAnswer> answer =
+      predicted(*model, *file, platform, question.nodes, question.creating, why);
+  if (!answer) {
+    decision.message += "; " + why;
+    return;
+  }
+  decision.source = "predicted";
+  decision.settings = without_layout(answer->settings, decision.message);
+  decision.message = "predicted from " + std::to_string(answer->patterns) +
+                     " measured patterns, gain " + number(answer->gain) + " [" +
+                     number(answer->low) + ", " + number(answer->high) + "]; " + decision.message;
+  if (!question.frozen) {
+    explore(kDefaultShareOfPredicted,
+            places.draw ? *places.draw : draw(seed_of_this_run(), workload, known.byte_key),
+            decision);
+  }
+}
+
 // The user's own answer, then one of the lower database for the same pattern; then what resembles
 // it, in the same order.
-Decision from_database(const Question& question, const Places& places) {
-  std::optional<KnownPattern> known;
+Decision measured_answer(const Question& question, const Places& places,
+                         std::optional<KnownPattern>& known) {
   if (!is_there(places.lower) || places.lower == places.database) {
     return from_one(question, places, places.database, known);
   }
@@ -280,6 +333,16 @@ Decision from_database(const Question& question, const Places& places) {
     return lower;
   }
   return own;
+}
+
+Decision from_database(const Question& question, const Places& places) {
+  std::optional<KnownPattern> known;
+  Decision decision = measured_answer(question, places, known);
+  // Where a site froze its answers, only what was measured is applied.
+  if (decision.source == "untrained" && known && known->settled && !question.frozen) {
+    apply_predicted(question, places, *known, decision);
+  }
+  return decision;
 }
 
 // A configuration speaks for the files that it has leaves for, and where there is no other voice.

@@ -40,7 +40,7 @@ struct iotune_question {
 /* Writes the decision as text into answer[capacity], NUL-terminated:
  *
  *   iotune-decision 1
- *   source exact|similar|config|series|untrained|unknown|off
+ *   source exact|similar|predicted|config|series|untrained|unknown|off
  *                               (one of them; explore: left at the default on purpose, to
  *                               compare; drift: not trusted just now)
  *   state untrained|default-is-best|tuned|reverted|refused

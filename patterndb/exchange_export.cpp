@@ -1,5 +1,6 @@
 // Everything in a database as one JSON document: format "iotune-patterns", version 3.
 #include "patterndb/exchange.h"
+#include "patterndb/gains/stored_gains.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/proofs.h"
 #include "patterndb/report.h"
@@ -116,6 +117,12 @@ Result<std::string> PatternDb::export_json() noexcept {
             });
     json["proofs"] = Json::array();
     for (const Proof& proof : rows::proofs(db)) json["proofs"].push_back(to_json(proof));
+    json["surfaces"] = Json::array();
+    for (const Surface& one : rows::surfaces(db)) json["surfaces"].push_back(to_json(one));
+    json["gain_models"] = Json::array();
+    for (const StoredGainModel& one : rows::gain_models(db)) {
+      json["gain_models"].push_back(to_json(one));
+    }
     return dump(json, 1);
   });
 }

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "patterndb/exchange.h"
+#include "patterndb/gains/stored_gains.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/proofs.h"
 #include "patterndb/record_json.h"
@@ -29,10 +30,11 @@ class Importer {
     // Before all else: a newer one has names that are unknown here.
     std::uint64_t version = root.at("version").count();
     if (version < 1 || version > kExchangeVersion) {
-      root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 to 3");
+      root.at("version").fail("version " + std::to_string(version) + "; this iotune reads 1 to " +
+                              std::to_string(kExchangeVersion));
     }
     root.only({"format", "version", "platforms", "workloads", "patterns", "uses", "tunings",
-               "observations", "drifts", "models", "proofs"});
+               "observations", "drifts", "models", "proofs", "surfaces", "gain_models"});
     each(root, "platforms", [&](const Node& node) {
       remember(platforms_, node, rows::platform(db_, read_platform(node)));
     });
@@ -56,10 +58,15 @@ class Importer {
       // Of another platform or version than this site's it stays what it is there.
       proofs_added_ += rows::proof(db_, read_proof(node));
     });
+    each(root, "surfaces",
+         [&](const Node& node) { measurements_added_ += rows::surface(db_, read_surface(node)); });
+    each(root, "gain_models",
+         [&](const Node& node) { models_added_ += rows::gain_model(db_, read_gain_model(node)); });
     Json report = {{"tunings", tunings_added_},
                    {"observations", observations_added_},
                    {"models", models_added_},
                    {"proofs", proofs_added_},
+                   {"measurements", measurements_added_},
                    {"left_reverted", left_reverted_}};
     return report;
   }
@@ -200,6 +207,7 @@ class Importer {
   std::size_t left_reverted_ = 0;
   Ids platforms_, workloads_, patterns_, tunings_;
   std::size_t tunings_added_ = 0, observations_added_ = 0, models_added_ = 0, proofs_added_ = 0;
+  std::size_t measurements_added_ = 0;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analyzer/summarize.h"
+#include "patterndb/decision_sources.h"
 #include "patterndb/observe.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/spool.h"
@@ -244,7 +245,7 @@ class Learner {
                                    : name.find(std::string(kHeldMark) + kKeptSuffix) != name.npos;
     // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
     for (ObservedFile& file : observation.files) {
-      const bool settings = file.decision_source == "exact" || file.decision_source == "similar";
+      const bool settings = is_of_database(file.decision_source);
       if (settings && held) file.decision_source = "held";
     }
     // One name however often a death makes it be done again.

@@ -61,6 +61,13 @@ void keep_platforms(Json& document, const PlatformFilter& filter) {
     if (fits(platform, filter)) proofs.push_back(std::move(row));
   }
   document["proofs"] = std::move(proofs);
+  for (const char* list : {"surfaces", "gain_models"}) {
+    Json kept = Json::array();
+    for (Json& row : document[list]) {
+      if (fits(row.at("platform"), filter)) kept.push_back(std::move(row));
+    }
+    document[list] = std::move(kept);
+  }
 }
 
 }  // namespace

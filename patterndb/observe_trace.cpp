@@ -1,4 +1,5 @@
 #include "analyzer/summarize.h"
+#include "patterndb/decision_sources.h"
 #include "patterndb/exploration.h"
 #include "patterndb/observe.h"
 #include "patterndb/pattern_db.h"
@@ -17,7 +18,7 @@ Observation observed(const std::string& trace_path) {
   Observation observation = observation_of(*summary, trace_path);
   // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
   for (ObservedFile& file : observation.files) {
-    const bool settings = file.decision_source == "exact" || file.decision_source == "similar";
+    const bool settings = is_of_database(file.decision_source);
     if (settings && !exploration_is_on()) file.decision_source = "held";
   }
   return observation;

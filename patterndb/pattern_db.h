@@ -23,10 +23,13 @@ namespace sqlite {
 class Connection;
 }
 
-inline constexpr int kSchemaVersion = 4;
+inline constexpr int kSchemaVersion = 5;
 
-struct Neighbourhood;  // patterndb/neighbours.h
-struct Proof;          // patterndb/proofs.h
+struct Neighbourhood;    // patterndb/neighbours.h
+struct Proof;            // patterndb/proofs.h
+struct StoredGainModel;  // patterndb/gains/stored_gains.h
+struct Surface;
+struct PatternOfFile;  // patterndb/gains/predicted.h
 
 enum class Access {
   kReadOnly,
@@ -109,6 +112,19 @@ class PatternDb {
   // What was compared on some platform. False where it is there already.
   Result<bool> add_proof(const Proof& proof) noexcept;
   Result<std::vector<Proof>> proofs() noexcept;
+
+  // A workload's pattern with all that a gain model is asked by.
+  Result<std::optional<PatternOfFile>> pattern_of_file(const Workload& workload,
+                                                       const std::string& byte_key) noexcept;
+
+  // What was measured of settings; how many trials are new.
+  Result<std::size_t> add_surface(const Surface& surface) noexcept;
+  Result<std::vector<Surface>> surfaces() noexcept;
+  // Models fitted to that. False where it is there already; an error for one that does not parse.
+  Result<bool> add_gain_model(const StoredGainModel& model) noexcept;
+  Result<std::vector<StoredGainModel>> gain_models() noexcept;
+  // The newest of that very platform: one of another says nothing.
+  Result<std::optional<StoredGainModel>> newest_gain_model(const Platform& platform) noexcept;
 
   // What speaks for the workload's file: writes where `creating` or no reads are known, else
   // reads. Nothing where the workload was never observed.

@@ -95,6 +95,11 @@ Statement& Statement::bind(int index, const std::string& value) {
   return *this;
 }
 
+Statement& Statement::bind_blob(int index, const std::string& bytes) {
+  check(sqlite3_bind_blob64(statement_.get(), index, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
+  return *this;
+}
+
 Statement& Statement::bind_null(int index) {
   check(sqlite3_bind_null(statement_.get(), index));
   return *this;
@@ -130,6 +135,14 @@ std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (bytes == nullptr) return {};
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::string Statement::blob(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_.get(), column);
+  const int count = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr
+             ? std::string()
+             : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
 }
 
 bool Statement::null(int column) const {

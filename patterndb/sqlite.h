@@ -54,6 +54,7 @@ class Statement {
   Statement& bind(int index, std::uint64_t value);
   Statement& bind(int index, double value);
   Statement& bind(int index, const std::string& value);
+  Statement& bind_blob(int index, const std::string& bytes);
   Statement& bind_null(int index);
 
   bool step();  // true: a row
@@ -63,6 +64,7 @@ class Statement {
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::string text(int column) const;
+  std::string blob(int column) const;
   bool null(int column) const;
 
  private:

@@ -22,7 +22,10 @@ def encoded(
     `ranges`: low and high of the pattern's features, one row each. `scales`: of the interval's low
     and high end.
     """
-    roots, values, rights, inputs = [], [], [], []
+    roots: list[int] = []
+    values: list[float] = []
+    rights: list[int] = []
+    inputs: list[int] = []
     for tree in trees:
         first = len(values)
         roots.append(first)

@@ -13,6 +13,7 @@ import numpy as np
 from iotune.models.gains.encode import encoded
 from iotune.models.gains.mechanism import Array, fit_prices
 from iotune.models.gains.rows import Rows
+from numpy.typing import NDArray
 
 from iotune import core
 from iotune.errors import Error
@@ -83,7 +84,7 @@ def _grown(rows: Rows, seed: int) -> tuple[Array, Any]:
     return prices, forest
 
 
-def _left_out(rows: Rows, groups: Array, seed: int) -> Array:
+def _left_out(rows: Rows, groups: NDArray[np.int64], seed: int) -> Array:
     """Mean and spread of the answer for each row, of a model that has not seen its pattern."""
     folds = min(_FOLDS, len(groups))
     fold_of = np.random.default_rng(seed).permutation(len(groups)) % folds

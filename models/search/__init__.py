@@ -20,6 +20,7 @@ _SEARCHES = {
     "regression": ("regression", "RegressionSearch"),
     "tpe": ("tpe", "TpeSearch"),
     "halving": ("halving", "HalvingSearch"),
+    "ours": ("ours", "OurSearch"),
 }
 METHODS = tuple(_SEARCHES)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 
 # The settings of a candidate, name to value, as the database has them; none is the default.
@@ -16,9 +16,9 @@ class Problem:
     """Candidates of one pattern: the first is the default, without any setting."""
 
     points: Sequence[Point]
-    # What is known before the first run, name to number: bytes, ranks. Searches that use no
-    # knowledge leave it alone.
-    features: Mapping[str, float] = field(default_factory=dict)
+    # What is expected before the first run (iotune.models.gains.prior.Prior), or None. Searches
+    # that start from nothing leave it alone.
+    prior: object = None
 
     def __post_init__(self) -> None:
         if not self.points or self.points[0]:
@@ -51,6 +51,14 @@ class Search(ABC):
     @abstractmethod
     def next(self) -> int | None:
         """The candidate to run next; None: the search is over."""
+
+    def next_batch(self, most: int) -> list[int]:
+        """Candidates to run side by side, at most so many; empty: the search is over.
+
+        One alone, unless a search can choose several without knowing what the first took.
+        """
+        one = self.next() if most > 0 else None
+        return [] if one is None else [one]
 
     def tell(self, candidate: int, seconds: float | None) -> None:
         """What a run of `candidate` took; None: it failed, and is not asked for again."""

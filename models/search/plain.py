@@ -7,7 +7,18 @@ import random
 from iotune.models.search.interface import Problem, Search
 
 
-class RandomSearch(Search):
+class _Listed(Search):
+    """What a run took changes nothing about the next."""
+
+    def next_batch(self, most: int) -> list[int]:
+        """The next of the list."""
+        found: list[int] = []
+        while len(found) < most and (one := self.next()) is not None:
+            found.append(one)
+        return found
+
+
+class RandomSearch(_Listed):
     """Every candidate once, in a drawn order."""
 
     def __init__(self, problem: Problem, seed: int):
@@ -20,7 +31,7 @@ class RandomSearch(Search):
         return self._order.pop() if self._order else None
 
 
-class GridSearch(Search):
+class GridSearch(_Listed):
     """Every candidate once, in the order in which the space lists them."""
 
     def __init__(self, problem: Problem, seed: int):

@@ -82,6 +82,6 @@ def play(search: Search, surface: Surface, seed: int, runs: int) -> list[float]:
     return scores + [last] * (runs - len(scores))
 
 
-def problem_of(surface: Surface) -> Problem:
-    """What a search is given of a surface: no times."""
-    return Problem(surface.points)
+def problem_of(surface: Surface, prior: object = None) -> Problem:
+    """What a search is given of a surface: no times. `prior`: what a model expects of it."""
+    return Problem(surface.points, prior)

@@ -28,8 +28,8 @@ from iotune.trace import open_trace
 _NAME = "many"
 _DEFAULTS = 3  # files of the default beside the first one, which counts for nothing
 # Files of one replay together, so that they fit the storage and the kernel's pages.
-_MOST_BYTES = 768 << 20
-_MOST_FILES = 32
+MOST_TOGETHER_BYTES = 768 << 20
+MOST_FILES = 32
 # A replay ends within minutes: on slow storage it has fewer files.
 _MOST_SECONDS = 45.0
 # Files of settings that are slower by as much are not waited for.
@@ -61,8 +61,8 @@ class ManyBench(ReplayBench):
         self._draw = random.Random(seed)
         self._settings: dict[str, Mapping[str, str]] = {}
         self._file_seconds: list[float] = []
-        fits = _MOST_BYTES // max(1, plan_bytes(plan))
-        self.most_candidates = max(1, min(_MOST_FILES, fits) - 1 - _DEFAULTS)
+        fits = MOST_TOGETHER_BYTES // max(1, plan_bytes(plan))
+        self.most_candidates = max(1, min(MOST_FILES, fits) - 1 - _DEFAULTS)
         self.options = ["--prepare"] if plan.prepares else []
         moved_bytes = plan_bytes(plan) * (self.most_candidates + 1 + _DEFAULTS)
         self.pace = pace_of(self.files, moved_bytes, 4 * moved_bytes)
@@ -106,7 +106,7 @@ class ManyBench(ReplayBench):
         return sum(result.file_seconds)
 
     def measure(self, tried: Sequence[Candidate]) -> list[Timed]:
-        """Each once, beside the default, in as many replays as they need."""
+        """Each once, beside the default, in as many replays as they need; in the same order."""
         found: list[Timed] = []
         for first in range(0, len(tried), self.most_candidates):
             found += self._batch(tried[first : first + self.most_candidates])
@@ -127,13 +127,13 @@ class ManyBench(ReplayBench):
         return max(self._file_seconds, default=1.0)
 
     def _replay(self, tried: Sequence[Candidate], limit_seconds: float) -> list[Timed]:
-        order: list[Candidate | None] = [*tried, *[None] * _DEFAULTS]
+        order: list[int | None] = [*range(len(tried)), *[None] * _DEFAULTS]
         self._draw.shuffle(order)
         # The first file pays for what a process does for the first time.
         order.insert(0, None)
         names = [f"many{at}.h5" for at in range(len(order))]
         self._settings = {
-            name: one.settings if one else {} for name, one in zip(names, order, strict=True)
+            name: {} if one is None else tried[one].settings for name, one in zip(names, order)
         }
         files = [replace(self._file, path=name) for name in names]
         self.plan.write_text(plan_text(Plan(self._ranks, files)), errors="surrogateescape")
@@ -144,12 +144,13 @@ class ManyBench(ReplayBench):
         of_default = tuple(
             seconds for one, seconds in zip(order[1:], self._file_seconds[1:]) if one is None
         )
+        place = {one: at for at, one in enumerate(order) if one is not None}
         found = []
-        for name, one, seconds in zip(names, order, self._file_seconds):
-            if one is not None:
-                effect = effect_of(run, {name}, one.settings) if one.settings else "applied"
-                applied = effect == "applied"
-                found.append(Timed(one, seconds if applied else None, of_default, effect))
+        for number, one in enumerate(tried):
+            name, seconds = names[place[number]], self._file_seconds[place[number]]
+            effect = effect_of(run, {name}, one.settings) if one.settings else "applied"
+            time_of_it = seconds if effect == "applied" else None
+            found.append(Timed(one, time_of_it, of_default, effect))
         return found
 
     def demand_same_stack(self) -> None:

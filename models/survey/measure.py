@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from iotune.models.candidates import STRIPED, Candidate
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.file_layout import striping_of
 from iotune.models.space import dense_space, space
 from iotune.models.survey.many import ManyBench
-from iotune.models.survey.trials import Journal, Subject, Surface, Trial
+from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune import core
 from iotune.mpi import Mpi
@@ -43,9 +43,23 @@ class Asked:
 Tell = Callable[[str], None]
 
 
+class Keeper(Protocol):
+    """Where trials go: a Journal, or a database."""
+
+    @property
+    def surfaces(self) -> dict[str, Surface]:
+        """Those that are there, by name."""
+
+    def add_subject(self, subject: Subject) -> Surface:
+        """The subject's surface."""
+
+    def add_trials(self, surface: Surface, trials: list[Trial]) -> None:
+        """Kept when it returns."""
+
+
 def measure_pattern(
     name: str, pattern: Mapping[str, Any], datasets: int, directory: Path, mpi: Mpi,
-    journal: Journal, asked: Asked, tell: Tell,
+    journal: Keeper, asked: Asked, tell: Tell, is_over: Callable[[], bool] = lambda: False,
 ) -> Surface:  # fmt: skip
     """Measure what `asked` wants and the journal does not have yet; each replay is kept at once.
 
@@ -79,7 +93,7 @@ def measure_pattern(
         surface = journal.add_subject(Subject(name, dict(pattern), question, platform))
         points = _legal(points, case, scratch / "files" / "many0.h5")
         draw = random.Random(f"{asked.seed} {name} {len(surface.trials)}")
-        while time.monotonic() < asked.until:
+        while time.monotonic() < asked.until and not is_over():
             waiting = _waiting(surface, points, asked.repeats)
             if not waiting:
                 break

@@ -83,7 +83,8 @@ class Journal:
 
     def __init__(self, path: Path):
         self.path = path
-        self.surfaces = {one.subject.name: one for one in read_trials(path)} if _used(path) else {}
+        known = read_trials(path) if _used(path) else []
+        self.surfaces: dict[str, Surface] = {one.subject.name: one for one in known}
         _end_last_line(path)
 
     def add_subject(self, subject: Subject) -> Surface:
@@ -100,9 +101,8 @@ class Journal:
         self._append([{"subject": subject.name, **_as_dict(subject)}])
         return surface
 
-    def add_trials(self, surface: Surface, trials: Iterable[Trial]) -> None:
+    def add_trials(self, surface: Surface, trials: list[Trial]) -> None:
         """On the disk when it returns."""
-        trials = list(trials)
         surface.trials += trials
         self._append({"of": surface.subject.name, **asdict(one)} for one in trials)
 

@@ -14,6 +14,7 @@
 #include "analyzer/program_identity.h"
 #include "patterndb/decide.h"
 #include "patterndb/decision.h"
+#include "patterndb/decision_sources.h"
 #include "patterndb/drift_in_run.h"
 #include "patterndb/gate.h"
 #include "patterndb/kept_runs.h"
@@ -143,7 +144,7 @@ Result<Decision> from_what_is_stored(const iotune_question& asked, const Questio
 
 // An answer of the database is applied for as long as the run's files are those that it is for.
 void distrust_after_drift(const Question& question, Decision& decision) {
-  if (decision.source != "exact" && decision.source != "similar") return;
+  if (!is_of_database(decision.source)) return;
   const std::string why = drift_of_this_run().reason(question, decision);
   if (why.empty()) {
     drift_of_this_run().follow(question, decision);

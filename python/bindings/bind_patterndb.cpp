@@ -9,6 +9,7 @@
 
 #include "patterndb/config_xml.h"
 #include "patterndb/decide.h"
+#include "patterndb/gains/stored_gains.h"
 #include "patterndb/gate.h"
 #include "patterndb/kept_runs.h"
 #include "patterndb/observe.h"
@@ -291,6 +292,26 @@ std::string proofs(PythonDb& db) {
   return dump(list);
 }
 
+std::size_t add_surface(PythonDb& db, const std::string& json) {
+  return taken((*db).add_surface(read(json, "surface", read_surface)));
+}
+
+std::string surfaces(PythonDb& db) {
+  Json list = Json::array();
+  for (const Surface& one : taken((*db).surfaces())) list.push_back(to_json(one));
+  return dump(list);
+}
+
+bool add_gain_model(PythonDb& db, const std::string& json) {
+  return taken((*db).add_gain_model(read(json, "gain model", read_gain_model)));
+}
+
+std::string gain_models(PythonDb& db) {
+  Json list = Json::array();
+  for (const StoredGainModel& one : taken((*db).gain_models())) list.push_back(to_json(one));
+  return dump(list);
+}
+
 std::string untrained(PythonDb& db, const std::optional<std::string>& platform) {
   PlatformFilter filter;
   if (platform) filter = read(*platform, "platform", read_filter);
@@ -332,6 +353,10 @@ void bind_class(py::module_& module) {
       .def("add_tuning", &add_tuning, "json"_a, "Adds one answer, returns its row.")
       .def("add_proof", &add_proof, "json"_a, "Adds what was compared; false where it is there.")
       .def("proofs", &proofs, "All that was compared on some platform.")
+      .def("add_surface", &add_surface, "json"_a, "Adds trials; returns how many are new.")
+      .def("surfaces", &surfaces, "All trials, by pattern and platform.")
+      .def("add_gain_model", &add_gain_model, "json"_a, "Adds a model; false where it is there.")
+      .def("gain_models", &gain_models, "All models, the oldest first.")
       .def(
           "import_json",
           [](PythonDb& db, const std::string& text, const std::string& source) {

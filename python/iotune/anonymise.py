@@ -20,6 +20,7 @@ _DECISIONS = (
     "",
     "exact",
     "similar",
+    "predicted",
     "explore",
     "held",
     "drift",

@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
     "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
+    "predict": ("iotune.cli.predict", "What settings are worth for a pattern never measured."),
     "prove": ("iotune.cli.prove", "Compare bytes under settings that are not proven here."),
     "replay": ("iotune.cli.replay", "Reissue a recorded pattern without its program."),
     "fuse": ("iotune.cli.fuse", "A folder as a file system that records or is slow."),

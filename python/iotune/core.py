@@ -337,6 +337,22 @@ class Database:
         """Add what was compared of a setting on a platform; False where it is there already."""
         return bool(self._ask("add_proof", json.dumps(proof)))
 
+    def add_surface(self, surface: Mapping[str, Any]) -> int:
+        """Add trials of a pattern on a platform (docs/database.md); returns how many are new."""
+        return int(self._ask("add_surface", json.dumps(surface)))
+
+    def surfaces(self) -> list[dict[str, Any]]:
+        """What was measured of settings, by pattern and platform."""
+        return cast("list[dict[str, Any]]", self._ask("surfaces"))
+
+    def add_gain_model(self, model: Mapping[str, Any]) -> bool:
+        """Add a model (docs/database.md); False where it is there already."""
+        return bool(self._ask("add_gain_model", json.dumps(model)))
+
+    def gain_models(self) -> list[dict[str, Any]]:
+        """Models that were fitted to what was measured, the oldest first; `payload` in base64."""
+        return cast("list[dict[str, Any]]", self._ask("gain_models"))
+
     def proofs(self) -> list[dict[str, Any]]:
         """All settings that were compared on some platform."""
         return cast("list[dict[str, Any]]", self._ask("proofs"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from iotune.errors import Error
 
@@ -46,3 +48,38 @@ def bytes_a_second(text: str) -> int:
     if rate <= 0:
         raise Error(f"{text!r} is no bandwidth: write it as 20MB/s or 1GiB/s")
     return rate
+
+
+@dataclass
+class Budget:
+    """What a training may use: whatever is used first ends it. None: no limit."""
+
+    seconds: float | None = None
+    runs: int | None = None
+    bytes: int | None = None
+    candidates: int | None = None  # of each pattern
+
+    def text(self) -> str:
+        """In words: "at most 1800 s, 40 runs"."""
+        parts = [] if self.seconds is None else [f"{self.seconds:.0f} s"]
+        parts += [] if self.runs is None else [f"{self.runs} runs"]
+        parts += [] if self.bytes is None else [f"{self.bytes >> 20} MiB"]
+        return f"at most {', '.join(parts)}" if parts else "without a limit"
+
+
+def budget_of(words: Iterable[str]) -> Budget:
+    """`12` (candidates of a pattern), `300runs`, `8h`, `20GiB`, one of each kind. Raises Error."""
+    budget = Budget()
+    for word in words:
+        text = word.strip().lower()
+        counted = re.fullmatch(r"(\d+)\s*(runs?)?", text)
+        if counted is not None and int(counted[1]) > 0:
+            name, value = ("runs" if counted[2] else "candidates"), int(counted[1])
+        elif re.fullmatch(r"(\d+[hms])+", text.replace(" ", "")):
+            name, value = "seconds", duration_seconds(text)  # type: ignore[assignment]
+        elif re.fullmatch(r"[0-9.]+\s*[kmg]i?b", text):
+            name, value = "bytes", size_bytes(text)
+        else:
+            raise Error(f"{word!r} is no budget: write it as 12, 300runs, 8h or 20GiB")
+        setattr(budget, name, value)
+    return budget

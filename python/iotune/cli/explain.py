@@ -46,6 +46,7 @@ _APART_SHOWN = 8
 _SOURCES = {
     "exact": "the same pattern",
     "similar": "a similar pattern",
+    "predicted": "a model",
     "explore": "the same pattern, left at the default in this run to compare",
     "drift": "the workload changed: its answer is not trusted yet",
     "config": "IOTUNE_CONFIG",

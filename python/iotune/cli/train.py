@@ -14,6 +14,7 @@ import functools
 import json
 import math
 import os
+import secrets
 import sys
 import time
 from contextlib import ExitStack
@@ -38,21 +39,26 @@ from iotune.cli.output import (
     table,
     value_of,
 )
+from iotune.cli.train_method import checked, with_method
+from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
 from iotune.models.allowed import Allowed
 from iotune.models.candidates import Candidate, parse_candidate
 from iotune.models.cases import Case, case_of_row
+from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.paired import Gain
 from iotune.models.race import FEWEST_ROUNDS
 from iotune.models.stack import stack_of
+from iotune.models.survey.stored import add_trials
 from iotune.models.together import groups
-from iotune.models.train import Options, OutOfTime, estimate, train_calls, train_cases
+from iotune.models.train import OutOfTime, estimate, train_calls, train_cases
 from iotune.mpi import Mpi
-from iotune.quantities import duration_seconds
+from iotune.quantities import budget_of, duration_seconds
 from iotune.replayer import find_call_replayer, find_replayer
 from iotune.summary import FilePattern, RunSummary
 
+_CANDIDATES = 12
 _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
 
 
@@ -66,7 +72,25 @@ def command(
         Optional[list[str]],
         typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be given often."),
     ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="At most so many candidates.")] = 12,
+    budget: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            metavar="LIMIT", help="12 (candidates a pattern), 300runs, 8h, 20GiB; may be repeated."
+        ),
+    ] = None,
+    method: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="NAME",
+            help="race, ours, tpe …: what chooses candidates. Default: what is known.",
+        ),
+    ] = None,
+    is_survey: Annotated[
+        bool, typer.Option("--survey", help="Measure drawn patterns, and fit a model to them.")
+    ] = False,
+    ranks: Annotated[
+        Optional[list[int]], typer.Option(min=1, help="Of a survey's patterns; may be repeated.")
+    ] = None,
     directory: Annotated[
         Optional[Path],
         typer.Option("--dir", metavar="DIR", help="Default: where each pattern's file lay."),
@@ -84,11 +108,17 @@ def command(
 ) -> None:
     """Train."""
     chosen = _chosen(candidates or [])
-    until = math.inf
+    checked(method)
+    with value_of("--budget"):
+        limits = budget_of(budget or [])
     if most_time is not None:
         with value_of("--for"):
-            until = time.monotonic() + duration_seconds(most_time)
+            limits.seconds = duration_seconds(most_time)
     database = opened(db)
+    if is_survey:
+        run_survey(database, directory, limits, ranks or [], as_json)
+        return
+    until = math.inf if limits.seconds is None else time.monotonic() + limits.seconds
     untrained = _without_answer([case_of_row(row) for row in database.untrained()], db)
     cases = [case for case in untrained if _is_chosen(case, pattern, file)]
     if not cases:
@@ -100,7 +130,7 @@ def command(
         next_command("iotune", "db", "list")
         return
     options = Options(
-        rounds, budget, chosen, directory, until=until,
+        rounds, limits.candidates or _CANDIDATES, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
     )  # fmt: skip
     results: list[dict[str, Any]] = []
@@ -108,11 +138,16 @@ def command(
     total = sum(estimate(group, options)[1] for group in waiting)
     of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
     say(f"{len(cases)}{of} untrained, at most some {_rough_time(total)}")
+    runs_left = limits.runs
     while waiting:
         if time.monotonic() > until:
             break
         group = waiting.pop(0)
         runs, seconds = estimate(group, options)
+        if runs_left is not None and runs > runs_left:
+            say(f"{runs} replays more would go beyond the budget of {limits.runs} runs")
+            break
+        runs_left = None if runs_left is None else runs_left - runs
         for number, case in enumerate(group, start=len(results) + failed + 1):
             say(
                 f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
@@ -122,7 +157,8 @@ def command(
         if len(group) > 1:
             say("their files were written one right after the other: measured together")
         try:
-            outcomes = _measured(group, stack_of(group[-1]), options, database, db)
+            own = with_method(options, method, group[-1], _layers(database, db))
+            outcomes = _measured(group, stack_of(group[-1]), own, database, db)
         except Error as problem:
             if len(group) > 1 and not isinstance(problem, OutOfTime):
                 say(f"measured one by one: {problem}")
@@ -187,6 +223,12 @@ def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
     return [case for case in cases if not is_answered(case)]
 
 
+def _layers(database: core.Database, db: Optional[Path]) -> list[core.Database]:
+    """The user's own database, then the site's: whose model is asked."""
+    lower = core.lower_database() if db is None else None
+    return [database] if lower is None else [database, core.Database(str(lower), read_only=True)]
+
+
 def _rough_time(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
@@ -212,6 +254,9 @@ def _measured(
         trials = outcome.trials_json()
         if trials is not None:
             database.import_json(json.dumps(trials), "iotune train")
+            session = f"train-{secrets.token_hex(6)}"
+            if outcome.case.layer == "hdf5":
+                add_trials(database, outcome.subject(), outcome.trials, session)
     return outcomes
 
 

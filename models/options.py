@@ -1,0 +1,39 @@
+"""How training is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from iotune.models.candidates import Candidate
+from iotune.models.cases import Case
+from iotune.models.surroundings import Answers
+
+Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
+
+
+@dataclass(frozen=True)
+class Options:
+    """How training is done."""
+
+    rounds: int = 5
+    budget: int = 12
+    chosen: tuple[Candidate, ...] = ()  # instead of those by mechanism
+    directory: Path | None = None  # default: where the pattern's file lay
+    seed: int = 20150915
+    until: float = math.inf  # monotonic: what is not settled then is left
+    # The answers of other files, by the file system that is measured.
+    answers: Callable[[str], Answers] = lambda _: lambda run, file: None
+    # How candidates are chosen: "race" races those by mechanism; else a search of models/search
+    # looks at the whole space first, in at most `search_runs` files.
+    method: str = "race"
+    search_runs: int = 40
+    # What is expected of settings (canonical texts, the default first) before any has run, by the
+    # case, what it runs on, and the platform; None: nothing.
+    prior: Callable[[Case, Mapping[str, int], Mapping[str, str], Sequence[str]], object] = (
+        lambda case, question, platform, texts: None
+    )
+    # Why a candidate of a case may not be tried in a directory; "" where it may.
+    refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""

@@ -1,0 +1,115 @@
+"""Which candidates are worth a race: a search over the whole space, with runs that are cheap.
+
+Many settings share a replay (survey/many.py), so what a search asks for takes a fraction of what
+the race takes that proves a winner. What it measured is kept: models learn from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from iotune.models.candidates import Candidate, Shape, reaches
+from iotune.models.cases import Case
+from iotune.models.options import Options, Progress
+from iotune.models.reach import taken_parameters
+from iotune.models.search import Problem, make_search
+from iotune.models.search.live import search_live
+from iotune.models.space import space
+from iotune.models.surroundings import Surrounded
+from iotune.models.survey.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
+from iotune.models.survey.trials import Trial
+
+from iotune.mpi import Mpi
+from iotune.plan import Plan
+from iotune.plan_build import plan_bytes
+from iotune.replayer import scratch_directory
+
+# Who goes into the race.
+FINALISTS = 4
+
+
+_BESIDE_BYTES = 64 << 20
+
+
+@dataclass
+class Shortlist:
+    """What a search found."""
+
+    candidates: list[Candidate]  # the most promising first, the default left out
+    trials: list[Trial] = field(default_factory=list)
+    runs: int = 0  # files replayed
+    note: str = ""
+
+
+def shortlist(
+    case: Case, plan: Plan, points: Sequence[Candidate], mpi: Mpi, replayer: Path, scratch: Path,
+    method: str, prior: object, runs: int, seed: int, is_over: Callable[[], bool],
+) -> Shortlist:  # fmt: skip
+    """Search `points` (the default first) by at most `runs` files. Raises Error as replays do."""
+    bench = ManyBench(case, plan, mpi, replayer, scratch, seed)
+    bench.settle()
+    found = Shortlist([])
+    search = make_search(method, Problem([one.settings for one in points], prior), seed)
+    batch = 0
+
+    def measure(asked: Sequence[int]) -> list[float | None]:
+        nonlocal batch
+        seconds: list[float | None] = []
+        for one in bench.measure([points[at] for at in asked]):
+            trial = Trial(
+                one.candidate.text, one.seconds, one.default_seconds, batch, one.effect
+            )  # fmt: skip
+            found.trials.append(trial)
+            # Of one level in all replays: seconds over the default's of the same one.
+            seconds.append(None if trial.ratio is None else 1.0 / trial.ratio)
+        batch += 1
+        return seconds
+
+    found.runs = search_live(search, measure, runs, bench.most_candidates, is_over)
+    ranked = sorted(search.seconds, key=lambda at: (median(search.seconds[at]), at))
+    best = search.best()
+    order = [best, *(at for at in ranked if at != best)]
+    found.candidates = [points[at] for at in order if at != 0][:FINALISTS]
+    found.note = (
+        f"{method} looked at {len(search.seconds)} of {len(points)} settings in {found.runs} files"
+    )
+    return found
+
+
+def question_of(plan: Plan, nodes: int) -> dict[str, int]:
+    """What a pattern amounts to and runs on, for features (core.features)."""
+    return {"nodes": nodes, "datasets": len(plan.files[0].datasets), "repeats": 1}
+
+
+def searched(
+    case: Case, plan: Plan, replay: Surrounded, shape: Shape, directory: Path, mpi: Mpi,
+    replayer: Path, options: Options, progress: Progress,
+) -> Shortlist:  # fmt: skip
+    """What a search finds for the race; nothing where candidates by mechanism are raced at once."""
+    if options.method == "race" or options.chosen:
+        return Shortlist([])
+    if len(replay.plan.files) != 1:
+        return Shortlist([], note="several files belong together: raced without a search")
+    taken = set(taken_parameters(case))
+    points = [Candidate()]
+    for one in space(shape):
+        reachable = reaches(one, shape.layer) and not taken & set(one.settings)
+        if reachable and not options.refusal(case, directory, one):
+            points.append(one)
+    if len(points) < 3:
+        return Shortlist([])
+    progress("searching", 1)
+    question = question_of(plan, 1)
+    prior = options.prior(case, question, case.platform, [one.text for one in points])
+    needed_bytes = plan_bytes(plan) * MOST_FILES + _BESIDE_BYTES
+    with scratch_directory(directory, min(needed_bytes, MOST_TOGETHER_BYTES)) as scratch:
+        found = shortlist(
+            case, plan, points, mpi, replayer, scratch, options.method, prior,
+            options.search_runs, options.seed, lambda: time.monotonic() > options.until,
+        )  # fmt: skip
+    progress("", 0)
+    return found

@@ -1,0 +1,31 @@
+// Settings for a pattern without a measured answer: what a model of this very platform expects.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "patterndb/gains/stored_gains.h"
+#include "patterndb/pattern_db.h"
+
+namespace iotune::patterndb {
+
+// A pattern as a gain model takes it, without what is known to the database of it alone.
+struct PatternOfFile {
+  Pattern pattern;
+  std::uint64_t datasets = 1, repeats = 1;
+};
+
+struct PredictedAnswer {
+  Settings settings;
+  double gain, low, high;  // how many times faster than without settings
+  std::uint64_t patterns;  // that the model was fitted to
+  double made_at;
+};
+
+// The candidate of the model with the greatest expected gain among those whose interval lies above
+// 1. Nothing where there is none; `why` says so in words. `creating`: layouts of files can be set.
+std::optional<PredictedAnswer> predicted(const StoredGainModel& model, const PatternOfFile& file,
+                                         const Platform& platform, std::uint32_t nodes,
+                                         bool creating, std::string& why);
+
+}  // namespace iotune::patterndb

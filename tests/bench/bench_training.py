@@ -1,0 +1,166 @@
+"""How soon each search finds the best settings of a pattern, on surfaces that were measured.
+
+Models are fitted to the patterns that are not held out; a third, chosen by name beforehand, is
+judged (surface_patterns.py). Nothing is timed here: every run that a search asks for is looked up.
+--rounds is the number of seeds. Rows count patterns whose best is 1.3 times the default at least.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from iotune.models.gains.fit import Fitted, fit
+from iotune.models.gains.prior import Prior, prior_of
+from iotune.models.gains.rows import rows_of, settings_of
+from iotune.models.search import METHODS, make_search
+from iotune.models.search.replay import Surface as Flat
+from iotune.models.search.replay import play, problem_of
+from iotune.models.survey.trials import Surface
+
+from paired import Table, arguments, at_least, at_most
+from surface_patterns import surface_patterns
+from surfaces import load, places
+
+HEADROOM = 1.3
+AFTER = (1, 3, 5, 10, 20)
+COLD = {1: 0.80, 3: 0.90, 5: 0.95, 10: 0.97, 20: 0.98}
+SEEN = {1: 0.90, 3: 0.95, 5: 0.98}
+
+
+@dataclass
+class Judged:
+    """A surface that is played on."""
+
+    surface: Surface
+    flat: Flat
+
+    def prior(self, fitted: Fitted | None) -> Prior:
+        """What a model expects of it."""
+        subject = self.surface.subject
+        texts = [";".join(f"{name}={value}" for name, value in one.items())
+                 for one in self.flat.points]  # fmt: skip
+        model = None if fitted is None else fitted.native()
+        return prior_of(subject.pattern, subject.question, texts, model)
+
+
+def judged(surface: Surface) -> Judged | None:
+    """Seconds relative to the default of the same replay; None where nothing can be gained."""
+    ratios = surface.ratios()
+    defaults = [one.seconds for one in surface.trials if not one.settings and one.seconds]
+    if not ratios.get("") or not defaults:
+        return None
+    texts = ["", *sorted(text for text in ratios if text)]
+    scale = median(defaults)
+    flat = Flat(
+        surface.subject.name, [settings_of(text) for text in texts],
+        [[scale / one for one in ratios[text]] for text in texts],
+    )  # fmt: skip
+    return Judged(surface, flat) if flat.headroom >= HEADROOM else None
+
+
+def _scores(one: Judged, method: str, prior: Prior, seeds: int) -> list[float]:
+    plays = [
+        play(make_search(method, problem_of(one.flat, prior), seed), one.flat, seed, max(AFTER))
+        for seed in range(seeds)
+    ]
+    return [float(np.mean([each[after - 1] for each in plays])) for after in AFTER]
+
+
+def _first(one: Judged, prior: Prior) -> tuple[float, float]:
+    """Regret of the first prediction, and its gain over the default."""
+    chosen = int(np.argmax(prior.mean))
+    of_default, got = median(one.flat.seconds[0]), median(one.flat.seconds[chosen])
+    return got / one.flat.best_seconds - 1, of_default / got
+
+
+def _storage(table: Table, storage: str, seeds: int) -> None:
+    surfaces = {one.subject.name: one for one in load(storage)}
+    place = places()[storage]
+    wanted = [one for one in surface_patterns(place.ranks, place.most_bytes)
+              if one.name in surfaces]  # fmt: skip
+    teaching = [surfaces[one.name] for one in wanted if not one.held_out]
+    held_out = [one for one in map(judged, (surfaces[w.name] for w in wanted if w.held_out)) if one]
+    if not held_out or len(teaching) < 10:
+        print(f"NOT VERIFIED {storage}: no surfaces (tests/bench/surfaces.py measure)")
+        return
+    fitted = fit(rows_of(teaching))
+    print(f"{storage}: {len(teaching)} patterns teach, {len(held_out)} of those held out "
+               f"can gain {HEADROOM}")  # fmt: skip
+    of_method: dict[str, list[list[float]]] = {}
+    for one in held_out:
+        prior = one.prior(fitted)
+        for method in METHODS:
+            of_method.setdefault(method, []).append(_scores(one, method, prior, seeds))
+    default = float(np.median([1 / one.flat.headroom for one in held_out]))
+    table.add(f"{storage}: the default over the best known", default)
+    for method, rows in of_method.items():
+        for at, after in enumerate(AFTER):
+            goal = at_least(COLD[after], "") if method == "ours" else None
+            value = float(np.median([row[at] for row in rows]))
+            table.add(f"{storage}: {method}, best of {after} over the best known", value, goal)
+    _first_predictions(table, storage, held_out, fitted)
+    _coverage(table, storage, [surfaces[one.name] for one in wanted if one.held_out], fitted)
+    _seen_before(table, storage, [surfaces[one.name] for one in wanted], seeds)
+
+
+def _first_predictions(
+    table: Table, storage: str, held_out: Sequence[Judged], fitted: Fitted
+) -> None:
+    first = [_first(one, one.prior(fitted)) for one in held_out]
+    table.add(f"{storage}: first prediction, median regret, %",
+              100 * median(one[0] for one in first), at_most(10, "%"))  # fmt: skip
+    table.add(f"{storage}: first prediction, the least gain", min(one[1] for one in first))
+
+
+def _coverage(table: Table, storage: str, surfaces: Sequence[Surface], fitted: Fitted) -> None:
+    rows = rows_of(surfaces)
+    gains = np.array(fitted.native().gains(rows.features.tolist(), rows.default.tolist()))
+    inside = (gains[:, 2] <= rows.log_gain) & (rows.log_gain <= gains[:, 3])
+    share = 100 * float(np.average(inside, weights=rows.weight))
+    goal = at_least(85, "%") if share < 90 else at_most(95, "%")  # 85 to 95
+    table.add(f"{storage}: 90 % intervals that hold, %", share, goal)
+
+
+def _seen_before(table: Table, storage: str, surfaces: Sequence[Surface], seeds: int) -> None:
+    """Each surface left out once: what is like it has been measured."""
+    rows: list[list[float]] = []
+    for surface in surfaces:
+        one = judged(surface)
+        if one is not None:
+            others = [each for each in surfaces if each is not surface]
+            rows.append(_scores(one, "ours", one.prior(fit(rows_of(others))), seeds))
+    for at, after in enumerate(AFTER):
+        goal = at_least(SEEN[after], "") if after in SEEN else None
+        table.add(f"{storage}: ours, leave one out, best of {after}",
+                  float(np.median([row[at] for row in rows])), goal)  # fmt: skip
+
+
+def _by_size(table: Table) -> None:
+    """Fitted on up to 4 ranks, judged on 8 and 16."""
+    teaching = load("nodes")
+    for storage in ("nodes8", "nodes16"):
+        found = [one for one in map(judged, load(storage)) if one]
+        if len(teaching) < 10 or not found:
+            print(f"NOT VERIFIED {storage}: no surfaces")
+            continue
+        fitted = fit(rows_of(teaching))
+        regrets = [100 * _first(one, one.prior(fitted))[0] for one in found]
+        table.add(f"{storage}: first prediction of a model of 4 ranks, median regret, %",
+                  median(regrets), at_most(15, "%"))  # fmt: skip
+
+
+def main() -> int:
+    options = arguments(__doc__, rounds=3)
+    table = Table("training")
+    for storage in ("disk", "nodes", "cephfs"):
+        _storage(table, storage, options.rounds)
+    _by_size(table)
+    return table.finish(options.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

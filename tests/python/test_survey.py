@@ -1,0 +1,190 @@
+"""Surveys: drawn patterns are measured with real ranks, and nothing that was measured is lost."""
+
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sklearn")
+from iotune.models.candidates import Candidate  # noqa: E402
+from iotune.models.cases import Case, stored_pattern  # noqa: E402
+from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
+from iotune.models.survey.many import ManyBench  # noqa: E402
+from iotune.models.survey.trials import Journal, Subject, Trial, read_trials  # noqa: E402
+
+from iotune import Error, core  # noqa: E402
+from iotune.mpi import find_mpi  # noqa: E402
+from iotune.plan_build import plan_of_pattern  # noqa: E402
+from iotune.replayer import find_replayer, scratch_directory  # noqa: E402
+from iotune.trace import open_trace  # noqa: E402
+
+needs_mpi = pytest.mark.skipif(shutil.which("mpirun.mpich") is None, reason="no MPICH here")
+PATTERN = {
+    "descriptor": "<2D,(*,BLOCK),(512,64)>", "op": "write", "element_bytes": 8, "ranks": 2,
+    "grid": [1, 2], "mode": "collective", "chunk": [], "filters": 0, "dataset_dims": [512, 128],
+}  # fmt: skip
+
+
+def test_drawn_patterns_keep_to_their_limits():
+    draw = random.Random(3)
+    limits = Limits(ranks=(2, 4))
+    modes = set()
+    for _ in range(300):
+        drawn = draw_pattern(draw, limits)
+        pattern = drawn.pattern
+        assert math.prod(pattern["grid"]) == pattern["ranks"]
+        size = math.prod(pattern["dataset_dims"]) * pattern["element_bytes"] * drawn.datasets
+        assert limits.least_file_bytes / 2 <= size <= limits.most_file_bytes * 2
+        [row] = core.features(pattern, [{}]) or [[]]
+        features = dict(zip(core.feature_names(), row))
+        assert 2 ** features["log2_pieces"] <= limits.most_pieces + 0.5
+        assert 2 ** features["log2_piece_bytes"] >= limits.least_piece_bytes - 0.5
+        # Every rank holds its part of the dataset, and together they hold all of it.
+        plan = plan_of_pattern(stored_pattern(Case(0, pattern, {})), 1)
+        held = sum(
+            math.prod(slab[2 * len(pattern["grid"]) + d] * slab[3 * len(pattern["grid"]) + d]
+                      for d in range(len(pattern["grid"])))
+            for one in plan.files[0].transfers[0].selections.values() for slab in one.items
+        )  # fmt: skip
+        assert held == math.prod(pattern["dataset_dims"])
+        modes.add((pattern["op"], pattern["mode"], bool(pattern["chunk"])))
+    assert len(modes) == 8
+
+
+@needs_mpi
+def test_each_file_of_a_replay_gets_its_own_settings(tmp_path):
+    mpi = find_mpi()
+    case = Case(0, PATTERN, {})
+    tried = [Candidate(), Candidate({"romio_cb_write": "disable"}),
+             Candidate({"cb_buffer_size": "4194304"}), Candidate({"cb_nodes": "1"})]  # fmt: skip
+    with scratch_directory(tmp_path, 1 << 20) as scratch:
+        plan = plan_of_pattern(stored_pattern(case), 1)
+        bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch)
+        bench.settle()
+        found = bench.measure(tried)
+        run = open_trace(bench.trace_of("many")).summary
+        sizes = {one.stat().st_size for one in (scratch / "files").iterdir()}
+    assert sorted(one.candidate.text for one in found) == sorted(one.text for one in tried)
+    assert all(one.seconds is not None and one.seconds > 0 for one in found)
+    assert all(len(one.default_seconds) == 3 for one in found)
+    # What was set is read back from the trace: one file has it, no other does.
+    for one in tried[1:]:
+        [(name, value)] = one.settings.items()
+        having = [
+            file.path for file in run.files
+            if any(s.parameter == name and s.wanted == value for s in file.settings)
+        ]  # fmt: skip
+        assert len(having) == 1, one.text
+    assert len(sizes) == 1, "all files hold the same"
+
+
+@needs_mpi
+def test_who_fails_is_found_among_those_who_do_not(tmp_path, monkeypatch):
+    mpi = find_mpi()
+    case = Case(0, PATTERN, {})
+    with scratch_directory(tmp_path, 1 << 20) as scratch:
+        bench = ManyBench(case, plan_of_pattern(stored_pattern(case), 1), mpi,
+                          find_replayer(mpi), scratch)  # fmt: skip
+        bench.settle()
+        replayed = ManyBench.replayed
+
+        def failing(self, name, config, limit_seconds):
+            if "12345678" in config:
+                raise Error("the replay failed (1): made up")
+            return replayed(self, name, config, limit_seconds)
+
+        monkeypatch.setattr(ManyBench, "replayed", failing)
+        tried = [Candidate({"cb_buffer_size": str(size)}) for size in (4194304, 12345678, 8388608)]
+        found = {one.candidate.settings["cb_buffer_size"]: one for one in bench.measure(tried)}
+    assert found["12345678"].seconds is None and "made up" in found["12345678"].effect
+    assert found["4194304"].seconds and found["8388608"].seconds
+
+
+SUBJECT = Subject("one", PATTERN, {"nodes": 1, "datasets": 1}, {"filesystem": "ext4"})
+
+
+def test_a_journal_goes_on_behind_a_half_line(tmp_path):
+    path = tmp_path / "trials"
+    journal = Journal(path)
+    surface = journal.add_subject(SUBJECT)
+    journal.add_trials(surface, [Trial("a=1", 1.0, (2.0, 3.0), 0), Trial("b=1", None, (), 0, "no")])
+    with path.open("a") as file:
+        file.write('{"of":"one","settings":"c=1","sec')
+    again = Journal(path)
+    assert len(again.surfaces["one"].trials) == 2
+    again.add_trials(again.surfaces["one"], [Trial("d=1", 0.5, (1.0,), 1)])
+    [found] = read_trials(path)
+    assert [one.settings for one in found.trials] == ["a=1", "b=1", "d=1"]
+    assert found.ratios() == {"a=1": [2.5], "d=1": [2.0]}
+    assert found.failed() == {"b=1": "no"}
+    assert found.next_batch() == 2
+
+
+def test_a_journal_of_another_pattern_is_refused(tmp_path):
+    journal = Journal(tmp_path / "trials")
+    journal.add_subject(SUBJECT)
+    with pytest.raises(Error, match="'one' was measured with another pattern"):
+        journal.add_subject(Subject("one", {**PATTERN, "ranks": 4}, {}, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hello\n", "line 1"),
+        ('{"format":"iotune-trials","version":99}\n', "99 is not known"),
+        ('{"format":"iotune-trials","version":1}\n{"of":"nobody"}\n', "line 2"),
+        ('{"of":"one"}\n', "does not name the format"),
+    ],
+)
+def test_what_is_no_journal_is_named(tmp_path, text, said):
+    path = tmp_path / "trials"
+    path.write_text(text)
+    with pytest.raises(Error, match=said):
+        read_trials(path)
+
+
+def iotune(*words, home):
+    environment = {
+        **os.environ, "HOME": str(home), "XDG_DATA_HOME": str(home / "data"),
+        "IOTUNE_BUFFER_DIR": str(home / "buffers"), "XDG_STATE_HOME": str(home / "state"),
+    }  # fmt: skip
+    environment.pop("IOTUNE_DB", None)
+    return subprocess.run(
+        [sys.executable, "-m", "iotune", *words], capture_output=True, text=True, check=False,
+        env=environment, cwd=home,
+    )  # fmt: skip
+
+
+@needs_mpi
+def test_a_survey_stores_what_it_measured(tmp_path):
+    done = iotune("train", "--survey", "--budget", "30runs", "--json", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["runs"] >= 30 and said["patterns"] >= 1 and said["model"] is None
+    database = core.Database(tmp_path / "data" / "iotune" / "patterns.db", read_only=True)
+    surfaces = database.surfaces()
+    assert sum(len(one["trials"]) for one in surfaces) == said["runs"]
+    assert surfaces[0]["platform"]["mpi"].startswith("MPICH")
+    assert not list(tmp_path.glob(".iotune-replay-*")), "scratch is removed"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "--survey", "--budget", "much"], "'much' is no budget"),
+        (["train", "--survey", "--dir", "/nowhere"], "/nowhere is no directory"),
+        (["predict", "<1D,(BLOCK),(10)>", "--ranks", "2"], "no model of"),
+        (["predict", "<1D,(BLOCK),(10)>", "--grid", "2y"], "'2y' is not of the form"),
+        (["predict", "nonsense"], "nonsense"),
+        (["predict", "<1D,(BLOCK),(10)>", "--on", "/nowhere"], "/nowhere is no directory"),
+    ],
+)
+def test_bad_questions_are_answered_in_one_line(tmp_path, words, said):
+    done = iotune(*words, home=tmp_path)
+    assert done.returncode != 0
+    assert said in done.stderr and "Traceback" not in done.stderr
