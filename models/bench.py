@@ -16,6 +16,7 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.file_layout import striping_of
 from iotune.models.race import DEFAULT
+from iotune.models.run_journal import Kept, RunJournal
 from iotune.models.stack import demand_same_stack
 from iotune.models.steady import SETTLING, Pause, is_cached, repeats
 from iotune.models.surroundings import Surrounded
@@ -76,6 +77,10 @@ class ReplayBench(ABC):
         self.files = scratch / "files"
         self.files.mkdir()
         self.notes: list[str] = []
+        # Of each run of an arm, what each of the plan's files took.
+        self.file_seconds: dict[str, list[list[float]]] = {}
+        self.journal: RunJournal | None = None
+        self.runs = self.moved_bytes = 0  # of all replays
         self.pace: Pace = Pause(0.0)
         self.preload = preload_path()
         if ranks > (os.cpu_count() or 1):
@@ -130,6 +135,33 @@ class ReplayBench(ABC):
         """
         return self.replayed(name, self.config(settings), limit_seconds)
 
+    def measured(
+        self, name: str, candidate: Candidate, limit_seconds: float = TIMEOUT_SECONDS
+    ) -> tuple[float | None, str]:
+        """Seconds of one replay, and as effect() says; None where it failed, with the reason.
+
+        Where a journal has it from a training that was killed, nothing runs.
+        """
+        kept = self.journal.next(name, candidate.text) if self.journal is not None else None
+        if kept is None:
+            kept = self._measured(name, candidate, limit_seconds)
+            if self.journal is not None:
+                self.journal.add(kept)
+        elif kept.file_seconds:
+            self.file_seconds.setdefault(name, []).append(list(kept.file_seconds))
+        return kept.seconds, kept.effect
+
+    def _measured(self, name: str, candidate: Candidate, limit_seconds: float) -> Kept:
+        try:
+            seconds = self.run(name, candidate.settings, limit_seconds)
+            effect = self.effect(name, candidate) if candidate.settings else "applied"
+        except Error as problem:
+            if not candidate.settings:
+                raise  # the default's failure ends the training
+            return Kept(name, candidate.text, None, f"failed: {problem}")
+        of_files = self.file_seconds.get(name, [[]])[-1]
+        return Kept(name, candidate.text, seconds, effect, tuple(of_files))
+
     def replayed(self, name: str, config: str, limit_seconds: float) -> float:
         """One replay under the settings of `config`; as run()."""
         run_id = new_run_id()
@@ -168,6 +200,8 @@ class ReplayBench(ABC):
                 preload_environment(base, self.preload, variables),
                 limit_seconds,
             )
+        self.runs += 1
+        self.moved_bytes += result.bytes
         with suppress(Error, OSError):
             collect_run(buffer_root() / run_id, trace, patience_seconds=1.0, observe=False)
         return self.seconds_of(name, result)
@@ -187,8 +221,6 @@ class Bench(ReplayBench):
         self.plan.write_text(plan_text(replay.plan), errors="surrogateescape")
         self.options = ["--prepare"] if replay.plan.prepares else []
         self.notes[:0] = replay.notes
-        # Of each run of an arm, what each of the plan's files took.
-        self.file_seconds: dict[str, list[list[float]]] = {}
         self._rounds: list[float] = []  # of the last run
         self.pace = pace_of(self.files, plan_bytes(replay.plan))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.run_journal import RunJournal
 from iotune.models.surroundings import Answers
 
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
@@ -35,5 +36,7 @@ class Options:
     prior: Callable[[Case, Mapping[str, int], Mapping[str, str], Sequence[str]], object] = (
         lambda case, question, platform, texts: None
     )
+    # Keeps each measurement of a case with these candidates at once; None: nothing is kept.
+    journal: Callable[[Case, Sequence[str]], RunJournal | None] = lambda case, candidates: None
     # Why a candidate of a case may not be tried in a directory; "" where it may.
     refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""

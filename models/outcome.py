@@ -42,6 +42,8 @@ class Outcome:
     # What was measured, and what the pattern amounts to and runs on: models learn from it.
     trials: list[Trial] = field(default_factory=list)
     question: Mapping[str, int] = field(default_factory=dict)
+    runs: int = 0  # replays that it took
+    moved_bytes: int = 0  # that these wrote or read
 
     def as_tuning(self) -> dict[str, object]:
         """The answer as the database takes it."""

@@ -84,7 +84,7 @@ def train_cases(
     last = cases[-1]
     for case in cases:
         case.notes.clear()  # of an attempt before
-    directory = _directory(last, options)
+    directory = directory_of(last, options)
     plan = plan_of_case(last)
     filesystem = core.filesystem_of(directory)
     demand_same_storage(last, filesystem)
@@ -130,13 +130,15 @@ def _train(
     tried = tried[: 2 * FINALISTS] if found.candidates else tried
     with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
+        bench.journal = options.journal(case, [one.text for one in tried])
         partners = _partners(shape, tried, case, directory, options)
         allowed = frozenset(one.text for one in space(shape))
         outcome = _measure(bench, tried, partners, allowed, options, progress)
         _name_platform(outcome, bench, filesystem)
+        nodes = open_trace(bench.trace_of(DEFAULT)).summary.nodes
+        _close(bench, outcome)
     if found.note:
         outcome.notes.insert(0, found.note)
-        nodes = open_trace(bench.trace_of(DEFAULT)).summary.nodes
     outcome.question = question_of(of_case, nodes)
     outcome.trials += found.trials
     if len(members) == 1:
@@ -157,7 +159,7 @@ def train_calls(
         raise Error(
             "the run's trace is gone, and without HDF5 only that has its calls: run it again"
         )
-    directory = _directory(case, options)
+    directory = directory_of(case, options)
     filesystem = core.filesystem_of(directory)
     demand_same_storage(case, filesystem)
     with scratch_directory(directory, _BESIDE_BYTES) as place:
@@ -172,13 +174,26 @@ def train_calls(
             bench = CallBench(
                 case, trace, place / "calls", written.needed_bytes, mpi, replayer, scratch
             )
+            bench.journal = options.journal(case, [])
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
             tried = _allowed(_within_reach(case, shape, options), case, directory, options)
             partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))
             outcome = _measure(bench, tried, partners, allowed, options, progress)
             _name_platform(outcome, bench, filesystem)
+            _close(bench, outcome)
     return outcome
+
+
+def _close(bench: ReplayBench, outcome: Outcome) -> None:
+    """What it took; its journal is of no more use."""
+    outcome.runs, outcome.moved_bytes = bench.runs, bench.moved_bytes
+    if bench.journal is not None:
+        if bench.journal.resumed:
+            outcome.notes.append(
+                f"went on behind {bench.journal.resumed} measurements of one that was stopped"
+            )
+        bench.journal.done()
 
 
 def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate, ...]:
@@ -241,7 +256,8 @@ def speaking(
     return case, replace(plan, files=[one for one in files if one.path == case.file])
 
 
-def _directory(case: Case, options: Options) -> Path:
+def directory_of(case: Case, options: Options) -> Path:
+    """Where the case is measured. Raises Error where nothing can be written there."""
     if options.directory is not None:
         return options.directory.absolute()
     # Of a link, where it points to: that is asked about at an open.
@@ -284,17 +300,15 @@ def _measure(
             raise over
         runs_made += 1
         if name == DEFAULT:
-            seconds = bench.run(DEFAULT, {})
+            seconds, _ = bench.measured(DEFAULT, Candidate())
         else:
             one = measured[name]
-            try:
-                # Who was not hopeless once may meet a tail.
-                limit_seconds = TIMEOUT_SECONDS if one.effect else hopeless_seconds
-                seconds = bench.run(name, one.candidate.settings, limit_seconds)
-                # The first of its runs tells: all of them carry the same settings.
-                one.effect = one.effect or bench.effect(name, one.candidate)
-            except Error as problem:
-                one.effect = f"failed: {problem}"
+            # Who was not hopeless once may meet a tail.
+            limit_seconds = TIMEOUT_SECONDS if one.effect else hopeless_seconds
+            seconds, effect = bench.measured(name, one.candidate, limit_seconds)
+            # The first of its runs tells: all of them carry the same settings.
+            if seconds is None or not one.effect:
+                one.effect = effect
         progress("", 0)
         return seconds if name == DEFAULT or measured[name].effect == "applied" else None
 
@@ -379,7 +393,13 @@ def to_confirm(
 
 
 def _arm(bench: ReplayBench, name: str, candidate: Candidate) -> Callable[[], float]:
-    return lambda: bench.run(name, candidate.settings)
+    def run() -> float:
+        seconds, effect = bench.measured(name, candidate)
+        if seconds is None:
+            raise Error(effect.removeprefix("failed: "))
+        return seconds
+
+    return run
 
 
 def _confirm(
@@ -393,7 +413,9 @@ def _confirm(
     of many, and a few fresh rounds alone prove no gain below a fifth. Where they leave doubt, the
     rounds follow that the race was allowed and did not need.
     """
-    arms = {DEFAULT: lambda: bench.run(DEFAULT, {}), name: _arm(bench, name, best.candidate)}
+    arms = {
+        DEFAULT: _arm(bench, DEFAULT, Candidate()), name: _arm(bench, name, best.candidate)
+    }  # fmt: skip
     times: dict[str, list[float]] = {DEFAULT: [], name: []}
     for look, rounds in enumerate((options.rounds, spare_rounds)):
         if rounds == 0:

@@ -39,6 +39,7 @@ from iotune.cli.output import (
     table,
     value_of,
 )
+from iotune.cli.train_cost import cost_text, journal_of_case, print_plan
 from iotune.cli.train_method import checked, with_method
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
@@ -104,6 +105,12 @@ def command(
     most_time: Annotated[
         Optional[str], typer.Option("--for", metavar="TIME", help="At most so long: 10m, 1h30m.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what was measured when it was stopped.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be measured, and measure nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Train."""
@@ -132,7 +139,11 @@ def command(
     options = Options(
         rounds, limits.candidates or _CANDIDATES, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
+        journal=functools.partial(journal_of_case, rounds, resume),
     )  # fmt: skip
+    if dry_run:
+        print_plan(groups(cases), options, as_json)
+        return
     results: list[dict[str, Any]] = []
     waiting, failed = groups(cases), 0
     total = sum(estimate(group, options)[1] for group in waiting)
@@ -156,6 +167,7 @@ def command(
         say(f"at most {runs} replays, some {_rough_time(seconds)}")
         if len(group) > 1:
             say("their files were written one right after the other: measured together")
+        began = time.monotonic()
         try:
             own = with_method(options, method, group[-1], _layers(database, db))
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)
@@ -174,6 +186,7 @@ def command(
             results.append(as_dict(outcome))
             if not as_json:
                 _print(outcome)
+        say(cost_text(outcomes, time.monotonic() - began))
         settled = [outcome.case.id for outcome in outcomes]
         waiting[:0] = [[case] for case in group if case.id not in settled]
     if as_json:

@@ -1,0 +1,104 @@
+"""What a training takes and pays, and what of it is kept while it goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from iotune import core
+from iotune.cli.output import Column, count_text, data, print_json, seconds_text, size_text, table
+from iotune.errors import Error
+from iotune.models.candidates import candidates
+from iotune.models.cases import Case, plan_of_case, shape_of
+from iotune.models.options import Options
+from iotune.models.outcome import Outcome
+from iotune.models.run_journal import RunJournal, journal_of
+from iotune.models.train import directory_of, estimate
+
+_PLAN_COLUMNS = [
+    Column("pattern", True), Column("descriptor"), Column("where"), Column("replays", True),
+    Column("at most", True), Column("candidates", True),
+]  # fmt: skip
+
+
+def journal_of_case(rounds: int, resume: bool, case: Case, tried: Sequence[str]) -> RunJournal:
+    """Of one pattern, platform and choice of candidates."""
+    key = {
+        "pattern": case.pattern.get("byte_key", case.descriptor),
+        "platform": case.platform, "file": case.file, "run": case.run, "rounds": rounds,
+        "candidates": list(tried),
+    }  # fmt: skip
+    return journal_of(key, resume)
+
+
+def cost_text(outcomes: Sequence[Outcome], passed_seconds: float) -> str:
+    """Replays, bytes and time of one group, and after how many runs of the program that pays."""
+    runs = max((one.runs for one in outcomes), default=0)  # those measured together share them
+    moved_bytes = max((one.moved_bytes for one in outcomes), default=0)
+    spent = (
+        f"spent {count_text(runs, 'replay')}, {size_text(moved_bytes)}, "
+        f"{_time_text(passed_seconds)}"
+    )
+    saved_seconds = sum(
+        one.case.seconds * (1 - 1 / one.confirmed.ratio)
+        for one in outcomes
+        if one.winner is not None and one.confirmed is not None
+    )
+    if saved_seconds <= 0:
+        return spent
+    pays = max(1, math.ceil(passed_seconds / saved_seconds))
+    return (
+        f"{spent}; it saves {seconds_text(saved_seconds)} of I/O a run, "
+        f"which pays after {count_text(pays, 'run')}"
+    )
+
+
+def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: bool) -> None:
+    """What would be measured; nothing is run or written."""
+    plans: list[dict[str, Any]] = []
+    for group in waiting:
+        runs, seconds = estimate(group, options)
+        for case in group:
+            plans.append(
+                {
+                    "pattern": case.id, "descriptor": case.descriptor,
+                    "where": _where(case, options), "replays": runs, "seconds": round(seconds, 1),
+                    "candidates": _candidates(case, options),
+                }
+            )  # fmt: skip
+    if as_json:
+        print_json(plans)
+        return
+    table(_PLAN_COLUMNS, [
+        [str(one["pattern"]), one["descriptor"], one["where"], str(one["replays"]),
+         _time_text(one["seconds"]), str(len(one["candidates"]))]
+        for one in plans
+    ])  # fmt: skip
+    for one in plans:
+        data(f"pattern {one['pattern']}:")
+        for text in one["candidates"]:
+            data(f"  {text}")
+
+
+def _where(case: Case, options: Options) -> str:
+    try:
+        return str(directory_of(case, options))
+    except Error as problem:
+        return str(problem)
+
+
+def _candidates(case: Case, options: Options) -> list[str]:
+    if options.chosen:
+        return [one.text for one in options.chosen]
+    try:
+        plan = plan_of_case(case)
+        filesystem = core.filesystem_of(directory_of(case, options))
+        found = candidates(shape_of(case, plan, filesystem), options.budget)
+    except Error as problem:
+        return [f"none: {problem}"]
+    return [one.text for one in found]
+
+
+def _time_text(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
