@@ -24,7 +24,7 @@ from iotune.cli.output import (
     say,
     table,
 )
-from iotune.errors import Error
+from iotune.errors import Error, shown
 
 _COLUMNS = [Column("settings"), Column("gain", True), Column("interval")]
 
@@ -69,7 +69,10 @@ def command(
         from iotune.models.survey.stored import of_database
     except ImportError as problem:
         raise Error(f"predictions need more ({problem}): pip install 'iotune[models]'") from None
-    text = str(core.parse_descriptor(descriptor)["text"])
+    try:
+        text = str(core.parse_descriptor(descriptor)["text"])
+    except Error as problem:
+        raise Error(f"{shown(descriptor)} is no descriptor: {problem}") from None
     pattern = ask.pattern_of(
         text, ranks, not read, element_bytes, collective,
         _numbers(grid, "--grid"), _numbers(dims, "--dims"), _numbers(chunk, "--chunk"),

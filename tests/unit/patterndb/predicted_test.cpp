@@ -4,6 +4,8 @@
 #include "fixtures.h"
 #include "gain_model_bytes.h"
 #include "patterndb/gains/stored_gains.h"
+#include "patterndb/observe.h"
+#include "patterndb/places.h"
 #include "patterndb/spool.h"
 
 namespace iotune::patterndb::testing {

@@ -232,6 +232,8 @@ TEST_P(KeptDatabase, IsBroughtForwardWithAllItHolds) {
   EXPECT_EQ(exported["tunings"].size(), 2u);
   EXPECT_EQ(exported["tunings"][1]["default_share"], 0.125);
   EXPECT_EQ(exported["proofs"].size(), GetParam() < 4 ? 0u : 1u);
+  EXPECT_EQ(exported["surfaces"].size(), GetParam() < 5 ? 0u : 1u);
+  EXPECT_EQ(exported["gain_models"].size(), GetParam() < 5 ? 0u : 1u);
   EXPECT_EQ(exported["observations"].size(), 1u);
   EXPECT_EQ(exported["observations"][0]["seconds"], 2.5);
   // What it holds goes on to be learnt from.
