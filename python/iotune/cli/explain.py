@@ -170,6 +170,8 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "default_runs": brought.default_runs,
         "tuned_bytes_per_second": brought.tuned_rate,
         "tuned_runs": brought.tuned_runs,
+        "of_site": brought.of_site,
+        "confirmed": brought.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
     }
 
@@ -324,6 +326,12 @@ def _brought(file: FilePattern, brought: Comparison) -> list[str]:
         lines[0] += "; no settings were in effect"
     if brought.production is not None:
         lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
+    if brought.of_site:
+        own = "your own runs confirm it" if brought.is_confirmed else (
+            "your own runs have not confirmed it yet (with it and at the default: "
+            f"{brought.tuned_runs} and {brought.default_runs})"
+        )  # fmt: skip
+        lines.append(f"the site's answer: {own}")
     rates = [
         f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
         for rate, runs, how in (
