@@ -31,6 +31,7 @@ from iotune.cli.output import (
 )
 from iotune.errors import Error
 from iotune.evidence import Comparison, compare_with_default, effective_settings
+from iotune.losses import SAMPLE, say_losses
 from iotune.models.paired import Gain
 from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
 
@@ -72,6 +73,9 @@ def command(
     """Explain it."""
     run = chosen_trace(trace)
     summary = run.summary
+    if not as_json:
+        # Of files that a sample leaves out the end of the explanation tells.
+        say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
     files = [file for file in summary.files if _is_explained(file)]
     database = _database(db)
     brought = [
@@ -82,6 +86,7 @@ def command(
         print_json(
             {
                 "trace": str(run.path),
+                "warnings": summary.warnings,
                 "files": [_as_json(file, one) for file, one in zip(files, brought)],
             }
         )
@@ -100,7 +105,7 @@ def command(
             data()
             paragraph(
                 f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
-                "were not recorded (IOTUNE_RECORD=all records all)"
+                f"were not recorded {SAMPLE}"
             )
         if not files and not others:
             data("of no file there was anything to decide")
