@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -38,7 +39,7 @@ class Storage:
         self.slow = place.scratch / "slow"
         self.arms: list[str] = []
         self.explore: str | None = None
-        self.env: dict[str, object] = {}
+        self.env: dict[str, Any] = {}
         make_database(self.db)
 
     def run(self, size: int = 300) -> None:

@@ -18,6 +18,7 @@ from iotune.models.train import Options, estimate
 from typer.testing import CliRunner
 from user_home import Home
 
+from iotune import core
 from iotune import mpi as mpis
 from iotune.cli import train as train_command
 from iotune.errors import Error
@@ -103,7 +104,7 @@ def test_another_mpi_hdf5_or_storage_is_no_stack_of_the_run() -> None:
 
 def test_the_launcher_is_one_of_the_runs_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IOTUNE_MPIRUN", raising=False)
-    monkeypatch.setattr(mpis.shutil, "which", lambda name, path=None: f"/bin/{name}")
+    monkeypatch.setattr("iotune.mpi.shutil.which", lambda name, path=None: f"/bin/{name}")
     monkeypatch.setattr(mpis, "_is_open_mpi", lambda launcher: launcher.endswith("mpirun"))
     assert mpis.find_mpi_of("MPICH 4.0.2").launcher == "/bin/mpirun.mpich"
     assert mpis.find_mpi_of("Open MPI 4.1.4").launcher == "/bin/mpirun"
@@ -166,7 +167,7 @@ class FakeDatabase:
 
 def test_patterns_are_chosen_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_command, "opened", lambda db: FakeDatabase())
-    monkeypatch.setattr(train_command.core, "lower_databases", list)
+    monkeypatch.setattr(core, "lower_databases", list)
     from iotune.cli import app
 
     def typed(*words: str) -> Any:
@@ -200,8 +201,8 @@ def test_what_was_taken_back_is_trained_beside_a_sites_answer(
                     {**untrained_row("/a/two.nc", 2), "state": "reverted"}]  # fmt: skip
 
     monkeypatch.setattr(train_command, "opened", lambda db: OwnDatabase())
-    monkeypatch.setattr(train_command.core, "Database", Site)
-    monkeypatch.setattr(train_command.core, "lower_databases", lambda: [Path("/site.db")])
+    monkeypatch.setattr(core, "Database", Site)
+    monkeypatch.setattr(core, "lower_databases", lambda: [Path("/site.db")])
     from iotune.cli import app
 
     # when
