@@ -92,8 +92,8 @@ def test_the_report_shares_the_largest_request_in_sampled_parts():
         for kind in fits
     }
     # when
-    row: dict[str, Any]
-    (row,) = report._shared_rows(groups, fits)
+    rows: list[Any] = report._shared_rows(groups, fits)
+    (row,) = rows
     # then parts of four servers are as the sample of a quarter, those of 16 and more as the least
     assert row["kind"] == "read, cold, posix, 16 MiB"
     for at, size in ((0, 16 << 20), (2, 4 << 20), (4, 1 << 20), (7, 1 << 20)):
