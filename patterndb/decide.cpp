@@ -3,16 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "patterndb/config_xml.h"
 #include "patterndb/exploration.h"
-#include "patterndb/gains/predicted.h"
+#include "patterndb/gains/adopted.h"
+#include "patterndb/gains/apply_predicted.h"
 #include "patterndb/gate.h"
 #include "patterndb/neighbours.h"
 #include "patterndb/parameters.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/places.h"
+#include "patterndb/site_copies.h"
 
 namespace iotune::patterndb {
 
@@ -20,8 +23,6 @@ namespace {
 
 // A program waits in its open.
 constexpr int kReadMilliseconds = 200;
-// Of runs that could have predicted settings: they are to be compared with the default soon.
-constexpr double kDefaultShareOfPredicted = 0.25;
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -145,9 +146,12 @@ void apply(const TuningRow& row, Decision& decision) {
                        " holds settings that this iotune does not know: " + settings.error().text();
     return;
   }
-  decision.message =
-      (row.source == "train" || row.source.empty() ? "trained" : "stored: " + row.source) +
-      evidence(row);
+  const bool is_copy =
+      (row.source == kCopySource || row.source == kPredictedSource) && !row.evidence.empty();
+  decision.message = (is_copy                                       ? row.evidence
+                      : row.source == "train" || row.source.empty() ? "trained"
+                                                                    : "stored: " + row.source) +
+                     evidence(row);
   if (decision.distance == 0 && row.descriptor != decision.pattern) {
     decision.message += "; equal in bytes to " + row.descriptor;
   }
@@ -169,22 +173,34 @@ void explore(double default_share, double drawn, Decision& decision) {
   decision.settings = {};
 }
 
+// What a database has for a file.
+struct Found {
+  Decision decision;
+  Workload workload;
+  Platform platform;
+  std::string byte_key;             // of the pattern that speaks for the file
+  std::optional<TuningRow> answer;  // its own, or the similar pattern's that is trusted
+  std::string answer_key;           // of the answer's pattern
+  double default_share = 0;         // of runs that get it, to be left at the default
+};
+
 // The pattern has no answer of its own: that of one that resembles it, where it can be trusted.
-// Returns the share of runs to be left at the default all the same.
-double apply_similar(PatternDb& db, const std::string& byte_key, const Platform& platform,
-                     Decision& decision) {
-  Result<Neighbourhood> around = db.neighbourhood(byte_key, platform);
-  if (!around) return 0;
+void apply_similar(PatternDb& db, const std::string& byte_key, Found& found) {
+  Result<Neighbourhood> around = db.neighbourhood(byte_key, found.platform);
+  if (!around) return;
+  Decision& decision = found.decision;
   const Judgement judgement = judge(*around);
   if (judgement.distance >= 0) decision.distance = judgement.distance;
   if (judgement.trusted == nullptr) {
     decision.message += "; " + judgement.why;
-    return 0;
+    return;
   }
   apply(judgement.trusted->answer, decision);
   decision.source = "similar";
   decision.message = judgement.why + ": " + decision.message;
-  return judgement.trusted->answer.default_share;
+  found.answer = judgement.trusted->answer;
+  found.answer_key = judgement.trusted->byte_key;
+  found.default_share = judgement.trusted->answer.default_share;
 }
 
 Platform platform_of(const Question& question) {
@@ -195,8 +211,8 @@ Platform platform_of(const Question& question) {
 }
 
 // What one database knows. `known`: what speaks for the file, where another database knows that.
-Decision from_one(const Question& question, const Places& places, const std::string& path,
-                  std::optional<KnownPattern>& known) {
+Found from_one(const Question& question, const std::string& path,
+               std::optional<KnownPattern>& known) {
   PatternDb db = open_to_read(path);
   Result<PatternDb::OwnWorkload> own = db.workload_of(
       {base_name(question.program), base_name(question.file), question.ranks, question.nodes});
@@ -204,7 +220,9 @@ Decision from_one(const Question& question, const Places& places, const std::str
   const Workload& workload = own->workload;
   Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
   if (!pattern) throw Fault{pattern.error().text()};
-  Decision decision;
+  Found found;
+  Decision& decision = found.decision;
+  found.workload = workload;
   decision.workload_file = workload.file;
   decision.by_name = own->told_apart;
   if (known) *pattern = known;
@@ -213,12 +231,14 @@ Decision from_one(const Question& question, const Places& places, const std::str
     decision.message = "workload " + workload.program + " " + workload.file + " on " +
                        std::to_string(workload.ranks) + " ranks and " +
                        std::to_string(workload.nodes) + " nodes was never observed";
-    return decision;
+    return found;
   }
   decision.pattern = (*pattern)->descriptor;
-  const Platform platform = platform_of(question);
+  found.byte_key = found.answer_key = (*pattern)->byte_key;
+  const Platform platform = found.platform = platform_of(question);
   Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
   if (!row) throw Fault{row.error().text()};
+  found.answer = *row;
   if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
     decision.source = "drift";
     decision.state = (*row)->state;
@@ -227,16 +247,16 @@ Decision from_one(const Question& question, const Places& places, const std::str
     decision.message =
         "the workload showed another pattern in its run before this one: its answer "
         "is trusted when it shows this one again";
-    return decision;
+    return found;
   }
   apply(*row ? **row : TuningRow(), decision);
-  double default_share = *row ? share_at_default(**row) : 0;
+  if (*row) found.default_share = share_at_default(**row);
   if (decision.source == "untrained" && !(*pattern)->settled) {
     decision.message +=
         "; the workload showed another pattern in its run before this one: what resembles it is "
         "trusted when it shows this one again";
   } else if (decision.source == "untrained") {
-    default_share = apply_similar(db, (*pattern)->byte_key, platform, decision);
+    apply_similar(db, found.byte_key, found);
   }
   if (question.creating && !decision.settings.empty()) {
     Result<std::vector<KnownFile>> files = db.files_of(workload);
@@ -247,92 +267,87 @@ Decision from_one(const Question& question, const Places& places, const std::str
       decision.settings = without_excess(decision.settings, decision.known, decision.message);
     }
   }
-  if (!question.frozen) {
-    explore(default_share,
-            places.draw ? *places.draw : draw(seed_of_this_run(), workload, (*pattern)->byte_key),
-            decision);
-  }
-  return decision;
+  return found;
 }
 
-// Answers of the lower database are its owner's to take back: their rows say nothing to the user's
-// own, and none is left at the default to be compared.
-Decision from_lower(const Question& question, Places places, std::optional<KnownPattern>& known) {
-  places.draw = 1;
-  Decision decision = from_one(question, places, places.lower, known);
-  decision.row = -1;
-  decision.message = places.lower + ": " + decision.message;
-  return decision;
+// Settings whose row is the user's own are left out of some runs, to be compared.
+Decision drawn(Found found, const Question& question, const Places& places) {
+  if (!question.frozen && found.decision.row >= 0 && !found.byte_key.empty()) {
+    explore(found.default_share,
+            places.draw ? *places.draw : draw(seed_of_this_run(), found.workload, found.byte_key),
+            found.decision);
+  }
+  return std::move(found.decision);
+}
+
+// What a lower database knows. Its rows say nothing to the user's own.
+Found from_lower(const Question& question, const std::string& path,
+                 std::optional<KnownPattern>& known) {
+  Found found = from_one(question, path, known);
+  found.decision.row = -1;
+  found.decision.message = path + ": " + found.decision.message;
+  return found;
 }
 
 bool is_there(const std::string& path) {
   return !path.empty() && access(path.c_str(), F_OK) == 0;
 }
 
-// Of the user's own database, else of the lower one: a model that was fitted on this platform.
-std::optional<StoredGainModel> model_of(const Places& places, const Platform& platform) {
-  for (const std::string& path : {places.database, places.lower}) {
-    if (!is_there(path)) continue;
-    PatternDb db = open_to_read(path);
-    Result<std::optional<StoredGainModel>> model = db.newest_gain_model(platform);
-    if (model && *model) return std::move(**model);
+// The lower databases' answer: the first one's for the pattern itself, else the first one's for
+// what resembles it.
+std::optional<Found> from_lower_ones(const Question& question, const Places& places,
+                                     std::optional<KnownPattern>& known) {
+  std::optional<Found> best;
+  const auto rank = [](const Found& found) {
+    return found.decision.source == "exact" ? 2 : found.decision.source == "similar" ? 1 : 0;
+  };
+  for (const std::string& path : places.lower) {
+    if (!is_there(path) || path == places.database) continue;
+    Found found = from_lower(question, path, known);
+    if (!best || rank(found) > rank(*best)) best = std::move(found);
+    if (rank(*best) == 2) break;
   }
-  return std::nullopt;
+  return best;
 }
 
-// Nothing was measured for the pattern, nor for what resembles it: what a model is sure of.
-void apply_predicted(const Question& question, const Places& places, const KnownPattern& known,
-                     Decision& decision) {
-  const Platform platform = platform_of(question);
-  const std::optional<StoredGainModel> model = model_of(places, platform);
-  if (!model) return;
-  Workload workload{base_name(question.program), decision.workload_file, question.ranks,
-                    question.nodes};
-  std::optional<PatternOfFile> file;
-  for (const std::string& path : {places.database, places.lower}) {
-    if (file || !is_there(path)) continue;
-    Result<std::optional<PatternOfFile>> found =
-        open_to_read(path).pattern_of_file(workload, known.byte_key);
-    if (found) file = std::move(*found);
-  }
-  if (!file) return;
-  std::string why;
-  const std::optional<PredictedAnswer> answer =
-      predicted(*model, *file, platform, question.nodes, question.creating, why);
-  if (!answer) {
-    decision.message += "; " + why;
+// A similar pattern's answer of a lower database that is copied here is tested by this user's runs:
+// under the copy's row, and some of them at the default.
+void take_for_copy(const Places& places, Found& lower) {
+  if (lower.decision.source != "similar" || !lower.answer) return;
+  PatternDb db = open_to_read(places.database);
+  Result<std::optional<TuningRow>> copy = db.newest_tuning(lower.answer_key, lower.platform);
+  if (!copy) throw Fault{copy.error().text()};
+  if (!*copy || (*copy)->source != kCopySource || (*copy)->settings != lower.answer->settings) {
     return;
   }
-  decision.source = "predicted";
-  decision.settings = without_layout(answer->settings, decision.message);
-  decision.message = "predicted from " + std::to_string(answer->patterns) +
-                     " measured patterns, gain " + number(answer->gain) + " [" +
-                     number(answer->low) + ", " + number(answer->high) + "]; " + decision.message;
-  if (!question.frozen) {
-    explore(kDefaultShareOfPredicted,
-            places.draw ? *places.draw : draw(seed_of_this_run(), workload, known.byte_key),
-            decision);
-  }
+  lower.decision.row = (*copy)->id;
+  lower.default_share = (*copy)->default_share;
 }
 
-// The user's own answer, then one of the lower database for the same pattern; then what resembles
-// it, in the same order.
+// The user's own answer, then that of a lower database for the same pattern; then what resembles
+// it, in the same order. What was copied from a lower database is the user's own for as long as
+// that has nothing newer.
 Decision measured_answer(const Question& question, const Places& places,
                          std::optional<KnownPattern>& known) {
-  if (!is_there(places.lower) || places.lower == places.database) {
-    return from_one(question, places, places.database, known);
+  if (!is_there(places.database)) {
+    std::optional<Found> lower = from_lower_ones(question, places, known);
+    if (lower) return std::move(lower->decision);
   }
-  if (!is_there(places.database)) return from_lower(question, places, known);
-  Decision own = from_one(question, places, places.database, known);
-  const bool open = own.source == "unknown" || own.source == "untrained";
-  if (!open && own.source != "similar") return own;
-  Decision lower = from_lower(question, places, known);
-  if (lower.source == "exact" || (open && lower.source == "similar")) {
-    lower.workload_file = own.workload_file;
-    lower.by_name = lower.by_name || own.by_name;
-    return lower;
-  }
-  return own;
+  Found own = from_one(question, places.database, known);
+  const std::string& source = own.decision.source;
+  const bool open = source == "unknown" || source == "untrained";
+  const bool is_copy = source == "exact" && own.answer && own.answer->copied_at;
+  if (!open && source != "similar" && !is_copy) return drawn(std::move(own), question, places);
+  std::optional<Found> lower = from_lower_ones(question, places, known);
+  if (!lower) return drawn(std::move(own), question, places);
+  const std::string& theirs = lower->decision.source;
+  const bool holds = is_copy ? theirs == "exact" && goes_before(*lower->answer, own.answer)
+                             : theirs == "exact" || (open && theirs == "similar");
+  if (!holds) return drawn(std::move(own), question, places);
+  take_for_copy(places, *lower);
+  lower->decision.workload_file = own.decision.workload_file;
+  lower->decision.by_name = lower->decision.by_name || own.decision.by_name;
+  return drawn(std::move(*lower), question, places);
 }
 
 Decision from_database(const Question& question, const Places& places) {
@@ -340,7 +355,7 @@ Decision from_database(const Question& question, const Places& places) {
   Decision decision = measured_answer(question, places, known);
   // Where a site froze its answers, only what was measured is applied.
   if (decision.source == "untrained" && known && known->settled && !question.frozen) {
-    apply_predicted(question, places, *known, decision);
+    apply_predicted(question, places, platform_of(question), known->byte_key, decision);
   }
   return decision;
 }
@@ -352,7 +367,8 @@ Decision from_config_or_database(const Question& question, const Places& places)
     said.source = "config";
     return said;
   }
-  if (!is_there(places.database) && !is_there(places.lower)) {
+  if (!is_there(places.database) &&
+      std::none_of(places.lower.begin(), places.lower.end(), is_there)) {
     said.message += ", and there is no database";
     return said;
   }
@@ -382,7 +398,7 @@ Question question_from(const iotune_question& question) {
 Places places_from_environment(const std::string& site_database) {
   const char* config = secure_getenv("IOTUNE_CONFIG");
   Places places{default_db_path(), default_spool_dir(), config == nullptr ? "" : config};
-  places.lower = lower_db_path(site_database);
+  places.lower = lower_db_paths(site_database);
   if (!exploration_is_on()) places.draw = 1;
   return places;
 }

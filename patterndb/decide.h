@@ -28,7 +28,8 @@ struct Places {
   std::string config;  // IOTUNE_CONFIG, empty: none
   // What exploration draws; tests and questions out of curiosity give a number of [0, 1).
   std::optional<double> draw = {};
-  std::string lower = {};  // a database that is asked where the user's own has no answer
+  // Databases that are only read, asked in this order where the user's own has no answer.
+  std::vector<std::string> lower = {};
 };
 
 // `site_database`: what /etc/iotune.conf names; empty: none.

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 4u
+#define IOTUNE_DECISION_VERSION 5u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
 #define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
 
@@ -76,12 +76,13 @@ int iotune_program_answers(const struct iotune_question* question, char* answer,
 
 /* At a run's end. Strings as above. */
 struct iotune_run_end {
-  uint32_t version;   /* IOTUNE_DECISION_VERSION */
-  uint32_t held;      /* 1: the run was not to draw which files go without settings */
-  const char* folder; /* of the kept runs (kept_runs.h) */
-  const char* trace;  /* of this run; NULL: there is nothing to learn from it */
-  const char* name;   /* under which it is kept in `folder`; NULL: it is not */
-  uint64_t until_ns;  /* CLOCK_MONOTONIC: by then the caller wants to go on */
+  uint32_t version;          /* IOTUNE_DECISION_VERSION */
+  uint32_t held;             /* 1: the run was not to draw which files go without settings */
+  const char* folder;        /* of the kept runs (kept_runs.h) */
+  const char* trace;         /* of this run; NULL: there is nothing to learn from it */
+  const char* name;          /* under which it is kept in `folder`; NULL: it is not */
+  uint64_t until_ns;         /* CLOCK_MONOTONIC: by then the caller wants to go on */
+  const char* site_database; /* as of a question */
 };
 
 /* Goes on with the kept runs, and learns from this one: observations (workload, patterns, bytes,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "patterndb/exchange.h"
 #include "patterndb/gains/stored_gains.h"
@@ -7,6 +8,7 @@
 #include "patterndb/proofs.h"
 #include "patterndb/record_json.h"
 #include "patterndb/rows.h"
+#include "patterndb/site_copies.h"
 
 namespace iotune::patterndb {
 
@@ -136,6 +138,11 @@ class Importer {
     }
     rows::StoredTuning keys{pattern(node.at("pattern")), platform(node.at("platform")),
                             rows::settings(db_, tuning.settings.text())};
+    if (tuning.source == kCopySource) {
+      if (const auto original = copied_from_here(keys, tuning)) {
+        return remember(tunings_, node, *original);
+      }
+    }
     if (tuning.state == State::kTuned && is_reverted_here(keys) &&
         !rows::find_tuning(db_, keys, tuning)) {
       ++left_reverted_;
@@ -187,6 +194,19 @@ class Importer {
         "AND t.settings = ?3 AND t.id <= ?4 ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
     newest.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings).bind(4, last_own_);
     return newest.step() && newest.text(0) == state_name(State::kReverted);
+  }
+
+  // A user's copy of an answer of this database comes home.
+  std::optional<std::int64_t> copied_from_here(const rows::StoredTuning& keys, const Tuning& copy) {
+    sqlite::Statement row(
+        db_,
+        "SELECT t.id FROM patterns p JOIN tunings t ON t.pattern = p.id "
+        "WHERE p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1) AND t.platform = ?2 "
+        "AND t.settings = ?3 AND t.state = ?4 AND t.made_at = ?5 ORDER BY t.id LIMIT 1");
+    row.bind(1, keys.pattern).bind(2, keys.platform).bind(3, keys.settings);
+    row.bind(4, std::string(state_name(copy.state))).bind(5, copy.made_at);
+    if (!row.step()) return std::nullopt;
+    return row.integer(0);
   }
 
   void add_model(const Node& node) {

@@ -78,11 +78,11 @@ class Gate {
     wanted.value_class = of;
     wanted.nodes = question_.nodes;
     // The user's own before the site's.
-    for (const std::string* database : {&places_.database, &places_.lower}) {
-      if (const std::optional<bool> passed = outcome_of(proofs_in(*database), wanted))
-        return passed;
+    std::optional<bool> passed = outcome_of(proofs_in(places_.database), wanted);
+    for (const std::string& database : places_.lower) {
+      if (!passed) passed = outcome_of(proofs_in(database), wanted);
     }
-    return std::nullopt;
+    return passed;
   }
 
   const Question& question_;

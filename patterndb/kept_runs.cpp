@@ -174,7 +174,9 @@ class Learner {
       flock(lock.number(), LOCK_UN);  // not by closing alone: a child of a fork would keep it
     }
     if (has_spool_files(request_.places.spool) && has_time_to_store()) {
-      store([&] { fold_spool(request_.places.database, request_.places.spool); });
+      store([&] {
+        fold_spool(request_.places.database, request_.places.spool, request_.places.lower);
+      });
     }
     return report_;
   }
@@ -258,7 +260,7 @@ class Learner {
       return;
     }
     store([&] {
-      if (auto left = keep(observation, places.database, places.spool, as); !left) {
+      if (auto left = keep(observation, places.database, places.spool, as, places.lower); !left) {
         throw Fault{left.error().text()};
       }
     });

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/process_walk.h"
 #include "patterndb/result.h"
@@ -27,6 +28,7 @@ std::string database_mark(std::string_view database);
 struct LearnPlaces {
   std::string folder;  // of the kept runs; empty or missing: there are none
   std::string database, spool;
+  std::vector<std::string> lower = {};  // databases that runs may have got answers of
 };
 
 struct LearnRequest {

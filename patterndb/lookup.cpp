@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "patterndb/pattern_db.h"
+#include "patterndb/site_copies.h"
 #include "patterndb/sqlite.h"
 #include "patterndb/workload_names.h"
 
@@ -160,40 +161,50 @@ Result<bool> PatternDb::keeps_default(const Workload& workload) noexcept {
   });
 }
 
+std::optional<TuningRow> newest_tuning(sqlite::Connection& connection, const std::string& byte_key,
+                                       const Platform& platform) {
+  sqlite::Statement statement(
+      connection,
+      "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
+      "t.source, t.made_at, t.default_share, t.evidence, "
+      "EXISTS (SELECT 1 FROM observations o WHERE o.pattern = p.id AND o.decision_row = t.id), "
+      "CASE WHEN t.source = ?6 THEN t.made_at "
+      "WHEN t.source = 'runs' THEN (SELECT c.made_at FROM tunings c "
+      " WHERE c.id = t.replaces AND c.source = ?6) END "
+      "FROM patterns p JOIN tunings t ON t.pattern = p.id "
+      "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
+      "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
+      "AND (?4 = '' OR f.hdf5 = ?4) AND (?5 = '' OR f.host_class = ?5) "
+      "ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
+  statement.bind(1, byte_key).bind(2, platform.filesystem).bind(3, platform.mpi);
+  statement.bind(4, platform.hdf5).bind(5, platform.host_class);
+  statement.bind(6, std::string(kCopySource));
+  if (!statement.step()) return std::nullopt;
+  TuningRow row;
+  row.id = statement.integer(0);
+  std::optional<State> state = state_named(statement.text(1));
+  if (!state)
+    throw Fault{connection.path() + ": row " + std::to_string(row.id) + " has an unknown state"};
+  row.state = *state;
+  row.settings = statement.text(2);
+  row.descriptor = statement.text(3);
+  row.gain = real_or_none(statement, 4);
+  row.low = real_or_none(statement, 5);
+  row.high = real_or_none(statement, 6);
+  row.rounds = static_cast<std::uint64_t>(statement.integer(7));
+  row.source = statement.text(8);
+  row.made_at = statement.real(9);
+  row.default_share = statement.real(10);
+  row.evidence = statement.text(11);
+  row.was_given = statement.integer(12) != 0;
+  row.copied_at = real_or_none(statement, 13);
+  return row;
+}
+
 Result<std::optional<TuningRow>> PatternDb::newest_tuning(const std::string& byte_key,
                                                           const Platform& platform) noexcept {
-  return guarded<std::optional<TuningRow>>([&]() -> std::optional<TuningRow> {
-    sqlite::Statement statement(
-        *connection_,
-        "SELECT t.id, t.state, s.text, p.descriptor, t.gain, t.low, t.high, t.rounds, "
-        "t.source, t.made_at, t.default_share, t.evidence, "
-        "EXISTS (SELECT 1 FROM observations o WHERE o.pattern = p.id AND o.decision_row = t.id) "
-        "FROM patterns p JOIN tunings t ON t.pattern = p.id "
-        "JOIN platforms f ON f.id = t.platform JOIN settings s ON s.id = t.settings "
-        "WHERE p.byte_key = ?1 AND f.filesystem = ?2 AND (?3 = '' OR f.mpi = ?3) "
-        "AND (?4 = '' OR f.hdf5 = ?4) AND (?5 = '' OR f.host_class = ?5) "
-        "ORDER BY t.made_at DESC, t.id DESC LIMIT 1");
-    statement.bind(1, byte_key).bind(2, platform.filesystem).bind(3, platform.mpi);
-    statement.bind(4, platform.hdf5).bind(5, platform.host_class);
-    if (!statement.step()) return std::nullopt;
-    TuningRow row;
-    row.id = statement.integer(0);
-    std::optional<State> state = state_named(statement.text(1));
-    if (!state) throw Fault{path() + ": row " + std::to_string(row.id) + " has an unknown state"};
-    row.state = *state;
-    row.settings = statement.text(2);
-    row.descriptor = statement.text(3);
-    row.gain = real_or_none(statement, 4);
-    row.low = real_or_none(statement, 5);
-    row.high = real_or_none(statement, 6);
-    row.rounds = static_cast<std::uint64_t>(statement.integer(7));
-    row.source = statement.text(8);
-    row.made_at = statement.real(9);
-    row.default_share = statement.real(10);
-    row.evidence = statement.text(11);
-    row.was_given = statement.integer(12) != 0;
-    return row;
-  });
+  return guarded<std::optional<TuningRow>>(
+      [&] { return patterndb::newest_tuning(*connection_, byte_key, platform); });
 }
 
 }  // namespace iotune::patterndb

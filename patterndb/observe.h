@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analyzer/run_summary.h"
 #include "patterndb/records.h"
@@ -19,13 +20,16 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
 
 // At a run's end: folds what lies in the spool into the user's database, where that takes no
 // waiting; else it is left for the next run or command. No failure is worth a word there.
-void fold_spool(const std::string& database, const std::string& spool) noexcept;
+// `lower`: databases whose answers runs may have got (patterndb/site_copies.h).
+void fold_spool(const std::string& database, const std::string& spool,
+                const std::vector<std::string>& lower = {}) noexcept;
 
 // Stores the observation in the user's database, without the detour through the spool, where it
 // would be written, read and parsed. Where the database cannot be written without waiting, it is
 // left in the spool: the path there, else empty. `name`: as of a spool file; one that was stored
 // before counts once.
 Result<std::string> keep(const Observation& observation, const std::string& database,
-                         const std::string& spool, const std::string& name) noexcept;
+                         const std::string& spool, const std::string& name,
+                         const std::vector<std::string>& lower = {}) noexcept;
 
 }  // namespace iotune::patterndb

@@ -40,17 +40,19 @@ Result<std::string> observe(const std::string& trace_path, const std::string& sp
   });
 }
 
-void fold_spool(const std::string& database, const std::string& spool) noexcept {
+void fold_spool(const std::string& database, const std::string& spool,
+                const std::vector<std::string>& lower) noexcept {
   constexpr std::size_t kMostFolded = 64;
   if (!has_spool_files(spool)) return;
-  Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
+  Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds, lower});
   if (db) static_cast<void>(db->ingest_spool(spool, kMostFolded));
 }
 
 Result<std::string> keep(const Observation& observation, const std::string& database,
-                         const std::string& spool, const std::string& name) noexcept {
+                         const std::string& spool, const std::string& name,
+                         const std::vector<std::string>& lower) noexcept {
   return guarded<std::string>([&]() -> std::string {
-    Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds});
+    Result<PatternDb> db = PatternDb::open(database, {Access::kCreate, kWaitMilliseconds, lower});
     if (db && db->add_observation(observation, name)) return {};
     return spooled(observation, spool, name);
   });

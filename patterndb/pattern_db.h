@@ -40,6 +40,8 @@ enum class Access {
 struct OpenOptions {
   Access access = Access::kReadOnly;
   int busy_milliseconds = 500;  // how long a change waits for another process's
+  // Whose answers the runs may have got that are learnt from (patterndb/site_copies.h).
+  std::vector<std::string> lower = {};
 };
 
 struct IngestReport {
@@ -64,6 +66,9 @@ struct TuningRow {
   double default_share = 0;
   std::string evidence;
   bool was_given = true;  // a run that was seen had this answer; of neighbours not asked
+  // Of a lower database's answer that was copied here, and of what the copy became by the user's
+  // runs: made_at of the copy.
+  std::optional<double> copied_at = {};
 };
 
 struct KnownPattern {

@@ -80,10 +80,14 @@ std::string default_db_path() {
   return folder.empty() ? std::string() : folder + "/patterns.db";
 }
 
-std::string lower_db_path(const std::string& of_site) {
+std::vector<std::string> lower_db_paths(const std::string& of_site) {
   std::string named = variable("IOTUNE_DB");
   if (named == "none") return {};
-  return is_only_read(named) && default_db_path() != named ? named : of_site;
+  const std::string own = default_db_path();
+  std::vector<std::string> paths;
+  if (is_only_read(named) && own != named) paths.push_back(named);
+  if (!of_site.empty() && of_site != own && of_site != named) paths.push_back(of_site);
+  return paths;
 }
 
 std::string spool_dir_of(const std::string& database) {

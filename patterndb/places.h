@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "patterndb/result.h"
 
@@ -13,9 +14,9 @@ namespace iotune::patterndb {
 // $XDG_DATA_HOME/iotune/patterns.db, else ~/.local/share/iotune/patterns.db. Empty where neither a
 // variable nor a home exists. Set-user-id programs see no variables.
 std::string default_db_path();
-// The database beneath it, which is only read: $IOTUNE_DB where it may not be changed, else
-// `of_site`, what /etc/iotune.conf names. Empty: none.
-std::string lower_db_path(const std::string& of_site);
+// The databases beneath it, which are only read, in the order in which they are asked: $IOTUNE_DB
+// where it may not be changed, then `of_site`, what /etc/iotune.conf names.
+std::vector<std::string> lower_db_paths(const std::string& of_site);
 // Where observations wait that are to become part of the database: the data folder's spool/, and
 // for any but the default database a folder of its own in there.
 std::string spool_dir_of(const std::string& database);

@@ -61,7 +61,7 @@ void add_from_config(const Question& question, const Places& places,
   }
 }
 
-// The names of the user's own database, then those of the lower one.
+// The names of the user's own database, then those of the lower ones.
 void add_from_database(const Question& question, Places places, const std::string& path,
                        std::vector<ProgramAnswer>& answers) {
   places.config.clear();
@@ -91,7 +91,9 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
     one.layer = "posix";
     if (!places.config.empty()) add_from_config(one, places, answers);
     if (places.database == "none") return answers;
-    for (const std::string& path : {places.database, places.lower}) {
+    std::vector<std::string> paths = {places.database};
+    paths.insert(paths.end(), places.lower.begin(), places.lower.end());
+    for (const std::string& path : paths) {
       if (path.empty() || access(path.c_str(), F_OK) != 0) continue;
       try {
         add_from_database(one, places, path, answers);

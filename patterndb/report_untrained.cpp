@@ -15,7 +15,10 @@ Result<std::string> PatternDb::untrained(const PlatformFilter& filter) noexcept 
         std::string("SELECT ") + kPatternColumns + ", " + kPlatformColumns + ", " +
             kWorkloadColumns +
             ", wp.dataset, wp.datasets, wp.repeats, o.run, o.trace, o.program_path, o.file_path, "
-            "o.bytes_written, o.bytes_read, o.seconds, o.observed_at, o.platform "
+            "o.bytes_written, o.bytes_read, o.seconds, o.observed_at, o.platform, "
+            "coalesce((SELECT t.state FROM patterns q JOIN tunings t ON t.pattern = q.id "
+            " WHERE q.byte_key = p.byte_key AND t.platform = o.platform "
+            " ORDER BY t.made_at DESC, t.id DESC LIMIT 1), 'untrained') AS answer "
             "FROM observations o "
             "JOIN workload_patterns wp ON wp.workload = o.workload AND wp.speaker = 1 "
             " AND o.observed_at <= wp.last_seen "
@@ -26,10 +29,7 @@ Result<std::string> PatternDb::untrained(const PlatformFilter& filter) noexcept 
             "AND NOT EXISTS (SELECT 1 FROM workload_patterns n JOIN patterns np "
             " ON np.id = n.pattern WHERE n.workload = wp.workload AND n.speaker = 1 "
             " AND np.op = p.op AND n.last_seen > wp.last_seen) "
-            "AND coalesce((SELECT t.state FROM patterns q JOIN tunings t ON t.pattern = q.id "
-            " WHERE q.byte_key = p.byte_key AND t.platform = o.platform "
-            " ORDER BY t.made_at DESC, t.id DESC LIMIT 1), 'untrained') "
-            "IN ('untrained', 'reverted') "
+            "AND answer IN ('untrained', 'reverted') "
             "ORDER BY o.observed_at DESC, p.id");
     rows.bind(1, canonical_filesystem(filter.filesystem)).bind(2, filter.mpi).bind(3, filter.hdf5);
     rows.bind(4, filter.host_class);
@@ -51,7 +51,8 @@ Result<std::string> PatternDb::untrained(const PlatformFilter& filter) noexcept 
                     {"bytes_written", rows.integer(kUse + 7)},
                     {"bytes_read", rows.integer(kUse + 8)},
                     {"seconds", rows.real(kUse + 9)},
-                    {"observed_at", rows.real(kUse + 10)}};
+                    {"observed_at", rows.real(kUse + 10)},
+                    {"state", rows.text(kUse + 12)}};
       list.push_back(std::move(entry));
     }
     return dump({{"database", path()}, {"untrained", std::move(list)}});

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "patterndb/gains/adopted.h"
 #include "patterndb/learning.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/record_json.h"
 #include "patterndb/rows.h"
+#include "patterndb/site_copies.h"
 #include "patterndb/workload_names.h"
 
 namespace iotune::patterndb {
@@ -91,7 +93,7 @@ std::size_t leading_use(const ObservedFile& file) {
 
 bool store(sqlite::Connection& connection, const Observation& observation, const ObservedFile& file,
            const std::string& workload_file, const std::string& name, std::int64_t item,
-           std::vector<std::string>& moves) {
+           LowerAnswers& lower, std::vector<std::string>& moves) {
   Workload shown = file.workload;
   shown.file = workload_file;
   std::int64_t workload = rows::workload(connection, shown);
@@ -108,24 +110,34 @@ bool store(sqlite::Connection& connection, const Observation& observation, const
   }
   std::size_t leading = leading_use(file);
   bool has_pattern = leading < file.uses.size();
+  std::string source = file.decision_source;
+  std::int64_t row = file.decision_row;
+  std::int64_t copy =
+      has_pattern ? lower.copy_of(connection, file, file.uses[leading].pattern) : -1;
+  if (has_pattern && copy < 0) copy = adopted(connection, file, file.uses[leading].pattern);
+  if (copy >= 0) {
+    // Nobody drew whether it got them. It has been given, so that the next run is drawn.
+    source = "held";
+    row = copy;
+  }
   return rows::observation(
       connection,
       {name, item, observation.run, observation.trace, observation.program, file.path, workload,
        rows::platform(connection, file.platform), has_pattern ? patterns[leading] : 0,
-       rows::settings(connection, file.settings.text()), file.decision_source, file.decision_row,
-       file.bytes_written, file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at});
+       rows::settings(connection, file.settings.text()), source, row, file.bytes_written,
+       file.bytes_read, file.seconds, file.elapsed_seconds, file.observed_at});
 }
 
 // Returns the number of new rows. Inside the caller's transaction.
 std::size_t store(sqlite::Connection& connection, const Observation& observation,
-                  const std::string& name, std::vector<std::string>& moves) {
+                  const std::string& name, LowerAnswers& lower, std::vector<std::string>& moves) {
   sqlite::Statement counted(connection, "SELECT 1 FROM observations WHERE spool_file=? LIMIT 1");
   if (counted.bind(1, name).step()) return 0;
   const std::vector<std::string> workloads = workload_files(connection, observation);
   std::size_t added = 0;
   for (std::size_t i = 0; i < observation.files.size(); ++i) {
     added += store(connection, observation, observation.files[i], workloads[i], name,
-                   static_cast<std::int64_t>(i), moves);
+                   static_cast<std::int64_t>(i), lower, moves);
   }
   learn_from_run(connection, name, moves);
   return added;
@@ -178,9 +190,10 @@ Result<IngestReport> PatternDb::ingest_spool(const std::string& folder,
       }
     }
     if (observations.empty()) return report;
+    LowerAnswers lower(options_.lower, path());
     change([&](sqlite::Connection& connection) {
       for (const auto& [name, observation] : observations) {
-        report.observations += store(connection, observation, name, report.moves);
+        report.observations += store(connection, observation, name, lower, report.moves);
       }
     });
     for (const auto& [name, observation] : observations) {
@@ -195,8 +208,9 @@ Result<bool> PatternDb::add_observation(const Observation& observation,
   return guarded<bool>([&] {
     std::vector<std::string> moves;
     bool added = false;
+    LowerAnswers lower(options_.lower, path());
     change([&](sqlite::Connection& connection) {
-      added = store(connection, observation, name, moves) > 0;
+      added = store(connection, observation, name, lower, moves) > 0;
     });
     return added;
   });

@@ -78,6 +78,7 @@ case $suite in
     # First, because some ctests run the installed command.
     step "install into .venv" tools/setup.sh package
     step "build (preset dev)" native dev && step "ctest" run_ctest build/dev ctest -LE soak
+    step "ruff and mypy" tools/lint.sh python
     step "pytest: structure" run_pytest structure tests/structure
     step "pytest: python" run_pytest python tests/python
     step "pytest: zoo" run_pytest zoo tests/zoo

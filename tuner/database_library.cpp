@@ -256,6 +256,7 @@ void learn_from_runs(const RunEnd& end) noexcept {
   asked.trace = end.trace;
   asked.name = end.name;
   asked.until_ns = end.until_ns;
+  asked.site_database = recorder::site_database();
   char message[1024] = "";
   if (database.learn(&asked, message, sizeof message) >= 0) return;
   ShortText<1280> text;

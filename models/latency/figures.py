@@ -174,7 +174,7 @@ def slowest(tables: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> 
             axis.plot(counts, values, "o-", markersize=3, label=name)
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
-        axis.set_xlabel("servers that share the request")
+        axis.set_xlabel("servers, a request of this size each")
         axis.set_title(title, fontsize=8)
         axis.legend(fontsize=7)
     axes[0].set_ylabel("T_R (s)")

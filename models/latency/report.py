@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from iotune.models.latency import figures
 from iotune.models.latency.families import Array
-from iotune.models.latency.fitting import FEWEST_SAMPLES, LatencyFit, fit_latency
-from iotune.models.latency.order_statistics import measured_correlation, slowest_of
+from iotune.models.latency.fitting import FEWEST_SAMPLES, LatencyFit, Mixture, fit_latency
+from iotune.models.latency.order_statistics import (
+    SlowestOf,
+    measured_correlation,
+    slowest_of,
+    stripe_table,
+)
 from iotune.models.latency.samples import Kind, kinds_in
 from jinja2 import Environment
 
@@ -93,7 +98,10 @@ def write_report(
         summary=_summary(table),
         fits=[_fit_row(kind, fit) for kind, fit in fits.items()],
         without=[(kind.text(), why) for kind, why in without.items()],
-        slowest=_slowest_rows(groups, fits, shown),
+        slowest=(
+            ("The slowest of n servers, a request each", _slowest_rows(groups, fits, shown)),
+            ("One request, shared by n servers", _shared_rows(groups, fits)),
+        ),
         counts=STRIPE_COUNTS,
     )
     write_text(page, text)
@@ -209,6 +217,7 @@ def _fit_row(kind: Kind, fit: LatencyFit) -> dict[str, str]:
 def _slowest_rows(
     groups: Mapping[Kind, pd.DataFrame], fits: Mapping[Kind, LatencyFit], shown: list[Kind]
 ) -> list[dict[str, object]]:
+    """Of n servers that serve a request of the kind's size each."""
     rows: list[dict[str, object]] = []
     for kind in shown:
         mixture = fits[kind].mixture
@@ -216,18 +225,43 @@ def _slowest_rows(
             continue
         correlation = dependence_of(groups[kind])
         values = [slowest_of(mixture, count, correlation) for count in STRIPE_COUNTS]
-        rows.append(
-            {
-                "kind": kind.text(),
-                "correlation": f"{correlation:.2f}",
-                "p99": [f"{one.p99_seconds:.3g}" for one in values],
-                "mean": [
-                    f"{one.mean_seconds:.3g}" if np.isfinite(one.mean_seconds) else "none"
-                    for one in values
-                ],
-            }
-        )
+        rows.append(_slowest_row(kind.text(), correlation, values))
     return rows
+
+
+def _shared_rows(
+    groups: Mapping[Kind, pd.DataFrame], fits: Mapping[Kind, LatencyFit]
+) -> list[dict[str, object]]:
+    """Of one request, the largest that was sampled, which n servers share.
+
+    Each serves a part, for which smaller requests were sampled: with one size alone there is
+    nothing to tell.
+    """
+    alike: dict[tuple[str, str, str], dict[int, Mixture]] = {}
+    for kind, fit in fits.items():
+        if fit.mixture is not None:
+            of_size = alike.setdefault((kind.operation, kind.cache, kind.interface), {})
+            of_size[kind.bytes] = fit.mixture
+    rows: list[dict[str, object]] = []
+    for (operation, cache, interface), mixture_of in alike.items():
+        if len(mixture_of) < 2:
+            continue
+        request = Kind(operation, cache, interface, max(mixture_of))
+        correlation = dependence_of(groups[request])
+        values = stripe_table(mixture_of, request.bytes, STRIPE_COUNTS, correlation)
+        rows.append(_slowest_row(request.text(), correlation, values))
+    return rows
+
+
+def _slowest_row(name: str, correlation: float, values: Sequence[SlowestOf]) -> dict[str, object]:
+    return {
+        "kind": name,
+        "correlation": f"{correlation:.2f}",
+        "p99": [f"{one.p99_seconds:.3g}" for one in values],
+        "mean": [
+            f"{one.mean_seconds:.3g}" if np.isfinite(one.mean_seconds) else "none" for one in values
+        ],
+    }
 
 
 _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -270,19 +304,19 @@ the best one are named as being as good.</p>
 <p>Without a fit:</p>
 <ul>{% for name, why in without %}<li>{{ name }}: {{ why }}</li>{% endfor %}</ul>
 {% endif %}
-{% if slowest %}
-<h2>The slowest of n servers (s)</h2>
+{% for title, rows in slowest if rows %}
+<h2>{{ title }} (s)</h2>
 <table>
 <tr><th>kind</th><th>servers' correlation</th><th></th>
 {% for count in counts %}<th class="n">{{ count }}</th>{% endfor %}</tr>
-{% for row in slowest %}
+{% for row in rows %}
 <tr><td>{{ row.kind }}</td><td>{{ row.correlation }}</td><td>mean</td>
 {% for value in row.mean %}<td class="n">{{ value }}</td>{% endfor %}</tr>
 <tr><td></td><td></td><td>p99</td>
 {% for value in row.p99 %}<td class="n">{{ value }}</td>{% endfor %}</tr>
 {% endfor %}
 </table>
-{% endif %}
+{% endfor %}
 {% for chapter in chapters %}
 <h2>{{ chapter.title }}</h2>
 <p>{{ chapter.text }}</p>

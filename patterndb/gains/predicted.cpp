@@ -8,6 +8,7 @@
 
 #include "patterndb/gains/gain_model.h"
 #include "patterndb/nearest_answers.h"
+#include "patterndb/parameters.h"
 
 namespace iotune::patterndb {
 
@@ -27,6 +28,9 @@ bool fits(const Settings& settings, const Pattern& pattern, bool creating) {
     const double number = strtod(value.c_str(), nullptr);
     if (name == "cb_nodes" && number > static_cast<double>(pattern.ranks)) return false;
     if (name.starts_with("striping_") && !creating) return false;
+    // What changes how others can read the file must be asked for.
+    const Parameter* const parameter = find_parameter(name.c_str());
+    if (parameter == nullptr || parameter->disk == DiskEffect::kLayout) return false;
     // It has another file's size.
     if (name == "fallocate") return false;
   }

@@ -166,8 +166,9 @@ Result<Decision> decide_in_run(const iotune_question& asked,
   if (decision) distrust_after_drift(question, *decision);
   if (question.frozen) return decision;
   // Where a configuration or a database is broken everything is left alone.
-  if (!decision && (!places.config.empty() || access(places.database.c_str(), F_OK) == 0 ||
-                    access(places.lower.c_str(), F_OK) == 0)) {
+  const auto is_there = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
+  if (!decision && (!places.config.empty() || is_there(places.database) ||
+                    std::any_of(places.lower.begin(), places.lower.end(), is_there))) {
     return decision;
   }
   if (decision && !asks_the_run(*decision)) return decision;
@@ -285,9 +286,9 @@ extern "C" __attribute__((visibility("default"))) int iotune_learn(const iotune_
   const auto text = [](const char* given) { return given == nullptr ? "" : given; };
   Result<int> done = guarded<int>([&] {
     expect_one_thread();
-    const Places places = places_from_environment();
+    const Places places = places_from_environment(text(end->site_database));
     LearnRequest request;
-    request.places = {text(end->folder), places.database, places.spool};
+    request.places = {text(end->folder), places.database, places.spool, places.lower};
     request.own_trace = text(end->trace);
     request.own_name = text(end->name);
     request.own_held = end->held != 0;

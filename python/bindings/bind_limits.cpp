@@ -25,12 +25,6 @@ bool site_is_frozen() {
   return limits.frozen || limits.most == Mode::kOff;
 }
 
-std::string site_database() {
-  using namespace iotune::recorder;
-  read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
-  return iotune::recorder::site_database();
-}
-
 bool site_switches_off() {
   using namespace iotune::recorder;
   return read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr).most == Mode::kOff;
@@ -43,6 +37,5 @@ void bind_limits(pybind11::module_& module) {
              "What this job may take of the node's memory; None: no limit was set.");
   module.def("site_is_frozen", &site_is_frozen,
              "Whether /etc/iotune.conf, or what IOTUNE_SITE_CONFIG names, forbids to learn.");
-  module.def("site_database", &site_database, "The database that these name; empty: none.");
   module.def("site_switches_off", &site_switches_off, "Whether it switches everything off.");
 }

@@ -3,9 +3,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "patterndb/config_xml.h"
 #include "patterndb/decide.h"
@@ -20,6 +22,7 @@
 #include "patterndb/proofs.h"
 #include "patterndb/proven.h"
 #include "patterndb/record_json.h"
+#include "recorder/preload/site_limits.h"
 
 namespace py = pybind11;
 
@@ -172,7 +175,10 @@ Asked read_question(const Node& node) {
   question.nodes = static_cast<std::uint32_t>(node.count_or("nodes", 1));
   question.creating = !node.has("creating") || node.at("creating").truth();
   asked.places.database = node.text_or("database", asked.places.database);
-  asked.places.lower = node.text_or("lower", asked.places.lower);
+  if (node.has("lower")) {
+    asked.places.lower.clear();
+    for (const Node& one : node.at("lower").elements()) asked.places.lower.push_back(one.text());
+  }
   asked.places.spool = node.text_or("spool", asked.places.spool);
   asked.places.config = node.text_or("config", asked.places.config);
   // Out of curiosity: what most runs are told.
@@ -251,12 +257,17 @@ PlatformFilter read_filter(const Node& node) {
           node.text_or("host_class", "")};
 }
 
+std::vector<std::string> lower_databases() {
+  iotune::recorder::read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
+  return lower_db_paths(iotune::recorder::site_database());
+}
+
 class PythonDb {
  public:
   PythonDb(const std::optional<std::string>& path, bool read_only)
-      : db_(taken(PatternDb::open(
-            path.value_or(default_db_path()),
-            {read_only ? Access::kReadOnly : Access::kCreate, kBusyMilliseconds}))) {}
+      : db_(taken(PatternDb::open(path.value_or(default_db_path()),
+                                  {read_only ? Access::kReadOnly : Access::kCreate,
+                                   kBusyMilliseconds, lower_databases()}))) {}
 
   PatternDb& operator*() {
     if (!db_) throw std::runtime_error("the pattern database is closed");
@@ -393,8 +404,8 @@ void bind_patterndb(py::module_& module) {
   bind_class(module);
   module.def("default_db_path", &default_db_path);
   module.def("default_spool_dir", &default_spool_dir);
-  module.def("lower_db_path", &lower_db_path, "of_site"_a,
-             "The database that is only read, beneath the user's own; empty: none.");
+  module.def("lower_databases", &lower_databases,
+             "The databases that are only read, beneath the user's own, in the order asked.");
   module.def("filesystem_of", &filesystem_of, "path"_a,
              "The file system of the file's folder, by the database's names; \"unknown\" where "
              "it cannot be told.");
@@ -422,7 +433,7 @@ void bind_patterndb(py::module_& module) {
       "learn_from_kept_runs",
       [](const std::string& folder, const std::string& database) {
         LearnRequest request;
-        request.places = {folder, database, default_spool_dir()};
+        request.places = {folder, database, default_spool_dir(), lower_databases()};
         return taken(learn_from_kept_runs(request)).learnt;
       },
       "folder"_a, "database"_a,

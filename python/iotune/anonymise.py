@@ -15,7 +15,7 @@ from typing import Any
 from iotune import core
 
 _DAY_SECONDS = 86400
-_SOURCES = ("train", "runs", "import", "by hand")
+_SOURCES = ("train", "runs", "import", "by hand", "site")
 _DECISIONS = (
     "",
     "exact",

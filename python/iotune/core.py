@@ -54,14 +54,12 @@ def job_limit_bytes() -> int | None:
     return cast("int | None", native_part().job_limit_bytes())
 
 
-def lower_database() -> Path | None:
-    """The database that is asked where the user's own has no answer; it is only read.
+def lower_databases() -> list[Path]:
+    """The databases that are asked where the user's own has no answer; they are only read.
 
-    What IOTUNE_DB names where the user may not change it, else the site's (/etc/iotune.conf).
+    What IOTUNE_DB names where the user may not change it, then the site's (/etc/iotune.conf).
     """
-    native = native_part()
-    path = str(native.lower_db_path(native.site_database()))
-    return Path(path) if path and os.path.exists(path) else None
+    return [Path(path) for path in native_part().lower_databases() if os.path.exists(path)]
 
 
 def site_is_frozen() -> bool:
@@ -389,7 +387,7 @@ class Database:
 
     def decide(self, question: dict[str, Any]) -> dict[str, Any]:
         """What a run would be told at an open, out of this database alone."""
-        where = {"database": self._db.path, "lower": "", "spool": "", "config": ""}
+        where = {"database": self._db.path, "lower": [], "spool": "", "config": ""}
         with as_error():
             return cast(
                 "dict[str, Any]", _decoded(native_part().decide(json.dumps({**question, **where})))

@@ -14,6 +14,7 @@ from iotune.models.paired import Gain, compare_unpaired
 from iotune.summary import FilePattern, RunSummary
 
 _NO_LIBRARY = "none"  # in a platform: the file does without
+_SITE = "site"  # the source of a copy of a lower database's answer
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class Comparison:
     tuned_rate: float | None = None
     tuned_runs: int = 0
     production: Gain | None = None  # rates with the settings over those of the default
+    of_site: bool = False  # the answer was copied from a lower database
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the user's own runs show a gain, its whole interval above 1."""
+        return self.production is not None and self.production.low > 1
 
 
 def effective_settings(file: FilePattern) -> dict[str, str]:
@@ -55,7 +62,7 @@ def compare_with_default(
     settings = effective_settings(file)
     wanted = ";".join(f"{name}={settings[name]}" for name in sorted(settings))
     try:
-        trained = _trained(database, file, wanted)
+        answer = _answer(database, file)
         groups = [
             one
             for one in database.observations(_workload(run, file), file.bytes)
@@ -66,13 +73,14 @@ def compare_with_default(
     tuned = _rates([one for one in groups if wanted and one["settings_text"] == wanted])
     default = _rates([one for one in groups if not one["settings_text"]])
     return Comparison(
-        trained=trained,
+        trained=_trained(answer, wanted),
         default_rate=median(default) if default else None,
         default_runs=len(default),
         tuned_rate=median(tuned) if tuned else None,
         tuned_runs=len(tuned),
         # Of rates more is better, of compare_unpaired()'s times less.
         production=compare_unpaired(tuned, default) if wanted else None,
+        of_site=answer is not None and answer["source"] == _SITE,
     )
 
 
@@ -101,22 +109,28 @@ def _is_of_platform(platform: dict[str, str], run: RunSummary, file: FilePattern
     return (platform["filesystem"], platform["mpi"], platform["hdf5"]) == (filesystem, mpi, hdf5)
 
 
-def _trained(database: Database, file: FilePattern, wanted: str) -> Gain | None:
-    """What the row that the run was told of rests on, where its settings are the file's."""
-    if file.decision_row < 0 or not wanted:
+def _answer(database: Database, file: FilePattern) -> dict[str, Any] | None:
+    """The row that the run was told of."""
+    if file.decision_row < 0:
         return None
     for pattern in database.patterns()["patterns"]:
         for answer in pattern["answers"]:
-            if answer["id"] != file.decision_row or answer.get("gain") is None:
-                continue
-            settings = {**answer["settings"]}
-            if wanted != ";".join(f"{name}={settings[name]}" for name in sorted(settings)):
-                return None  # only some of them took effect
-            low, high = answer.get("low"), answer.get("high")
-            if low is None or high is None:
-                return None
-            return Gain(answer["gain"], low, high, int(answer.get("rounds", 0)))
+            if answer["id"] == file.decision_row:
+                return dict(answer)
     return None
+
+
+def _trained(answer: dict[str, Any] | None, wanted: str) -> Gain | None:
+    """What the answer rests on, where its settings are those that took effect."""
+    if answer is None or not wanted or answer.get("gain") is None:
+        return None
+    settings = {**answer["settings"]}
+    if wanted != ";".join(f"{name}={settings[name]}" for name in sorted(settings)):
+        return None  # only some of them took effect
+    low, high = answer.get("low"), answer.get("high")
+    if low is None or high is None:
+        return None
+    return Gain(answer["gain"], low, high, int(answer.get("rounds", 0)))
 
 
 def _rates(groups: list[dict[str, Any]]) -> list[float]:

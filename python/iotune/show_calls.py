@@ -10,6 +10,7 @@ from typing import Any
 from iotune import core
 from iotune.call_filter import CallFilter
 from iotune.calls import CallBatch, CallReader
+from iotune.losses import say_losses
 from iotune.tables import count_text
 from iotune.talk import printable, say
 from iotune.trace import Trace
@@ -38,8 +39,7 @@ def show_calls(run: Trace, wanted: CallFilter, limit: int | None, as_json: bool)
         )
         sys.stdout.writelines(printable(line) + "\n" for line in lines)
     sys.stdout.flush()
-    for loss in reader.losses:
-        say(loss)
+    say_losses(reader.losses)
     if shown == 0 and limit != 0:
         say_nothing_matches(run, wanted)
 

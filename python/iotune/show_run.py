@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from iotune.actual_io import done_text, taken_apart
-from iotune.alike import Alike, folded, masked
+from iotune.alike import Alike, folded
 from iotune.chosen_trace import chosen_trace, words_for
+from iotune.losses import say_losses
 from iotune.summary import DatasetPattern, FilePattern, RunSummary
 from iotune.tables import (
     Column,
@@ -23,7 +24,7 @@ from iotune.tables import (
     table,
     terminal_width,
 )
-from iotune.talk import data, next_command, print_json, printable, say
+from iotune.talk import data, next_command, print_json, printable
 
 _COLUMNS = [
     Column("  dataset"),
@@ -58,7 +59,7 @@ def print_run(run: RunSummary, wanted: Sequence[str] = (), everything: bool = Fa
 
     With `everything` files of a series one by one, folders, and files of which no byte was moved.
     """
-    _say_warnings(run.warnings)
+    say_losses(run.warnings)
     paragraph(_headline(run))
     paragraph(_totals(run))
     if wanted:
@@ -94,15 +95,6 @@ def is_file(path: str, wanted: Iterable[str]) -> bool:
     return any(
         end == pattern or fnmatch.fnmatchcase(end, pattern) for pattern in wanted for end in ends
     )
-
-
-def _say_warnings(warnings: Iterable[str]) -> None:
-    """Each once; those that differ by their numbers alone as the first, and how many more."""
-    alike: dict[str, list[str]] = {}
-    for warning in warnings:
-        alike.setdefault(masked(warning), []).append(warning)
-    for first, *more in alike.values():
-        say(first + (f" (and {len(more)} more like it)" if more else ""))
 
 
 def _headline(run: RunSummary) -> str:

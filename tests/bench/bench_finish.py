@@ -24,6 +24,7 @@ import tempfile
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import native
@@ -191,12 +192,16 @@ def ends(place: Measured, table: paired.Table, what: Run, rounds: int, seed: int
         table.add(f"{what.name}: known after so many runs", first)
 
 
+def _seconds_of(place: Measured, what: Run, arm: str) -> float:
+    return place.run(what, arm)[1]
+
+
 def wholes(place: Measured, table: paired.Table, what: Run, rounds: int, seed: int | None) -> None:
     """Add the rows of a run of a second."""
     place.forget()
     comparison = paired.compare(
         f"whole run, {what.name}",
-        {arm: (lambda arm=arm: place.run(what, arm)[1])
+        {arm: partial(_seconds_of, place, what, arm)
          for arm in ("bare", "iotune", "without learning")},
         rounds, seed=seed,
     )  # fmt: skip

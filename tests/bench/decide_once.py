@@ -8,20 +8,26 @@ decision's source. %d in PROGRAM and FILE is a number. The database is IOTUNE_DB
 from __future__ import annotations
 
 import ctypes
+import re
 import statistics
 import sys
 import time
+from pathlib import Path
+
+HEADER = Path(__file__).resolve().parents[2] / "patterndb" / "decision.h"
+(VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER.read_text()))
 
 
 class Question(ctypes.Structure):
     """iotune_question of patterndb/decision.h."""
 
     _fields_ = (
-        [(name, ctypes.c_uint32) for name in ("version", "ranks", "nodes", "creating")]
-        + [(name, ctypes.c_char_p) for name in ("layer", "program", "file", "mpi", "hdf5",
-                                                "filesystem")]
-        + [(name, ctypes.c_uint32) for name in ("frozen", "known_only")]
-        + [("site_database", ctypes.c_char_p), ("mpi_io", ctypes.c_void_p)]
+        *((name, ctypes.c_uint32) for name in ("version", "ranks", "nodes", "creating")),
+        *((name, ctypes.c_char_p) for name in ("layer", "program", "file", "mpi", "hdf5",
+                                               "filesystem")),
+        *((name, ctypes.c_uint32) for name in ("frozen", "known_only")),
+        ("site_database", ctypes.c_char_p),
+        ("mpi_io", ctypes.c_void_p),
     )  # fmt: skip
 
 
@@ -35,7 +41,7 @@ def main() -> None:
 
     def ask(number: int, who: int) -> tuple[float, str]:
         question = Question(
-            4, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
+            VERSION, 4, 1, 1, b"hdf5", program.replace("%d", str(who)).encode(),
             file.replace("%d", str(number)).encode(), b"MPICH 4.0.2", b"1.10.8", b"ext4", 0, 0,
             None, None,
         )  # fmt: skip

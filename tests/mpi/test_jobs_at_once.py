@@ -33,7 +33,7 @@ def jobs(count: int) -> Callable[[Place], None]:
             folder = place.scratch / f"job{number}"
             folder.mkdir()
             env = place.environment(LD_PRELOAD=place.preload(), IOTUNE_TRACE=folder / "t.iotrace")
-            command = [place.bin / "ask_settings", "a.h5"]
+            command = [str(place.bin / "ask_settings"), "a.h5"]
             return folder, subprocess.Popen(
                 command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -47,7 +47,7 @@ def jobs(count: int) -> Callable[[Place], None]:
             applied = {c["texts"][1]: c["texts"][3] for c in notes if c["numbers"][0] == 0}
             if WANTED in applied:
                 assert f"{WANTED} {applied[WANTED]}" in out.decode(), out
-            return applied.get(WANTED, "")
+            return str(applied.get(WANTED, ""))
 
         assert end(*start(0)) == ""
         assert answer(db, f"{WANTED}=131072") == 1 and observations(db) == 1

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -29,7 +30,7 @@ SETTINGS = "romio_cb_write=disable;romio_ds_write=disable"
 SHARE = 0.5  # of runs at the default: one in eight takes some thirty runs to find out
 
 
-class Site:
+class Storage:
     """A program's runs on one storage."""
 
     def __init__(self, place: Place) -> None:
@@ -38,6 +39,7 @@ class Site:
         self.slow = place.scratch / "slow"
         self.arms: list[str] = []
         self.explore: str | None = None
+        self.env: dict[str, Any] = {}
         make_database(self.db)
 
     def run(self, size: int = 300) -> None:
@@ -48,7 +50,7 @@ class Site:
         done = place.mpi(
             2, place.bin / "cyclic-io", "--collective", "--size", size, "--output", "a.h5",
             LD_PRELOAD=f"{place.preload(shim=True)}:{shim}", SLOW_SMALL_WRITES=self.slow,
-            IOTUNE_EXPLORE=self.explore,
+            IOTUNE_EXPLORE=self.explore, **self.env,
         )  # fmt: skip
         place.right(done, "cyclic-io")
         assert done.said() == [], done.said()
@@ -76,7 +78,7 @@ class Site:
 
 def reverted(place: Place) -> None:
     """Storage becomes slow for the settings: they are taken back, and that is said."""
-    site = Site(place)
+    site = Storage(place)
     site.run()
     spool = place.data / "iotune" / "spool"
     assert list(spool.glob("*")) == [], "the run's end folds what it observed"
@@ -115,7 +117,7 @@ def reverted(place: Place) -> None:
 
 def not_explored(place: Place) -> None:
     """Where the user wants no run at the default, none is, and none is evidence."""
-    site = Site(place)
+    site = Storage(place)
     site.explore = "off"
     site.run()
     site.train()
@@ -129,7 +131,7 @@ def not_explored(place: Place) -> None:
 
 def drift(place: Place) -> None:
     """A new input deck is noticed, and nothing is trusted until it fits again."""
-    site = Site(place)
+    site = Storage(place)
     site.run()
     site.train()
     with contextlib.closing(sqlite3.connect(site.db)) as db:
@@ -154,7 +156,7 @@ def drift(place: Place) -> None:
 
 def drift_within_run(place: Place) -> None:
     """Other sizes are noticed at a run's first file: its other files are left alone."""
-    site = Site(place)
+    site = Storage(place)
 
     def sources(size: int) -> list[str]:
         place.trace.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import re
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
@@ -58,7 +59,7 @@ def write_settings(place: Place, values: dict[str, tuple[str, ...]], seeds: rang
     return path
 
 
-def run(place: Place, mode: str, seeds: range, folder: Path, **how: object) -> Lines:
+def run(place: Place, mode: str, seeds: range, folder: Path, **how: Any) -> Lines:
     """What the program prints of each seed; after a death it goes on behind the seed of it."""
     lines: Lines = defaultdict(list)
     start = seeds.start

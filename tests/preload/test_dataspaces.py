@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from harness import Place, main, not_verified
 
@@ -15,7 +16,7 @@ DATASETS = 4
 CALLS = DATASETS * 7 + 1  # of DATASPACES, for the datasets, and one that fails
 
 
-def called(place: Place, program: str, preload: str, **env: str) -> tuple[dict[str, str], str]:
+def called(place: Place, program: str, preload: str, **env: Any) -> tuple[dict[str, str], str]:
     """By function: the library that the program's next call would go to; and stderr."""
     path = place.scratch / f"{program}.h5"
     done = place.run(place.bin / program, path, preload=False, LD_PRELOAD=preload,

@@ -7,7 +7,7 @@ from typing import Any
 from harness import Done, Place, main
 
 
-def host(place: Place, mode: str, **env: object) -> tuple[Done, list[dict[str, Any]]]:
+def host(place: Place, mode: str, **env: Any) -> tuple[Done, list[dict[str, Any]]]:
     """Run the host of plug-ins bare and under the preload; the latter's calls."""
     program, folder = place.bin / "plugin_host", place.build / "lib"
     bare = place.run(
@@ -86,7 +86,7 @@ def old_hdf5(place: Place) -> None:
     assert [c["arguments"]["result"] for c in calls if c["name"] == "write"] == [8192], calls
 
 
-def rank(place: Place, program: str, version: str, **env: object) -> Done:
+def rank(place: Place, program: str, version: str, **env: Any) -> Done:
     file = place.scratch / "file"
     place.clear()
     done = place.run(place.bin / program, file, MOCK_MPI_VERSION=version, **env)

@@ -8,6 +8,7 @@ import socket
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 from harness import Done, Place, main, not_verified
 
@@ -143,7 +144,7 @@ def another_users_home(place: Place) -> None:
     words = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-I",
              "-S", "-c", WRITER.format(shared / "data"))  # fmt: skip
 
-    def said(**variables: Path | None) -> list[str]:
+    def said(**variables: Any) -> list[str]:
         done = place.run(*words, IOTUNE_BUFFER_DIR=buffers, **variables)
         assert done.status == 0, done.err
         (shared / "data").unlink()

@@ -307,7 +307,7 @@ def test_where_the_time_ends_what_was_measured_is_confirmed_or_left(
         return float(seconds)
 
     bench.run = run
-    monkeypatch.setattr(train.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("iotune.models.train.time.monotonic", lambda: clock[0])
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(6)]
     options = train.Options(rounds=5, until=until)
     # then

@@ -55,6 +55,7 @@ class FakeDatabase:
     """What the commands ask a database."""
 
     rows: list[dict[str, Any]] = []
+    source = "train"
 
     def __init__(self, path: Any = None, read_only: bool = False):
         pass
@@ -70,7 +71,8 @@ class FakeDatabase:
 
     def patterns(self) -> Any:
         settings = {"romio_cb_write": "disable"}
-        answer = {"id": 7, "settings": settings, "gain": 2.5, "low": 2.4, "high": 2.6, "rounds": 10}
+        answer = {"id": 7, "settings": settings, "gain": 2.5, "low": 2.4, "high": 2.6,
+                  "rounds": 10, "source": self.source}  # fmt: skip
         return {"patterns": [{"answers": [{**answer, "id": 6, "gain": 9.0}, answer]}]}
 
 
@@ -210,6 +212,31 @@ def test_production_speaks_once_it_has_several_runs(
     # then the shown rates and the shown ratio agree
     assert "in production: 3.00x (3.00 to 3.00, not paired)" in text
     assert "2.9 MiB/s with these settings (median of 6 runs)" in text
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [(6, "the site's answer: your own runs confirm it"),
+     (1, "your own runs have not confirmed it yet (with it and at the default: 1 and 2)")],
+)  # fmt: skip
+def test_a_sites_answer_is_told_as_such(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, runs: int, words: str
+) -> None:
+    # given
+    with_file(monkeypatch, TUNED)
+    here = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "host_class": "x86_64"}
+    FakeDatabase.rows = [
+        measured(here, "", min(runs + 1, 5), 1.5, 1e6),
+        measured(here, "romio_cb_write=disable", runs, 0.5, 3e6),
+    ]
+    assert "the site's" not in typed("explain").stdout
+    # when
+    monkeypatch.setattr(FakeDatabase, "source", "site")
+    text = " ".join(typed("explain").stdout.split())
+    file = json.loads(typed("explain", "--json").stdout)["files"][0]
+    # then
+    assert words in text
+    assert (file["of_site"], file["confirmed"]) == (True, runs == 6)
 
 
 def test_files_without_hdf5_are_compared_with_their_own_platform(

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import kept_traces
+from iotune.cli import app
+from iotune.losses import say_losses
 
 TRACES = kept_traces.kept()
 # Of a process buffer only the blocks carry checksums: a header and a ring are written while the
@@ -80,3 +83,28 @@ def test_a_silent_loss_would_be_found(tmp_path: Path) -> None:
     found = faults(readable, "flip", 74_000, 76_000, 3)
     # then
     assert any(one.endswith("lost in silence") for one in found)
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "analyze"])
+def test_each_command_tells_what_was_lost(command: str, tmp_path: Path) -> None:
+    # given a trace without a part in its middle
+    (whole,) = (one for one in TRACES if named(one) == "v3-four-ranks-hdf5")
+    content = bytearray(whole.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    damaged = tmp_path / "damaged.iotrace"
+    damaged.write_bytes(content)
+    # when
+    said = CliRunner().invoke(app, [command, str(damaged)]).stderr.splitlines()
+    of_the_whole = CliRunner().invoke(app, [command, str(whole)]).stderr
+    # then
+    (line,) = (one for one in said if one.startswith("iotune: damaged: passed over "))
+    assert int(line.split()[4]) > 0
+    assert "damaged" not in of_the_whole
+
+
+def test_what_several_processes_lost_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = [f"rank {rank} (process {rank + 70}): ended without a word" for rank in range(64)]
+    say_losses([*ended, "no room"])
+    assert capsys.readouterr().err == (
+        "iotune: rank 0 (process 70): ended without a word (and 63 more like it)\niotune: no room\n"
+    )

@@ -91,7 +91,7 @@ def test_what_mpi_io_did_itself_lies_inside_of_its_call(tmp_path: Path) -> None:
 NAMES = st.text(
     st.one_of(
         st.sampled_from("a\n\r\t \"',;#\\\x01\x1b\x7f\x85\u2028\udc80\udcff"),
-        st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)),
+        st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]),
     ),
     min_size=1,
     max_size=12,

@@ -1,6 +1,8 @@
 """The slowest of n response times: the formula against drawn ones."""
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from iotune import Error
 
 pytest.importorskip("scipy")
+pd = pytest.importorskip("pandas")
+from iotune.models.latency import report  # noqa: E402
 from iotune.models.latency.families import BY_NAME, Fitted, Interval  # noqa: E402
 from iotune.models.latency.fitting import Mixture  # noqa: E402
 from iotune.models.latency.order_statistics import (  # noqa: E402
@@ -16,6 +20,7 @@ from iotune.models.latency.order_statistics import (  # noqa: E402
     slowest_of,
     stripe_table,
 )
+from iotune.models.latency.samples import Kind  # noqa: E402
 
 
 def mixture(exponent: float = 3.5, scale: float = 1.0) -> Mixture:
@@ -72,3 +77,25 @@ def test_more_stripes_are_smaller_parts_and_more_of_them():
 def test_what_cannot_be_is_refused(servers, correlation):
     with pytest.raises(Error):
         slowest_of(mixture(), servers, correlation)
+
+
+def test_the_report_shares_the_largest_request_in_sampled_parts():
+    # given three sizes of reads, and a single one of writes
+    of_size = {1 << 20: mixture(scale=0.1), 4 << 20: mixture(scale=0.3), 16 << 20: mixture()}
+    fits: dict[Kind, Any] = {
+        Kind("read", "cold", "posix", size): SimpleNamespace(mixture=one)
+        for size, one in of_size.items()
+    }
+    fits[Kind("write", "cold", "posix", 1 << 20)] = SimpleNamespace(mixture=mixture())
+    groups = {
+        kind: pd.DataFrame({"run": ["a"], "round": [0], "rank": [0], "seconds": [1.0]})
+        for kind in fits
+    }
+    # when
+    rows: list[Any] = report._shared_rows(groups, fits)
+    (row,) = rows
+    # then parts of four servers are as the sample of a quarter, those of 16 and more as the least
+    assert row["kind"] == "read, cold, posix, 16 MiB"
+    for at, size in ((0, 16 << 20), (2, 4 << 20), (4, 1 << 20), (7, 1 << 20)):
+        expected = slowest_of(of_size[size], report.STRIPE_COUNTS[at]).p99_seconds
+        assert row["p99"][at] == f"{expected:.3g}"

@@ -110,6 +110,7 @@ def test_a_known_fault_is_seen(scratch, monkeypatch) -> None:
     if version > (4, 1, 6):
         pytest.skip(f"NOT VERIFIED: {site.mpi} has no known fault")
     assert site.ranks == LEAST_RANKS, "with two ranks it never shows"
+    assert prover._mpiio is not None
     seen = prover.run(prover._mpiio, {"cb_nodes": "2", "cb_config_list": "*:2"})
     assert not seen.right and seen.wrong_bytes > 0, seen
 

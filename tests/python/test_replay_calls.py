@@ -271,6 +271,31 @@ def test_files_that_are_only_read_are_made_first(tmp_path: Path, mpi: Mpi) -> No
     assert transfers(again, 0, "again")[-1] == ("read", "x_dat", 5000, 700)
 
 
+def plan_and_words(work: Path, trace: str) -> tuple[str, str]:
+    """The plan of a trace, and what is said of it."""
+    environment = os.environ | {f"XDG_{kind}_HOME": str(work) for kind in ("STATE", "DATA")}
+    command = [sys.executable, "-m", "iotune", "replay", trace, "--plan-only"]
+    done = subprocess.run(
+        command, cwd=work, env=environment, capture_output=True, text=True, timeout=300, check=True
+    )
+    return done.stdout, done.stderr
+
+
+def test_what_was_written_at_an_unknown_place_is_left_out_and_told(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("NOT VERIFIED: replays of POSIX calls: there is no compiler")
+    # given three requests and two writes of a stream that append, and a write of a known place
+    (tmp_path / "data").mkdir()
+    program = compiled(tmp_path, compiler, "appended_requests")
+    record(tmp_path, "program.iotrace", [program, str(tmp_path / "data")])
+    # when
+    plan, said = plan_and_words(tmp_path, "program.iotrace")
+    # then none of them is put at a place of somebody's choice
+    assert re.findall(r"write \d+ (\d+) (\d+)", plan) == [("500", "1000")], plan
+    assert "5 call(s) left out: of POSIX at a place that is not in the trace" in said, said
+
+
 def test_a_plan_that_would_not_fit_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "huge.csv"
     log.write_text(f"rank,file,op,offset,length,start,end\n0,/x,write,0,{1 << 60},1,2\n")

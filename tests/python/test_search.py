@@ -20,7 +20,8 @@ from iotune.models.search.replay import Player, Surface, play, problem_of  # noq
 def surface(seed: int = 1, noise: float = 0.02) -> Surface:
     """Two-phase with more aggregators is faster up to 8; small buffers cost; repeats differ."""
     draw = random.Random(seed)
-    points, seconds = [{}], [10.0]
+    points: list[dict[str, str]] = [{}]
+    seconds = [10.0]
     for nodes in (None, "2", "4", "8"):
         for buffer in (None, "4194304", "16777216", "67108864"):
             for write in (None, "enable", "disable"):

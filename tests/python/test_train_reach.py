@@ -18,6 +18,7 @@ from iotune.models.train import Options, estimate
 from typer.testing import CliRunner
 from user_home import Home
 
+from iotune import core
 from iotune import mpi as mpis
 from iotune.cli import train as train_command
 from iotune.errors import Error
@@ -103,7 +104,7 @@ def test_another_mpi_hdf5_or_storage_is_no_stack_of_the_run() -> None:
 
 def test_the_launcher_is_one_of_the_runs_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IOTUNE_MPIRUN", raising=False)
-    monkeypatch.setattr(mpis.shutil, "which", lambda name, path=None: f"/bin/{name}")
+    monkeypatch.setattr("iotune.mpi.shutil.which", lambda name, path=None: f"/bin/{name}")
     monkeypatch.setattr(mpis, "_is_open_mpi", lambda launcher: launcher.endswith("mpirun"))
     assert mpis.find_mpi_of("MPICH 4.0.2").launcher == "/bin/mpirun.mpich"
     assert mpis.find_mpi_of("Open MPI 4.1.4").launcher == "/bin/mpirun"
@@ -152,7 +153,7 @@ def untrained_row(file: str, number: int) -> dict[str, Any]:
     return {
         "pattern": {"id": number, "byte_key": str(number), "descriptor": "<1D,(BLOCK),(8)>"},
         "platform": {"mpi": "", "hdf5": "2.0.0"}, "trace": "", "run": "", "file": file,
-        "observed_at": 0.0, "datasets": 1, "seconds": 1.0,
+        "observed_at": 0.0, "datasets": 1, "seconds": 1.0, "state": "untrained",
         "workload": {"program": "r.py", "file": os.path.basename(file)},
     }  # fmt: skip
 
@@ -166,7 +167,7 @@ class FakeDatabase:
 
 def test_patterns_are_chosen_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_command, "opened", lambda db: FakeDatabase())
-    monkeypatch.setattr(train_command.core, "lower_database", lambda: None)
+    monkeypatch.setattr(core, "lower_databases", list)
     from iotune.cli import app
 
     def typed(*words: str) -> Any:
@@ -179,6 +180,36 @@ def test_patterns_are_chosen_and_counted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "2 untrained still" in result.stderr and result.exit_code == 1
     assert "none is of a file *.txt" in typed("--file", "*.txt").stderr
     assert "no duration" in typed("--for", "long").stderr
+
+
+def test_what_was_taken_back_is_trained_beside_a_sites_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # given a site's database with an answer for both patterns, of which the user's runs took one
+    # back
+    class Site:
+        def __init__(self, path: str, read_only: bool = False) -> None:
+            assert (path, read_only) == ("/site.db", True)
+
+        def query(self, key: str) -> dict[str, Any]:
+            answer = {"platform": {"mpi": "", "hdf5": "2.0.0"}, "state": "tuned"}
+            return {"patterns": [{"answers": [answer]}]}
+
+    class OwnDatabase:
+        def untrained(self) -> list[dict[str, Any]]:
+            return [untrained_row("/a/one.h5", 1),
+                    {**untrained_row("/a/two.nc", 2), "state": "reverted"}]  # fmt: skip
+
+    monkeypatch.setattr(train_command, "opened", lambda db: OwnDatabase())
+    monkeypatch.setattr(core, "Database", Site)
+    monkeypatch.setattr(core, "lower_databases", lambda: [Path("/site.db")])
+    from iotune.cli import app
+
+    # when
+    said = CliRunner().invoke(app, ["train"]).stderr
+    # then
+    assert "pattern 2 stays untrained" in said and "1 untrained" in said, said
+    assert "pattern 1" not in said, said
 
 
 ROWS = """

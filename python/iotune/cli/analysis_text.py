@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from iotune.cli.output import Column, count_text, data, paragraph, say, size_text, table
+from iotune.losses import say_losses
 
 _DESCRIPTORS = [
     Column("  dataset"),
@@ -40,8 +41,7 @@ def _trace(trace: dict[str, Any], result: dict[str, Any]) -> None:
     if trace["log_bytes"]:
         size += f" ({trace['rate']:,.1f}x of 56 bytes an access)"
     paragraph(", ".join([*parts, size]))
-    for loss in trace["losses"]:
-        say(loss)
+    say_losses(trace["losses"])
     if trace["without_place"]:
         say(f"{count_text(trace['without_place'], 'transfer')} without a known place in the file")
     if trace["empty"]:

@@ -43,9 +43,8 @@ def opened(db: Optional[Path], reads: bool = False, own: bool = False) -> core.D
     With `own` the user's own, of which observations became part, where IOTUNE_DB names a site's.
     """
     named = os.environ.get("IOTUNE_DB", "") if db is None else str(db)
-    lower = core.lower_database() if db is None and reads and not own else None
-    if lower is not None and str(lower) == named:
-        db = lower
+    if db is None and reads and not own:
+        db = next((path for path in core.lower_databases() if str(path) == named), None)
     if named == "none":
         raise Error("there is no database: it was named 'none'")
     path = core.default_database() if db is None else db

@@ -31,6 +31,7 @@ from iotune.cli.output import (
 )
 from iotune.errors import Error
 from iotune.evidence import Comparison, compare_with_default, effective_settings
+from iotune.losses import SAMPLE, say_losses
 from iotune.models.paired import Gain
 from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
 
@@ -73,6 +74,9 @@ def command(
     """Explain it."""
     run = chosen_trace(trace)
     summary = run.summary
+    if not as_json:
+        # Of files that a sample leaves out the end of the explanation tells.
+        say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
     files = [file for file in summary.files if _is_explained(file)]
     database = _database(db)
     brought = [
@@ -83,6 +87,7 @@ def command(
         print_json(
             {
                 "trace": str(run.path),
+                "warnings": summary.warnings,
                 "files": [_as_json(file, one) for file, one in zip(files, brought)],
             }
         )
@@ -101,7 +106,7 @@ def command(
             data()
             paragraph(
                 f"not shown: {count_text(others, 'further file')} of a series, of which the calls "
-                "were not recorded (IOTUNE_RECORD=all records all)"
+                f"were not recorded {SAMPLE}"
             )
         if not files and not others:
             data("of no file there was anything to decide")
@@ -171,6 +176,8 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "default_runs": brought.default_runs,
         "tuned_bytes_per_second": brought.tuned_rate,
         "tuned_runs": brought.tuned_runs,
+        "of_site": brought.of_site,
+        "confirmed": brought.is_confirmed,
         "prefetch": vars(file.prefetch) if file.prefetch else None,
     }
 
@@ -325,6 +332,12 @@ def _brought(file: FilePattern, brought: Comparison) -> list[str]:
         lines[0] += "; no settings were in effect"
     if brought.production is not None:
         lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
+    if brought.of_site:
+        own = "your own runs confirm it" if brought.is_confirmed else (
+            "your own runs have not confirmed it yet (with it and at the default: "
+            f"{brought.tuned_runs} and {brought.default_runs})"
+        )  # fmt: skip
+        lines.append(f"the site's answer: {own}")
     rates = [
         f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
         for rate, runs, how in (

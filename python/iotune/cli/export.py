@@ -27,6 +27,7 @@ from iotune.cli.call_options import (
 )
 from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
 from iotune.export import ENDINGS, export_calls
+from iotune.losses import say_losses
 from iotune.show_calls import say_nothing_matches
 
 
@@ -65,8 +66,7 @@ def command(
     run = chosen_trace(trace)
     target = output if output is not None else run.path.stem + ENDINGS[chosen]
     done = export_calls(run.path, chosen, target, wanted, limit, force)
-    for loss in done.losses:
-        say(loss)
+    say_losses(done.losses)
     if done.calls == 0 and limit != 0:
         say_nothing_matches(run, wanted)
     if target != "-":

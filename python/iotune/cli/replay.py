@@ -38,6 +38,7 @@ from iotune.cli.output import (
 )
 from iotune.emit_c import c_source
 from iotune.errors import Error
+from iotune.losses import say_losses
 from iotune.mpi import Mpi, find_mpi
 from iotune.output_file import demand_replaceable, write_text
 from iotune.plan import Plan, plan_text
@@ -207,8 +208,7 @@ def _given_plan(source: Path, of_calls: bool, ranks: Optional[int]) -> _Planned:
 def _opened(source: Path) -> Trace:
     """The trace; says what is missing in it, which is not replayed."""
     trace = open_trace(source)
-    for loss in core.losses(source):
-        say(loss)
+    say_losses(core.losses(source))
     return trace
 
 

@@ -218,15 +218,19 @@ def _say_nothing(untrained: list[Case], pattern: Optional[int], file: Optional[s
 
 
 def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
-    """Those that a site's database has no answer for either."""
-    lower = core.lower_database() if db is None else None
-    if lower is None:
-        return cases
-    site = core.Database(str(lower), read_only=True)
+    """Those that no lower database has an answer for either.
+
+    What the user's runs have taken back is trained, whatever a lower one says of it.
+    """
+    sites = [
+        core.Database(str(path), read_only=True)
+        for path in (core.lower_databases() if db is None else [])
+    ]
 
     def is_answered(case: Case) -> bool:
-        found = site.query(str(case.pattern.get("byte_key", "")))["patterns"]
-        return any(
+        key = str(case.pattern.get("byte_key", ""))
+        found = [one for site in sites for one in site.query(key)["patterns"]]
+        return not case.taken_back and any(
             all(answer["platform"].get(name) == value for name, value in case.platform.items()
                 if name != "id")
             and answer["state"] != "untrained"

@@ -16,7 +16,7 @@ constexpr char kOldOpenMpi[] = "Open MPI v4.1.4", kUnheardOf[] = "MPICH 97.1";
 
 class Gate : public Folder {
  protected:
-  Places places() const { return {at("patterns.db"), at("spool"), config_, 0.99, at("site.db")}; }
+  Places places() const { return {at("patterns.db"), at("spool"), config_, 0.99, {at("site.db")}}; }
 
   Question question(const std::string& mpi, const std::string& mpi_io = "") const {
     Question asked = vpic_question(true);

@@ -18,7 +18,7 @@ class Layers : public Folder {
   // Whether a decision for the file of vpic_run() has settings, and which.
   Decision asked(const std::string& lower = {}) {
     Places places{path_, "", "", 1};
-    places.lower = lower;
+    places.lower = {lower};
     return must(decide(vpic_question(), places));
   }
   void learn(const std::string& path) { must(create(path).add_observation(vpic_run(), "run-1")); }
@@ -122,9 +122,11 @@ std::string places_of(const std::string& folder) {
   const std::string named = folder + "/site/patterns.db";
   setenv("XDG_DATA_HOME", "/own", 1);
   setenv("IOTUNE_DB", named.c_str(), 1);
-  const std::string found = default_db_path() + " " + lower_db_path("/etc/db");
+  std::string found = default_db_path();
+  for (const std::string& path : lower_db_paths("/etc/db")) found += " " + path;
   unsetenv("IOTUNE_DB");
-  return found + " " + lower_db_path("/etc/db");
+  for (const std::string& path : lower_db_paths("/etc/db")) found += "; " + path;
+  return found;
 }
 
 TEST_F(Layers, ADatabaseThatMayNotBeChangedIsTheLowerOne) {
@@ -134,7 +136,7 @@ TEST_F(Layers, ADatabaseThatMayNotBeChangedIsTheLowerOne) {
   chmod(at("site/patterns.db").c_str(), 0444);
   chmod(at("site").c_str(), 0555);
   EXPECT_EQ(as_ordinary_user(folder(), places_of),
-            "/own/iotune/patterns.db " + at("site/patterns.db") + " /etc/db");
+            "/own/iotune/patterns.db " + at("site/patterns.db") + " /etc/db; /etc/db");
   chmod(at("site").c_str(), 0755);
 }
 

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
 
   if (argc > 6 && strcmp(argv[5], "observe") == 0) {
     char message[256] = "";
-    struct iotune_run_end end = {IOTUNE_DECISION_VERSION, 0, NULL, argv[6], NULL, 0};
+    struct iotune_run_end end = {IOTUNE_DECISION_VERSION, 0, NULL, argv[6], NULL, 0, NULL};
     int done = learn(&end, message, sizeof message);
     printf("observe %d %s\n", done, message);
   }

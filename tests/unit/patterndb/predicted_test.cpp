@@ -33,7 +33,7 @@ class Predicted : public Folder {
   }
   Decision ask(double drawn = 0.99) {
     Places places{at("patterns.db"), at("spool"), "", drawn};
-    places.lower = lower_;
+    if (!lower_.empty()) places.lower = {lower_};
     Question question = vpic_question();
     question.frozen = frozen_;
     return must(decide(question, places));
@@ -53,10 +53,45 @@ TEST_F(Predicted, WhatTheModelIsSureOfIsApplied) {
       << decision.message;
 }
 
-TEST_F(Predicted, SomeRunsStayAtTheDefaultToCompare) {
+// A run that got settings by prediction.
+Observation predicted_run(double at, const char* source, double seconds) {
+  Observation run = vpic_run(at, "run-" + std::to_string(static_cast<int>(at)));
+  run.files[0].decision_source = source;
+  run.files[0].seconds = seconds;
+  if (std::string(source) != "explore") {
+    run.files[0].settings = must(Settings::parse("alignment=4194304,1048576"));
+  }
+  return run;
+}
+
+TEST_F(Predicted, WhatARunGotIsTheUsersAnswerFromThenOn) {
   learn();
-  EXPECT_EQ(ask(0.2).source, "explore");
-  EXPECT_TRUE(ask(0.2).settings.empty());
+  EXPECT_EQ(ask(0.1).source, "predicted") << "the runs before were at the default";
+  must(leave_in_spool(predicted_run(60, "predicted", 2), at("spool")));
+  fold_spool(at("patterns.db"), at("spool"));
+  const Decision decision = ask();
+  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.settings.text(), "alignment=4194304,1048576");
+  EXPECT_EQ(decision.message.find("predicted by a model, not measured yet"), 0u)
+      << decision.message;
+  EXPECT_EQ(ask(0.2).source, "explore") << "some runs are left at the default to compare";
+}
+
+TEST_F(Predicted, WhatLosesInTheUsersRunsIsTakenBack) {
+  learn();
+  must(leave_in_spool(predicted_run(60, "predicted", 6), at("spool")));
+  fold_spool(at("patterns.db"), at("spool"));
+  const std::int64_t row = ask().row;
+  ASSERT_GT(row, 0);
+  for (int i = 0; i < 60; ++i) {
+    Observation run = predicted_run(100 + i, i % 2 == 0 ? "exact" : "explore", i % 2 == 0 ? 6 : 2);
+    run.files[0].decision_row = row;
+    must(leave_in_spool(run, at("spool")));
+    fold_spool(at("patterns.db"), at("spool"));
+  }
+  const Decision decision = ask();
+  EXPECT_EQ(decision.state, State::kReverted) << decision.message;
+  EXPECT_TRUE(decision.settings.empty());
 }
 
 TEST_F(Predicted, AnIntervalThatHoldsOneIsNotEnough) {

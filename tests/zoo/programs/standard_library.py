@@ -13,6 +13,7 @@ import tempfile
 import threading
 import zipfile
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 
 def make(number):
@@ -37,7 +38,9 @@ def main():
     os.posix_fallocate(copy, 0, 20000)
     os.close(copy)
     os.close(descriptor)
-    with shelve.Shelf(dbm.dumb.open("shelf")) as shelf:
+    database: Any = dbm.dumb.open("shelf")
+    shelf: shelve.Shelf[list[int]] = shelve.Shelf(database)
+    with shelf:
         for i in range(50):
             shelf[str(i)] = list(range(i))
     with sqlite3.connect("data.db") as base:

@@ -1,0 +1,68 @@
+#include "patterndb/gains/apply_predicted.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "patterndb/gains/predicted.h"
+#include "patterndb/places.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+// A program waits in its open.
+constexpr int kReadMilliseconds = 200;
+
+std::optional<PatternDb> opened(const std::string& path) {
+  if (path.empty() || access(path.c_str(), F_OK) != 0) return std::nullopt;
+  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds, {}});
+  if (!db) return std::nullopt;
+  return std::move(*db);
+}
+
+std::optional<StoredGainModel> model_of(const Places& places, const Platform& platform) {
+  std::vector<std::string> paths{places.database};
+  paths.insert(paths.end(), places.lower.begin(), places.lower.end());
+  for (const std::string& path : paths) {
+    std::optional<PatternDb> db = opened(path);
+    if (!db) continue;
+    Result<std::optional<StoredGainModel>> model = db->newest_gain_model(platform);
+    if (model && *model) return std::move(**model);
+  }
+  return std::nullopt;
+}
+
+std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+}  // namespace
+
+void apply_predicted(const Question& question, const Places& places, const Platform& platform,
+                     const std::string& byte_key, Decision& decision) {
+  std::optional<PatternDb> own = opened(places.database);
+  const std::optional<StoredGainModel> model = model_of(places, platform);
+  if (!own || !model) return;
+  Result<std::optional<PatternOfFile>> file = own->pattern_of_file(
+      {base_name(question.program), decision.workload_file, question.ranks, question.nodes},
+      byte_key);
+  if (!file || !*file) return;
+  std::string why;
+  const std::optional<PredictedAnswer> answer =
+      predicted(*model, **file, platform, question.nodes, question.creating, why);
+  if (!answer) {
+    decision.message += "; " + why;
+    return;
+  }
+  decision.source = "predicted";
+  decision.settings = answer->settings;
+  decision.message = "predicted from " + std::to_string(answer->patterns) +
+                     " measured patterns, gain " + number(answer->gain) + " [" +
+                     number(answer->low) + ", " + number(answer->high) + "]; " + decision.message;
+}
+
+}  // namespace iotune::patterndb
