@@ -38,6 +38,7 @@ class Case:
     datasets: int = 1
     workload: tuple[str, str] = ("", "")  # program and file, as the database has them
     seconds: float = 0.0  # that the file took in the run
+    nodes: int = 1
     taken_back: bool = False  # by the user's runs: what held before
     notes: list[str] = field(default_factory=list)
 
@@ -86,6 +87,7 @@ def case_of_row(row: Mapping[str, Any]) -> Case:
         datasets=int(row["datasets"]),
         workload=(str(row["workload"]["program"]), str(row["workload"]["file"])),
         seconds=float(row["seconds"]),
+        nodes=int(row["workload"].get("nodes", 1)),
         taken_back=row["state"] == "reverted",
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from iotune.models.gains.encode import encoded
 from iotune.models.gains.mechanism import Array, fit_prices
+from iotune.models.gains.prior import DEFAULT_NOISE
 from iotune.models.gains.rows import Rows
 from numpy.typing import NDArray
 
@@ -62,6 +63,8 @@ def fit(rows: Rows, seed: int = 20151116) -> Fitted:
     of_pattern = rows.default[:, :own]
     ranges = np.column_stack([of_pattern.min(axis=0), of_pattern.max(axis=0)])
     score = _score(rows, left_out)
+    spreads = rows.spread[np.isfinite(rows.spread)]
+    score["noise"] = float(np.median(spreads)) if len(spreads) else DEFAULT_NOISE
     score["patterns"], score["rows"] = float(len(groups)), float(len(rows.log_gain))
     return Fitted(prices, forest, ranges, floor, scales, score)
 

@@ -15,6 +15,9 @@ from iotune.models.gains.rows import features_of
 
 from iotune import core
 
+# Of the logarithm of one time, where nothing was measured several times.
+DEFAULT_NOISE = 0.08
+_LEAST_NOISE = 0.01
 # Without a model: a setting is worth a factor of 1.5 or less, two times of three.
 _UNKNOWN_SPREAD = 0.4
 # Of an error's variance: what candidates with alike features do not have in common.
@@ -33,7 +36,7 @@ class Prior:
 
     mean: Array
     covariance: Array
-    noise: float = 0.08  # standard deviation of the logarithm of one time
+    noise: float = DEFAULT_NOISE  # standard deviation of the logarithm of one time
     informed: bool = False  # by a model
 
 
@@ -42,10 +45,12 @@ def prior_of(
     question: Mapping[str, int],
     settings: Sequence[str],
     model: core.GainModel | None,
+    noise: float = DEFAULT_NOISE,
     coverage_scale: float = 1.645,
 ) -> Prior:
     """`settings`: canonical texts, the default's ("") first. Without a model all means are zero.
 
+    `noise`: what repeated runs of this platform differ by, as the model's score has it.
     `coverage_scale`: how many standard deviations half of the model's interval spans.
     """
     found = features_of(pattern, question, settings)
@@ -62,7 +67,8 @@ def prior_of(
         mean = gains[:, 0]
         spread = np.maximum((gains[:, 3] - gains[:, 2]) / (2 * coverage_scale), 0.01)
     mean[0], spread[0] = 0.0, 0.0
-    return Prior(mean, np.outer(spread, spread) * kernel, informed=model is not None)
+    noise = max(noise, _LEAST_NOISE)
+    return Prior(mean, np.outer(spread, spread) * kernel, noise, model is not None)
 
 
 def uninformed(words: Sequence[frozenset[str]]) -> Prior:

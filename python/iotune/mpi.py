@@ -24,10 +24,11 @@ class Mpi:
     open_mpi: bool
     hdf5_packages: tuple[str, ...]  # names for pkg-config, best first
     hdf5_library: str = ""  # of the run that is replayed: its folder may have headers too
+    arguments: tuple[str, ...] = ()  # of the launcher, always
 
     def command(self, ranks: int) -> list[str]:
         """The words before the program."""
-        words = [self.launcher]
+        words = [self.launcher, *self.arguments]
         if self.open_mpi:
             # More ranks than cores is what a small machine has; root is what a container has.
             words.append("--oversubscribe")
@@ -65,15 +66,24 @@ def find_mpi_of(name: str, hdf5_library: str = "") -> Mpi:
 
     Raises Error that says what to name where there is none.
     """
-    given = os.environ.get("IOTUNE_MPIRUN", "")
+    given, arguments = _given()
     wants_open_mpi = name.startswith("Open MPI")
     flavour = "openmpi" if wants_open_mpi else "mpich"
     for launcher in _launchers([given] if given else _NAMES[flavour]):
         if not name or _is_open_mpi(launcher) == wants_open_mpi:
-            return replace(_describe(launcher), hdf5_library=hdf5_library)
+            return replace(_describe(launcher), hdf5_library=hdf5_library, arguments=arguments)
     if given:
         raise Error(f"the run used {name}, and IOTUNE_MPIRUN={given} is none of its launchers")
     raise Error(f"the run used {name}, no launcher of which is found: name it in IOTUNE_MPIRUN")
+
+
+def _given() -> tuple[str, tuple[str, ...]]:
+    """IOTUNE_MPIRUN: a program, and words that always follow it ("flux run")."""
+    try:
+        words = shlex.split(os.environ.get("IOTUNE_MPIRUN", ""))
+    except ValueError as problem:
+        raise Error(f"IOTUNE_MPIRUN={os.environ['IOTUNE_MPIRUN']}: {problem}") from None
+    return (words[0], tuple(words[1:])) if words else ("", ())
 
 
 _NAMES = {
@@ -89,11 +99,11 @@ def _launchers(names: Sequence[str]) -> list[str]:
 
 def find_mpi() -> Mpi:
     """IOTUNE_MPIRUN's, else MPICH's, else the mpirun of PATH. Raises Error without any."""
-    given = os.environ.get("IOTUNE_MPIRUN", "")
+    given, arguments = _given()
     for name in [given] if given else ["mpirun.mpich", "mpirun", "mpiexec"]:
         launcher = shutil.which(name)
         if launcher:
-            return _describe(launcher)
+            return replace(_describe(launcher), arguments=arguments)
     raise Error(
         f"IOTUNE_MPIRUN={given} is no program"
         if given

@@ -43,8 +43,10 @@ class Judged:
         subject = self.surface.subject
         texts = [";".join(f"{name}={value}" for name, value in one.items())
                  for one in self.flat.points]  # fmt: skip
-        model = None if fitted is None else fitted.native()
-        return prior_of(subject.pattern, subject.question, texts, model)
+        if fitted is None:
+            return prior_of(subject.pattern, subject.question, texts, None)
+        noise = fitted.score["noise"]
+        return prior_of(subject.pattern, subject.question, texts, fitted.native(), noise)
 
 
 def judged(surface: Surface) -> Judged | None:

@@ -135,9 +135,8 @@ def _numbers(text: Optional[str], option: str) -> list[int]:
 def _databases(db: Optional[Path]) -> list[core.Database]:
     """The user's own, then the site's; those that are there."""
     paths = [db if db is not None else core.default_database()]
-    lower = core.lower_database() if db is None else None
-    if lower is not None:
-        paths.append(lower)
+    if db is None:
+        paths += core.lower_databases()
     if db is not None and not db.exists():
         raise Error(f"{db}: no such file")
     return [core.Database(path, read_only=True) for path in paths if path.exists()]

@@ -41,6 +41,7 @@ from iotune.cli.output import (
 )
 from iotune.cli.train_cost import cost_text, journal_of_case, print_plan
 from iotune.cli.train_method import checked, with_method
+from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
 from iotune.models.allowed import Allowed
@@ -105,6 +106,14 @@ def command(
     most_time: Annotated[
         Optional[str], typer.Option("--for", metavar="TIME", help="At most so long: 10m, 1h30m.")
     ] = None,
+    script: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Write a batch script that trains, and train nothing."),
+    ] = None,
+    scheduler: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Of the script: slurm, pbs, lsf, flux or a template."),
+    ] = "slurm",
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what was measured when it was stopped.")
     ] = False,
@@ -141,6 +150,9 @@ def command(
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
         journal=functools.partial(journal_of_case, rounds, resume),
     )  # fmt: skip
+    if script is not None:
+        write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
+        return
     if dry_run:
         print_plan(groups(cases), options, as_json)
         return
@@ -241,9 +253,9 @@ def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
 
 
 def _layers(database: core.Database, db: Optional[Path]) -> list[core.Database]:
-    """The user's own database, then the site's: whose model is asked."""
-    lower = core.lower_database() if db is None else None
-    return [database] if lower is None else [database, core.Database(str(lower), read_only=True)]
+    """The user's own database, then those beneath: whose model is asked."""
+    lower = core.lower_databases() if db is None else []
+    return [database, *(core.Database(path, read_only=True) for path in lower)]
 
 
 def _rough_time(seconds: float) -> str:

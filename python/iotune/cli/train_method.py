@@ -39,7 +39,7 @@ def with_method(
     try:
         import numpy  # noqa: F401
 
-        from iotune.models.gains.prior import prior_of
+        from iotune.models.gains.prior import DEFAULT_NOISE, prior_of
         from iotune.models.gains.store import newest_model
     except ImportError as problem:
         if method is None:
@@ -60,7 +60,9 @@ def with_method(
     def prior(
         of: Case, question: Mapping[str, int], platform: Mapping[str, str], texts: Sequence[str]
     ) -> object:
-        known = model.model if model is not None else None
-        return prior_of(of.pattern, question, texts, known)
+        if model is None:
+            return prior_of(of.pattern, question, texts, None)
+        noise = float(model.score.get("noise") or DEFAULT_NOISE)
+        return prior_of(of.pattern, question, texts, model.model, noise)
 
     return replace(options, method=method or _OURS, prior=prior)
