@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/private_memory.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -80,6 +81,7 @@ bool is_tool(const LoadedObject* object, const char* name) noexcept {
 // dlcloses that run now, and what the loader had counted when the first of them began.
 constinit unsigned g_unloads = 0;
 constinit LoadCounts g_at_suspension = {};
+constinit bool g_protected = false;
 // Rises when entries are buried.
 constinit std::atomic<std::uint32_t> g_generation{0};
 
@@ -187,7 +189,8 @@ struct CallerSymbol::LookUp {
 
 // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
 bool CallerSymbol::publish(const LookUp& found) noexcept {
-  if (found.caller == nullptr || g_unloads != 0 || entry_of(found.caller) != 0) return false;
+  if (found.caller == nullptr || g_protected || g_unloads != 0 || entry_of(found.caller) != 0)
+    return false;
   if (found.guess == Guess::kUncertain) return false;
   std::uint16_t number = entry_of(nullptr);
   const bool fresh = number == 0;
@@ -267,6 +270,16 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     with_objects_still([&](const LoadCounts&) { settle(introduce(*found.behind, introduction)); });
   }
   return found.real;
+}
+
+void CallerSymbol::protect_unused(bool protects) noexcept {
+  with_objects_still([=](const LoadCounts&) {
+    if (protects == g_protected || used_.load(std::memory_order_relaxed) != 0) return;
+    g_protected = protects;
+    static_assert(sizeof entries_ % kPageBytes == 0 && sizeof functions_ % kPageBytes == 0);
+    protect_pages(entries_, sizeof entries_, protects);
+    protect_pages(functions_, sizeof functions_, protects);
+  });
 }
 
 bool CallerSymbol::suspend_for_unload() noexcept {

@@ -68,6 +68,9 @@ class CallerSymbol {
   static bool suspend_for_unload() noexcept;
   // Buries the entries of what has left. The providers' numbers are added to `left`.
   static std::size_t resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept;
+  // No library of HDF5 or MPI was called so far: the tables of what is cached become read-only, and
+  // nothing is cached from now on (narrowing.cpp); or again as they were.
+  static void protect_unused(bool protects) noexcept;
   // No other thread of the parent will resume.
   static void resume_after_fork() noexcept;
 
@@ -114,11 +117,12 @@ class CallerSymbol {
   static void check_layout() noexcept;
   static bool has_left(const Entry& entry) noexcept;
   static void bury(std::uint16_t number) noexcept;
-  static constexpr std::size_t kEntries = 4096;
+  static constexpr std::size_t kEntries = 4096, kPageBytes = 4096;
   // Entries of wrappers read these in assembly (call_entry.cpp).
-  static Entry entries_[kEntries] asm("iotune_call_entries");  // number 0 stands for none
+  alignas(kPageBytes) static Entry entries_[kEntries] asm(
+      "iotune_call_entries");  // number 0 stands for none
   // All that calls need which go straight through.
-  static std::atomic<void*> functions_[kEntries] asm("iotune_call_functions");
+  alignas(kPageBytes) static std::atomic<void*> functions_[kEntries] asm("iotune_call_functions");
   // Places that called, of all symbols: words as in `newest_`, at either of two numbers that follow
   // from the address.
   static constexpr std::size_t kSites = 1024;
