@@ -62,11 +62,10 @@ LEFT_OUT = {
         "MPI_Info_get"
     ),
     "Single characters and words of stdio, wide characters, printf and puts on a stdout that is a "
-    "file: most cost some nanoseconds each, which a wrapper would multiply, and some are macros. What "
-    "they moved between two recorded calls on a stream, and until the exit, stands in the trace as one "
-    "fgetc or fputc without a duration; of threads that use one stream at once it does not": (
-        "getc _IO_getc getw putc _IO_putc putw"
-    ),
+    "file: most cost some nanoseconds each, which a wrapper would multiply, and some are macros. "
+    "What they moved between two recorded calls on a stream, and until the exit, stands in the "
+    "trace as one fgetc or fputc without a duration. Where threads use one stream at once it is "
+    "not counted.": ("getc _IO_getc getw putc _IO_putc putw"),
     "A driver that HDF5 dropped before 1.10.": "H5Pset_fapl_mpiposix",
 }
 ALSO_LEFT_OUT = """Nor is scanf on stdin (fscanf is), and what HDF5 answers out of memory: getters

@@ -91,9 +91,7 @@ def own_shapes(place: Place) -> None:
     """A library's own functions of such names get their arguments, whatever these are."""
     for name in ("own_shapes", "own_shapes_beside"):
         plugin = place.build / "lib" / "libown_shapes.so"
-        bare = place.run(
-            place.bin / f"{name}_host", place.scratch / "bare", plugin, preload=False
-        )
+        bare = place.run(place.bin / f"{name}_host", place.scratch / "bare", plugin, preload=False)
         assert bare.status == 0 and bare.out == b"0 wrong, 5 flushed\n", bare
         for mode in ("record", "off"):
             file = place.scratch / "file"

@@ -167,8 +167,10 @@ CASES: dict[str, Callable[[Place], None]] = {
        for kind in ("prctl", "syscall", "strict", "thread", "later-thread", "child", "many", "size",
                     "descriptors", "memory")},
     **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
-    **{f"little-{kind}": partial(little_memory, kind=kind)
-       for kind in ("data", "addresses", "stack", "locked")},
+    "little-data": partial(little_memory, kind="data"),
+    "little-addresses": partial(little_memory, kind="addresses"),
+    "little-stack": partial(little_memory, kind="stack"),
+    "little-locked": partial(little_memory, kind="locked"),
     "unmount": unmount,
     "fails": partial(as_usual, kind="fails"),
     "counter": partial(timed, kind="counter"),

@@ -239,4 +239,5 @@ def stream_bytes(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"arguments": arguments, "errors": errors, "threads": threads, "fork": fork,
-          "ends": ends, "exec": exec_, "vfork": vfork, "stdio": stdio, "stream-bytes": stream_bytes})  # fmt: skip
+          "ends": ends, "exec": exec_, "vfork": vfork, "stdio": stdio,
+          "stream-bytes": stream_bytes})  # fmt: skip
