@@ -404,6 +404,19 @@ def exported_names(call: Call) -> list[str]:
     return [call.name, *call.aliases, *profiling]
 
 
+def entry_section(name: str, lines: list[str]) -> list[str]:
+    def line(text: str) -> str:
+        return f'    "    {text}\\n"'
+
+    return [
+        line(f'.pushsection {name}, \\"ax\\", @progbits'),
+        line(".cfi_startproc"),
+        *lines,
+        line(".cfi_endproc"),
+        line(".popsection"),
+    ]
+
+
 def entries(calls: list[Call], layer: str) -> str:
     """The exported names in assembly; those of hot calls lie together."""
     lines: dict[bool, list[str]] = {True: [], False: []}
@@ -425,12 +438,9 @@ def entries(calls: list[Call], layer: str) -> str:
                 if call.layer == layer and is_plain(call)
             ),
             "__asm__(IOTUNE_ENTRY_MACRO",
-            '    "    .pushsection .text.hot.entries, \\"ax\\", @progbits\\n"',
-            *lines[True],
-            '    "    .popsection\\n"',
-            '    "    .pushsection .text.entries, \\"ax\\", @progbits\\n"',
-            *lines[False],
-            '    "    .popsection\\n");',
+            *entry_section(".text.hot.entries", lines[True]),
+            *entry_section(".text.entries", lines[False]),
+            "    );",
             "#endif",
         ]
     )

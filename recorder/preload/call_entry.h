@@ -15,6 +15,12 @@
 // Symbols that assembly names.
 #define IOTUNE_HIDDEN __attribute__((visibility("hidden")))
 
+#if defined(__CET__)
+#define IOTUNE_ENDBR "    endbr64\n"
+#else
+#define IOTUNE_ENDBR ""
+#endif
+
 // IOTUNE_ENTRY name, symbol: the exported name of IOTUNE_BODY(name), whose CallerSymbol is
 // `symbol`. The place that called last is known to call a library that iotune knows
 // (CallerSymbol::newest_); call_entry.cpp looks at the others. EntryRecord is what stands behind
@@ -24,9 +30,7 @@
   "    .globl \\name\n"                                      \
   "    .type \\name, @function\n"                            \
   "    .balign 16\n"                                         \
-  "\\name:\n"                                                \
-  "    .cfi_startproc\n"                                     \
-  "    endbr64\n"                                            \
+  "\\name:\n" IOTUNE_ENDBR                                   \
   "    movq (%rsp), %r11\n"                                  \
   "    xorq \\symbol(%rip), %r11\n"                          \
   "    shlq $16, %r11\n"                                     \
@@ -37,7 +41,6 @@
   "    .long iotune_at_\\name - 771b\n"                      \
   "    .long \\symbol - 771b\n"                              \
   "    .long 772f - 771b\n"                                  \
-  "    .cfi_endproc\n"                                       \
   "    .size \\name, . - \\name\n"                           \
   "    .pushsection .rodata.str1.1, \"aMS\", @progbits, 1\n" \
   "772: .asciz \"\\name\"\n"                                 \
