@@ -225,15 +225,20 @@ def stream_bytes(place: Place) -> None:
         else:
             done = place.run(*program)
         assert done.status == 0 and done.err == b"", (kind, done)
+        calls = place.calls()
         moved = {
             name: sum(c["numbers"][-1 if c["layer"] == "stdio" else 1] for c in found)
             for name in ("fputc", "fgetc", "fputs", "fwrite", "fprintf", "write")
-            if (found := [c for c in place.calls() if c["name"] == name])
+            if (found := [c for c in calls if c["name"] == name])
         }
         assert "fgetc" not in moved, (kind, moved)
         # Only what lies between calls of one thread is counted.
         assert sum(moved.values()) == file.stat().st_size, (kind, moved, file.stat().st_size)
         assert "fputc" not in moved or kind != "threads", moved
+        # What is not timed has no rate.
+        if "fputc" in moved:
+            [file_summary] = [f for f in place.summary()["files"] if f["path"] == str(file)]
+            assert [d["seconds"] for d in file_summary["datasets"]] == [0], file_summary
         place.clear()
 
 
