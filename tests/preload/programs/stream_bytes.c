@@ -22,7 +22,7 @@ static void put(FILE* stream, int count) {
 
 static FILE* common;
 static void* lines(void* unused) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     fputs("a line of thirty-two characters\n", common);
   }
   return unused;
