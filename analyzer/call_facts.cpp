@@ -74,6 +74,7 @@ CallFacts find_facts(const CallSignature& signature) {
   CallFacts facts{};
   facts.writes = signature.writes;
   facts.closes_file = is_one_of(name, kCloses);
+  facts.untimed = name == "fputc" || name == "fgetc";
   facts.runs_program = has("iterate") || has("visit");
   facts.waits_for_note = is_one_of(name, kOpens);
   facts.makes_dataset = name.starts_with("H5Dcreate");

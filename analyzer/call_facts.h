@@ -22,6 +22,7 @@ struct CallFacts {
 
   bool writes;
   bool closes_file;
+  bool untimed;         // nobody knows how long its bytes took
   bool runs_program;    // the program's own code has its calls inside
   bool waits_for_note;  // opens a file: iotune_file follows and says which
   bool makes_dataset, opens_dataset;

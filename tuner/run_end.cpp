@@ -11,6 +11,7 @@
 #include "recorder/fnv1a.h"
 #include "recorder/preload/configuration.h"
 #include "recorder/preload/directory_entries.h"
+#include "recorder/preload/gather_trace.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/run_identity.h"
@@ -110,13 +111,17 @@ void keep_run(const char* trace, const char* folder_path, bool held,
     path << base.c_str() << ".path";
     base << ".trace";
     raw::call(SYS_symlinkat, raw::word(trace), folder, raw::word(path.c_str()));
-    if (raw::call(SYS_linkat, raw::kAtFdcwd, raw::word(trace), folder, raw::word(base.c_str()),
-                  0) == 0 ||
-        raw::call(SYS_symlinkat, raw::word(trace), folder, raw::word(base.c_str())) == 0) {
+    if (recorder::trace_has_others()) {
+      // They are learnt from by themselves.
+      ShortText<4096> own;
+      own << folder_path << '/' << base.c_str();
+      if (!own.cut() && recorder::write_own_blocks(own.c_str())) name << base.c_str();
+    } else if (raw::call(SYS_linkat, raw::kAtFdcwd, raw::word(trace), folder,
+                         raw::word(base.c_str()), 0) == 0 ||
+               raw::call(SYS_symlinkat, raw::word(trace), folder, raw::word(base.c_str())) == 0) {
       name << base.c_str();
-    } else {
-      raw::call(SYS_unlinkat, folder, raw::word(path.c_str()), 0);
     }
+    if (name.size() == 0) raw::call(SYS_unlinkat, folder, raw::word(path.c_str()), 0);
   }
   raw::close(folder);
 }
@@ -137,6 +142,8 @@ void learn_at_run_end(const char* trace) noexcept {
     folder.clear();
   }
   if (budget < kLeastToLoadNs && !database_is_loaded()) return;
+  // Learnt from where it lies, it would count what other processes did twice.
+  if (name.size() == 0 && recorder::trace_has_others()) return;
   learn_from_runs(
       {folder.c_str(), trace, name.size() == 0 ? nullptr : name.c_str(), held, began_ns + budget});
 }

@@ -217,7 +217,8 @@ std::vector<DatasetPattern> patterns_of(const ByteRecord& record, bool write) {
                                                          : TransferMode::kUnknown;
   pattern.calls = record.calls;
   pattern.bytes = record.bytes;
-  pattern.seconds = static_cast<double>(record.slowest_nanoseconds) / 1e9;
+  const bool timed = record.slowest_nanoseconds != UINT64_MAX;
+  pattern.seconds = timed ? static_cast<double>(record.slowest_nanoseconds) / 1e9 : 0;
   pattern.repeats = record.repeats;
   pattern.ranks = record.ranks;
   pattern.element_bytes = 1;

@@ -17,7 +17,7 @@ struct ByteRecord {
   std::uint64_t calls = 0, bytes = 0;
   bool independent = false, collective = false;
   bool through_mpi = false;               // by MPI-IO, else POSIX or stdio alone
-  std::uint64_t slowest_nanoseconds = 0;  // of all processes
+  std::uint64_t slowest_nanoseconds = 0;  // of all processes; UINT64_MAX: not known
   std::uint64_t repeats = UINT64_MAX;     // the least of all that moved bytes
   std::uint64_t most_bytes = 0;           // that a process moved
   std::uint32_t ranks = 0;

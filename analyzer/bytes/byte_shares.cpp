@@ -134,7 +134,8 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
   });
   if (share == nullptr) return 0;
   share->first_ns = std::min(share->first_ns, totals.first_start_ns);
-  share->nanoseconds += totals.sum_ns;
+  share->nanoseconds =
+      saturating_sum(share->nanoseconds, facts.untimed ? UINT64_MAX : totals.sum_ns);
   return sum;
 }
 
@@ -156,7 +157,9 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
   to.share.first_ns = std::min(to.share.first_ns, call.start_ns);
   ++to.share.calls;
   to.record.take_hint(hint);
-  to.share.nanoseconds += call.duration_ns;
+  const bool untimed = facts_of(*call.signature()).untimed;
+  to.share.nanoseconds =
+      saturating_sum(to.share.nanoseconds, untimed ? UINT64_MAX : call.duration_ns);
   note_mode(call, mpi, to.record);
   if (!mpi) {
     add_bytes(words, to.share.runs);

@@ -41,8 +41,8 @@ class ByteShares {
  private:
   struct Share {
     ByteRuns runs;
-    std::uint64_t nanoseconds = 0, calls = 0;
-    std::uint64_t first_ns = UINT64_MAX;  // after the process's start
+    std::uint64_t nanoseconds = 0, calls = 0;  // UINT64_MAX ns: not known
+    std::uint64_t first_ns = UINT64_MAX;       // after the process's start
     template <class A>
     void archive(A& a) {
       a(runs, nanoseconds, calls, first_ns);

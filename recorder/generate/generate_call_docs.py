@@ -61,14 +61,14 @@ LEFT_OUT = {
         "MPI_Type_get_envelope MPI_Type_size MPI_Type_create_darray MPI_Info_create MPI_Info_set "
         "MPI_Info_get"
     ),
-    "Single characters and words of stdio: they cost some nanoseconds each, which a wrapper would "
-    "multiply. The positions of the recorded calls around them tell how many bytes they moved.": (
-        "fgetc getc _IO_getc getw fputc putc _IO_putc putw"
-    ),
+    "Single characters and words of stdio, wide characters, printf and puts on a stdout that is a "
+    "file: most cost some nanoseconds each, which a wrapper would multiply, and some are macros. "
+    "What they moved between two recorded calls on a stream, and until the exit, stands in the "
+    "trace as one fgetc or fputc without a duration. Where threads use one stream at once it is "
+    "not counted.": ("getc _IO_getc getw putc _IO_putc putw"),
     "A driver that HDF5 dropped before 1.10.": "H5Pset_fapl_mpiposix",
 }
-ALSO_LEFT_OUT = """Nor are printf, puts and scanf on the standard streams (fprintf and its kind are,
-on any stream that is a traced file), wide characters, and what HDF5 answers out of memory: getters
+ALSO_LEFT_OUT = """Nor is scanf on stdin (fscanf is), and what HDF5 answers out of memory: getters
 of property lists, types (H5T), identifiers (H5I), errors (H5E), plugins and connectors."""
 
 

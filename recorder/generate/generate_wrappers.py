@@ -168,7 +168,8 @@ def is_learnt_from(call: Call) -> bool:
 
 def head(call: Call, exported: str) -> str:
     hot = "[[gnu::hot]] " if is_hot(call) else ""
-    return f"{hot}IOTUNE_EXPORT {C_TYPES[call.result][0]} {exported}({parameter_list(call)}) {{"
+    body = f"IOTUNE_BODY({exported})"
+    return f"{hot}{C_TYPES[call.result][0]} {body}({parameter_list(call)}) {{"
 
 
 def pass_straight(
@@ -225,20 +226,34 @@ def shared_signature(call: Call) -> str:
     )
 
 
+def symbol_name(exported: str) -> str:
+    return f"iotune_symbol_{exported}"
+
+
+def symbol_definition(exported: str) -> str:
+    """Where an entry finds it (call_entry.h)."""
+    return (
+        f"IOTUNE_HIDDEN extern CallerSymbol {symbol_name(exported)};\n"
+        f"constinit CallerSymbol {symbol_name(exported)};"
+    )
+
+
 def entry(call: Call, exported: str) -> str:
     """An exported name of a call whose names share their body."""
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
     straight = call.name.startswith("MPI_File_") and "transfer" in call.flags
     return "\n".join(
         [
+            symbol_definition(exported),
             head(call, exported),
-            "  static constinit CallerSymbol symbol;",
             *(
-                pass_straight(call, "(t_thread.layers & kUnrecordedBit) != 0", "symbol")
+                pass_straight(
+                    call, "(t_thread.layers & kUnrecordedBit) != 0", symbol_name(exported)
+                )
                 if straight and exported == call.name
                 else []
             ),
-            f'  return shared_{call.name}({names}symbol, "{exported}", '
+            f'  return shared_{call.name}({names}{symbol_name(exported)}, "{exported}", '
             "__builtin_return_address(0));",
             "}",
             "",
@@ -297,23 +312,22 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
         watched = f"watched_{exported}"
         comma = ", " if names else ""
         lines = [
-            f"static constinit CallerSymbol symbol_{exported};",
             f"[[gnu::noinline]] static {result_type} {watched}("
             f"{parameter_list(call)}{comma}const void* caller);",
             *lines,
             *pass_straight(
                 call,
                 "t_thread.unrecorded == ThreadState::Unrecorded::kUntouched",
-                f"symbol_{exported}",
+                symbol_name(exported),
                 "const PassedCall inside;",
             ),
             f"  return {watched}({names}{comma}__builtin_return_address(0));",
             "}",
             f"static {result_type} {watched}({parameter_list(call)}{comma}const void* caller) {{",
-            f"  CallerSymbol& symbol = symbol_{exported};",
         ]
-    else:
-        lines.append("  static constinit CallerSymbol symbol;")
+    if not shared:
+        lines.insert(0, symbol_definition(exported))
+        lines.append(f"  CallerSymbol& symbol = {symbol_name(exported)};")
     if has_small_form(call):
         lines += real_of_large_count(call, name, caller)
     else:
@@ -385,11 +399,59 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     return "\n".join(lines)
 
 
+def exported_names(call: Call) -> list[str]:
+    profiling = [f"P{call.name}"] if call.layer == "mpi" else []
+    return [call.name, *call.aliases, *profiling]
+
+
+def entry_section(name: str, lines: list[str]) -> list[str]:
+    def line(text: str) -> str:
+        return f'    "    {text}\\n"'
+
+    return [
+        line(f'.pushsection {name}, \\"ax\\", @progbits'),
+        line(".cfi_startproc"),
+        *lines,
+        line(".cfi_endproc"),
+        line(".popsection"),
+    ]
+
+
+def entries(calls: list[Call], layer: str) -> str:
+    """The exported names in assembly; those of hot calls lie together."""
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for call in calls:
+        if call.layer != layer:
+            continue
+        for name in exported_names(call):
+            symbol = symbol_name(name)
+            if is_plain(call):
+                symbol = f"iotune_plain_symbols+32*{calls.index(call)}"
+            lines[is_hot(call)].append(f'    "    IOTUNE_ENTRY {name}, {symbol}\\n"')
+    return "\n".join(
+        [
+            "#if defined(__x86_64__)",
+            "static_assert(sizeof(CallerSymbol) == 32);",
+            *(
+                f"static_assert(CallNumber::k{call.name} == CallNumber{{{calls.index(call)}}});"
+                for call in calls
+                if call.layer == layer and is_plain(call)
+            ),
+            "__asm__(IOTUNE_ENTRY_MACRO",
+            *entry_section(".text.hot.entries", lines[True]),
+            *entry_section(".text.entries", lines[False]),
+            "    );",
+            "#endif",
+        ]
+    )
+
+
 def wrappers_file(calls: list[Call], layer: str) -> str:
     parts = [
         f"// Generated from recorder/calls.table: wrappers of layer {layer}.",
         "#include <bit>",
         "",
+        '#include "recorder/preload/call_entry.h"',
         f'#include "recorder/preload/hooks_{layer}.h"',
         '#include "recorder/preload/plain_call.h"',
         '#include "recorder/preload/record_writer.h"',
@@ -408,10 +470,11 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
             continue
         if layer == "mpi":  # its names are two, and its calls take microseconds
             parts.append(wrapper(call, call.name, shared=True))
-            parts += [entry(call, name) for name in (call.name, *call.aliases, f"P{call.name}")]
+            parts += [entry(call, name) for name in exported_names(call)]
             continue
-        parts += [wrapper(call, exported) for exported in [call.name, *call.aliases]]
+        parts += [wrapper(call, exported) for exported in exported_names(call)]
     parts.append('}  // extern "C"')
+    parts.append(entries(calls, layer))
     return "\n".join(parts) + "\n"
 
 

@@ -176,6 +176,29 @@ IOTUNE_START_CODE bool is_launcher_name() noexcept {
   return false;
 }
 
+// What can be no path, for it is longer than any: behind the working directory if it is relative.
+IOTUNE_START_CODE bool is_path(const char* value) noexcept {
+  constexpr std::size_t kBytes = 4096;
+  const std::size_t bytes = std::strlen(value) + 1;
+  if (bytes > kBytes) return false;
+  if (bytes < kBytes / 4 || value[0] == '/') return true;
+  char directory[kBytes];
+  const long length = raw::getcwd(directory, sizeof directory);
+  return length > 0 && static_cast<std::size_t>(length) + bytes <= kBytes;
+}
+
+// One that is no path counts as not said.
+IOTUNE_START_CODE const char* keep_path(const char* name, const char* value) noexcept {
+  const bool fits = value == nullptr || is_path(value);
+  const char* const kept = fits ? keep_if_any(value) : nullptr;
+  if (kept != nullptr || value == nullptr || *value == '\0') return kept;
+  if (g_configuration.mode == Mode::kOff || g_configuration.is_launcher) return nullptr;
+  ShortText<128> text;
+  text << name << " is longer than the 4,095 bytes of a path: it is left out";
+  say(text.c_str());
+  return nullptr;
+}
+
 // A glob that no absolute path can match is a mistake, and so is a list that is too long to keep.
 IOTUNE_START_CODE const char* keep_globs(const char* name, const char* value) noexcept {
   const char* const kept = keep_if_any(value);
@@ -258,16 +281,10 @@ IOTUNE_START_CODE void read_configuration() noexcept {
       g_configuration.exact_times ||
       (found.timing != nullptr && std::strcmp(found.timing, "call") == 0);
   g_configuration.verbose = found.verbose != nullptr;
-  g_configuration.trace_path = keep_if_any(found.trace);
-  g_configuration.buffer_root = keep_if_any(found.buffers);
   g_configuration.prefetch = keep_if_any(found.prefetch);
   g_configuration.prefetch_schedule = keep_if_any(found.schedule);
   g_configuration.prefetch_delivery = keep_if_any(found.delivery);
   g_configuration.prefetch_memory_mib = keep_if_any(found.cache);
-  g_configuration.state_home = keep_if_any(found.state);
-  if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
-    g_configuration.state_home = keep_home(found.home);
-  }
   read_mebibytes(found.limit, 1, g_configuration.buffer_limit_bytes);
   read_mebibytes(found.memory, 0, g_configuration.memory_bytes);
   read_mebibytes(found.spill, 0, g_configuration.spill_limit_bytes);
@@ -275,6 +292,12 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.is_launcher = is_launcher_name();
   g_quiet_rank = found.other_rank;
   read_mode(found.mode);
+  g_configuration.trace_path = keep_path("IOTUNE_TRACE", found.trace);
+  g_configuration.buffer_root = keep_path("IOTUNE_BUFFER_DIR", found.buffers);
+  g_configuration.state_home = keep_path("XDG_STATE_HOME", found.state);
+  if (g_configuration.state_home == nullptr && found.home != nullptr && *found.home == '/') {
+    g_configuration.state_home = keep_home(found.home);
+  }
   if (g_configuration.mode == Mode::kOff) return;
   const SiteLimits limits =
       read_site_limits(found.site, g_configuration.is_launcher ? nullptr : say);

@@ -11,7 +11,7 @@
 
 namespace iotune::recorder {
 
-constinit std::atomic<std::uint32_t> g_descriptor_traits[kMaxDescriptors] = {};
+constinit std::atomic<std::uint32_t> g_descriptor_traits[kNearDescriptors] = {};
 constinit std::atomic<std::uint32_t> g_copies{1};
 constinit std::atomic<std::uint64_t> PositionWatch::g_turns[kTurns] = {};
 
@@ -31,26 +31,26 @@ std::int64_t between(std::int64_t size_before, std::int64_t size_after, ssize_t 
 }  // namespace
 
 void set_traits(int fd, bool appends, bool inherited) noexcept {
-  if (static_cast<unsigned>(fd) >= static_cast<unsigned>(kMaxDescriptors)) return;
+  const bool is_near = static_cast<unsigned>(fd) < static_cast<unsigned>(kNearDescriptors);
+  if (!is_near && far_descriptor(fd, true) == nullptr) return;
   const std::uint32_t opened_at = inherited ? 0 : g_copies.load(std::memory_order_relaxed);
-  g_descriptor_traits[fd].store(opened_at << 1 | (appends ? kAppends : 0),
-                                std::memory_order_relaxed);
+  traits_word(fd).store(opened_at << 1 | (appends ? kAppends : 0), std::memory_order_relaxed);
 }
 
 void copy_traits(int fd, int newfd) noexcept {
   if (file_of_descriptor(fd) == 0 || file_of_descriptor(newfd) == 0) return;
-  g_descriptor_traits[newfd].store(traits_of_descriptor(fd), std::memory_order_relaxed);
+  traits_word(newfd).store(traits_of_descriptor(fd), std::memory_order_relaxed);
 }
 
 void set_appends(int fd, bool appends) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (file == 0 || ((traits_of_descriptor(fd) & kAppends) != 0) == appends) return;
-  for (int other = 0; other < kMaxDescriptors; ++other) {
+  for (int other = 0; other < end_of_descriptors(); ++other) {
     if (file_of_descriptor(other) != file) continue;
     if (appends) {
-      g_descriptor_traits[other].fetch_or(kAppends, std::memory_order_relaxed);
+      traits_word(other).fetch_or(kAppends, std::memory_order_relaxed);
     } else {
-      g_descriptor_traits[other].fetch_and(~kAppends, std::memory_order_relaxed);
+      traits_word(other).fetch_and(~kAppends, std::memory_order_relaxed);
     }
   }
 }

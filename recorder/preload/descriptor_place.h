@@ -19,15 +19,18 @@ inline constexpr std::int64_t kUnknownPlace = -1;
 // Of each traced descriptor: bit 0: it appends; above: how often memory had been copied to a child
 // when it was opened. 32 bits each.
 inline constexpr std::uint32_t kAppends = 1;
-extern std::atomic<std::uint32_t> g_descriptor_traits[kMaxDescriptors];
+extern std::atomic<std::uint32_t> g_descriptor_traits[kNearDescriptors];
+// Of a descriptor that is traced.
+inline std::atomic<std::uint32_t>& traits_word(int fd) noexcept {
+  return fd < kNearDescriptors ? g_descriptor_traits[fd] : far_descriptor(fd)->traits;
+}
 
 // Calls of fork and vfork so far, and one: what was opened before the last one may stand in another
 // process too, which moves the same position. Counted up by vfork_wrapper.cpp as well.
 extern std::atomic<std::uint32_t> g_copies;
 
-// A descriptor that is traced has numbers of the table only.
 inline std::uint32_t traits_of_descriptor(int fd) noexcept {
-  return g_descriptor_traits[fd].load(std::memory_order_relaxed);
+  return traits_word(fd).load(std::memory_order_relaxed);
 }
 inline bool may_be_shared(std::uint32_t traits) noexcept {
   return traits >> 1 != g_copies.load(std::memory_order_relaxed);

@@ -9,21 +9,34 @@
 
 namespace iotune::recorder {
 
-inline constexpr int kMaxDescriptors = 65536;
-extern std::atomic<std::uint32_t> g_descriptor_file[kMaxDescriptors];
+// Most programs use the near ones alone. Memory for the far ones is taken when the first is traced:
+// all zeros of a library count against a program's RLIMIT_DATA.
+inline constexpr int kMaxDescriptors = 65536, kNearDescriptors = 4096;
+struct DescriptorWords {
+  std::atomic<std::uint32_t> file, traits;  // traits: descriptor_place.h
+};
+extern std::atomic<std::uint32_t> g_descriptor_file[kNearDescriptors];
+
+// Of a descriptor that is not near; nullptr where there is no memory for them. `makes`: takes it.
+[[gnu::cold]] DescriptorWords* far_descriptor(int fd, bool makes = false) noexcept;
+[[gnu::cold]] std::uint32_t file_of_far_descriptor(int fd) noexcept;
+// Beyond which none is traced.
+int end_of_descriptors() noexcept;
 
 // 0: not traced.
 inline std::uint32_t file_of_descriptor(int fd) noexcept {
-  return static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors)
+  return static_cast<unsigned>(fd) < static_cast<unsigned>(kNearDescriptors)
              ? g_descriptor_file[fd].load(std::memory_order_relaxed)
-             : 0;
+             : file_of_far_descriptor(fd);
 }
 
 // A change only: what a child of vfork closes stays open in its parent, whose table this is.
 inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
-  if (static_cast<unsigned>(fd) < static_cast<unsigned>(kMaxDescriptors) &&
-      g_descriptor_file[fd].load(std::memory_order_relaxed) != file && !in_vfork_child()) {
+  if (file_of_descriptor(fd) == file || in_vfork_child()) return;
+  if (static_cast<unsigned>(fd) < static_cast<unsigned>(kNearDescriptors)) {
     g_descriptor_file[fd].store(file, std::memory_order_relaxed);
+  } else if (DescriptorWords* const words = far_descriptor(fd, true)) {
+    words->file.store(file, std::memory_order_relaxed);
   }
 }
 

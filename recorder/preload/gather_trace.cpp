@@ -240,6 +240,22 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   return path;
 }
 
+namespace {
+constinit bool g_trace_has_others = false;
+}
+
+bool trace_has_others() noexcept {
+  return g_trace_has_others;
+}
+
+bool write_own_blocks(const char* path) noexcept {
+  const OwnCode own;
+  TraceFile trace(path);
+  const HeldBlocks held;
+  held.visit(write_blocks, &trace);
+  return trace.finish();
+}
+
 const char* write_own_trace() noexcept {
   if (!buffer_exists()) return nullptr;
   const OwnCode own;
@@ -256,6 +272,7 @@ const char* write_own_trace() noexcept {
     held.visit(write_blocks, &trace);
     if (of_many && i + 1 < kAttempts && trace.is_late()) continue;
     if (!trace.finish()) return nullptr;
+    g_trace_has_others = trace.has_kept_blocks();
     written = true;
   }
   mark_joined();

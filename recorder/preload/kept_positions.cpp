@@ -46,7 +46,7 @@ void keep(std::uint32_t file, std::int64_t position) noexcept {
 }  // namespace
 
 void keep_positions() noexcept {
-  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+  for (int fd = 0; fd < end_of_descriptors(); ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
     if (file == 0) continue;
     const long flags = raw::call(SYS_fcntl, fd, F_GETFL);

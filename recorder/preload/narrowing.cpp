@@ -1,7 +1,10 @@
 #include "recorder/preload/narrowing.h"
 
+#include <fcntl.h>
+#include <sys/auxv.h>
 #include <time.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "recorder/preload/advice.h"
@@ -13,6 +16,7 @@
 #include "recorder/preload/process_buffer.h"
 #include "recorder/preload/process_text.h"
 #include "recorder/preload/raw_syscall.h"
+#include "recorder/preload/real_function.h"
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/short_text.h"
 #include "recorder/preload/thread_state.h"
@@ -40,12 +44,27 @@ void note_narrowing() noexcept {
   if (!text.cut()) add_process_text(text.c_str(), text.size());
 }
 
+// Whether the program could miss what iotune takes for later records: its addresses are bounded,
+// and not far above what it has.
+bool is_short_of_addresses(MemoryLimit limit) noexcept {
+  if (limit.of != MemoryLimit::Of::kAddresses) return false;
+  const int fd = raw::open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+  char text[32] = {};
+  if (fd < 0) return true;
+  raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  constexpr std::uint64_t kEnough = 32u << 20, kOurs = 3u << 20;
+  const std::uint64_t now = std::strtoull(text, nullptr, 10) * getauxval(AT_PAGESZ);
+  // Below what the program itself has no memory can be had anyway.
+  return limit.bytes < now + kEnough && limit.bytes + kOurs > now;
+}
+
 // All that needs system calls, files or memory is done now.
-void hand_over(Loss loss) noexcept {
+void hand_over(Loss loss, MemoryLimit limit) noexcept {
   const OwnCode own;
   // The advice stops what it does in the background.
   if (g_recording == kWatched) {
-    for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+    for (int fd = 0; fd < end_of_descriptors(); ++fd) {
       const std::uint32_t file = file_of_descriptor(fd);
       if (file != 0) g_advice.before_close(fd, file);
     }
@@ -59,12 +78,19 @@ void hand_over(Loss loss) noexcept {
   const bool asked = configuration().trace_path != nullptr || run_has_owner();
   const bool goes_on = loss != Loss::kFiles;
   if (!buffer_exists() && !(asked && goes_on && start_buffer())) return;
-  prepare_buffer_for_narrowing();
+  prepare_buffer_for_narrowing(!is_short_of_addresses(limit));
   keep_positions();
   note_narrowing();
   if (configuration().trace_path != nullptr && writes_own_trace() && has_recorded_calls()) {
     write_own_trace();
   }
+}
+
+// Zeros that are not in use, and cannot come into use while the program is narrowed: read-only
+// pages do not count against RLIMIT_DATA.
+void protect_unused(bool protects) noexcept {
+  protect_own_stack(protects);
+  CallerSymbol::protect_unused(protects);
 }
 
 void remember_directory() noexcept {
@@ -75,7 +101,7 @@ void remember_directory() noexcept {
 
 }  // namespace
 
-NarrowingCall::NarrowingCall(Loss loss) noexcept {
+NarrowingCall::NarrowingCall(Loss loss, MemoryLimit limit) noexcept {
   if (g_recording == kNothing || in_vfork_child()) return;
   // A signal handler that has interrupted code of ours cannot hand over, nor one without room: what
   // is in the buffer is joined by the next iotune command. So is what MPI does while it starts.
@@ -84,7 +110,9 @@ NarrowingCall::NarrowingCall(Loss loss) noexcept {
   const bool without_calls = loss == Loss::kCalls || loss == Loss::kCallsAndCounter;
   narrows_ = loss != Loss::kCounter && !is_narrowed();
   if (narrows_) remember_directory();
-  if (hands_over && narrows_) hand_over(loss);
+  if (hands_over && narrows_) hand_over(loss, limit);
+  gave_back_ = narrows_ && limit.of == MemoryLimit::Of::kData;
+  if (gave_back_) protect_unused(true);
   if (!is_narrowed() || without_counter) {
     stops_counter_ = without_counter || without_calls;
     if (stops_counter_) {
@@ -107,6 +135,7 @@ void NarrowingCall::wait_for_other_threads() const noexcept {
 void NarrowingCall::failed() noexcept {
   if (stops_counter_) restore_tick_source();
   if (narrows_) __atomic_store_n(&g_narrowed, false, __ATOMIC_RELEASE);
+  if (gave_back_) protect_unused(false);
 }
 
 long working_directory(char* to, std::size_t bytes) noexcept {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace iotune::recorder {
 
@@ -28,12 +29,19 @@ enum class Loss : unsigned char {
   kCallsAndCounter,  // strict seccomp
 };
 
+// A limit of the process's memory that the call sets.
+struct MemoryLimit {
+  enum class Of : unsigned char { kNothing, kAddresses, kData } of = Of::kNothing;
+  std::uint64_t bytes = 0;
+};
+
 // Around such a call. The constructor hands over what was recorded and narrows; where the call then
 // fails the process is as before. Nothing happens in a child of vfork, whose memory is its
 // parent's.
 class NarrowingCall {
  public:
-  explicit NarrowingCall(Loss loss) noexcept;
+  // Under a limit of memory iotune gives back what it can do without.
+  explicit NarrowingCall(Loss loss, MemoryLimit limit = {}) noexcept;
   // Before a call that takes the rights of all threads: lets those finish that are in code of ours
   // and have not seen the narrowing. A moment, because nobody can tell when the last one has.
   void wait_for_other_threads() const noexcept;
@@ -43,7 +51,7 @@ class NarrowingCall {
   NarrowingCall& operator=(const NarrowingCall&) = delete;
 
  private:
-  bool narrows_ = false, stops_counter_ = false;
+  bool narrows_ = false, stops_counter_ = false, gave_back_ = false;
 };
 
 // The working directory with a slash in front, as getcwd(2) has it: its length with the NUL, below

@@ -21,10 +21,11 @@ constexpr long kUnchanged = -1;  // of setresuid and its like
 
 // Makes the call; it narrows where `narrows`.
 template <typename Call>
-auto narrowing(bool narrows, Loss loss, Call call, bool all_threads = false) noexcept {
+auto narrowing(bool narrows, Loss loss, Call call, bool all_threads = false,
+               MemoryLimit limit = {}) noexcept {
   if (!narrows) return call();
   const int kept = errno;
-  NarrowingCall narrowed(loss);
+  NarrowingCall narrowed(loss, limit);
   if (all_threads) narrowed.wait_for_other_threads();
   errno = kept;
   const auto result = call();
@@ -67,6 +68,12 @@ bool is_tighter(int resource, const void* limit) noexcept {
   return limit != nullptr && is_tighter(resource, *static_cast<const struct rlimit*>(limit));
 }
 
+MemoryLimit memory_limit(int resource, const void* limit) noexcept {
+  if (limit == nullptr || (resource != RLIMIT_AS && resource != RLIMIT_DATA)) return {};
+  return {resource == RLIMIT_AS ? MemoryLimit::Of::kAddresses : MemoryLimit::Of::kData,
+          static_cast<const struct rlimit*>(limit)->rlim_cur};
+}
+
 bool is_own_process(long pid) noexcept {
   return pid == 0 || pid == g_own_pid;
 }
@@ -83,7 +90,12 @@ Loss loss_of_seccomp(bool strict) noexcept {
 struct Narrows {
   bool does;
   Loss loss;
+  MemoryLimit limit = {};
 };
+
+Narrows of_limit(int resource, const void* limit) noexcept {
+  return {is_tighter(resource, limit), Loss::kFiles, memory_limit(resource, limit)};
+}
 
 Narrows of_prctl(long option, long argument) noexcept {
   switch (option) {
@@ -114,11 +126,10 @@ Narrows of_syscall(long number, long a, long b, long c) noexcept {
     case SYS_setresuid:
       return {is_other_user(static_cast<std::uint64_t>(b)), Loss::kFiles};
     case SYS_setrlimit:
-      return {is_tighter(static_cast<int>(a), reinterpret_cast<const void*>(b)), Loss::kFiles};
+      return of_limit(static_cast<int>(a), reinterpret_cast<const void*>(b));
     case SYS_prlimit64:
-      return {
-          is_own_process(a) && is_tighter(static_cast<int>(b), reinterpret_cast<const void*>(c)),
-          Loss::kFiles};
+      if (!is_own_process(a)) return {false, Loss::kFiles};
+      return of_limit(static_cast<int>(b), reinterpret_cast<const void*>(c));
     case SYS_unshare:
       return {moves_files(static_cast<std::uint64_t>(a)), Loss::kFiles};
     case SYS_chroot:
@@ -184,10 +195,10 @@ IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c,
                                             long f) noexcept {
   auto* const real = reinterpret_cast<SystemCall*>(iotune_next_syscall.find("syscall"));
   if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
-  const auto [narrows, loss] = of_syscall(number, a, b, c);
+  const auto [narrows, loss, limit] = of_syscall(number, a, b, c);
   const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
   const long result = narrowing(
-      narrows, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads);
+      narrows, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads, limit);
   if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
   return result;
 }
@@ -238,8 +249,8 @@ long own_syscall(long number, long a, long b, long c, long d, long e, long f) no
 
 int own_prctl(int option, long a, long b, long c, long d) noexcept {
   IOTUNE_REAL(int (*)(int, long, long, long, long), prctl);
-  const auto [narrows, loss] = of_prctl(option, a);
-  return narrowing(narrows, loss, [=] { return real(option, a, b, c, d); });
+  const Narrows made = of_prctl(option, a);
+  return narrowing(made.does, made.loss, [=] { return real(option, a, b, c, d); });
 }
 
 IOTUNE_EXPORT int chroot(const char* path) noexcept {
@@ -282,11 +293,12 @@ IOTUNE_SET_USER(setreuid, (unsigned real_user, unsigned user), (real_user, user)
 IOTUNE_SET_USER(setresuid, (unsigned real_user, unsigned user, unsigned saved),
                 (real_user, user, saved), user)
 
-#define IOTUNE_SET_LIMIT(name)                                        \
-  int own_##name(int resource, const struct rlimit* limit) noexcept { \
-    IOTUNE_REAL(int (*)(int, const struct rlimit*), name);            \
-    return narrowing(is_tighter(resource, limit), Loss::kFiles,       \
-                     [=] { return real(resource, limit); });          \
+#define IOTUNE_SET_LIMIT(name)                                                                   \
+  int own_##name(int resource, const struct rlimit* limit) noexcept {                            \
+    IOTUNE_REAL(int (*)(int, const struct rlimit*), name);                                       \
+    return narrowing(                                                                            \
+        is_tighter(resource, limit), Loss::kFiles, [=] { return real(resource, limit); }, false, \
+        memory_limit(resource, limit));                                                          \
   }
 // Where this file is linked into a program that is instrumented itself, as in a test, the address
 // sanitizer's runtime would call the wrapper before instrumented code can run.
@@ -294,12 +306,13 @@ IOTUNE_SET_USER(setresuid, (unsigned real_user, unsigned user, unsigned saved),
 IOTUNE_SET_LIMIT(setrlimit)
 #endif
 IOTUNE_SET_LIMIT(setrlimit64)
-#define IOTUNE_PROCESS_LIMIT(name)                                                     \
-  int own_##name(int pid, int resource, const struct rlimit* limit,                    \
-                 struct rlimit* before) noexcept {                                     \
-    IOTUNE_REAL(int (*)(int, int, const struct rlimit*, struct rlimit*), name);        \
-    return narrowing(is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles, \
-                     [=] { return real(pid, resource, limit, before); });              \
+#define IOTUNE_PROCESS_LIMIT(name)                                                                 \
+  int own_##name(int pid, int resource, const struct rlimit* limit,                                \
+                 struct rlimit* before) noexcept {                                                 \
+    IOTUNE_REAL(int (*)(int, int, const struct rlimit*, struct rlimit*), name);                    \
+    return narrowing(                                                                              \
+        is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles,                          \
+        [=] { return real(pid, resource, limit, before); }, false, memory_limit(resource, limit)); \
   }
 IOTUNE_PROCESS_LIMIT(prlimit)
 IOTUNE_PROCESS_LIMIT(prlimit64)

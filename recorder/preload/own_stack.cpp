@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "recorder/preload/narrowing.h"
+#include "recorder/preload/private_memory.h"
 #include "recorder/preload/raw_syscall.h"
 
 // void iotune_call_on_stack(void (*run)(void*), void* context, void* end_of_stack)
@@ -71,9 +72,14 @@ namespace {
 
 // More than our deepest path. Zeros take no room in the library.
 constexpr std::size_t kStackBytes = 64u << 10;
-alignas(16) constinit std::byte g_stack[kStackBytes] = {};
+constexpr std::size_t kPageBytes = 4096;
+alignas(kPageBytes) constinit std::byte g_stack[kStackBytes] = {};
 
 }  // namespace
+
+void protect_own_stack(bool protects) noexcept {
+  protect_pages(g_stack, kStackBytes, protects);
+}
 
 bool on_small_alternate_stack() noexcept {
   stack_t stack{};

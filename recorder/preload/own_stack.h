@@ -7,6 +7,9 @@ namespace iotune::recorder {
 // A system call.
 bool on_small_alternate_stack() noexcept;
 
+// After a narrowing it is not used: it may be protected then, and be writable again if that failed.
+void protect_own_stack(bool protects) noexcept;
+
 // Calls `run(context)`, on our own stack where this thread is on a small alternate one. All signals
 // are blocked meanwhile: the kernel would put a handler's frame over the one that is left. The
 // buffer's lock is held, because there is one such stack.

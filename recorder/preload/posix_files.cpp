@@ -23,8 +23,6 @@
 
 namespace iotune::recorder {
 
-constinit std::atomic<std::uint32_t> g_descriptor_file[kMaxDescriptors] = {};
-
 namespace {
 
 void note_file(std::uint32_t file, int fd, const char* path) noexcept {
@@ -179,7 +177,8 @@ namespace {
 // The table is large: gone through only where somebody has to know.
 void leave_descriptors(unsigned first, unsigned last) noexcept {
   if (g_recording != kWatched) return;
-  for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
+  const auto end = static_cast<unsigned>(end_of_descriptors());
+  for (unsigned fd = first; fd <= last && fd < end; ++fd) {
     const Closing closing(static_cast<int>(fd));
     if (file_of_descriptor(static_cast<int>(fd)) != 0) leave_descriptor(static_cast<int>(fd));
   }
@@ -201,7 +200,8 @@ void now_like(int fd, int newfd) noexcept {
 }  // namespace
 
 void announce_descriptors() noexcept {
-  for (int fd = 0; fd < kMaxDescriptors; ++fd) {
+  const int end = end_of_descriptors();
+  for (int fd = 0; fd < end; ++fd) {
     const std::uint32_t file = file_of_descriptor(fd);
     if (file == 0) continue;
     // Longer than a signal handler's stack may bear.
@@ -288,7 +288,8 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
   if ((flags & kCloexecOnly) == 0) leave_descriptors(first, last);
   const int result = real(first, last, flags);
   if (result == 0 && (flags & kCloexecOnly) == 0) {
-    for (unsigned fd = first; fd <= last && fd < kMaxDescriptors; ++fd) {
+    const auto end = static_cast<unsigned>(end_of_descriptors());
+    for (unsigned fd = first; fd <= last && fd < end; ++fd) {
       set_file_of_descriptor(static_cast<int>(fd), 0);
     }
   }
@@ -300,7 +301,8 @@ IOTUNE_EXPORT void closefrom(int first) {
   if (real == nullptr) return;
   leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), kMaxDescriptors);
   real(first);
-  for (int fd = first < 0 ? 0 : first; fd < kMaxDescriptors; ++fd) set_file_of_descriptor(fd, 0);
+  const int end = end_of_descriptors();
+  for (int fd = first < 0 ? 0 : first; fd < end; ++fd) set_file_of_descriptor(fd, 0);
 }
 
 #define IOTUNE_SYNC(name)                                                                   \

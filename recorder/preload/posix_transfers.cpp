@@ -3,6 +3,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cstdarg>
+
 #include "recorder/preload/descriptor_place.h"
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/kept_positions.h"
@@ -183,8 +185,9 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
     transfer.offset = second;
   }
   if (has_place) {
-    record(stream_word(asked.number, layers, asked.fd, asked.file), asked.numbers[0], second, third,
-           start, duration);
+    const std::int64_t first = asked.numbers[0] >= 0 ? asked.numbers[0] : result;
+    record(stream_word(asked.number, layers, asked.fd, asked.file), first, second, third, start,
+           duration);
   }
   if (tells) {
     transfer.bytes = result;
@@ -282,6 +285,17 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   return result;
 }
 
+template <typename Call>
+int formatted(int fd, Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0)
+    return static_cast<int>(is_refused(CallNumber::kwrite) ? fail_with(EROFS) : call());
+  const PositionWatch watch(fd, file, Way::kWrites);
+  // Its length is known afterwards.
+  return static_cast<int>(
+      other_call({CallNumber::kwrite, fd, file, {-1, 0}, nullptr}, &watch, nullptr, call));
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -306,6 +320,30 @@ IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
   return at_position(CallNumber::kwrite, fd, static_cast<std::int64_t>(size), buffer,
                      [=] { return real(fd, buffer, size); });
 }
+
+// Recorded as the write that it is: of what it says to have written.
+#define IOTUNE_DPRINTF(name, with_list, flag, asked, given)                                      \
+  IOTUNE_EXPORT int iotune_##with_list(int, flag const char*, va_list) __asm__(#with_list);      \
+  IOTUNE_EXPORT int iotune_##with_list(int fd, asked const char* format, va_list list) {         \
+    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
+    return formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); });             \
+  }                                                                                              \
+  IOTUNE_EXPORT int iotune_##name(int, flag const char*, ...) __asm__(#name);                    \
+  IOTUNE_EXPORT int iotune_##name(int fd, asked const char* format, ...) {                       \
+    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
+    va_list list;                                                                                \
+    va_start(list, format);                                                                      \
+    const int result = formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); }); \
+    va_end(list);                                                                                \
+    return result;                                                                               \
+  }
+#define IOTUNE_NONE
+#define IOTUNE_FLAG_TYPE int,
+#define IOTUNE_FLAG_ASKED int flag,
+#define IOTUNE_FLAG_GIVEN flag,
+IOTUNE_DPRINTF(dprintf, vdprintf, IOTUNE_NONE, IOTUNE_NONE, IOTUNE_NONE)
+IOTUNE_DPRINTF(__dprintf_chk, __vdprintf_chk, IOTUNE_FLAG_TYPE, IOTUNE_FLAG_ASKED,
+               IOTUNE_FLAG_GIVEN)
 
 // A call that HDF5 makes for its transfers. Where nothing is recorded of these it is made at once:
 // before anything is saved or looked at, for between large transfers the caches are cold.

@@ -22,6 +22,19 @@ inline void unmap(void* memory, std::size_t bytes) noexcept {
 #endif
 }
 
+// Takes the right to write from whole pages, or gives it back. They stay where pages are larger.
+inline void protect_pages(void* first, std::size_t bytes, bool protects) noexcept {
+  raw::call(SYS_mprotect, raw::word(first), raw::word(bytes),
+            protects ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+// The same pages in a child of fork, and no part of what RLIMIT_DATA bounds: for what a child
+// forgets.
+inline void* shared_memory(std::size_t bytes) noexcept {
+  if (is_narrowed()) return nullptr;
+  return raw::mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 // Zeroed; nullptr where there is none, or none may be asked for.
 inline void* private_memory(std::size_t bytes) noexcept {
   if (is_narrowed()) return nullptr;

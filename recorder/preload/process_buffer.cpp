@@ -208,13 +208,17 @@ void store_rings() noexcept {
 }
 }  // namespace
 
-void prepare_buffer_for_narrowing() noexcept {
+void prepare_buffer_for_narrowing(bool takes_memory) noexcept {
   if (!g_buffer.file.exists()) return;
   mark_memory();
   ring_of_this_thread();
   const SignalSafeGuard guard(g_buffer_lock);
   store_rings();
   calibrate();
+  if (!takes_memory) {
+    drop_scratch();
+    return;
+  }
   // What full rings become later has to find its memory.
   have_scratch();
   constexpr std::size_t kRoomBytes = 512u << 10;
@@ -265,7 +269,8 @@ void end_buffer(const char* how) noexcept {
   const SignalSafeGuard guard(g_buffer_lock,
                               is_narrowed() ? Waiting::kNotInHandler : Waiting::kAsLongAsItTakes);
   if (!guard.held()) return;
-  store_rings();
+  // Whoever joins the buffer stores them where this process has no memory to do so.
+  if (have_scratch()) store_rings();
   calibrate();
   const bool nothing_new =
       g_buffer.joined_at != 0 && g_buffer.joined_at == g_buffer.file.block_bytes();
@@ -338,6 +343,7 @@ void remove_if_joined() noexcept {
 
 void forget_buffer_after_fork() noexcept {
   forget_rings();
+  drop_scratch();
   const ClockReading first = read_clocks();
   g_buffer.at_once = g_buffer.at_once || g_buffer.file.exists();
   g_buffer.inherited = g_buffer.at_once || g_buffer.from_start;

@@ -78,9 +78,10 @@ void add_process_text(const char* text, std::size_t bytes) noexcept;
 // Encodes all rings, writes END with `how`, and marks the buffer ended.
 void end_buffer(const char* how) noexcept;
 
-// Stores what was recorded and takes the memory that later records may need, because the program is
-// about to give up rights (narrowing.h).
-void prepare_buffer_for_narrowing() noexcept;
+// Stores what was recorded, because the program is about to give up rights (narrowing.h), and takes
+// the memory that later records may need. Without `takes_memory` it gives some back instead: what
+// fills its ring is dropped then.
+void prepare_buffer_for_narrowing(bool takes_memory) noexcept;
 
 // The file system that `path` is on is about to be unmounted: if the buffer lies there, it would be
 // busy. The buffer stays in memory, and this process writes its trace at the exit.

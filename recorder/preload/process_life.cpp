@@ -19,6 +19,7 @@
 #include "recorder/preload/real_function.h"
 #include "recorder/preload/run_identity.h"
 #include "recorder/preload/site_limits.h"
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -44,6 +45,7 @@ void adopt_copy() noexcept {
     return;
   }
   g_advice.after_fork();
+  forget_streams();
   forget_buffer_after_fork();
   forget_run_directory_after_fork();
   g_forked = true;
@@ -80,7 +82,10 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
     pthread_atfork(nullptr, nullptr, in_forked_child);
     g_recording = configuration().is_launcher ? kNothing : kRecorded;
     g_records_to_learn = configuration().samples_files;
-    if (g_recording != kNothing) trace_descriptors_at_start();
+    if (g_recording != kNothing) {
+      trace_descriptors_at_start();
+      note_streams_at_start();
+    }
   }
   errno = kept;
 }
@@ -89,8 +94,11 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
 // sooner what the next iotune command would do.
 IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
   // exit() called by a signal handler that interrupted our own code: its locks may be held.
-  if (!g_recording || t_thread.ours != 0 || in_vfork_child() || !buffer_exists()) return;
+  if (!g_recording || t_thread.ours != 0 || in_vfork_child()) return;
   const int kept = errno;
+  record_last_gaps();
+  errno = kept;
+  if (!buffer_exists()) return;
   const OwnCode own;
   if (is_narrowed()) {
     // Whoever joins the buffer writes the trace.

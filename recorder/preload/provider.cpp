@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/preload/mapped_file.h"
 #include "recorder/preload/mpi_abi.h"
@@ -84,13 +85,32 @@ Provider* provider_of(const LoadedObject& object) noexcept {
   return nullptr;
 }
 
+namespace {
+
+// Whether the library itself defines all of these. One that has but a few functions of such names
+// is no HDF5 and no MPI, whatever it is linked to, and what it calls a version may be anything.
+bool defines(const LoadedObject& object, std::initializer_list<const char*> names) noexcept {
+  for (const char* const name : names) {
+    bool indirect = false;
+    if (symbol_in(object, SymbolName(name), indirect) == nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void prepare_introduction(const LoadedObject& object, Interface interface,
                           Introduction& made) noexcept {
   made = {};
   made.interface = interface;
   const auto symbol = [&](const char* name) { return symbol_of(object, SymbolName(name)); };
   if (interface == Interface::kHdf5) {
+    if (!defines(object, {"H5get_libversion", "H5check_version", "H5open", "H5close"})) return;
     made.hdf5_version = reinterpret_cast<decltype(made.hdf5_version)>(symbol("H5get_libversion"));
+    return;
+  }
+  if (!defines(object, {"MPI_Get_library_version", "MPI_Init", "MPI_Finalize", "MPI_Initialized",
+                        "MPI_Comm_rank", "MPI_Comm_size"})) {
     return;
   }
   made.mpi_version =

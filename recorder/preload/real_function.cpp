@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "recorder/preload/glibc_floor.h"
+#include "recorder/preload/private_memory.h"
 #include "recorder/preload/thread_state.h"
 
 namespace iotune::recorder {
@@ -66,9 +67,21 @@ const LoadedObject* behind_tools(const LoadedObject* library, const SymbolName& 
   return whole ? behind : object_at(function);
 }
 
+// Whether an object that defines `name` wraps it, as another library has it: it looks for the next
+// definition, or calls MPI's profiling name. One that does neither has a function of its own, which
+// may have other arguments.
+bool is_tool(const LoadedObject* object, const char* name) noexcept {
+  if (object == nullptr) return false;
+  if (use_of(*object, "dlsym").used || use_of(*object, "dlvsym").used) return true;
+  char profiling[128] = "P";
+  std::strncat(profiling, name, sizeof profiling - 2);
+  return std::strncmp(name, "MPI_", 4) == 0 && use_of(*object, profiling).used;
+}
+
 // dlcloses that run now, and what the loader had counted when the first of them began.
 constinit unsigned g_unloads = 0;
 constinit LoadCounts g_at_suspension = {};
+constinit bool g_protected = false;
 // Rises when entries are buried.
 constinit std::atomic<std::uint32_t> g_generation{0};
 
@@ -76,6 +89,7 @@ constinit std::atomic<std::uint32_t> g_generation{0};
 
 constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
 constinit std::atomic<void*> CallerSymbol::functions_[kEntries] = {};
+constinit std::atomic<std::uint64_t> CallerSymbol::sites_[kSites] = {};
 constinit std::atomic<std::uint16_t> CallerSymbol::used_{0};
 
 // What the newest displaces was the next newest. Threads that do this at once may leave one twice.
@@ -92,6 +106,28 @@ void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
   for (std::atomic<std::uint64_t>& one : newest_) one.store(0, std::memory_order_release);
 }
 
+// What call_entry.cpp counts on.
+void CallerSymbol::check_layout() noexcept {
+  static_assert(sizeof(Entry) == 56 && offsetof(Entry, symbol) == 32);
+  static_assert(offsetof(CallerSymbol, newest_) == 0 && kSites == 1024);
+  static_assert(kEntryShift == 48 && kUnknownSite == std::uint64_t{1} << 47);
+}
+
+void CallerSymbol::remember_site(std::uint16_t number, const void* caller,
+                                 bool is_unknown) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  if (number == 0 || (address & ~kAddress) != 0) return;
+  const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
+  const std::size_t first = (address ^ address >> 10) % kSites;
+  const bool is_taken = sites_[first].load(std::memory_order_relaxed) != 0;
+  std::atomic<std::uint64_t>& site = sites_[is_taken ? first ^ 1 : first];
+  const std::uint64_t mark = is_unknown ? kUnknownSite : 0;
+  site.store(address | mark | std::uint64_t{number} << kEntryShift, std::memory_order_release);
+  if (g_generation.load(std::memory_order_acquire) != generation) {
+    site.store(0, std::memory_order_release);
+  }
+}
+
 std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept {
   std::uint16_t number = first_.load(std::memory_order_acquire);
   while (number != 0 && entries_[number].caller.load(std::memory_order_acquire) != caller) {
@@ -104,14 +140,34 @@ std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept 
                                                         const void* caller) noexcept {
   const LoadedObject* const object = object_at(caller);
   const std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
-  const RealFunction known = real_of(number);
+  RealFunction known = real_of(number);
   if (known.function == nullptr) return look_up(name, object);
-  if (!entries_[number].guessed) {
+  Entry& entry = entries_[number];
+  if (!entry.guessed) {
+    if (entry.fresh.load(std::memory_order_relaxed)) {
+      known.looked_up = entry.fresh.exchange(false, std::memory_order_relaxed);
+      known.lasting = entry.lasting;
+      if (known.looked_up) return known;
+    }
     remember(number, caller);
   } else if (is_outdated(number)) {
     return look_up(name, object);
   }
   return known;
+}
+
+void* CallerSymbol::find_unknown(const char* name, const void* caller) noexcept {
+  const LoadedObject* const object = object_at(caller);
+  std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
+  RealFunction found = real_of(number);
+  if (found.function == nullptr || (entries_[number].guessed && is_outdated(number))) {
+    found = look_up(name, object);
+    number = found.looked_up ? entry_of(object) : std::uint16_t{0};
+    if (number != 0) entries_[number].fresh.store(true, std::memory_order_relaxed);
+  }
+  const bool is_unknown = found.provider == nullptr && found.function != nullptr;
+  if (!entries_[number].guessed) remember_site(number, caller, is_unknown);
+  return is_unknown ? found.function : nullptr;
 }
 
 [[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
@@ -133,7 +189,8 @@ struct CallerSymbol::LookUp {
 
 // Without an entry every call is looked up anew. Another thread may have made it meanwhile.
 bool CallerSymbol::publish(const LookUp& found) noexcept {
-  if (found.caller == nullptr || g_unloads != 0 || entry_of(found.caller) != 0) return false;
+  if (found.caller == nullptr || g_protected || g_unloads != 0 || entry_of(found.caller) != 0)
+    return false;
   if (found.guess == Guess::kUncertain) return false;
   std::uint16_t number = entry_of(nullptr);
   const bool fresh = number == 0;
@@ -150,6 +207,8 @@ bool CallerSymbol::publish(const LookUp& found) noexcept {
   entry.from_start = is_from_start(found.caller) && is_from_start(found.callee) &&
                      (found.behind == nullptr || is_from_start(found.behind));
   entry.guessed = found.guess != Guess::kNone;
+  entry.lasting = found.real.lasting;
+  entry.fresh.store(false, std::memory_order_relaxed);
   entry.added_objects = found.added_objects;
   functions_[number].store(found.real.function, std::memory_order_release);
   entry.caller.store(found.caller, std::memory_order_release);
@@ -194,6 +253,7 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     // Those that are known are no tools: most calls of a library ask for nothing else.
     Provider* provider = found.callee == nullptr ? nullptr : provider_of(*found.callee);
     found.behind = provider != nullptr ? found.callee : behind_tools(library, wanted, function);
+    if (found.behind != found.callee && !is_tool(found.callee, name)) found.behind = found.callee;
     if (found.behind != nullptr && provider == nullptr) provider = provider_of(*found.behind);
     found.real.lasting = found.callee != nullptr &&
                          (is_from_start(found.callee) ||
@@ -210,6 +270,16 @@ RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller)
     with_objects_still([&](const LoadCounts&) { settle(introduce(*found.behind, introduction)); });
   }
   return found.real;
+}
+
+void CallerSymbol::protect_unused(bool protects) noexcept {
+  with_objects_still([=](const LoadCounts&) {
+    if (protects == g_protected || used_.load(std::memory_order_relaxed) != 0) return;
+    g_protected = protects;
+    static_assert(sizeof entries_ % kPageBytes == 0 && sizeof functions_ % kPageBytes == 0);
+    protect_pages(entries_, sizeof entries_, protects);
+    protect_pages(functions_, sizeof functions_, protects);
+  });
 }
 
 bool CallerSymbol::suspend_for_unload() noexcept {
@@ -263,6 +333,7 @@ std::size_t CallerSymbol::resume_after_unload(std::uint16_t* left, std::size_t c
     if (removed) {
       count = forget_unloaded_providers(left, capacity);
       g_generation.fetch_add(1, std::memory_order_acq_rel);
+      for (std::atomic<std::uint64_t>& site : sites_) site.store(0, std::memory_order_release);
     }
     for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
       Entry& entry = entries_[i];

@@ -57,8 +57,14 @@ bool store_records(const std::byte* records, std::uint64_t word, std::uint32_t t
 bool have_scratch() noexcept {
   if (g_buffer.scratch != nullptr) return true;
   g_buffer.scratch_bytes = scratch_bytes_needed(kRingBytes);
-  g_buffer.scratch = static_cast<std::byte*>(private_memory(g_buffer.scratch_bytes + kRingBytes));
+  g_buffer.scratch = static_cast<std::byte*>(shared_memory(g_buffer.scratch_bytes + kRingBytes));
   return g_buffer.scratch != nullptr;
+}
+
+void drop_scratch() noexcept {
+  if (g_buffer.scratch == nullptr) return;
+  unmap(g_buffer.scratch, g_buffer.scratch_bytes + kRingBytes);
+  g_buffer.scratch = nullptr;
 }
 
 void store_copy_of(Ring& ring) noexcept {

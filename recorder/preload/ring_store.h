@@ -7,6 +7,8 @@ namespace iotune::recorder {
 
 // Memory to encode a ring in, taken at the first call. False: there is none.
 bool have_scratch() noexcept;
+// In a child of fork it is the parent's. The lock is held, or there is one thread.
+void drop_scratch() noexcept;
 
 // Another thread's ring stays as it is, because that thread may be writing: it is stored as a
 // copy, and again when its owner empties it. A reader keeps the block with more calls.

@@ -11,7 +11,9 @@
 #include "recorder/preload/file_changes.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/process_buffer.h"
+#include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/stdio_place.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/told_transfer.h"
@@ -80,12 +82,16 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
     record.number(std::int64_t{fd});
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, absolute.c_str(), mode != nullptr && mode[0] == 'a');
+  if (fd >= 0) {
+    note_descriptor(fd, absolute.c_str(), mode != nullptr && mode[0] == 'a');
+    note_stream(stream, fd, 0);
+  }
   return stream;
 }
 
 // Part of an item may have been moved too: the position tells.
 std::int64_t place_read(FILE* stream, std::int64_t bytes) noexcept {
+  const OwnCode own;
   const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
   return after < 0 ? -1 : after - bytes;
 }
@@ -105,14 +111,22 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
   const bool watched = g_recording == kWatched;
   if (watched) tell_before(transfer);
+  const StreamGap gap(stream, fd, file);
   std::optional<StreamWatch> watch;
   if (number == CallNumber::kfwrite) watch.emplace(stream, fd);
   scope.start();
   const std::size_t result = call();
   scope.stop();
-  const OwnCode own;
   const auto bytes = static_cast<std::int64_t>(result * size);
   const std::int64_t place = watch ? watch->place(bytes) : place_read(stream, bytes);
+  if (watch) {
+    watch->end_gap(gap, scope, place, bytes);
+  } else {
+    // At the file's end an item may have come in part, which lies in front.
+    const bool part = result < count && gap.bytes_before(place) < static_cast<std::int64_t>(size);
+    gap.ended(scope, part ? -1 : place, place < 0 ? -1 : place + bytes);
+  }
+  const OwnCode own;
   start_buffer_if_worth(bytes);
   RecordWriter record(scope, number, Times::kPosix);
   record.key(fd);
@@ -133,17 +147,58 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   return result;
 }
 
+// The stream goes on as another one.
+void leave_stream(FILE* stream) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return;
+  {
+    const StreamGap gap(stream, fd, file);
+    CallScope scope(Layer::kStdio);
+    const std::int64_t at = gap.position();
+    if (scope.active() && !in_vfork_child()) {
+      scope.start();
+      gap.ended(scope, at, at);
+    }
+    gap.closing();
+  }
+  leave_descriptor(fd);
+}
+
+// A call that moves the stream's position, or its bytes, and returns no more than whether it did.
+template <typename Call, typename... Numbers>
+int moved(CallNumber number, FILE* stream, Call call, Numbers... numbers) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return call();
+  const StreamGap gap(stream, fd, file);
+  const std::int64_t before = gap.position();
+  return recorded_call<Layer::kStdio, int>(call, [&](const CallScope& scope, int result) {
+    gap.ended(scope, before, gap.position());
+    record_traced_call(scope, number, fd, file,
+                       {static_cast<std::int64_t>(numbers)..., static_cast<std::int64_t>(result)});
+  });
+}
+
 int closed(FILE* stream, int (*real)(FILE*)) noexcept {
   if (t_thread.runs_ahead != 0) return not_in_slice();
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   const Closing closing(fd);
+  if (file == 0 || in_vfork_child()) {
+    if (file != 0) leave_descriptor(fd);
+    return real(stream);
+  }
+  const StreamGap gap(stream, fd, file);
+  const std::int64_t at = gap.position();
+  gap.closing();
   // Before the call: right after it another thread may get the same number.
-  if (file != 0) leave_descriptor(fd);
-  if (file == 0 || in_vfork_child() || nothing_recorded()) return real(stream);
+  leave_descriptor(fd);
   CallScope scope(Layer::kStdio);
-  if (!scope.active()) return real(stream);
+  constexpr std::int64_t kFew = 4096;
+  if ((nothing_recorded() && gap.bytes_before(at) < kFew) || !scope.active()) return real(stream);
   scope.start();
+  gap.ended(scope, at, at);
   const int result = real(stream);
   scope.stop();
   RecordWriter record(scope, CallNumber::kfclose, Times::kControl);
@@ -174,9 +229,7 @@ IOTUNE_FOPEN(fopen64)
     IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
     if (t_thread.runs_ahead != 0) return no_stream_in_slice();                                 \
     const Closing closing(descriptor_of(stream));                                              \
-    if (const int fd = descriptor_of(stream); file_of_descriptor(fd) != 0) {                   \
-      leave_descriptor(fd);                                                                    \
-    }                                                                                          \
+    leave_stream(stream);                                                                      \
     return opened(CallNumber::kfreopen, path, mode, [=] { return real(path, mode, stream); }); \
   }
 IOTUNE_FREOPEN(freopen)
@@ -191,6 +244,7 @@ IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   FILE* const stream = real(fd, mode);
   scope.stop();
   if (stream != nullptr && mode != nullptr && mode[0] == 'a') set_appends(fd, true);
+  note_stream(stream, fd, is_narrowed() ? -1 : raw::lseek(fd, 0, SEEK_CUR));
   RecordWriter record(scope, CallNumber::kfdopen, Times::kControl);
   record.key(fd);
   record.key(file);
@@ -234,12 +288,11 @@ IOTUNE_FREAD_CHK(__fread_unlocked_chk)
 IOTUNE_FWRITE(fwrite)
 IOTUNE_FWRITE(fwrite_unlocked)
 
-#define IOTUNE_FSEEK(name, offset_type)                                                       \
-  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                      \
-    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                      \
-    return traced_call<Layer::kStdio, int>(                                                   \
-        CallNumber::kfseek, descriptor_of(stream), file_of_descriptor(descriptor_of(stream)), \
-        [=] { return real(stream, offset, whence); }, offset, whence);                        \
+#define IOTUNE_FSEEK(name, offset_type)                                                            \
+  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                           \
+    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                           \
+    return moved(                                                                                  \
+        CallNumber::kfseek, stream, [=] { return real(stream, offset, whence); }, offset, whence); \
   }
 IOTUNE_FSEEK(fseek, long)
 IOTUNE_FSEEK(fseeko, std::int64_t)
@@ -247,19 +300,16 @@ IOTUNE_FSEEK(fseeko64, std::int64_t)
 
 IOTUNE_EXPORT void rewind(FILE* stream) {
   IOTUNE_REAL(void (*)(FILE*), rewind);
-  traced_call<Layer::kStdio, int>(CallNumber::krewind, descriptor_of(stream),
-                                  file_of_descriptor(descriptor_of(stream)), [=] {
-                                    real(stream);
-                                    return 0;
-                                  });
+  moved(CallNumber::krewind, stream, [=] {
+    real(stream);
+    return 0;
+  });
 }
 
-#define IOTUNE_FFLUSH(name)                                                            \
-  IOTUNE_EXPORT int name(FILE* stream) {                                               \
-    IOTUNE_REAL(int (*)(FILE*), name);                                                 \
-    return traced_call<Layer::kStdio, int>(CallNumber::kfflush, descriptor_of(stream), \
-                                           file_of_descriptor(descriptor_of(stream)),  \
-                                           [=] { return real(stream); });              \
+#define IOTUNE_FFLUSH(name)                                                  \
+  IOTUNE_EXPORT int name(FILE* stream) {                                     \
+    IOTUNE_REAL(int (*)(FILE*), name);                                       \
+    return moved(CallNumber::kfflush, stream, [=] { return real(stream); }); \
   }
 IOTUNE_FFLUSH(fflush)
 IOTUNE_FFLUSH(fflush_unlocked)

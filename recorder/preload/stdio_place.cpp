@@ -30,4 +30,13 @@ std::int64_t StreamWatch::place(std::int64_t bytes) const noexcept {
   return after < bytes ? kUnknownPlace : after - bytes;
 }
 
+void StreamWatch::end_gap(const StreamGap& gap, const CallScope& scope, std::int64_t place,
+                          std::int64_t bytes) const noexcept {
+  if (appends_) {
+    gap.appended(bytes);
+  } else {
+    gap.ended(scope, place, place < 0 ? -1 : place + bytes);
+  }
+}
+
 }  // namespace iotune::recorder

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/stdio_stream.h"
 
 namespace iotune::recorder {
@@ -16,6 +17,9 @@ class StreamWatch {
   StreamWatch(_IO_FILE* stream, int fd) noexcept;
   // Where its `bytes` went, or will go: -1 where that cannot be known. Keeps errno.
   std::int64_t place(std::int64_t bytes) const noexcept;
+  // Tells `gap` of the call, which wrote `bytes` at `place`.
+  void end_gap(const StreamGap& gap, const CallScope& scope, std::int64_t place,
+               std::int64_t bytes) const noexcept;
 
  private:
   _IO_FILE* stream_;

@@ -1,9 +1,12 @@
 // Wrappers of the stdio calls that tell or set a stream's position, and its descriptor.
 #include <stdio.h>
 
+#include <optional>
+
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -19,9 +22,13 @@ Result positioned(CallNumber number, Times times, FILE* stream, bool with_positi
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  std::optional<StreamGap> gap;
+  if (number != CallNumber::kfileno) gap.emplace(stream, fd, file);
+  const std::int64_t before = gap ? gap->position() : -1;
   scope.start();
   const Result result = call();
   scope.stop();
+  if (gap) gap->ended(scope, before, gap->position());
   const OwnCode own;
   RecordWriter record(scope, number, times);
   record.key(fd);

@@ -6,6 +6,7 @@
 #include "recorder/preload/descriptor_table.h"
 #include "recorder/preload/narrowing.h"
 #include "recorder/preload/record_writer.h"
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/stdio_place.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
@@ -41,12 +42,15 @@ int written(CallNumber number, FILE* stream, Call call, Bytes bytes_of) noexcept
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  const StreamGap gap(stream, fd, file);
   const StreamWatch watch(stream, fd);
   scope.start();
   const int result = call();
   scope.stop();
   const std::int64_t bytes = result < 0 ? 0 : bytes_of(result);
-  record(scope, number, fd, file, result, watch.place(bytes), bytes);
+  const std::int64_t place = watch.place(bytes);
+  watch.end_gap(gap, scope, place, bytes);
+  record(scope, number, fd, file, result, place, bytes);
   return result;
 }
 
@@ -63,11 +67,13 @@ int scanned(FILE* stream, Call call) noexcept {
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  const StreamGap gap(stream, fd, file);
   const std::int64_t before = position_of(stream);
   scope.start();
   const int result = call();
   scope.stop();
   const std::int64_t after = position_of(stream);
+  gap.ended(scope, before, after);
   // -1: of a pipe nobody knows.
   record(scope, CallNumber::kfscanf, fd, file, result, before,
          before < 0 || after < 0 ? -1 : after - before);
@@ -83,15 +89,16 @@ Result line_read(CallNumber number, FILE* stream, std::int64_t asked, Call call,
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
+  const StreamGap gap(stream, fd, file);
   const std::int64_t before = position_of(stream);
   scope.start();
   const Result result = call();
   scope.stop();
   std::int64_t bytes = bytes_of(result);
-  if (bytes >= 0 && before >= 0) {
-    // A line may have NULs in it.
-    if (const std::int64_t after = position_of(stream); after >= 0) bytes = after - before;
-  }
+  const std::int64_t after = before < 0 ? -1 : position_of(stream);
+  // A line may have NULs in it.
+  if (bytes >= 0 && after >= 0) bytes = after - before;
+  gap.ended(scope, before, after);
   record(scope, number, fd, file, asked, bytes, before);
   return result;
 }

@@ -11,6 +11,7 @@
 #include "recorder/preload/raw_syscall.h"
 #include "recorder/preload/record_writer.h"
 #include "recorder/preload/short_text.h"
+#include "recorder/preload/stdio_gaps.h"
 #include "recorder/preload/stdio_stream.h"
 #include "recorder/preload/wrapper_parts.h"
 
@@ -90,7 +91,10 @@ FILE* temporary(FILE* (*make)()) noexcept {
     record.text(path.c_str());
     record.commit();
   }
-  if (fd >= 0) note_descriptor(fd, path.c_str(), false);
+  if (fd >= 0) {
+    note_descriptor(fd, path.c_str(), false);
+    note_stream(stream, fd, 0);
+  }
   return stream;
 }
 

@@ -264,6 +264,7 @@ void TraceFile::keep_blocks_of(const char* tree) noexcept {
   static constinit char piece[16u << 10] = {};
   long bytes = raw::read(from, piece, sizeof piece);
   if (bytes > 0 && is_of_tree(piece, static_cast<std::size_t>(bytes), tree)) {
+    kept_blocks_ = true;
     append(piece + kTraceHeadBytes, static_cast<std::size_t>(bytes) - kTraceHeadBytes);
     while ((bytes = raw::read(from, piece, sizeof piece)) > 0) {
       append(piece, static_cast<std::size_t>(bytes));

@@ -34,12 +34,15 @@ class TraceFile {
   // (process_tree.h). Other processes that do so wait until this object ends, a moment at most. To
   // be called first.
   void keep_blocks_of(const char* tree) noexcept;
+  bool has_kept_blocks() const noexcept { return kept_blocks_; }
   // Whether another process has written the trace since keep_blocks_of.
   bool is_late() const noexcept;
   bool finish() noexcept;
 
  private:
   void lock_folder() noexcept;
+
+  bool kept_blocks_ = false;
 
   ShortText<4096> path_, fresh_;
   int fd_ = -1;

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from harness import Place, main
@@ -96,9 +97,9 @@ def shared(how: str, all_known: bool) -> Callable[[Place], None]:
     return test
 
 
-def child_sets(place: Place) -> None:
+def child_sets(place: Place, how: str = "child-sets") -> None:
     file = made(place)
-    place.right(place.run(place.bin / "appending", "child-sets", file))
+    place.right(place.run(place.bin / "appending", how, file))
     content = file.read_bytes().decode()
     got = {length: at for _, length, at in moved(place)}
     assert got[10] == 0 and got[11] in (UNKNOWN, content.index("b" * 11)), got
@@ -119,6 +120,9 @@ def inherited(place: Place) -> None:
 
 if __name__ == "__main__":
     main({"forms": forms, "streams": streams, "child-sets": child_sets, "inherited": inherited,
+          "spawn-sets": partial(child_sets, how="spawn-sets"),
+          "system-sets": partial(child_sets, how="system-sets"),
+          "popen-sets": partial(child_sets, how="popen-sets"),
           "one-descriptor": shared("append-forked", False),
           "descriptors-of-their-own": shared("append-own", True),
           "threads": shared("append-threads", False),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,22 @@ def programs(place: Place) -> Iterable[Path]:
 def datasets(place: Place) -> dict[tuple[str, bool], dict[str, Any]]:
     (file,) = [f for f in place.summary()["files"] if f["datasets"]]
     return {(d["dataset"], d["write"]): d for d in file["datasets"]}
+
+
+def learnt_once(place: Place) -> None:
+    """Each process of a command line that has one trace learns from its own calls alone."""
+    for program in programs(place):
+        place.clear()
+        files = [place.scratch / f"{program.name}-{kind}.h5" for kind in ("one", "two", "three")]
+        script = 'program="$1"; shift; for file; do "$program" multi "$file"; done'
+        database = place.scratch / f"{program.name}.db"
+        done = place.run("sh", "-c", script, "sh", program, *files, IOTUNE_DB=database,
+                         IOTUNE_LEARN_MS=5000)  # fmt: skip
+        place.right(done, program.name)
+        assert len([c for c in place.calls() if c["name"] == "H5Dwrite_multi"]) == 3
+        with contextlib.closing(sqlite3.connect(database)) as db:
+            rows = db.execute("SELECT file_path FROM observations").fetchall()
+        assert sorted(rows) == sorted((str(file),) for file in files), rows
 
 
 def multi(place: Place) -> None:
@@ -196,7 +214,8 @@ def pending(place: Place) -> None:
 
 if __name__ == "__main__":
     cases: dict[str, Callable[[Place], None]] = {
-        "multi": multi, "chunk": chunks, "async": asynchronous, "reopened": reopened,
+        "multi": multi, "learnt-once": learnt_once, "chunk": chunks, "async": asynchronous,
+        "reopened": reopened,
         "connector": connector, "driver": driver, "pending": pending,
     }  # fmt: skip
     main(cases)

@@ -146,11 +146,31 @@ def inherited(place: Place) -> None:
     as_usual(place, "inherited", place.bin / "narrowing")
 
 
+def little_memory(place: Place, kind: str) -> None:
+    """Under a limit with little room a child, memory and files are had as without the preload."""
+    bare = place.run(place.bin / "little_memory", kind, place.scratch / "bare", preload=False)
+    assert bare.status == 0 and bare.out == b"child Success 0, memory 1, file 1\n", bare
+    file = place.scratch / "file"
+    done = place.run(place.bin / "little_memory", kind, file)
+    assert done.same_as(bare), (done, bare)
+    assert file.read_bytes() == bytes(8192 * 103)
+    # The child that the program spawned may have left a buffer: it is of another process.
+    counts = [
+        sum(call["name"] == "write" and call["numbers"][0] == 8192 for call in place.calls(trace))
+        for trace in (place.trace, *place.leftovers())
+    ]
+    assert max(counts) == 103, counts
+
+
 CASES: dict[str, Callable[[Place], None]] = {
     **{kind: partial(narrowed, kind=kind)
        for kind in ("prctl", "syscall", "strict", "thread", "later-thread", "child", "many", "size",
                     "descriptors", "memory")},
     **{kind: partial(narrowed, kind=kind, root=True) for kind in ("chroot", "user", "mounts")},
+    "little-data": partial(little_memory, kind="data"),
+    "little-addresses": partial(little_memory, kind="addresses"),
+    "little-stack": partial(little_memory, kind="stack"),
+    "little-locked": partial(little_memory, kind="locked"),
     "unmount": unmount,
     "fails": partial(as_usual, kind="fails"),
     "counter": partial(timed, kind="counter"),

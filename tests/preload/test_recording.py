@@ -214,6 +214,35 @@ def stdio(place: Place) -> None:
     assert temporary[0][0].startswith("/tmp/"), temporary
 
 
+def stream_bytes(place: Place) -> None:
+    """A file's bytes are in the trace whichever calls of stdio moved them."""
+    for kind in ("exit", "wide", "append", "fork", "dprintf", "threads", "stdout"):
+        file = place.scratch / kind
+        program = (place.bin / "stream_bytes", kind, file)
+        if kind == "stdout":  # as a shell makes it
+            script = 'file="$1"; shift; exec "$@" > "$file"'
+            done = place.run("sh", "-c", script, "sh", file, *program)
+        else:
+            done = place.run(*program)
+        assert done.status == 0 and done.err == b"", (kind, done)
+        calls = place.calls()
+        moved = {
+            name: sum(c["numbers"][-1 if c["layer"] == "stdio" else 1] for c in found)
+            for name in ("fputc", "fgetc", "fputs", "fwrite", "fprintf", "write")
+            if (found := [c for c in calls if c["name"] == name])
+        }
+        assert "fgetc" not in moved, (kind, moved)
+        # Only what lies between calls of one thread is counted.
+        assert sum(moved.values()) == file.stat().st_size, (kind, moved, file.stat().st_size)
+        assert "fputc" not in moved or kind != "threads", moved
+        # What is not timed has no rate.
+        if "fputc" in moved:
+            [file_summary] = [f for f in place.summary()["files"] if f["path"] == str(file)]
+            assert [d["seconds"] for d in file_summary["datasets"]] == [0], file_summary
+        place.clear()
+
+
 if __name__ == "__main__":
     main({"arguments": arguments, "errors": errors, "threads": threads, "fork": fork,
-          "ends": ends, "exec": exec_, "vfork": vfork, "stdio": stdio})  # fmt: skip
+          "ends": ends, "exec": exec_, "vfork": vfork, "stdio": stdio,
+          "stream-bytes": stream_bytes})  # fmt: skip

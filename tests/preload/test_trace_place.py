@@ -117,6 +117,13 @@ def long_names(place: Place) -> None:
     done = place.right(place.run(odd, *words[1:], IOTUNE_TRACE=None))
     [trace] = (place.state / "iotune" / "traces").iterdir()
     assert "-an_odd_name___2J-" in trace.name, trace.name
+    # What no path can be is told, and the trace is in the default folder then.
+    for too_long in ("/tmp/" + "d/" * 2100 + "trace", "d/" * 2045 + "trace"):
+        place.clear()
+        done = place.right(place.run(program, *words[1:], IOTUNE_TRACE=too_long))
+        [line] = done.said()
+        assert "IOTUNE_TRACE is longer than the 4,095 bytes of a path" in line, line
+        assert len(list((place.state / "iotune" / "traces").iterdir())) == 1
 
 
 def another_users_home(place: Place) -> None:

@@ -23,7 +23,10 @@ def test_each_name_of_the_table_is_exported() -> None:
     places = {"chroot", "unshare", "setns", "fchdir", "umount", "umount2"}
     narrowing = {"prctl", "syscall", *places, *users, *limits}
     passed_on = {"__read_chk", "close_range", "closefrom", "dlclose", "vfork"}
+    passed_on |= {"posix_spawn", "posix_spawnp", "system", "popen"}
     passed_on |= jumps | narrowing
     passed_on.add("iotune_preexecute_slice")  # include/iotune.h
-    assert named - exported == set()
+    # Of these the position of the stream tells (stdio_gaps.h).
+    unwrapped = {"fputc", "fgetc"}
+    assert named - exported == unwrapped
     assert exported - named == passed_on

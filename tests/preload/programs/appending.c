@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,31 @@ static void child_sets(const char* path) {
   must(write(fd, filled('c', 12), 12) == 12, "write");
 }
 
+// A child that libc makes and that executes this program sets it.
+static void made_child_sets(const char* how, const char* path, char* program) {
+  int fd = open(path, O_RDWR);
+  must(write(fd, filled('a', 10), 10) == 10, "write");
+  char number[16], command[4096];
+  snprintf(number, sizeof number, "%d", fd);
+  snprintf(command, sizeof command, "'%s' set-append %s", program, number);
+  char* words[] = {program, (char*)"set-append", number, NULL};
+  int status = 0;
+  pid_t child = 0;
+  if (strcmp(how, "system-sets") == 0) {
+    status = system(command);
+  } else if (strcmp(how, "popen-sets") == 0) {
+    FILE* const stream = popen(command, "r");
+    must(stream != NULL, "popen");
+    status = pclose(stream);
+  } else {
+    must(posix_spawn(&child, program, NULL, NULL, words, environ) == 0, "posix_spawn");
+    must(waitpid(child, &status, 0) == child, "wait");
+  }
+  must(status == 0, "the child");
+  must(pwrite(fd, filled('b', 11), 11, 0) == 11, "pwrite");
+  must(write(fd, filled('c', 12), 12) == 12, "write");
+}
+
 // By a descriptor that its parent opened.
 static void inherited(void) {
   must(write(1, filled('a', 10), 10) == 10, "write");
@@ -149,6 +175,10 @@ int main(int argc, char** argv) {
     streams(argv[2]);
   } else if (strcmp(argv[1], "child-sets") == 0) {
     child_sets(argv[2]);
+  } else if (strcmp(argv[1], "set-append") == 0) {
+    return fcntl(atoi(argv[2]), F_SETFL, O_APPEND) != 0;
+  } else if (strstr(argv[1], "-sets") != NULL) {
+    made_child_sets(argv[1], argv[2], argv[0]);
   } else if (strcmp(argv[1], "inherited") == 0) {
     inherited();
   } else {

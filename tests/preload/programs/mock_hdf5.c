@@ -14,6 +14,17 @@ int H5get_libversion(unsigned* major, unsigned* minor, unsigned* release) {
   return 0;
 }
 
+/* What tells an HDF5 from a library that has a few functions of such names. */
+int H5check_version(unsigned major, unsigned minor, unsigned release) {
+  return major == 1 && minor == VERSION_MINOR && release == 8 ? 0 : -1;
+}
+int H5open(void) {
+  return 0;
+}
+int H5close(void) {
+  return 0;
+}
+
 int H5Fflush(int64_t object, int scope) {
   return object == 1 && scope == 0 ? 100 + NUMBER : -1;
 }

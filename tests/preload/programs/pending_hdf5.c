@@ -79,6 +79,15 @@ NEVER_OF_PENDING(H5free_memory)
 char* H5Pget_class_name(int64_t list_class) {
   return list_class < 0 ? NULL : NULL;
 }
+int H5check_version(unsigned major, unsigned minor, unsigned release) {
+  return major + minor + release == 0;
+}
+int H5open(void) {
+  return 0;
+}
+int H5close(void) {
+  return 0;
+}
 int H5get_libversion(unsigned* major, unsigned* minor, unsigned* release) {
   *major = 1;
   *minor = 14;

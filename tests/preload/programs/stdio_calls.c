@@ -116,6 +116,35 @@ static void read_text(FILE* stream) {
   }
 }
 
+/* By calls that have no wrapper. */
+static void put_characters(FILE* stream) {
+  const long before = tell(stream);
+  const int count = 1 + rand() % 9000;
+  for (int i = 0; i < count; ++i) {
+    const int how = i % 3;
+    const int put = how == 0   ? putc('z', stream)
+                    : how == 1 ? fputc('z', stream)
+                               : putc_unlocked('\n', stream);
+    MUST(put != EOF);
+  }
+  printf("fputc %d %ld %d\n", count, before, count);
+}
+
+static void get_characters(FILE* stream) {
+  const long before = tell(stream);
+  int count = 0;
+  for (int i = rand() % 9000; i >= 0; --i) {
+    const int got = i % 2 ? getc(stream) : getc_unlocked(stream);
+    if (got == EOF) break;
+    ++count;
+    if (i == 0) {
+      MUST(ungetc(got, stream) == got);
+      --count;
+    }
+  }
+  if (count > 0) printf("fgetc %d %ld %d\n", count, before, count);
+}
+
 static void remember_and_return(FILE* stream) {
   fpos_t place;
   const long before = tell(stream);
@@ -173,8 +202,11 @@ int main(int argc, char** argv) {
         printf("fseek %ld %d 0\n", where, SEEK_SET);
         const int write = rand() % 2;
         for (int k = rand() % 5; k >= 0; --k) {
-          if (rand() % 2) {
+          const int kind = rand() % 5;
+          if (kind < 2) {
             transfer(stream, write);
+          } else if (kind == 2) {
+            (write ? put_characters : get_characters)(stream);
           } else if (write) {
             write_text(stream);
           } else {
