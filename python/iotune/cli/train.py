@@ -39,7 +39,13 @@ from iotune.cli.output import (
     table,
     value_of,
 )
-from iotune.cli.train_cost import cost_text, journal_of_case, print_plan
+from iotune.cli.train_cost import (
+    ROUNDS,
+    cost_text,
+    journal_of_case,
+    print_plan,
+    with_rounds,
+)
 from iotune.cli.train_method import checked, with_method
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
@@ -69,7 +75,9 @@ def command(
     db: Annotated[
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=3, help="Measurements of each arm.")] = 5,
+    rounds: Annotated[
+        Optional[int], typer.Option(min=3, help="Of each arm. Default: as the noise here asks.")
+    ] = None,
     candidates: Annotated[
         Optional[list[str]],
         typer.Option(metavar="SETTINGS", help="'name=value;name=value'; may be given often."),
@@ -146,9 +154,9 @@ def command(
         next_command("iotune", "db", "list")
         return
     options = Options(
-        rounds, limits.candidates or _CANDIDATES, chosen, directory, until=until,
+        rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
-        journal=functools.partial(journal_of_case, rounds, resume),
+        journal=functools.partial(journal_of_case, rounds or ROUNDS, resume),
     )  # fmt: skip
     if script is not None:
         write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
@@ -181,7 +189,10 @@ def command(
             say("their files were written one right after the other: measured together")
         began = time.monotonic()
         try:
-            own = with_method(options, method, group[-1], _layers(database, db))
+            layers = _layers(database, db)
+            own = with_method(options, method, group[-1], layers)
+            if rounds is None:
+                own = with_rounds(own, resume, group[-1], layers)
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)
         except Error as problem:
             if len(group) > 1 and not isinstance(problem, OutOfTime):

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from iotune import core
-from iotune.cli.output import Column, count_text, data, print_json, seconds_text, size_text, table
+from iotune.cli.output import (
+    Column,
+    count_text,
+    data,
+    print_json,
+    say,
+    seconds_text,
+    size_text,
+    table,
+)
 from iotune.errors import Error
 from iotune.models.candidates import candidates
 from iotune.models.cases import Case, plan_of_case, shape_of
+from iotune.models.noise import noise_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.run_journal import RunJournal, journal_of
+from iotune.models.survey.stored import of_database
 from iotune.models.train import directory_of, estimate
 
+ROUNDS = 5  # where nothing is known of a platform's noise
 _PLAN_COLUMNS = [
     Column("pattern", True), Column("descriptor"), Column("where"), Column("replays", True),
     Column("at most", True), Column("candidates", True),
@@ -30,6 +44,20 @@ def journal_of_case(rounds: int, resume: bool, case: Case, tried: Sequence[str])
         "candidates": list(tried),
     }  # fmt: skip
     return journal_of(key, resume)
+
+
+def with_rounds(
+    options: Options, resume: bool, case: Case, databases: Sequence[core.Database]
+) -> Options:
+    """As many rounds as the noise of the case's platform asks for; ROUNDS where it is not known."""
+    surfaces = [one for each in databases for one in of_database(each, case.platform)]
+    noise = noise_of(surfaces)
+    if noise is None or options.chosen:
+        return options
+    rounds = noise.rounds()
+    say(f"{noise.text()} here: {rounds} rounds find a gain of a tenth nine times of ten")
+    journal = functools.partial(journal_of_case, rounds, resume)
+    return replace(options, rounds=rounds, journal=journal)
 
 
 def cost_text(outcomes: Sequence[Outcome], passed_seconds: float) -> str:
