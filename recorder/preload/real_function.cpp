@@ -116,7 +116,7 @@ void CallerSymbol::check_layout() noexcept {
 void CallerSymbol::remember_site(std::uint16_t number, const void* caller,
                                  bool is_unknown) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  if (number == 0 || (address & ~kAddress) != 0) return;
+  if (number == 0 || address >= kUnknownSite) return;
   const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
   const std::size_t first = (address ^ address >> 10) % kSites;
   const bool is_taken = sites_[first].load(std::memory_order_relaxed) != 0;

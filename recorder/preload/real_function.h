@@ -131,8 +131,9 @@ class CallerSymbol {
   // A return address and the entry of its library, in one word: threads change it under each
   // other.
   static constexpr unsigned kEntryShift = 48, kAddressShift = 64 - kEntryShift;
-  static constexpr std::uint64_t kAddress = (std::uint64_t{1} << (kEntryShift - 1)) - 1;
-  // In a word of `sites_`: the function is of no library that iotune knows.
+  static constexpr std::uint64_t kAddress = (std::uint64_t{1} << kEntryShift) - 1;
+  // In a word of `sites_`, whose addresses are x86-64's and have 47 bits: the function is of no
+  // library that iotune knows.
   static constexpr std::uint64_t kUnknownSite = std::uint64_t{1} << (kEntryShift - 1);
   std::atomic<std::uint64_t> newest_[3] = {};
   std::atomic<std::uint16_t> first_{0};
