@@ -93,7 +93,7 @@ std::vector<std::string> lower_db_paths(const std::string& of_site) {
 std::string spool_dir_of(const std::string& database) {
   const std::string folder = data_folder();
   if (folder.empty()) return {};
-  const std::string spool = folder + "/spool";
+  std::string spool = folder + "/spool";
   if (database.empty() || database == "none" || database == folder + "/patterns.db") return spool;
   const std::unique_ptr<char, void (*)(void*)> real(realpath(database.c_str(), nullptr), free);
   recorder::Fnv1a hash;
