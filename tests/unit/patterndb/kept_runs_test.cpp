@@ -36,7 +36,7 @@ class KeptRuns : public Folder {
 
   // As tuner/run_end.cpp does.
   std::string keep_run(int number, const std::string& database, bool held = false) {
-    const std::string base = at("learn/") + std::to_string(1000 + number) + "-1-2-" +
+    std::string base = at("learn/") + std::to_string(1000 + number) + "-1-2-" +
                              database_mark(database) + (held ? kHeldMark : "");
     fs::create_symlink(at("run.iotrace"), base + kPathSuffix);
     fs::create_hard_link(at("run.iotrace"), base + kKeptSuffix);
