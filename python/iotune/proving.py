@@ -119,6 +119,7 @@ class Prover:
         self.files = _SERIAL_FILES if serial else files
         self.site: Site | None = None
         self.no_hdf5 = ""  # why settings of HDF5 cannot be compared
+        self.version = 0  # of what the prover writes (kernels/prove.h), once it ran
         self._limit_seconds = 600.0
         self._mpiio: Path | None = None if serial else find_prover(mpi, with_hdf5=False)
         self._hdf5: Path | None = Path(mpi.hdf5_library) if serial else None
@@ -140,6 +141,7 @@ class Prover:
         assert first is not None
         compared = self._right(first, self._recording(trace))
         said, run = compared.said, open_trace(trace).summary
+        self.version = int(said["prover"])
         if self._mpiio is None:
             hdf5 = run.hdf5
         elif self._hdf5 is not None:
