@@ -176,6 +176,8 @@ class Prover:
         assert program is not None
         total, fault = 0, ""
         for one in setting.tried:
+            if self._goes_with_bad(setting, one):
+                continue
             compared = self.run(program, one)
             total += compared.compared_bytes
             if not compared.right:
@@ -198,6 +200,16 @@ class Prover:
             "evidence": fault or f"{total} bytes compared",
             "made_at": time.time(),
         }
+
+    def _goes_with_bad(self, setting: Setting, tried: Mapping[str, str]) -> bool:
+        """Whether another setting that is tried with it is known to be wrong here."""
+        assert self.site is not None
+        question = {**self.site.question(self.scratch), "database": "none", "config": ""}
+        return any(
+            core.gate_answer(question, name, value)["known"] == "known bad"
+            for name, value in tried.items()
+            if name != setting.parameter
+        )
 
     def run(
         self,

@@ -4,7 +4,8 @@
     .venv/bin/python tests/python/prove_table.py SCRATCH --site openmpi-4/romio321 --setting cb_nodes
 
 proves every row that the table calls proven there, and writes what came out into tests/data/
-proven_record.json. With --unknown it also tries what the table says nothing of.
+proven_record.json. With --unknown it also tries what the table says nothing of. With --print it
+prints the table of docs/safety.md, which says what each row rests on.
 """
 
 from __future__ import annotations
@@ -137,18 +138,67 @@ def keep(entry: dict[str, Any], path: Path = RECORD) -> None:
         path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
+def classes_of(row: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
+    """The classes of values that a proven row is about and that can be tried."""
+    named = {
+        one["value_class"] for one in rows
+        if one["parameter"] == row["parameter"] and one["library"] == row["library"]
+        and one["known"] != "proven"
+    }  # fmt: skip
+    every = [one for one in settings_to_try() if one.parameter == row["parameter"]]
+    if row["value_class"] != "*":
+        return [row["value_class"]]
+    return [one.value_class for one in every if one.value_class not in named]
+
+
+def provers_of_rows() -> Iterator[tuple[str, str, str, str, int]]:
+    """Library, version, setting and class of the table's proven rows, at both ends of each range,
+    with the prover's version that the record has for it; 0: none."""
+    rows = core.known_settings()["rows"]
+    passed: dict[tuple[str, ...], int] = {}
+    for one in recorded():
+        key = (one["library"], one["version"], one["parameter"], one["value_class"])
+        if one["passed"]:
+            passed[key] = max(passed.get(key, 0), one["prover"])
+    for row in rows:
+        if row["known"] != "proven":
+            continue
+        for version in dict.fromkeys((row["from"], row["to"])):
+            for value_class in classes_of(row, rows):
+                key = (row["library"], version, row["parameter"], value_class)
+                yield (*key, passed.get(key, 0))
+
+
+def as_markdown() -> str:
+    """What docs/safety.md says of it."""
+    found: dict[tuple[str, str], dict[int, dict[str, list[str]]]] = {}
+    for library, version, parameter, value_class, prover in provers_of_rows():
+        of_prover = found.setdefault((library, version), {}).setdefault(prover, {})
+        of_prover.setdefault(parameter, []).append(value_class)
+    lines = ["| library | version | prover | settings |", "|---|---|---|---|"]
+    for (library, version), provers in found.items():
+        for prover, settings in sorted(provers.items(), reverse=True):
+            text = "; ".join(f"{name} ({', '.join(some)})" for name, some in settings.items())
+            lines.append(f"| {library} | {version} | {prover or 'before the record'} | {text} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     """Prove a site's rows."""
     sites = {one.name: one for one in (*SITES, *PARALLEL_HDF5, *serial_sites())}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scratch", type=Path)
-    parser.add_argument("--site", required=True, choices=sorted(sites))
+    parser.add_argument("scratch", type=Path, nargs="?")
+    parser.add_argument("--site", choices=sorted(sites))
+    parser.add_argument("--print", action="store_true", help="the table of docs/safety.md")
     parser.add_argument("--setting", action="append", default=[])
     parser.add_argument("--layer", choices=("hdf5", "mpi-io"))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--unknown", action="store_true")
     parser.add_argument("--record", type=Path, default=RECORD)
     asked = parser.parse_args()
+    if asked.print or asked.scratch is None or asked.site is None:
+        print(as_markdown())
+        return 0
     site = sites[asked.site]
     os.environ.update(site.environment())
     prover = Prover(site.described(), LEAST_RANKS, asked.scratch, asked.seeds)
