@@ -250,7 +250,8 @@ def main() -> int:
         proof = Proof(Hdf5(options.library, {**CALLS, **_MORE_CALLS}), options)
         proof.files(options.files)
         said = {
-            "prover": VERSION, "ranks": 1, "nodes": 1, "hdf5": proof.version(), "io": "", "seeds": 1,
+            "prover": VERSION, "ranks": 1, "nodes": 1, "hdf5": proof.version(), "io": "",
+            "seeds": 1,
             "compared_bytes": proof.compared_bytes, "wrong_bytes": proof.wrong_bytes,
             "first_fault": proof.first_fault,
         }  # fmt: skip

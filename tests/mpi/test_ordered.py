@@ -1,7 +1,7 @@
 """Calls by the shared pointer keep the order of the ranks where iotune turned off the exchange.
 
-Bare, a ROMIO that is told so loses that order: where it does, a case sees this first, of the program's
-own hints.
+Bare, a ROMIO that is told so loses that order: where it does, a case sees this first, of the
+program's own hints.
 """
 
 from __future__ import annotations

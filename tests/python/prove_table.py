@@ -1,7 +1,7 @@
 """Under which MPIs and HDF5s the table's rows are proven, and the record of what was found there.
 
-    .venv/bin/python tests/python/prove_table.py SCRATCH --site mpich-5
-    .venv/bin/python tests/python/prove_table.py SCRATCH --site openmpi-4/romio321 --setting cb_nodes
+    python tests/python/prove_table.py SCRATCH --site mpich-5
+    python tests/python/prove_table.py SCRATCH --site openmpi-4/romio321 --setting cb_nodes
 
 proves every row that the table calls proven there, and writes what came out into tests/data/
 proven_record.json. With --unknown it also tries what the table says nothing of. With --print it
@@ -16,7 +16,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,8 @@ def recorded(path: Path = RECORD) -> list[dict[str, Any]]:
 
 def keep(entry: dict[str, Any], path: Path = RECORD) -> None:
     """Put it in the place of the one before. A fault that was seen stays, whatever passed since."""
-    with (path.parent / f".{path.name}.lock").open("w") as lock:
+    lock = os.open(path.parent, os.O_RDONLY)  # one writer at a time
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         known = {tuple(one[part] for part in _KEY): one for one in recorded(path)}
         key = tuple(entry[part] for part in _KEY)
@@ -136,6 +137,8 @@ def keep(entry: dict[str, Any], path: Path = RECORD) -> None:
             known[key] = entry
         lines = [json.dumps(known[one]) for one in sorted(known)]
         path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    finally:
+        os.close(lock)
 
 
 def classes_of(row: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
@@ -153,7 +156,8 @@ def classes_of(row: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
 
 def provers_of_rows() -> Iterator[tuple[str, str, str, str, int]]:
     """Library, version, setting and class of the table's proven rows, at both ends of each range,
-    with the prover's version that the record has for it; 0: none."""
+    with the prover's version that the record has for it; 0: none.
+    """
     rows = core.known_settings()["rows"]
     passed: dict[tuple[str, ...], int] = {}
     for one in recorded():

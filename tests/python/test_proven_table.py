@@ -18,7 +18,7 @@ from iotune.models.cases import Case
 
 from iotune import core
 from iotune.mpi import Mpi, serial_hdf5
-from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
+from iotune.proving import LEAST_RANKS, SEEDS, Prover, settings_to_try, unproven
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
@@ -89,8 +89,12 @@ def test_the_record_has_every_proven_row() -> None:
     alone = prove_table.SERIAL_HDF5
     assert all(one["ranks"] >= (1 if one["library"] == alone else LEAST_RANKS) for one in record)
     rows = {row[:4]: row[4] for row in prove_table.provers_of_rows()}
-    wrong = [one for one in record if not one["passed"]
-             and (one["library"], one["version"], one["parameter"], one["value_class"]) in rows]
+    wrong = [
+        one
+        for one in record
+        if not one["passed"]
+        and (one["library"], one["version"], one["parameter"], one["value_class"]) in rows
+    ]
     assert wrong == [], "the record has seen wrong bytes of what the table calls proven"
     without = sorted(key for key, prover in rows.items() if prover == 0)
     assert without == [], "proven without a record: prove_table.py"
