@@ -141,17 +141,30 @@ def keep(entry: dict[str, Any], path: Path = RECORD) -> None:
         os.close(lock)
 
 
-def classes_of(row: dict[str, str], rows: list[dict[str, str]]) -> list[str]:
-    """The classes of values that a proven row is about and that can be tried."""
-    named = {
-        one["value_class"] for one in rows
-        if one["parameter"] == row["parameter"] and one["library"] == row["library"]
-        and one["known"] != "proven"
-    }  # fmt: skip
-    every = [one for one in settings_to_try() if one.parameter == row["parameter"]]
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def speaks_of(row: dict[str, str], version: str) -> bool:
+    """Whether a version lies in a row's range."""
+    begins = not row["from"] or _parts(row["from"]) <= _parts(version)
+    return begins and (not row["to"] or _parts(version) <= _parts(row["to"]))
+
+
+def classes_of(row: dict[str, str], version: str, rows: list[dict[str, str]]) -> list[str]:
+    """The classes of values that a proven row is about at a version, and that can be tried."""
     if row["value_class"] != "*":
         return [row["value_class"]]
-    return [one.value_class for one in every if one.value_class not in named]
+    elsewhere = {
+        one["value_class"]
+        for one in rows
+        if one["parameter"] == row["parameter"]
+        and one["library"] == row["library"]
+        and one["known"] != "proven"
+        and speaks_of(one, version)
+    }
+    every = [one.value_class for one in settings_to_try() if one.parameter == row["parameter"]]
+    return [one for one in every if one not in elsewhere]
 
 
 def provers_of_rows() -> Iterator[tuple[str, str, str, str, int]]:
@@ -168,7 +181,7 @@ def provers_of_rows() -> Iterator[tuple[str, str, str, str, int]]:
         if row["known"] != "proven":
             continue
         for version in dict.fromkeys((row["from"], row["to"])):
-            for value_class in classes_of(row, rows):
+            for value_class in classes_of(row, version, rows):
                 key = (row["library"], version, row["parameter"], value_class)
                 yield (*key, passed.get(key, 0))
 
