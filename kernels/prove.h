@@ -8,6 +8,12 @@
 
 #include <mpi.h>
 
+/* What a prover writes and reads; a new number where that changes, so that a record of proofs says
+ * what each rests on. 1: files alone; 2: series of small files under stalls too; 3: more
+ * reads and shorter series, shared pointers, non-blocking collective calls, files that are cut and
+ * grown; of HDF5 stalls, attributes and datasets that grow. */
+enum { PROVE_VERSION = 3 };
+
 enum { PROVE_MOST_SETTINGS = 64, PROVE_MOST_PIECES = 96 };
 
 struct prove_setting {
@@ -20,8 +26,10 @@ struct prove {
   unsigned long long seed;
   int seeds;             /* so many, the first one first */
   int files;             /* to be written with each seed */
-  double series_seconds; /* how long series of small files are written with each seed */
+  double series_seconds; /* how long small files are written with each seed */
   int rank, ranks;
+  char io[256]; /* what Open MPI was told to take as its MPI-IO; "" of other MPIs */
+  int is_ompio, is_open_mpi_romio; /* which of the two Open MPI has taken */
   struct prove_setting settings[PROVE_MOST_SETTINGS];
   int setting_count;
   int spoil; /* one byte on disk is changed before the comparison, so that a test sees it fail */
@@ -85,8 +93,15 @@ MPI_Info prove_hints(const struct prove* prove);
 /* The value of a setting, NULL where it is not given. */
 const char* prove_value(const struct prove* prove, const char* name);
 
+/* Each rank is stopped now and then for up to half a millisecond wherever it is, as by a system
+ * that gives its processor to another: the order in which messages arrive must not matter. */
+void prove_begin_stalls(const struct prove* prove, unsigned drawn);
+void prove_end_stalls(void);
+
 /* Series of small files, for the prover of MPI-IO. */
 void prove_series(struct prove* prove);
+/* Files that are written and read by the pointer that all ranks share: likewise. */
+void prove_shared(struct prove* prove);
 
 /* Each prover brings these two: what it writes, and the version of HDF5 ("" without HDF5). */
 void prove_files(struct prove* prove);

@@ -1,7 +1,9 @@
 /* iotune-prove-hdf5: files of HDF5. Datasets are contiguous or chunked, written in drawn boxes by
  * collective and independent transfers, twice over in parts, in parallel and by one rank with the
- * default driver; several files and datasets are open at a time. The file is then read without any
- * settings, contiguous datasets also by POSIX calls from where HDF5 says that they lie. */
+ * default driver; several files and datasets are open at a time. Some grow, all have
+ * an attribute and lie in a group. The file is then read without any settings, contiguous datasets
+ * also by POSIX calls from where HDF5 says that they lie. Small files follow, by ranks that are
+ * stopped at random. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -11,18 +13,31 @@
 
 #include "prove.h"
 
-enum { DATASETS = 3, MOST_SIDE = 120, MOST_VALUES = MOST_SIDE * MOST_SIDE, BEFORE = -7 };
+enum {
+  NAME_BYTES = 32,
+  DATASETS = 3,
+  MOST_SIDE = 120,
+  SMALL_SIDE = 20, /* of small files */
+  MOST_VALUES = MOST_SIDE * MOST_SIDE,
+  NOTES = 5, /* values of an attribute */
+  LEAST_SMALL = 4,
+  MOST_SMALL = 60, /* pairs of small files */
+  BEFORE = -7
+};
 
 struct dataset {
   hid_t id;
   hsize_t sides[2];
-  int* values; /* what it must hold */
+  int may_grow;
+  int* values;      /* what it must hold */
+  int notes[NOTES]; /* likewise its attribute */
 };
 
 struct file {
   char path[4096];
   int number;
   int parallel;
+  int most_side;
   hid_t id;
   struct dataset datasets[DATASETS];
 };
@@ -49,6 +64,10 @@ static hid_t need(hid_t result, const char* path, const char* what) {
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
   snprintf(message, sizeof message, "%s: %s", what, reason);
   prove_fail(path, message);
+}
+
+static void name_of(char* name, int dataset) {
+  snprintf(name, NAME_BYTES, "g%d/d%d", dataset % 2, dataset);
 }
 
 static unsigned long long number_of(const char* text) {
@@ -122,19 +141,47 @@ static hid_t transfer_list(const struct prove* prove, const char* path, int para
   return list;
 }
 
+/* Again and again into the same attribute. */
+static void write_notes(const struct file* file, struct dataset* one, unsigned long long* state) {
+  hsize_t count = NOTES;
+  hid_t attribute = H5Aexists(one->id, "notes") > 0 ? H5Aopen(one->id, "notes", H5P_DEFAULT) : -1;
+  if (attribute < 0) {
+    hid_t space = need(H5Screate_simple(1, &count, NULL), file->path, "H5Screate_simple");
+    attribute = H5Acreate2(one->id, "notes", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Sclose(space);
+  }
+  need(attribute, file->path, "an attribute");
+  for (int i = 0; i < NOTES; i++) one->notes[i] = (int)prove_below(state, 1 << 30);
+  need(H5Awrite(attribute, H5T_NATIVE_INT, one->notes), file->path, "H5Awrite");
+  H5Aclose(attribute);
+}
+
+static void compare_notes(struct prove* prove, const struct file* file, hid_t dataset,
+                          const struct dataset* one) {
+  int got[NOTES] = {0};
+  unsigned char known[sizeof got];
+  struct prove_image image = {(unsigned char*)one->notes, known, sizeof got};
+  hid_t attribute = need(H5Aopen(dataset, "notes", H5P_DEFAULT), file->path, "H5Aopen");
+  need(H5Aread(attribute, H5T_NATIVE_INT, got), file->path, "H5Aread");
+  H5Aclose(attribute);
+  memset(known, 1, sizeof known);
+  prove_compare(prove, "in an attribute", file->number, 0, (unsigned char*)got, &image, sizeof got);
+}
+
 static void create_dataset(const struct prove* prove, struct file* file, int at,
                            unsigned long long* state) {
   struct dataset* one = &file->datasets[at];
-  char name[32];
-  snprintf(name, sizeof name, "d%d", at);
+  char name[NAME_BYTES];
+  name_of(name, at);
   hid_t list = need(H5Pcreate(H5P_DATASET_CREATE), file->path, "H5Pcreate");
-  for (int d = 0; d < 2; d++) one->sides[d] = 1 + (hsize_t)prove_below(state, MOST_SIDE);
-  hsize_t chunk[2] = {0, 0};
+  for (int d = 0; d < 2; d++) one->sides[d] = 1 + (hsize_t)prove_below(state, file->most_side);
+  hsize_t chunk[2] = {0, 0}, most[2] = {H5S_UNLIMITED, MOST_SIDE};
   const char* asked = prove_value(prove, "chunk");
   const char* fill_time = prove_value(prove, "fill_time");
   if (prove_below(state, 2))
     for (int d = 0; d < 2; d++)
       chunk[d] = 1 + (hsize_t)prove_below(state, (long long)one->sides[d]);
+  one->may_grow = chunk[0] != 0 && prove_below(state, 2);
   /* As the tuner: of datasets without a layout of the program's, where they fit. */
   if (asked != NULL && chunk[0] == 0) {
     chunk[0] = number_of(asked);
@@ -147,12 +194,36 @@ static void create_dataset(const struct prove* prove, struct file* file, int at,
            file->path, "H5Pset_fill_time");
   }
   if (chunk[0] != 0) need(H5Pset_chunk(list, 2, chunk), file->path, "H5Pset_chunk");
-  hid_t space = need(H5Screate_simple(2, one->sides, NULL), file->path, "H5Screate_simple");
-  one->id = need(H5Dcreate2(file->id, name, H5T_NATIVE_INT, space, H5P_DEFAULT, list, H5P_DEFAULT),
+  hid_t space = need(H5Screate_simple(2, one->sides, one->may_grow ? most : NULL), file->path,
+                     "H5Screate_simple");
+  hid_t parents = need(H5Pcreate(H5P_LINK_CREATE), file->path, "H5Pcreate");
+  need(H5Pset_create_intermediate_group(parents, 1), file->path,
+       "H5Pset_create_intermediate_group");
+  one->id = need(H5Dcreate2(file->id, name, H5T_NATIVE_INT, space, parents, list, H5P_DEFAULT),
                  file->path, "H5Dcreate2");
+  H5Pclose(parents);
   H5Sclose(space);
   H5Pclose(list);
   for (int i = 0; i < MOST_VALUES; i++) one->values[i] = BEFORE;
+  write_notes(file, one, state);
+}
+
+/* Lets a dataset grow. Bytes that come so are not compared. Cutting is left out: with HDF5
+ * 1.10.8 values were wrong after it without any setting. */
+static void grow(const struct file* file, struct dataset* one, unsigned long long* state) {
+  static int before[MOST_VALUES];
+  hsize_t old[2] = {one->sides[0], one->sides[1]};
+  if (!one->may_grow) return;
+  memcpy(before, one->values, sizeof before);
+  for (int d = 0; d < 2; d++) {
+    long long room = (long long)MOST_SIDE - (long long)one->sides[d];
+    one->sides[d] += room > 0 ? (hsize_t)prove_below(state, room < 20 ? room : 20) : 0;
+  }
+  need(H5Dset_extent(one->id, one->sides), file->path, "H5Dset_extent");
+  for (hsize_t i = 0; i < one->sides[0]; i++)
+    for (hsize_t j = 0; j < one->sides[1]; j++)
+      one->values[i * one->sides[1] + j] =
+          i < old[0] && j < old[1] ? before[i * old[1] + j] : BEFORE;
 }
 
 /* The boxes of all ranks, without overlap: rows or columns in turn, or one part each. */
@@ -293,8 +364,8 @@ static void compare_file(struct prove* prove, struct file* file) {
   int* got = malloc(MOST_VALUES * sizeof(int));
   if (got == NULL) prove_fail(file->path, "no memory");
   for (int d = 0; d < DATASETS; d++) {
-    char name[32];
-    snprintf(name, sizeof name, "d%d", d);
+    char name[NAME_BYTES];
+    name_of(name, d);
     struct dataset* one = &file->datasets[d];
     hid_t dataset = need(H5Dopen2(id, name, H5P_DEFAULT), file->path, "H5Dopen2");
     spoil(prove, file, dataset, one);
@@ -303,6 +374,7 @@ static void compare_file(struct prove* prove, struct file* file) {
     struct box whole = {{0, 0}, {one->sides[0], one->sides[1]}};
     visit_box(one, &whole, 1, 0, got, 0, 1, prove, file->number);
     compare_bytes(prove, file, dataset, one);
+    compare_notes(prove, file, dataset, one);
     H5Dclose(dataset);
   }
   free(got);
@@ -327,8 +399,8 @@ static void reopen(const struct prove* prove, struct file* file) {
   if (file->parallel) MPI_Barrier(MPI_COMM_WORLD);
   open_file(prove, file, 0);
   for (int d = 0; d < DATASETS; d++) {
-    char name[32];
-    snprintf(name, sizeof name, "d%d", d);
+    char name[NAME_BYTES];
+    name_of(name, d);
     file->datasets[d].id = need(H5Dopen2(file->id, name, H5P_DEFAULT), file->path, "H5Dopen2");
   }
 }
@@ -346,12 +418,54 @@ static void write_pair(struct prove* prove, struct file* pair, unsigned long lon
         transfer(prove, &pair[k], &pair[k].datasets[d], state, round * DATASETS + d, 1, boxes,
                  packed);
     if (round == 1) reopen(prove, &pair[0]);
+    for (int k = 0; k < 2; k++) {
+      int d = (int)prove_below(state, DATASETS);
+      write_notes(&pair[k], &pair[k].datasets[d], state);
+      grow(&pair[k], &pair[k].datasets[(d + 1) % DATASETS], state);
+    }
   }
   reopen(prove, &pair[1]);
   for (int d = 0; d < DATASETS; d++)
     for (int k = 0; k < 2; k++)
       transfer(prove, &pair[k], &pair[k].datasets[d], state, 0, 0, boxes, packed);
   for (int k = 0; k < 2; k++) close_file(&pair[k]);
+}
+
+/* Files `number` and the one behind it. */
+static void prove_pair(struct prove* prove, int number, int most_side, struct file* pair,
+                       struct box* boxes, int* packed) {
+  int parallel = 0;
+#ifdef H5_HAVE_PARALLEL
+  parallel = number % 8 != 6;
+#endif
+  unsigned long long state = prove->seed * 1000 + (unsigned long long)number;
+  for (int k = 0; k < 2; k++) {
+    pair[k].number = number + k;
+    pair[k].parallel = parallel;
+    pair[k].most_side = most_side;
+    snprintf(pair[k].path, sizeof pair[k].path, "%s/proof-%llu-%d.h5", prove->directory,
+             prove->seed, number + k);
+  }
+  if (parallel || prove->rank == 0) write_pair(prove, pair, &state, boxes, packed);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int k = 0; k < 2; k++) {
+    compare_file(prove, &pair[k]);
+    if (prove->rank == 0) unlink(pair[k].path);
+  }
+}
+
+/* Small files by ranks that are stopped: for as long as is given, but some in any case. */
+static void prove_small(struct prove* prove, struct file* pair, struct box* boxes, int* packed) {
+  unsigned long long state = prove->seed ^ 0x5e71e5;
+  double end = MPI_Wtime() + prove->series_seconds;
+  prove_begin_stalls(prove, (unsigned)prove_draw(&state));
+  for (int i = 0; i < MOST_SMALL; i++) {
+    int late = MPI_Wtime() > end;
+    MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (late && i >= LEAST_SMALL) break;
+    prove_pair(prove, prove->files + 2 * i, SMALL_SIDE, pair, boxes, packed);
+  }
+  prove_end_stalls();
 }
 
 void prove_files(struct prove* prove) {
@@ -361,28 +475,13 @@ void prove_files(struct prove* prove) {
   int* values = malloc(2 * DATASETS * (size_t)MOST_VALUES * sizeof(int));
   if (pair == NULL || boxes == NULL || packed == NULL || values == NULL)
     prove_fail(prove->directory, "no memory");
+  for (int k = 0; k < 2; k++)
+    for (int d = 0; d < DATASETS; d++)
+      pair[k].datasets[d].values = values + (k * DATASETS + d) * MOST_VALUES;
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  for (int number = 0; number < prove->files; number += 2) {
-    int parallel = 0;
-#ifdef H5_HAVE_PARALLEL
-    parallel = number % 8 != 6;
-#endif
-    unsigned long long state = prove->seed * 1000 + (unsigned long long)number;
-    for (int k = 0; k < 2; k++) {
-      pair[k].number = number + k;
-      pair[k].parallel = parallel;
-      for (int d = 0; d < DATASETS; d++)
-        pair[k].datasets[d].values = values + (k * DATASETS + d) * MOST_VALUES;
-      snprintf(pair[k].path, sizeof pair[k].path, "%s/proof-%llu-%d.h5", prove->directory,
-               prove->seed, number + k);
-    }
-    if (parallel || prove->rank == 0) write_pair(prove, pair, &state, boxes, packed);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int k = 0; k < 2; k++) {
-      compare_file(prove, &pair[k]);
-      if (prove->rank == 0) unlink(pair[k].path);
-    }
-  }
+  for (int number = 0; number < prove->files; number += 2)
+    prove_pair(prove, number, MOST_SIDE, pair, boxes, packed);
+  prove_small(prove, pair, boxes, packed);
   free(values);
   free(packed);
   free(boxes);

@@ -1,7 +1,8 @@
 /* iotune-prove: files of MPI-IO. Each file is written in several rounds, each in a way of its own:
  * collective, independent, non-blocking and split calls, explicit offsets and views, memory with
- * holes, atomic mode, over bytes that were there before. Then it is read in drawn ways. Two files
- * are open at a time. Series of small files follow (prove_series.c). */
+ * holes, atomic mode, over bytes that were there before. In between it is cut or grows. Then it is
+ * read in several ways. Two files are open at a time. Files by shared pointers (prove_shared.c) and
+ * series of small files (prove_series.c) follow. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "prove.h"
 
-enum { MOST_BYTES = 1 << 18, MOST_RANKS = 4096, WAYS = 9, BEFORE = 99 };
+enum { MOST_BYTES = 1 << 18, MOST_RANKS = 4096, WAYS = 12, BEFORE = 99 };
 
 enum way {
   AT_ALL,          /* collective, a piece a call */
@@ -21,11 +22,19 @@ enum way {
   VIEW_SPARSE,     /* likewise, out of memory with holes */
   NONBLOCKING,     /* independent, all pieces at once */
   SPLIT,           /* collective in two calls, by a view */
-  VIEW_ATOMIC      /* independent by a view, in atomic mode */
+  VIEW_ATOMIC,     /* independent by a view, in atomic mode */
+  SPLIT_AT,        /* collective in two calls, a piece a pair */
+  NONBLOCKING_ALL, /* collective, by a view, waited for */
+  NONBLOCKING_AT   /* collective, a piece a call, waited for one after the other */
+};
+
+struct counts {
+  int writes, reads; /* rounds of a seed, over all its files */
 };
 
 struct file {
   char path[4096];
+  struct counts* counts;
   int number;
   MPI_File handle;
   struct prove_image image;
@@ -37,7 +46,7 @@ void prove_hdf5_version(char* text, int capacity) {
 
 static int is_view(enum way way) {
   return way == VIEW_ALL || way == VIEW_ALL_SPARSE || way == VIEW || way == VIEW_SPARSE ||
-         way == SPLIT || way == VIEW_ATOMIC;
+         way == SPLIT || way == VIEW_ATOMIC || way == NONBLOCKING_ALL;
 }
 static int is_sparse(enum way way) {
   return way == VIEW_ALL_SPARSE || way == VIEW_SPARSE;
@@ -113,6 +122,12 @@ static void by_view(const struct file* file, const struct prove_pieces* pieces, 
     prove_need(code, path, "the beginning of a split call");
     code = writing ? MPI_File_write_all_end(f, buffer, &status)
                    : MPI_File_read_all_end(f, buffer, &status);
+  } else if (way == NONBLOCKING_ALL) {
+    MPI_Request request;
+    code = writing ? MPI_File_iwrite_all(f, buffer, count, memory, &request)
+                   : MPI_File_iread_all(f, buffer, count, memory, &request);
+    prove_need(code, path, "a non-blocking collective call");
+    code = MPI_Wait(&request, &status);
   } else {
     code = writing ? MPI_File_write(f, buffer, count, memory, &status)
                    : MPI_File_read(f, buffer, count, memory, &status);
@@ -134,7 +149,8 @@ static void by_offset(const struct file* file, const struct prove_pieces* pieces
   MPI_Request requests[PROVE_MOST_PIECES];
   unsigned char* at = dense;
   /* Of a collective call every rank makes as many. */
-  int count = way == AT_ALL ? calls : pieces->count;
+  int together = way == AT_ALL || way == SPLIT_AT || way == NONBLOCKING_AT;
+  int count = together ? calls : pieces->count;
   for (int i = 0; i < count; i++) {
     struct prove_piece one = {0, 0};
     if (i < pieces->count) one = pieces->of[i];
@@ -144,6 +160,17 @@ static void by_offset(const struct file* file, const struct prove_pieces* pieces
     if (way == AT_ALL) {
       code = writing ? MPI_File_write_at_all(f, offset, at, one.bytes, MPI_BYTE, &status)
                      : MPI_File_read_at_all(f, offset, at, one.bytes, MPI_BYTE, &status);
+    } else if (way == SPLIT_AT) {
+      code = writing ? MPI_File_write_at_all_begin(f, offset, at, one.bytes, MPI_BYTE)
+                     : MPI_File_read_at_all_begin(f, offset, at, one.bytes, MPI_BYTE);
+      prove_need(code, file->path, "the beginning of a split call");
+      code = writing ? MPI_File_write_at_all_end(f, at, &status)
+                     : MPI_File_read_at_all_end(f, at, &status);
+    } else if (way == NONBLOCKING_AT) {
+      code = writing ? MPI_File_iwrite_at_all(f, offset, at, one.bytes, MPI_BYTE, &requests[0])
+                     : MPI_File_iread_at_all(f, offset, at, one.bytes, MPI_BYTE, &requests[0]);
+      prove_need(code, file->path, "a non-blocking collective call");
+      code = MPI_Wait(&requests[0], &status);
     } else if (way == NONBLOCKING) {
       code = writing ? MPI_File_iwrite_at(f, offset, at, one.bytes, MPI_BYTE, &requests[i])
                      : MPI_File_iread_at(f, offset, at, one.bytes, MPI_BYTE, &requests[i]);
@@ -185,9 +212,35 @@ static void set_atomic(const struct file* file, int on) {
   prove_need(MPI_File_set_atomicity(file->handle, on), file->path, "MPI_File_set_atomicity");
 }
 
+/* Every way in turn, so that five seeds have each. */
+static enum way next_way(const struct prove* prove, int* used) {
+  enum way way = (enum way)((prove->seed * 5 + (unsigned long long)(*used)++) % WAYS);
+  /* There such calls end in a null pointer, whoever makes them. */
+  if (way == NONBLOCKING_ALL && prove->is_open_mpi_romio) return VIEW_ALL;
+  if (way == NONBLOCKING_AT && prove->is_open_mpi_romio) return AT_ALL;
+  return way;
+}
+
+/* Cuts the file, or lets it grow: by its size, or by room for what is not written yet. OMPIO's
+ * ranks are out of step after MPI_File_preallocate, without any setting too. */
+static void resize(const struct prove* prove, struct file* file, unsigned long long* state) {
+  struct prove_image* image = &file->image;
+  long long size = prove_below(state, MOST_BYTES);
+  if (prove_below(state, 2) || prove->is_ompio) {
+    prove_need(MPI_File_set_size(file->handle, (MPI_Offset)size), file->path, "MPI_File_set_size");
+    for (long long i = size; i < image->size; i++) image->known[i] = 0;
+    image->size = size;
+  } else {
+    prove_need(MPI_File_preallocate(file->handle, (MPI_Offset)size), file->path,
+               "MPI_File_preallocate");
+    if (image->size < size) image->size = size;
+  }
+  settle(file);
+}
+
 static void write_round(struct prove* prove, struct file* file, unsigned long long* state,
                         int round, struct prove_pieces* pieces, unsigned char* dense) {
-  enum way way = (enum way)prove_below(state, WAYS);
+  enum way way = next_way(prove, &file->counts->writes);
   long long begin = prove_below(state, 3) ? 0 : prove_below(state, 3000);
   long long span = 1000 + prove_below(state, MOST_BYTES - begin - 1000);
   prove_draw_pieces(state, prove->ranks, begin, span, pieces);
@@ -212,7 +265,7 @@ static void write_round(struct prove* prove, struct file* file, unsigned long lo
 
 static void read_round(struct prove* prove, struct file* file, unsigned long long* state,
                        struct prove_pieces* pieces, unsigned char* dense) {
-  enum way way = (enum way)prove_below(state, WAYS);
+  enum way way = next_way(prove, &file->counts->reads);
   if (file->image.size < 16 * prove->ranks) return;
   prove_draw_pieces(state, prove->ranks, 0, file->image.size, pieces);
   const struct prove_pieces* own = &pieces[prove->rank];
@@ -262,19 +315,22 @@ static void write_pair(struct prove* prove, struct file* pair, int count, unsign
   int rounds = 1 + (int)prove_below(state, 3);
   for (int round = 0; round < rounds; round++) {
     for (int k = 0; k < count; k++) write_round(prove, &pair[k], state, round, pieces, dense);
+    if (prove_below(state, 3) == 0) resize(prove, &pair[count - 1], state);
     if (prove_below(state, 4)) continue;
     /* What is written after this goes into a file that is there. */
     prove_need(MPI_File_close(&pair[0].handle), pair[0].path, "MPI_File_close");
     MPI_Barrier(MPI_COMM_WORLD);
     open_file(prove, &pair[0], MPI_MODE_RDWR);
   }
-  for (int k = 0; k < count; k++) read_round(prove, &pair[k], state, pieces, dense);
+  for (int round = 0; round < 2; round++)
+    for (int k = 0; k < count; k++) read_round(prove, &pair[k], state, pieces, dense);
   for (int k = 0; k < count; k++) end_file(prove, &pair[k]);
 }
 
 void prove_files(struct prove* prove) {
   if (prove->ranks > MOST_RANKS) prove_fail(prove->directory, "more ranks than are provided for");
   struct file pair[2];
+  struct counts counts = {0, 0};
   struct prove_pieces* pieces = calloc((size_t)prove->ranks, sizeof *pieces);
   unsigned char* dense = malloc(MOST_BYTES);
   unsigned char* images = malloc(4 * (size_t)MOST_BYTES);
@@ -287,6 +343,7 @@ void prove_files(struct prove* prove) {
     int count = prove->files - number < 2 ? 1 : 2;
     for (int k = 0; k < count; k++) {
       pair[k].number = number + k;
+      pair[k].counts = &counts;
       snprintf(pair[k].path, sizeof pair[k].path, "%s/proof-%llu-%d", prove->directory, prove->seed,
                number + k);
     }
@@ -295,5 +352,6 @@ void prove_files(struct prove* prove) {
   free(images);
   free(dense);
   free(pieces);
+  prove_shared(prove);
   prove_series(prove);
 }

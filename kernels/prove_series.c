@@ -3,22 +3,19 @@
  * at once. Some faults of MPI libraries show only so: OMPIO of Open MPI 4.1 with several
  * aggregators writes wrong bytes in long runs of such calls or not at all, never with two ranks,
  * and never with messages that are too large to be sent at once. */
-#include <errno.h>
 #include <mpi.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "prove.h"
 
 enum {
-  MOST_SERIES = 48, /* of a seed */
-  LEAST_SERIES = 4, /* and where time is short */
-  FILES = 16,       /* of a series */
+  MOST_SERIES = 48,  /* of a seed */
+  LEAST_SERIES = 12, /* and where time is short, in which case each is as short */
+  FILES = 16,        /* of a series */
+  FEW_FILES = 2,
   MOST_BYTES = 1 << 22,
   SENT_AT_ONCE = 4096, /* many libraries copy smaller messages and let the sender go on */
   FORMS = 6
@@ -91,6 +88,15 @@ static long long buffer_of(const struct prove* prove) {
   return bytes < 64 ? 64 : bytes > MOST_BYTES / 4 ? MOST_BYTES / 4 : bytes;
 }
 
+/* Whether a setting acts on transfers of single ranks above all. */
+static int is_of_independent(const struct prove* prove) {
+  static const char* const names[] = {"romio_ds_read", "romio_ds_write", "ind_rd_buffer_size",
+                                      "ind_wr_buffer_size"};
+  for (int i = 0; i < 4; i++)
+    if (prove_value(prove, names[i]) != NULL) return 1;
+  return 0;
+}
+
 static void draw_series(const struct prove* prove, unsigned long long* state, int number,
                         struct series* series) {
   long long bytes = 0, buffer = buffer_of(prove);
@@ -99,7 +105,7 @@ static void draw_series(const struct prove* prove, unsigned long long* state, in
   series->steps = 4 + (int)prove_below(state, 5);
   series->header = prove_below(state, 3) ? 1 + prove_below(state, 300) : 0;
   series->stalls = prove_below(state, 4) > 0;
-  series->independent = prove_below(state, 8) == 0;
+  series->independent = prove_below(state, is_of_independent(prove) ? 2 : 8) == 0;
   if (number % 8 == 6) {
     bytes = SENT_AT_ONCE - 32 + prove_below(state, 64);
   } else if (number % 8 == 7) {
@@ -219,41 +225,6 @@ static void transfer(const struct prove* prove, const char* path, MPI_File file,
   prove_need(code, path, writing ? "a write of a series" : "a read of a series");
 }
 
-/* Each rank is stopped now and then for up to half a millisecond wherever it is, as by a system
- * that gives its processor to another: the order in which messages arrive must not matter. */
-static volatile unsigned stall_state;
-
-static unsigned drawn_of_stall(unsigned below) {
-  stall_state = stall_state * 1103515245u + 12345u;
-  return (stall_state >> 12) % below;
-}
-
-static void set_timer(unsigned microseconds) {
-  struct itimerval once = {.it_value = {.tv_usec = (suseconds_t)microseconds}};
-  setitimer(ITIMER_REAL, &once, NULL);
-}
-
-static void stall(int number) {
-  int error = errno;
-  (void)number;
-  nanosleep(&(struct timespec){.tv_nsec = 1000L * (1 + (long)drawn_of_stall(500))}, NULL);
-  set_timer(50 + drawn_of_stall(1000));
-  errno = error;
-}
-
-static void begin_stalls(const struct prove* prove, unsigned drawn) {
-  struct sigaction action = {.sa_handler = stall, .sa_flags = SA_RESTART};
-  stall_state = drawn + (unsigned)prove->rank * 7919u;
-  sigaction(SIGALRM, &action, NULL);
-  set_timer(100);
-}
-
-static void end_stalls(void) {
-  struct sigaction action = {.sa_handler = SIG_IGN};
-  sigaction(SIGALRM, &action, NULL);
-  set_timer(0);
-}
-
 static MPI_File opened(const struct prove* prove, const char* path, int mode) {
   MPI_Info info = prove_hints(prove);
   MPI_File file;
@@ -310,7 +281,7 @@ static void write_series(struct prove* prove, unsigned long long* state, int fir
     snprintf(path, sizeof path, "%s/series-%llu-%d", prove->directory, prove->seed, number);
     fill_image(prove, series, number, &buffers->image);
     write_one(prove, path, series, buffers);
-    if (i % 4 == 3) {
+    if (i % 2 == 1) {
       long long size = buffers->image.size - series->header;
       *reading = (struct series){.record.first = reading->record.first};
       reading->header = series->header;
@@ -345,9 +316,10 @@ void prove_series(struct prove* prove) {
     MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (late && i >= LEAST_SERIES) break;
     draw_series(prove, &state, i, &series);
-    if (series.stalls) begin_stalls(prove, (unsigned)prove_draw(&state));
+    if (late) series.files = FEW_FILES;
+    if (series.stalls) prove_begin_stalls(prove, (unsigned)prove_draw(&state));
     write_series(prove, &state, prove->files + i * FILES, &series, &reading, &buffers);
-    if (series.stalls) end_stalls();
+    if (series.stalls) prove_end_stalls();
   }
   free(buffers.dense);
   free(buffers.image.known);

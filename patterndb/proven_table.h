@@ -151,9 +151,15 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_config_list", "*:1", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_config_list", "*:N", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
-    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_write", "*", Known::kProven, kBytesTest},
-
-    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_read", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_write", "enable", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_write", "automatic", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_read", "enable", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_read", "automatic", Known::kProven, kBytesTest},
+    // Other ROMIOs do the same, but take the setting back of an open file (tuner/ordered_calls.h).
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_write", "disable", Known::kBad,
+     "its ROMIO keeps no order of ordered writes then"},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_read", "disable", Known::kBad,
+     "its ROMIO keeps no order of ordered reads then"},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_write", "automatic", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "enable", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "automatic", Known::kProven, kBytesTest},

@@ -10,6 +10,7 @@
 #include "tuner/hdf5_open.h"
 #include "tuner/made_file.h"
 #include "tuner/mpiio_open.h"
+#include "tuner/ordered_calls.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
 #include "tuner/posix_advice.h"
@@ -97,6 +98,7 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   advice.before_mpiio_open = before_mpiio_open;
   advice.again_mpiio_open = again_mpiio_open;
   advice.after_mpiio_open = after_mpiio_open;
+  advice.before_ordered = before_ordered;
 }
 
 }  // namespace

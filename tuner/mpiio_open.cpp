@@ -8,6 +8,7 @@
 #include "tuner/hidden_errors.h"
 #include "tuner/made_file.h"
 #include "tuner/mpiio_hints.h"
+#include "tuner/ordered_calls.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/posix_opens.h"
 #include "tuner/spare_block.h"
@@ -108,7 +109,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
     open->tuned_info = make_info(*mpi, info, open->hints, open->decision, open->attempts);
   }
   arm(path, {creating, false}, open->decision, open->hints.wanted, open->opens);
-  const bool willing = open->hints.wanted.count == 0 || open->tuned_info != 0;
+  const bool willing =
+      (open->hints.wanted.count == 0 || open->tuned_info != 0) && can_remember(open->hints.wanted);
   if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info == 0) return;
     info = open->tuned_info;
@@ -163,6 +165,8 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
                       OpenState& state) noexcept {
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
   const MpiApi* const mpi = recorder::mpi_api(provider);
+  const bool has_hints = open != nullptr && open->tuned_info != 0;
+  if (file != 0) remember_exchange(file, has_hints ? &open->hints.wanted : nullptr);
   if (open == nullptr || mpi == nullptr) return;
   disarm(open->opens);
   if (open->notes) {

@@ -119,6 +119,7 @@ class Prover:
         self.files = _SERIAL_FILES if serial else files
         self.site: Site | None = None
         self.no_hdf5 = ""  # why settings of HDF5 cannot be compared
+        self.version = 0  # of what the prover writes (kernels/prove.h), once it ran
         self._limit_seconds = 600.0
         self._mpiio: Path | None = None if serial else find_prover(mpi, with_hdf5=False)
         self._hdf5: Path | None = Path(mpi.hdf5_library) if serial else None
@@ -140,6 +141,7 @@ class Prover:
         assert first is not None
         compared = self._right(first, self._recording(trace))
         said, run = compared.said, open_trace(trace).summary
+        self.version = int(said["prover"])
         if self._mpiio is None:
             hdf5 = run.hdf5
         elif self._hdf5 is not None:
@@ -174,6 +176,8 @@ class Prover:
         assert program is not None
         total, fault = 0, ""
         for one in setting.tried:
+            if self._goes_with_bad(setting, one):
+                continue
             compared = self.run(program, one)
             total += compared.compared_bytes
             if not compared.right:
@@ -196,6 +200,16 @@ class Prover:
             "evidence": fault or f"{total} bytes compared",
             "made_at": time.time(),
         }
+
+    def _goes_with_bad(self, setting: Setting, tried: Mapping[str, str]) -> bool:
+        """Whether another setting that is tried with it is known to be wrong here."""
+        assert self.site is not None
+        question = {**self.site.question(self.scratch), "database": "none", "config": ""}
+        return any(
+            core.gate_answer(question, name, value)["known"] == "known bad"
+            for name, value in tried.items()
+            if name != setting.parameter
+        )
 
     def run(
         self,

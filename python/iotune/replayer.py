@@ -28,9 +28,11 @@ PROVE_HDF5_NAME = "iotune-prove-hdf5"
 SAMPLE_NAME = "iotune-latency-sample"  # of response times (models/latency)
 _OF_HDF5 = (NAME, PROVE_HDF5_NAME)
 _PROVERS = {
-    PROVE_NAME: ("prove.c", "prove_mpiio.c", "prove_series.c"),
-    PROVE_HDF5_NAME: ("prove.c", "prove_hdf5.c"),
-}
+    PROVE_NAME: (
+        "prove.c", "prove_mpiio.c", "prove_series.c", "prove_shared.c", "prove_stalls.c",
+    ),
+    PROVE_HDF5_NAME: ("prove.c", "prove_hdf5.c", "prove_stalls.c"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ except ImportError as problem:  # iotune itself does without
 
 from iotune.serial_replay import CALLS, ID, INT, SIZE, UINT, Fault, Hdf5, dims_of
 
+VERSION = 1  # of what is written, in the record of proofs; a number of its own
 _TRUNCATE, _READ_WRITE, _READ_ONLY = 2, 1, 0  # H5F_ACC_*
 _SET = 0  # H5S_SELECT_SET
 _UNDEFINED = 2**64 - 1  # HADDR_UNDEF
@@ -249,7 +250,8 @@ def main() -> int:
         proof = Proof(Hdf5(options.library, {**CALLS, **_MORE_CALLS}), options)
         proof.files(options.files)
         said = {
-            "ranks": 1, "nodes": 1, "hdf5": proof.version(), "io": "", "seeds": 1,
+            "prover": VERSION, "ranks": 1, "nodes": 1, "hdf5": proof.version(), "io": "",
+            "seeds": 1,
             "compared_bytes": proof.compared_bytes, "wrong_bytes": proof.wrong_bytes,
             "first_fault": proof.first_fault,
         }  # fmt: skip

@@ -126,6 +126,7 @@ def _parse_line(text: str) -> Call:
             call.needs = inner
         elif word in (
             "before",
+            "ordered",
             "after",
             "again",
             "transfer",

@@ -360,6 +360,9 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
         if argument.kind == "sessionclose":
             name = parameter(argument)
             lines.append(f"  const Word closing_{name} = handle_at(provider, {name});")
+    if "ordered" in call.flags:
+        file = next(parameter(a) for a in call.arguments if a.kind == "fh")
+        lines.append(f"  prepare_ordered(provider, {file});")
     repeats = "again" in call.flags
     lines += [
         "  scope.start();",

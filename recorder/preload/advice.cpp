@@ -49,6 +49,7 @@ IOTUNE_START_DATA constinit Advice g_advice = {
     .before_mpiio_open = [](Provider&, Word, const char*, int, Word&, OpenState&) {},
     .again_mpiio_open = [](Provider&, const char*, Word, int, Word&, OpenState&) { return false; },
     .after_mpiio_open = [](Provider&, const char*, Word, int, OpenState&) {},
+    .before_ordered = [](Provider&, Word) {},
 };
 
 void leave_posix_alone() noexcept {

@@ -152,6 +152,9 @@ struct Advice {
                            OpenState& state);
   void (*after_mpiio_open)(Provider& mpi, const char* name, Word file, int result,
                            OpenState& state);
+  // Before MPI_File_read_ordered, MPI_File_write_ordered and their split forms, which are
+  // collective.
+  void (*before_ordered)(Provider& mpi, Word file);
 };
 
 extern Advice g_advice;

@@ -29,6 +29,9 @@ bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const ch
 void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
                          Word info, Word* file) noexcept;
 
+// Before a collective call by the shared pointer.
+void prepare_ordered(Provider&, Word file) noexcept;
+
 void after_MPI_File_set_view(Provider&, int result, Word file, std::int64_t displacement,
                              Word etype, Word filetype, const char* datarep, Word info) noexcept;
 

@@ -46,6 +46,11 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
   g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
 }
 
+void prepare_ordered(Provider& provider, Word file) noexcept {
+  const OwnCode own;
+  g_advice.before_ordered(provider, file);
+}
+
 void append_type_bytes(Provider& provider, RecordWriter& record, int result, Word type) noexcept {
   const OwnCode own;
   const MpiApi* const mpi = mpi_api(provider);

@@ -45,6 +45,7 @@ bool fill_all(const Provider& provider, MpiApi& api) noexcept {
   IOTUNE_NEEDED(MPI_Info_set);
   IOTUNE_NEEDED(MPI_Info_free);
   IOTUNE_NEEDED(MPI_File_get_info);
+  IOTUNE_NEEDED(MPI_File_set_info);
   IOTUNE_NEEDED(MPI_File_close);
   IOTUNE_NEEDED(MPI_File_get_errhandler);
   IOTUNE_NEEDED(MPI_File_set_errhandler);

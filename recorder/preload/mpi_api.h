@@ -40,6 +40,7 @@ struct MpiApi {
   int (*MPI_Info_get_string)(Word, const char*, int*, char*, int*);  // of MPI 4
   int (*MPI_Info_free)(Word*);
   int (*MPI_File_get_info)(Word, Word*);
+  int (*MPI_File_set_info)(Word, Word);
   int (*MPI_File_close)(Word*);
   int (*MPI_File_get_errhandler)(Word, Word*);
   int (*MPI_File_set_errhandler)(Word, Word);

@@ -17,18 +17,18 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 
 from iotune import core
-from iotune.mpi import Mpi, _describe, serial_hdf5
-from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
+from iotune.mpi import Mpi, serial_hdf5
+from iotune.proving import LEAST_RANKS, SEEDS, Prover, settings_to_try, unproven
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
 import mpis  # noqa: E402
+import prove_table  # noqa: E402
+from prove_table import Site, is_proven  # noqa: E402
 
 # Launcher's name in mpis.py, and what Open MPI is told to take as its MPI-IO.
-SITES = [
-    ("mpich-4", ""), ("mpich-5", ""), ("openmpi-4", "ompio"), ("openmpi-4", "romio321"),
-    ("openmpi-5", "ompio"), ("openmpi-5", "romio341"),
-]  # fmt: skip
+SITES = [(site.mpi, site.mpi_io) for site in prove_table.SITES]
 # Debian's two in `make check`, the others in the soak.
 QUICK = [("mpich-4", ""), ("openmpi-4", "ompio")]
 _FEW_SITES = [
@@ -53,22 +53,12 @@ def scratch(tmp_path, monkeypatch):
 
 
 def mpi_named(name: str, mpi_io: str, monkeypatch: pytest.MonkeyPatch) -> Mpi:
-    known = mpis.find_mpi(name)
-    if known is None:
+    if mpis.find_mpi(name) is None:
         pytest.skip(f"{name} is not here")
-    if "openmpi" in name:
-        for key, value in mpis.OPEN_MPI.items():
-            monkeypatch.setenv(key, value)
-        monkeypatch.setenv("OMPI_MCA_io", mpi_io)
-    monkeypatch.setenv("IOTUNE_MPICC", known.compiler)
-    return _describe(known.launcher)
-
-
-def is_proven(prover: Prover, one: Setting) -> bool:
-    assert prover.site is not None
-    question = {**prover.site.question(prover.scratch), "database": "none", "config": ""}
-    known = core.gate_answer(question, one.parameter, one.value)["known"]
-    return known == "proven" and prover.can_try(one)
+    site = Site(name, mpi_io)
+    for key, value in site.environment().items():
+        monkeypatch.setenv(key, value)
+    return site.described()
 
 
 def compare(name, mpi_io, scratch, monkeypatch, wanted, seeds=SEEDS) -> None:
@@ -90,6 +80,64 @@ def test_a_few_of_each(name, mpi_io, scratch, monkeypatch) -> None:
 @pytest.mark.parametrize(("name", "mpi_io"), SITES)
 def test_all(name, mpi_io, scratch, monkeypatch) -> None:
     compare(name, mpi_io, scratch, monkeypatch, lambda one: True)
+
+
+def test_the_record_has_every_proven_row() -> None:
+    """Whoever adds a row runs `prove_table.py` for it: the record is what a row rests on."""
+    record = prove_table.recorded()
+    assert all(one["seeds"] >= SEEDS for one in record), "fewer seeds than a proof has"
+    alone = prove_table.SERIAL_HDF5
+    assert all(one["ranks"] >= (1 if one["library"] == alone else LEAST_RANKS) for one in record)
+    rows = {row[:4]: row[4] for row in prove_table.provers_of_rows()}
+    wrong = [
+        one
+        for one in record
+        if not one["passed"]
+        and (one["library"], one["version"], one["parameter"], one["value_class"]) in rows
+    ]
+    assert wrong == [], "the record has seen wrong bytes of what the table calls proven"
+    without = sorted(key for key, prover in rows.items() if prover == 0)
+    assert without == [], "proven without a record: prove_table.py"
+
+
+def test_the_document_says_what_each_row_rests_on() -> None:
+    assert prove_table.as_markdown() in (ROOT / "docs/safety.md").read_text(), (
+        "docs/safety.md is behind: prove_table.py --print"
+    )
+
+
+# What a prover of MPI-IO and of HDF5 must see, if a library did it wrong.
+WRONG_CALLS = [
+    *(f"MPI_File_{word}{form}" for word in ("read", "write")
+      for form in ("", "_all", "_at", "_at_all", "_ordered", "_shared", "_all_begin",
+                   "_at_all_begin", "_ordered_begin")),
+    *(f"MPI_File_i{word}{form}" for word in ("read", "write")
+      for form in ("_at", "_all", "_at_all", "_shared")),
+    "H5Dread", "H5Dwrite", "H5Awrite",
+]  # fmt: skip
+QUICK_WRONG = ("MPI_File_read_ordered", "MPI_File_write_all_begin", "H5Dread", "H5Dwrite")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(one, marks=() if one in QUICK_WRONG else pytest.mark.soak)
+        for one in WRONG_CALLS
+    ],
+)
+def test_a_library_that_is_wrong_on_purpose_is_seen(call, scratch, monkeypatch) -> None:
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch)
+    preload = scratch / "wrong.so"
+    source = ROOT / "tests/mpi/programs/wrong_calls.c"
+    subprocess.run(["mpicc.mpich", "-fPIC", "-shared", "-o", str(preload), str(source), "-ldl"],
+                   check=True)  # fmt: skip
+    program = prover._hdf5 if call.startswith("H5") else prover._mpiio
+    assert program is not None
+    environment = prover._bare()
+    both = ":".join(filter(None, (str(preload), environment.get("LD_PRELOAD", ""))))
+    wrong = {**environment, "LD_PRELOAD": both, "WRONG_CALL": call}
+    seen = prover.run(program, {}, wrong, more=["--seconds", "0"])
+    assert not seen.right and seen.wrong_bytes > 0, seen
 
 
 @pytest.mark.parametrize("with_hdf5", [False, True])
