@@ -32,6 +32,8 @@
   }
 
 OLD_MATH(exp, (double x), (x))
+OLD_MATH(exp2, (double x), (x))
+OLD_MATH(hypot, (double x, double y), (x, y))
 OLD_MATH(log, (double x), (x))
 OLD_MATH(log2, (double x), (x))
 OLD_MATH(pow, (double x, double y), (x, y))
