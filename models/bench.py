@@ -66,6 +66,9 @@ def effect_of(run: RunSummary, names: Collection[str], settings: Mapping[str, st
 class ReplayBench(ABC):
     """A case's replay in a scratch directory on the storage that is measured."""
 
+    journal: RunJournal | None = None  # where measurements are kept
+    runs = moved_bytes = 0  # of all replays
+
     def __init__(self, case: Case, ranks: int, mpi: Mpi, replayer: Path, scratch: Path):
         self.case = case
         self.ranks = ranks  # a pattern may be that of fewer
@@ -79,8 +82,6 @@ class ReplayBench(ABC):
         self.notes: list[str] = []
         # Of each run of an arm, what each of the plan's files took.
         self.file_seconds: dict[str, list[list[float]]] = {}
-        self.journal: RunJournal | None = None
-        self.runs = self.moved_bytes = 0  # of all replays
         self.pace: Pace = Pause(0.0)
         self.preload = preload_path()
         if ranks > (os.cpu_count() or 1):

@@ -236,8 +236,11 @@ class FakeBench:
         late = self.runs.count(name) > (6 if name == "default" else 5)
         return self.seconds[name][late] * random.Random(len(self.runs)).uniform(0.98, 1.02)
 
-    def effect(self, name: str, candidate: Candidate) -> str:
-        return self.effects.get(name, "applied")
+    def measured(
+        self, name: str, candidate: Candidate, limit_seconds: float = 0.0
+    ) -> tuple[float | None, str]:
+        seconds = self.run(name, candidate.settings, limit_seconds)
+        return seconds, self.effects.get(name, "applied")
 
 
 def measured(bench: Any, count: int) -> Outcome:

@@ -161,6 +161,12 @@ def untrained_row(file: str, number: int) -> dict[str, Any]:
 class FakeDatabase:
     """With two untrained patterns."""
 
+    def gain_models(self) -> list[dict[str, Any]]:
+        return []
+
+    def surfaces(self) -> list[dict[str, Any]]:
+        return []
+
     def untrained(self) -> list[dict[str, Any]]:
         return [untrained_row("/a/one.h5", 1), untrained_row("/a/two.nc", 2)]
 
@@ -191,11 +197,17 @@ def test_what_was_taken_back_is_trained_beside_a_sites_answer(
         def __init__(self, path: str, read_only: bool = False) -> None:
             assert (path, read_only) == ("/site.db", True)
 
+        def gain_models(self) -> list[dict[str, Any]]:
+            return []
+
+        def surfaces(self) -> list[dict[str, Any]]:
+            return []
+
         def query(self, key: str) -> dict[str, Any]:
             answer = {"platform": {"mpi": "", "hdf5": "2.0.0"}, "state": "tuned"}
             return {"patterns": [{"answers": [answer]}]}
 
-    class OwnDatabase:
+    class OwnDatabase(FakeDatabase):
         def untrained(self) -> list[dict[str, Any]]:
             return [untrained_row("/a/one.h5", 1),
                     {**untrained_row("/a/two.nc", 2), "state": "reverted"}]  # fmt: skip

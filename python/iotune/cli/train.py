@@ -266,7 +266,7 @@ def _without_answer(cases: list[Case], db: Optional[Path]) -> list[Case]:
 def _layers(database: core.Database, db: Optional[Path]) -> list[core.Database]:
     """The user's own database, then those beneath: whose model is asked."""
     lower = core.lower_databases() if db is None else []
-    return [database, *(core.Database(path, read_only=True) for path in lower)]
+    return [database, *(core.Database(str(path), read_only=True) for path in lower)]
 
 
 def _rough_time(seconds: float) -> str:
