@@ -37,7 +37,7 @@ class KeptRuns : public Folder {
   // As tuner/run_end.cpp does.
   std::string keep_run(int number, const std::string& database, bool held = false) {
     std::string base = at("learn/") + std::to_string(1000 + number) + "-1-2-" +
-                             database_mark(database) + (held ? kHeldMark : "");
+                       database_mark(database) + (held ? kHeldMark : "");
     fs::create_symlink(at("run.iotrace"), base + kPathSuffix);
     fs::create_hard_link(at("run.iotrace"), base + kKeptSuffix);
     return base;
