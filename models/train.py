@@ -29,7 +29,7 @@ from iotune.models.cases import (
 )
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
-from iotune.models.paired import AS_GOOD, compare_ranks, measure_rounds
+from iotune.models.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
 from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
 from iotune.models.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.shortlist import FINALISTS, question_of, searched
@@ -425,7 +425,7 @@ def _confirm(
         for arm, seconds in more.items():
             times[arm] += seconds
         fresh = compare_ranks(times[DEFAULT], times[name])
-        gain = compare_ranks(before[DEFAULT] + times[DEFAULT], before[name] + times[name])
+        gain = compare_ranks(before[DEFAULT] + times[DEFAULT], before[name] + times[name], STORED)
         proven = fresh.ratio >= _WORTHWHILE and gain.clears_one
         if proven or gain.ratio < _WORTHWHILE:
             break

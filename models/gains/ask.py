@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from iotune.models.cases import distributions
 from iotune.models.gains.rows import features_of, settings_of
-from iotune.models.gains.store import StoredModel
+from iotune.models.gains.stored_model import StoredModel
 from iotune.models.survey.trials import Surface
 
 from iotune import core

@@ -1,4 +1,4 @@
-"""Trials and models in the database: what one training measured, the next one learns from."""
+"""Fit a model to all that was measured on a platform, and store it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import base64
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from iotune.models.gains.fit import Fitted, fit
@@ -65,35 +63,3 @@ def _archive(fitted: Fitted) -> str:
     except ImportError:
         return ""
     return base64.b64encode(skops.io.dumps(fitted.forest)).decode()
-
-
-@dataclass(frozen=True)
-class StoredModel:
-    """The newest model of a platform."""
-
-    model: core.GainModel
-    candidates: list[str]
-    patterns: int
-    rows: int
-    score: dict[str, Any]
-    made_at: float
-
-
-def newest_model(
-    databases: Sequence[core.Database], platform: Mapping[str, str]
-) -> StoredModel | None:
-    """Of the first database that has one of that very platform. Raises Error for a damaged one."""
-    for database in databases:
-        found = [
-            one
-            for one in database.gain_models()
-            if all(one["platform"][name] == platform[name] for name in PLATFORM_NAMES)
-        ]
-        if found:
-            one = max(found, key=lambda each: float(each["made_at"]))
-            return StoredModel(
-                core.GainModel(base64.b64decode(one["payload"])),
-                [text for text in str(one["candidates"]).split("\n") if text],
-                int(one["patterns"]), int(one["rows"]), dict(one["score"]), float(one["made_at"]),
-            )  # fmt: skip
-    return None

@@ -21,12 +21,14 @@ from iotune.models.search.replay import Surface as Flat
 from iotune.models.search.replay import play, problem_of
 from iotune.models.survey.trials import Surface
 
+from drawn_trainings import MOST_RUNS, winner
 from paired import Table, arguments, at_least, at_most
 from surface_patterns import surface_patterns
 from surfaces import load, places
 
 HEADROOM = 1.3
 AFTER = (1, 3, 5, 10, 20)
+TRAININGS = 1000
 COLD = {1: 0.80, 3: 0.90, 5: 0.95, 10: 0.97, 20: 0.98}
 SEEN = {1: 0.90, 3: 0.95, 5: 0.98}
 
@@ -155,9 +157,20 @@ def _by_size(table: Table) -> None:
                   median(regrets), at_most(15, "%"))  # fmt: skip
 
 
+def _decisions(table: Table) -> None:
+    """Trainings with drawn times, of which it is known what is true."""
+    false = sum(bool(winner({}, seed)) for seed in range(TRAININGS))
+    table.add(f"false winners where all are equal, heavy-tailed noise, {MOST_RUNS} runs, %",
+              100 * false / TRAININGS, at_most(2, "%"))  # fmt: skip
+    found = sum(winner({"c1": 1.10}, seed) == "c1" for seed in range(TRAININGS))
+    table.add(f"a gain of 10 % found, same noise, {MOST_RUNS} runs, %",
+              100 * found / TRAININGS, at_least(90, "%"))  # fmt: skip
+
+
 def main() -> int:
     options = arguments(__doc__, rounds=3)
     table = Table("training")
+    _decisions(table)
     for storage in ("disk", "nodes", "cephfs"):
         _storage(table, storage, options.rounds)
     _by_size(table)

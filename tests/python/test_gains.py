@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from iotune.models.gains import ask, store  # noqa: E402
+from iotune.models.gains import ask, store, stored_model  # noqa: E402
 from iotune.models.gains.fit import fit  # noqa: E402
 from iotune.models.gains.prior import prior_of  # noqa: E402
 from iotune.models.gains.rows import features_of, rows_of, settings_of  # noqa: E402
@@ -135,13 +135,13 @@ def database(tmp_path, learnt):
 
 def test_what_was_measured_is_fitted_and_stored(database, learnt):
     surfaces, _ = learnt
-    assert store.newest_model([database], PLATFORM) is None
+    assert stored_model.newest_model([database], PLATFORM) is None
     store.fit_and_store(database, PLATFORM)
-    model = store.newest_model([database], PLATFORM)
+    model = stored_model.newest_model([database], PLATFORM)
     assert model is not None
     assert model.patterns == len(surfaces)
     assert 10 < len(model.candidates) <= 256
-    assert store.newest_model([database], {**PLATFORM, "mpi": "MPICH 5.0.2"}) is None
+    assert stored_model.newest_model([database], {**PLATFORM, "mpi": "MPICH 5.0.2"}) is None
     again = stored.of_database(database, PLATFORM)
     assert sum(len(one.trials) for one in again) == sum(len(one.trials) for one in surfaces)
     # A second time nothing is new.
@@ -152,7 +152,7 @@ def test_what_was_measured_is_fitted_and_stored(database, learnt):
 
 def test_what_lies_outside_is_not_predicted(database):
     store.fit_and_store(database, PLATFORM)
-    model = store.newest_model([database], PLATFORM)
+    model = stored_model.newest_model([database], PLATFORM)
     assert model is not None
     surfaces = stored.of_database(database, PLATFORM)
     question = {"nodes": 1, "datasets": 1, "repeats": 1}

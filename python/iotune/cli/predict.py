@@ -65,7 +65,8 @@ def command(
 ) -> None:
     """Predict."""
     try:
-        from iotune.models.gains import ask, store
+        from iotune.models.gains import ask
+        from iotune.models.gains.stored_model import newest_model
         from iotune.models.survey.stored import of_database
     except ImportError as problem:
         raise Error(f"predictions need more ({problem}): pip install 'iotune[models]'") from None
@@ -82,7 +83,7 @@ def command(
         raise Error(f"{directory} is no directory; --on names one on the file system")
     databases = _databases(db)
     platform = _platform(databases, core.filesystem_of(directory), mpi, hdf5)
-    model = store.newest_model(databases, platform)
+    model = newest_model(databases, platform)
     assert model is not None
     surfaces = [one for each in databases for one in of_database(each, platform)]
     question = {"nodes": nodes, "datasets": datasets, "repeats": 1}

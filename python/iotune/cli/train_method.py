@@ -11,6 +11,7 @@ from iotune import core
 from iotune.cli.output import count_text, say
 from iotune.errors import Error
 from iotune.models.cases import Case
+from iotune.models.gains.stored_model import newest_model
 from iotune.models.options import Options
 from iotune.models.search import METHODS
 
@@ -37,23 +38,21 @@ def with_method(
     if method == RACE or case.layer != "hdf5":
         return replace(options, method=RACE)
     try:
-        import numpy  # noqa: F401
-
-        from iotune.models.gains.prior import DEFAULT_NOISE, prior_of
-        from iotune.models.gains.store import newest_model
-    except ImportError as problem:
-        if method is None:
-            return replace(options, method=RACE)
-        raise Error(
-            f"--method {method} needs more ({problem}): pip install 'iotune[models]'"
-        ) from None
-    try:
         model = newest_model(databases, case.platform)
     except Error as problem:
         say(f"the model of this platform is left alone: {problem}")
         model = None
     if model is None and method is None:
         return replace(options, method=RACE)
+    try:
+        from iotune.models.gains.prior import DEFAULT_NOISE, prior_of
+    except ImportError as problem:
+        if method is None:
+            say(f"there is a model of this platform, and no library for it ({problem})")
+            return replace(options, method=RACE)
+        raise Error(
+            f"--method {method} needs more ({problem}): pip install 'iotune[models]'"
+        ) from None
     if model is not None and method in (None, _OURS):
         say(f"a model of {count_text(model.patterns, 'pattern')} says what to measure first")
 
