@@ -73,16 +73,16 @@ def _single_fraction(servers: int, fractions: Array, correlation: float) -> Arra
         return np.asarray(fractions ** (1.0 / servers))
     result = np.empty_like(fractions, dtype=float)
     for at, fraction in np.ndenumerate(fractions):
-        # Between one server alone and independent ones.
-        low, high = (
-            special.ndtri(fraction) - 1e-9,
-            special.ndtri(fraction ** (1.0 / servers)) + 1e-9,
-        )
 
         def excess(score: float, wanted: float = float(fraction)) -> float:
             single = special.ndtr(np.array([score]))
             return float(below_of_slowest(single, servers, correlation)[0]) - wanted
 
+        # Between one server alone and independent ones, as far as the integral is exact.
+        low, high = special.ndtri(fraction), special.ndtri(fraction ** (1.0 / servers))
+        step = 1e-9
+        while excess(low) > 0 or excess(high) < 0:
+            low, high, step = low - step, high + step, 4 * step
         result[at] = special.ndtr(optimize.brentq(excess, low, high, xtol=1e-10))
     return result
 

@@ -11,6 +11,7 @@ import pytest
 from iotune.models import cases, train
 from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate, refinements
 from iotune.models.cases import Case
+from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.paired import compare, compare_ranks, measure_rounds
 from iotune.models.plan_cuts import cut_plan, only_direction
@@ -245,7 +246,7 @@ class FakeBench:
 
 def measured(bench: Any, count: int) -> Outcome:
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(count)]
-    options = train.Options(rounds=5)
+    options = Options(rounds=5)
     return train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)
 
 
@@ -275,7 +276,7 @@ def test_two_settings_are_stored_only_where_both_are_needed(
     tried, partners = (both, []) if raced else (both[:1], both[1:])
     # when
     outcome = train._measure(
-        bench, tried, partners, frozenset(["a=1;b=1"]), train.Options(rounds=5),
+        bench, tried, partners, frozenset(["a=1;b=1"]), Options(rounds=5),
         lambda what, more: None,
     )  # fmt: skip
     # then
@@ -288,7 +289,7 @@ def test_measurements_of_chosen_candidates_are_as_many_as_were_told() -> None:
     bench: Any = FakeBench({name: (1.0, 1.0) for name in ("default", "c0", "c1")}, {})
     told: list[int] = []
     chosen = (Candidate({"cb_nodes": "1"}), Candidate({"cb_nodes": "2"}))
-    options = train.Options(rounds=5, chosen=chosen)
+    options = Options(rounds=5, chosen=chosen)
     # when
     train._measure(bench, chosen, [], frozenset(), options, lambda what, more: told.append(more))
     # then
@@ -312,7 +313,7 @@ def test_where_the_time_ends_what_was_measured_is_confirmed_or_left(
     bench.run = run
     monkeypatch.setattr("iotune.models.train.time.monotonic", lambda: clock[0])
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(6)]
-    options = train.Options(rounds=5, until=until)
+    options = Options(rounds=5, until=until)
     # then
     if until < 6:  # not one round
         with pytest.raises(train.OutOfTime):
@@ -352,7 +353,7 @@ def raced(arms: int, fastest: float) -> tuple[TailedBench, Outcome]:
     times = {"default": 1.0, "c0": fastest, **{f"c{number}": 1.3 for number in range(1, arms)}}
     bench = TailedBench({name: (one, one) for name, one in times.items()}, {})
     tried = [Candidate({"cb_nodes": str(number + 1)}) for number in range(arms)]
-    options = train.Options(rounds=3)
+    options = Options(rounds=3)
     outcome = train._measure(bench, tried, [], frozenset(), options, lambda what, more: None)  # type: ignore[arg-type]
     return bench, outcome
 

@@ -11,7 +11,7 @@ from iotune import Error
 
 pytest.importorskip("scipy")
 pd = pytest.importorskip("pandas")
-from iotune.models.latency import report  # noqa: E402
+from iotune.models.latency import order_statistics, report  # noqa: E402
 from iotune.models.latency.families import BY_NAME, Fitted, Interval  # noqa: E402
 from iotune.models.latency.fitting import Mixture  # noqa: E402
 from iotune.models.latency.order_statistics import (  # noqa: E402
@@ -99,3 +99,12 @@ def test_the_report_shares_the_largest_request_in_sampled_parts():
     for at, size in ((0, 16 << 20), (2, 4 << 20), (4, 1 << 20), (7, 1 << 20)):
         expected = slowest_of(of_size[size], report.STRIPE_COUNTS[at]).p99_seconds
         assert row["p99"][at] == f"{expected:.3g}"
+
+
+@pytest.mark.parametrize("correlation", [1e-9, 1e-4, 0.1, 0.6, 0.95, 0.99, 0.999])
+def test_fractions_of_one_server_are_found_for_every_dependence(correlation: float) -> None:
+    for servers in (1, 2, 16, 156, 1000):
+        found = order_statistics._single_fraction(
+            servers, np.array([0.5, 0.95, 0.99, 0.999]), correlation
+        )
+        assert (np.diff(found) > 0).all() and 0 < found[0] and found[-1] < 1

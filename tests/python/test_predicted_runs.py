@@ -10,7 +10,8 @@ from columns_program import Home, needs_mpi
 pytest.importorskip("sklearn")
 from iotune.models.gains.fit import fit  # noqa: E402
 from iotune.models.gains.rows import rows_of  # noqa: E402
-from iotune.models.gains.store import PLATFORM_NAMES, candidates_of  # noqa: E402
+from iotune.models.gains.store import candidates_of  # noqa: E402
+from iotune.models.survey.stored import PLATFORM_NAMES  # noqa: E402
 
 from iotune import core  # noqa: E402
 from made_surfaces import made_surfaces  # noqa: E402

@@ -10,11 +10,12 @@ import pytest
 from iotune.models import together, train
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.options import Options
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.paired import compare
 from iotune.models.surroundings import Surrounded
 from iotune.models.together import groups, in_order, shared
-from iotune.models.train import Options, train_cases
+from iotune.models.train import train_cases
 
 from iotune.errors import Error
 from iotune.mpi import find_mpi
