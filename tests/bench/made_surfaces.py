@@ -7,7 +7,6 @@ Measured ones are in surfaces/.
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import numpy as np
 from iotune.models.cases import Case, shape_of, stored_pattern
@@ -69,12 +68,3 @@ def made_surface(
 def made_surfaces(count: int, seed: int, **how: object) -> list[Surface]:
     """So many of them."""
     return [made_surface(number, seed, **how) for number in range(count)]  # type: ignore[arg-type]
-
-
-def scratch_journal(path: Path, surfaces: list[Surface]) -> None:
-    """The surfaces as a journal."""
-    from iotune.models.survey.trials import Journal
-
-    journal = Journal(path)
-    for one in surfaces:
-        journal.add_trials(journal.add_subject(one.subject), one.trials)

@@ -66,6 +66,7 @@ def command(
     """Predict."""
     try:
         from iotune.models.gains import ask
+        from iotune.models.gains.rows import settings_of
         from iotune.models.gains.stored_model import newest_model
         from iotune.models.survey.stored import of_database
     except ImportError as problem:
@@ -107,7 +108,9 @@ def command(
         for one in found[:top]
     ])  # fmt: skip
     if sure:
-        data(f"A run without a measured answer gets {settings_text(_dict(sure[0].settings))}.")
+        data(
+            f"A run without a measured answer gets {settings_text(settings_of(sure[0].settings))}."
+        )
     else:
         data("No interval lies above 1: a run is left at the default until it is trained.")
     say(f"from {count_text(model.patterns, 'measured pattern')}; the nearest:")
@@ -115,10 +118,6 @@ def command(
         say(f"  {one.pattern['descriptor']}, {one.pattern['op']}, {one.pattern['ranks']} ranks: "
             f"{one.best_gain:.2f} with {one.best or 'the default'}")  # fmt: skip
     next_command("iotune", "train", why="measures it, once the program has run")
-
-
-def _dict(text: str) -> dict[str, str]:
-    return dict(part.split("=", 1) for part in text.split(";") if part)
 
 
 def _numbers(text: Optional[str], option: str) -> list[int]:
