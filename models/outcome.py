@@ -10,7 +10,7 @@ from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.paired import Gain
 from iotune.models.race import DEFAULT
-from iotune.models.survey.trials import Subject, Trial
+from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune.tunings import tuning_json
 
@@ -42,6 +42,7 @@ class Outcome:
     # What was measured, and what the pattern amounts to and runs on: models learn from it.
     trials: list[Trial] = field(default_factory=list)
     question: Mapping[str, int] = field(default_factory=dict)
+    smaller: Surface | None = None  # what a search measured of a smaller file
     runs: int = 0  # replays that it took
     moved_bytes: int = 0  # that these wrote or read
 

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
 from iotune.models.candidates import Candidate, Shape, reaches
-from iotune.models.cases import Case
+from iotune.models.cases import Case, stored_pattern
+from iotune.models.fidelity import SEARCH_BYTES, smaller_file
 from iotune.models.options import Options, Progress
 from iotune.models.reach import taken_parameters
 from iotune.models.search import Problem, make_search
@@ -21,11 +21,11 @@ from iotune.models.search.live import search_live
 from iotune.models.space import space
 from iotune.models.surroundings import Surrounded
 from iotune.models.survey.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
-from iotune.models.survey.trials import Trial
+from iotune.models.survey.trials import Subject, Trial
 
 from iotune.mpi import Mpi
 from iotune.plan import Plan
-from iotune.plan_build import plan_bytes
+from iotune.plan_build import plan_bytes, plan_of_pattern
 from iotune.replayer import scratch_directory
 
 # Who goes into the race.
@@ -43,13 +43,28 @@ class Shortlist:
     trials: list[Trial] = field(default_factory=list)
     runs: int = 0  # files replayed
     note: str = ""
+    subject: Subject | None = None  # of the trials, where they are of a smaller file
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """The file on which a search looks at settings."""
+
+    case: Case
+    plan: Plan
+    datasets: int
+    share: float = 1.0  # of the whole file's bytes
 
 
 def shortlist(
     case: Case, plan: Plan, points: Sequence[Candidate], mpi: Mpi, replayer: Path, scratch: Path,
     method: str, prior: object, runs: int, seed: int, is_over: Callable[[], bool],
+    of_whole: object = None,
 ) -> Shortlist:  # fmt: skip
-    """Search `points` (the default first) by at most `runs` files. Raises Error as replays do."""
+    """Search `points` (the default first) by at most `runs` files. Raises Error as replays do.
+
+    `of_whole`: what is expected of the whole file, where `plan` is of a smaller one.
+    """
     bench = ManyBench(case, plan, mpi, replayer, scratch, seed)
     bench.settle()
     found = Shortlist([])
@@ -70,9 +85,7 @@ def shortlist(
         return seconds
 
     found.runs = search_live(search, measure, runs, bench.most_candidates, is_over)
-    ranked = sorted(search.seconds, key=lambda at: (median(search.seconds[at]), at))
-    best = search.best()
-    order = [best, *(at for at in ranked if at != best)]
+    order = search.ranked(of_whole)
     found.candidates = [points[at] for at in order if at != 0][:FINALISTS]
     found.note = (
         f"{method} looked at {len(search.seconds)} of {len(points)} settings in {found.runs} files"
@@ -104,12 +117,39 @@ def searched(
         return Shortlist([])
     progress("searching", 1)
     question = question_of(plan, 1)
-    prior = options.prior(case, question, case.platform, [one.text for one in points])
-    needed_bytes = plan_bytes(plan) * MOST_FILES + _BESIDE_BYTES
+    texts = [one.text for one in points]
+    of_whole = options.prior(case, question, case.platform, texts)
+    looked = _looked_at(case, plan)
+    prior, smaller = of_whole, looked.share < 1
+    if smaller:
+        question = {**question, "datasets": looked.datasets}
+        prior = options.prior(looked.case, question, case.platform, texts)
+    needed_bytes = plan_bytes(looked.plan) * MOST_FILES + _BESIDE_BYTES
     with scratch_directory(directory, min(needed_bytes, MOST_TOGETHER_BYTES)) as scratch:
         found = shortlist(
-            case, plan, points, mpi, replayer, scratch, options.method, prior,
+            looked.case, looked.plan, points, mpi, replayer, scratch, options.method, prior,
             options.search_runs, options.seed, lambda: time.monotonic() > options.until,
+            of_whole if smaller else None,
         )  # fmt: skip
+    if smaller:
+        found.subject = Subject(
+            f"{case.id} smaller", looked.case.pattern, question, case.platform
+        )  # fmt: skip
+        found.note += f", each with {100 * looked.share:.2g} % of the file's bytes"
     progress("", 0)
     return found
+
+
+def _looked_at(case: Case, plan: Plan) -> _Looked:
+    """A smaller file of the pattern where the whole one is large; else that."""
+    datasets = len(plan.files[0].datasets)
+    small = (
+        smaller_file(case.pattern, datasets, SEARCH_BYTES)
+        if plan_bytes(plan) > SEARCH_BYTES
+        else None
+    )
+    if small is None:
+        return _Looked(case, plan, datasets)
+    of_small = Case(case.id, small.pattern, case.platform)
+    small_plan = plan_of_pattern(stored_pattern(of_small), small.datasets)
+    return _Looked(of_small, small_plan, small.datasets, small.share)

@@ -20,8 +20,8 @@ from iotune import core
 
 # Rounds of the first run: the shortest of them is no longer the first of its process.
 SETTLING = 3
-_LONG_ENOUGH_SECONDS = 0.3
-_MOST_REPEATS = 9
+LONG_ENOUGH_SECONDS = 0.3
+MOST_REPEATS = 9
 # What is written stays in the kernel's pages, of a disk at first.
 _DISK = ("ext4", "xfs", "btrfs", "f2fs", "overlay")
 _MEMORY = ("tmpfs", "ramfs")
@@ -57,8 +57,8 @@ def repeats(seconds: float) -> int:
 
     An odd number: of three and more times the median is told, whatever one of them met.
     """
-    times = math.ceil(_LONG_ENOUGH_SECONDS / max(seconds, 1e-6))
-    return min(_MOST_REPEATS, times + 1 - times % 2) if times > 1 else 1
+    times = math.ceil(LONG_ENOUGH_SECONDS / max(seconds, 1e-6))
+    return min(MOST_REPEATS, times + 1 - times % 2) if times > 1 else 1
 
 
 def meets_slow_pages(directory: Path, moved_bytes: int) -> bool:

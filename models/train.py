@@ -6,6 +6,7 @@ the pattern's own files alone.
 
 from __future__ import annotations
 
+import math
 import os
 import platform as machine
 import time
@@ -35,7 +36,15 @@ from iotune.models.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.shortlist import FINALISTS, question_of, searched
 from iotune.models.space import space
 from iotune.models.stack import demand_same_storage
+from iotune.models.steady import (
+    LONG_ENOUGH_SECONDS,
+    MOST_REPEATS,
+    PAUSE_SECONDS,
+    SETTLING,
+    meets_slow_pages,
+)
 from iotune.models.surroundings import Surrounded, alone
+from iotune.models.survey.trials import Surface
 from iotune.models.together import shared
 
 from iotune import core
@@ -61,8 +70,10 @@ class OutOfTime(Error):
     """Options.until has passed."""
 
 
-# What a replay takes beside the seconds of its files: launcher, libraries, pauses.
+# What a replay takes beside the seconds of its files: launcher, libraries.
 _START_OF_REPLAY_SECONDS = 0.7
+# A search's replays beside those of its files: two that settle, and as many as its batches.
+_REPLAYS_OF_SEARCH = 4
 
 
 def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
@@ -71,7 +82,27 @@ def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
     runs = 1 + most_runs(arms, options.rounds)
     if options.chosen:
         runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds
-    return runs, runs * (_START_OF_REPLAY_SECONDS + sum(case.seconds for case in cases))
+    of_files = sum(case.seconds for case in cases)
+    of_start = _START_OF_REPLAY_SECONDS + _pause_seconds(cases[-1], options)
+    # What is written within the kernel's pages is written several times over.
+    of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
+    seconds = runs * of_replay
+    if options.method != "race" and not options.chosen:
+        # Each of the search's files is as large as the whole one at most.
+        runs += _REPLAYS_OF_SEARCH
+        seconds += _REPLAYS_OF_SEARCH * of_start + options.search_runs * of_files
+    return runs, seconds
+
+
+def _pause_seconds(case: Case, options: Options) -> float:
+    """Between two replays."""
+    pattern = case.pattern
+    of_file = math.prod(pattern.get("dataset_dims", ())) * int(pattern["element_bytes"])
+    try:
+        slow = meets_slow_pages(directory_of(case, options), SETTLING * case.datasets * of_file)
+    except Error:
+        return 0.0  # it is told where the case is trained
+    return PAUSE_SECONDS if slow else 0.0
 
 
 def train_cases(
@@ -127,7 +158,8 @@ def _train(
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
     # Candidates by mechanism run on beside those that the search found.
     tried = (*found.candidates, *(one for one in tried if one not in found.candidates))
-    tried = tried[: 2 * FINALISTS] if found.candidates else tried
+    if found.candidates:
+        tried = tried[: min(2 * FINALISTS, options.budget)]
     with scratch_directory(directory, plan_bytes(replay.plan) + _BESIDE_BYTES) as scratch:
         bench = Bench(case, replay, mpi, replayer, scratch)
         bench.journal = options.journal(case, [one.text for one in tried])
@@ -140,7 +172,11 @@ def _train(
     if found.note:
         outcome.notes.insert(0, found.note)
     outcome.question = question_of(of_case, nodes)
-    outcome.trials += found.trials
+    if found.subject is None:
+        outcome.trials += found.trials
+    else:
+        subject = replace(found.subject, platform=outcome.platform)
+        outcome.smaller = Surface(subject, found.trials)
     if len(members) == 1:
         return [outcome]
     return shared(outcome, members, bench.file_seconds, options.seed)

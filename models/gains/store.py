@@ -16,7 +16,7 @@ from iotune.models.survey.trials import Surface
 from iotune import core
 
 # A run looks at every candidate of a model while the program waits in its open.
-_MOST_CANDIDATES = 256
+MOST_CANDIDATES = 256
 _BEST_OF_PATTERN = 8
 
 
@@ -49,7 +49,7 @@ def candidates_of(surfaces: Sequence[Surface]) -> list[str]:
         leaders = sorted(ratios, key=lambda text: -ratios[text])[:_BEST_OF_PATTERN]
         best.update(text for text in leaders if ratios[text] > 1)
     ranked = sorted(often, key=lambda text: (-best[text], -often[text], text))
-    return [text for text in ranked if "fallocate" not in text][:_MOST_CANDIDATES]
+    return [text for text in ranked if "fallocate" not in text][:MOST_CANDIDATES]
 
 
 def _number(value: float) -> float | None:

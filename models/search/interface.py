@@ -74,6 +74,15 @@ class Search(ABC):
             return 0
         return min(self.seconds, key=lambda one: (median(self.seconds[one]), one))
 
+    def ranked(self, of_whole: object = None) -> list[int]:
+        """Candidates that ran, the most promising first.
+
+        `of_whole`: what is expected of a larger file, where the runs were of a smaller one.
+        """
+        best = self.best()
+        others = sorted(self.seconds, key=lambda one: (median(self.seconds[one]), one))
+        return [best, *(one for one in others if one != best)]
+
     @property
     def runs(self) -> int:
         """How many runs it was told of, those that failed left out."""

@@ -74,6 +74,14 @@ class OurSearch(Search):
         mean, _ = self._posterior()
         return max([*self.seconds, 0], key=lambda one: (mean[one], -one))
 
+    def ranked(self, of_whole: object = None) -> list[int]:
+        """What a smaller file did otherwise than expected, the whole one is to do too."""
+        if not isinstance(of_whole, Prior) or not of_whole.informed:
+            return super().ranked()
+        mean, _ = self._posterior()
+        expected = of_whole.mean + mean - self._prior.mean
+        return sorted(self.seconds, key=lambda one: (-float(expected[one]), one))
+
     def expected(self) -> tuple[Array, Array]:
         """Logarithms of the gain of every candidate, and their standard deviations."""
         mean, covariance = self._posterior()

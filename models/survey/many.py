@@ -15,6 +15,7 @@ from pathlib import Path
 from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench, effect_of
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.stack import demand_same_stack
 from iotune.models.warm_pages import pace_of
 
 from iotune import core
@@ -156,4 +157,4 @@ class ManyBench(ReplayBench):
     def demand_same_stack(self) -> None:
         """As ReplayBench has it; a survey's cases ran nowhere."""
         if self.case.platform:
-            super().demand_same_stack()
+            demand_same_stack(self.case, open_trace(self.trace_of(_NAME)).summary)

@@ -1,7 +1,8 @@
 """What a decision costs the rank that asks: a new process, a database of 1 and of 100,000 patterns.
 
-Of 100,000 also where the pattern has no answer: one that resembles none (*untrained*), and one
-that resembles thousands (*similar*). Then what presence and agreement cost two ranks.
+Of 100,000 also where the pattern has no answer: one that resembles none (*untrained*), one that
+resembles thousands (*similar*), and one for which a model is asked (*predicted*, 256 candidates).
+Then what presence and agreement cost two ranks.
 
 Loading libiotune-db.so counts, because the first open of a run pays for it. The files lie in the
 page cache, as after an earlier run; on a network file system the first read is slower.
@@ -9,10 +10,12 @@ page cache, as after an earlier run; on a network file system the first read is 
 
 from __future__ import annotations
 
+import base64
 import functools
 import math
 import os
 import platform
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -20,8 +23,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from iotune.models.gains.fit import fit
+from iotune.models.gains.rows import rows_of
+from iotune.models.gains.store import MOST_CANDIDATES, candidates_of
+
 import agreement
 import paired
+from iotune import core
+from made_surfaces import PLATFORM, made_surfaces
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,8 +74,10 @@ def make_database(path: Path, patterns: int) -> None:
         rows(lambda n: (*pattern(n, 1), WALL, math.log2(4 * n))),
     )
     # Programs without an answer: one among all the others, one far from them.
-    for number, (program, count) in enumerate((("similar", patterns // 2 + 1),
-                                               ("untrained", patterns << 20)), 1):  # fmt: skip
+    without = (
+        ("similar", patterns // 2 + 1), ("untrained", patterns << 20), ("predicted", 20 * patterns)
+    )  # fmt: skip
+    for number, (program, count) in enumerate(without, 1):
         own = patterns + number
         db.execute("INSERT INTO workloads VALUES (?, ?, 'out#.h5', 4, 1)", (own, program))
         row = (own, *pattern(count, 2)[1:], WALL, math.log2(4 * count))
@@ -96,6 +107,24 @@ def make_database(path: Path, patterns: int) -> None:
     path.chmod(0o600)
 
 
+def add_model(path: Path) -> None:
+    """A model of this platform, fitted to made surfaces, with as many candidates as one may have.
+
+    Kept in a copy beside the database: one without a model is asked as well.
+    """
+    surfaces = made_surfaces(40, 1, ranks=(2, 4))
+    candidates = candidates_of(surfaces)
+    assert len(candidates) == MOST_CANDIDATES, len(candidates)
+    payload = fit(rows_of(surfaces)).payload
+    core.Database(path).add_gain_model(
+        {
+            "platform": PLATFORM, "payload": base64.b64encode(payload).decode(),
+            "candidates": "\n".join(candidates), "archive": "", "score": {},
+            "patterns": 40, "rows": 1600, "made_at": 1.0e9,
+        }
+    )  # fmt: skip
+
+
 def ask(
     library: Path, database: Path | str, program: str, count: int, expected: str = "exact"
 ) -> tuple[float, ...]:
@@ -120,6 +149,9 @@ def main() -> int:
         databases = {1: Path(folder) / "small.db", 100000: Path(folder) / "large.db"}
         for patterns, path in databases.items():
             make_database(path, patterns)
+        modelled = Path(folder) / "modelled.db"
+        shutil.copy(databases[100000], modelled)
+        add_model(modelled)
         later: dict[tuple[int, str], list[float]] = {}
 
         def unanswered(source: str) -> float:
@@ -138,6 +170,12 @@ def main() -> int:
                  for patterns in databases}  # fmt: skip
         for source in ("similar", "untrained"):
             names[source] = functools.partial(unanswered, source)
+
+        def predicted() -> float:
+            load, first, *_ = ask(library, modelled, "/opt/predicted", 1, "predicted")
+            return load + first
+
+        names["predicted"] = predicted
         rounds = paired.compare("decisions", names, options.rounds, seed=options.seed)
         table.keep(rounds)
         table.add("library loaded and first decision, 1 pattern, ms", rounds.median("1 patterns"))
@@ -145,7 +183,7 @@ def main() -> int:
             "library loaded and first decision, 100,000 patterns, ms",
             rounds.median("100000 patterns"), paired.at_most(5, "ms"),
         )  # fmt: skip
-        for source in ("similar", "untrained"):
+        for source in ("similar", "untrained", "predicted"):
             table.add(
                 f"library loaded and first decision, 100,000 patterns, {source}, ms",
                 rounds.median(source), paired.at_most(5, "ms"),

@@ -31,7 +31,7 @@ class Home:
     def command(self, *words):
         return [sys.executable, "-m", "iotune", *words]
 
-    def record(self):
+    def record(self, rows=4096):
         """Compile the program, and run it once."""
         program = self.folder / "columns"
         source = self.folder / "columns.c"
@@ -39,12 +39,12 @@ class Home:
         asked = ["pkg-config", "--cflags", "--libs", "hdf5-mpich"]
         flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
         subprocess.run(["mpicc.mpich", "-o", program, source, *flags], check=True)
-        self.run()
+        self.run(rows)
 
-    def run(self):
+    def run(self, rows=4096):
         """Run it under iotune, two ranks; what iotune said."""
         program = self.folder / "columns"
-        done = self.iotune("run", "--", "mpirun.mpich", "-n", "2", str(program))
+        done = self.iotune("run", "--", "mpirun.mpich", "-n", "2", str(program), str(rows))
         assert done.returncode == 0, done.stderr
         return done.stderr
 
@@ -59,14 +59,15 @@ int main(int argc, char** argv) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(list, MPI_COMM_WORLD, MPI_INFO_NULL);
   hid_t file = H5Fcreate("columns.h5", H5F_ACC_TRUNC, H5P_DEFAULT, list);
-  hsize_t dims[2] = {4096, 64}, start[2] = {0, (hsize_t)(32 * rank)}, count[2] = {4096, 32};
+  hsize_t rows = (hsize_t)atoi(argv[1]);
+  hsize_t dims[2] = {rows, 64}, start[2] = {0, (hsize_t)(32 * rank)}, count[2] = {rows, 32};
   hid_t space = H5Screate_simple(2, dims, NULL), memory = H5Screate_simple(2, count, NULL);
   hid_t set = H5Dcreate2(file, "d", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
                          H5P_DEFAULT);
   H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
   hid_t how = H5Pcreate(H5P_DATASET_XFER);
   H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
-  double* values = calloc(4096 * 32, sizeof *values);
+  double* values = calloc(rows * 32, sizeof *values);
   herr_t done = H5Dwrite(set, H5T_NATIVE_DOUBLE, memory, space, how, values);
   H5Dclose(set);
   H5Fclose(file);

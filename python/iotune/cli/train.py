@@ -46,7 +46,7 @@ from iotune.cli.train_cost import (
     print_plan,
     with_rounds,
 )
-from iotune.cli.train_method import checked, with_method
+from iotune.cli.train_method import RACE, checked, with_method
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
@@ -166,7 +166,8 @@ def command(
         return
     results: list[dict[str, Any]] = []
     waiting, failed = groups(cases), 0
-    total = sum(estimate(group, options)[1] for group in waiting)
+    layers = _layers(database, db)
+    total = sum(estimate(group, replace(options, method=method or RACE))[1] for group in waiting)
     of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
     say(f"{len(cases)}{of} untrained, at most some {_rough_time(total)}")
     runs_left = limits.runs
@@ -174,25 +175,24 @@ def command(
         if time.monotonic() > until:
             break
         group = waiting.pop(0)
-        runs, seconds = estimate(group, options)
-        if runs_left is not None and runs > runs_left:
-            say(f"{runs} replays more would go beyond the budget of {limits.runs} runs")
-            break
-        runs_left = None if runs_left is None else runs_left - runs
         for number, case in enumerate(group, start=len(results) + failed + 1):
             say(
                 f"pattern {case.id} ({number} of {len(cases)}): {case.descriptor}, "
                 f"{'write' if case.write else 'read'}, {case.ranks} ranks"
             )
-        say(f"at most {runs} replays, some {_rough_time(seconds)}")
-        if len(group) > 1:
-            say("their files were written one right after the other: measured together")
         began = time.monotonic()
         try:
-            layers = _layers(database, db)
             own = with_method(options, method, group[-1], layers)
             if rounds is None:
                 own = with_rounds(own, resume, group[-1], layers)
+            runs, seconds = estimate(group, own)
+            if runs_left is not None and runs > runs_left:
+                say(f"{runs} replays more would go beyond the budget of {limits.runs} runs")
+                break
+            runs_left = None if runs_left is None else runs_left - runs
+            say(f"at most {runs} replays, some {_rough_time(seconds)}")
+            if len(group) > 1:
+                say("their files were written one right after the other: measured together")
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)
         except Error as problem:
             if len(group) > 1 and not isinstance(problem, OutOfTime):
@@ -297,6 +297,8 @@ def _measured(
             session = f"train-{secrets.token_hex(6)}"
             if outcome.case.layer == "hdf5":
                 add_trials(database, outcome.subject(), outcome.trials, session)
+                if outcome.smaller is not None:
+                    add_trials(database, outcome.smaller.subject, outcome.smaller.trials, session)
     return outcomes
 
 
