@@ -73,12 +73,12 @@ class ManyBench(ReplayBench):
         """Base names of all files."""
         return frozenset(self._settings)
 
-    def settle(self) -> None:
+    def settle(self, limit_seconds: float = TIMEOUT_SECONDS) -> None:
         """Replays of defaults: how long a file takes, and the files that others read.
 
-        Raises Error as run() does.
+        Raises Error as run() does, and where the first one takes longer than `limit_seconds`.
         """
-        self._replay([], TIMEOUT_SECONDS)
+        self._replay([], limit_seconds)
         self.demand_same_stack()
         slow_seconds = max(self._file_seconds)
         if self._prepares:  # the files were written too
@@ -114,7 +114,7 @@ class ManyBench(ReplayBench):
         return found
 
     def _batch(self, tried: Sequence[Candidate]) -> list[Timed]:
-        limit_seconds = 10.0 + _HOPELESS * max(0.05, self._of_default()) * (len(tried) + _DEFAULTS)
+        limit_seconds = 10.0 + _HOPELESS * max(0.05, self.of_default) * (len(tried) + _DEFAULTS)
         try:
             return self._replay(tried, min(TIMEOUT_SECONDS, limit_seconds))
         except Error as problem:
@@ -124,7 +124,9 @@ class ManyBench(ReplayBench):
             half = len(tried) // 2
             return [*self._batch(tried[:half]), *self._batch(tried[half:])]
 
-    def _of_default(self) -> float:
+    @property
+    def of_default(self) -> float:
+        """Seconds of the slowest file of the last replay."""
         return max(self._file_seconds, default=1.0)
 
     def _replay(self, tried: Sequence[Candidate], limit_seconds: float) -> list[Timed]:

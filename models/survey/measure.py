@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from iotune.models.bench import TIMEOUT_SECONDS
 from iotune.models.candidates import STRIPED, Candidate
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.file_layout import striping_of
@@ -19,6 +20,7 @@ from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune import core
+from iotune.errors import Error
 from iotune.mpi import Mpi
 from iotune.plan import Plan
 from iotune.plan_build import plan_of_pattern
@@ -26,6 +28,8 @@ from iotune.replayer import find_replayer, scratch_directory
 from iotune.trace import open_trace
 
 _BESIDE_BYTES = 64 << 20
+_LAUNCH_SECONDS = 10.0
+_FILES_TO_SETTLE = 4
 _SCRATCH_BYTES = 900 << 20  # a replay's files (many.py)
 
 
@@ -38,6 +42,11 @@ class Asked:
     dense: bool = False  # the larger space
     seed: int = 20151116
     until: float = math.inf  # monotonic
+    most_seconds: float = math.inf  # of one file at the default: slower ones are left out
+
+
+class TooSlow(Error):
+    """A file takes longer than Asked.most_seconds."""
 
 
 Tell = Callable[[str], None]
@@ -64,7 +73,7 @@ def measure_pattern(
     """Measure what `asked` wants and the journal does not have yet; each replay is kept at once.
 
     `name` tells the pattern on this platform from all others. Raises Error where it cannot be
-    replayed there.
+    replayed there, TooSlow where that takes too long.
     """
     case = Case(0, dict(pattern), {})
     plan = plan_of_pattern(stored_pattern(case), datasets)
@@ -77,7 +86,20 @@ def measure_pattern(
             return known
     with scratch_directory(directory, _SCRATCH_BYTES + _BESIDE_BYTES) as scratch:
         bench = ManyBench(case, plan, mpi, find_replayer(mpi), scratch, asked.seed)
-        bench.settle()
+        began = time.monotonic()
+        limit_seconds = min(
+            TIMEOUT_SECONDS, _LAUNCH_SECONDS + _FILES_TO_SETTLE * asked.most_seconds
+        )
+        try:
+            bench.settle(limit_seconds)
+        except Error as problem:
+            if time.monotonic() - began >= limit_seconds < TIMEOUT_SECONDS:
+                raise TooSlow(str(problem)) from None
+            raise
+        if bench.of_default > asked.most_seconds:
+            raise TooSlow(
+                f"a file takes {bench.of_default:.1f} s, more than {asked.most_seconds:.0f}"
+            )
         run = open_trace(bench.trace_of("many")).summary
         filesystem = core.filesystem_of(directory)
         question = {"nodes": run.nodes, "datasets": datasets, "repeats": 1}

@@ -7,6 +7,7 @@ judged (surface_patterns.py). Nothing is timed here: every run that a search ask
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +52,24 @@ class Judged:
         return prior_of(subject.pattern, subject.question, texts, fitted.native(), noise)
 
 
+def true_gains(ratios: Sequence[Sequence[float]]) -> list[float]:
+    """Logarithms of how many times faster than the default each is, the noise taken out.
+
+    Means of few runs are drawn towards their common mean, as far as the runs' own spread says that
+    they differ by luck (empirical Bayes; Efron and Morris, 1975). The default, the first, is 1.
+    """
+    logs = [np.log(one) for one in ratios]
+    means, runs = np.array([one.mean() for one in logs]), np.array([len(one) for one in logs])
+    several = [one for one in logs if len(one) > 1]
+    freedom = sum(len(one) - 1 for one in several)
+    within = sum(float(((one - one.mean()) ** 2).sum()) for one in several) / max(1, freedom)
+    between = max(0.0, float(means.var(ddof=1)) - float(np.mean(within / runs)))
+    kept = between / (between + within / runs) if between else np.zeros(len(runs))
+    centre = float(means.mean())
+    found = centre + kept * (means - centre)
+    return [0.0, *(float(one) for one in found[1:])]
+
+
 def judged(surface: Surface) -> Judged | None:
     """Seconds relative to the default of the same replay; None where nothing can be gained."""
     ratios = surface.ratios()
@@ -59,9 +78,10 @@ def judged(surface: Surface) -> Judged | None:
         return None
     texts = ["", *sorted(text for text in ratios if text)]
     scale = median(defaults)
+    truth = [scale * math.exp(-one) for one in true_gains([ratios[text] for text in texts])]
     flat = Flat(
         surface.subject.name, [settings_of(text) for text in texts],
-        [[scale / one for one in ratios[text]] for text in texts],
+        [[scale / one for one in ratios[text]] for text in texts], truth,
     )  # fmt: skip
     return Judged(surface, flat) if flat.headroom >= HEADROOM else None
 
@@ -77,7 +97,7 @@ def _scores(one: Judged, method: str, prior: Prior, seeds: int) -> list[float]:
 def _first(one: Judged, prior: Prior) -> tuple[float, float]:
     """Regret of the first prediction, and its gain over the default."""
     chosen = int(np.argmax(prior.mean))
-    of_default, got = median(one.flat.seconds[0]), median(one.flat.seconds[chosen])
+    of_default, got = one.flat.of(0), one.flat.of(chosen)
     return got / one.flat.best_seconds - 1, of_default / got
 
 

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from iotune.models.survey.measure import Asked, measure_pattern
+from iotune.models.survey.measure import Asked, TooSlow, measure_pattern
 from iotune.models.survey.trials import Journal, Surface, parse_trials, read_trials
 
 from iotune import Error
@@ -38,6 +38,7 @@ class Place:
     launcher: str
     ranks: int
     most_bytes: int = 32 << 20
+    most_seconds: float = 10.0  # of one file: slower patterns are left out, and listed
 
 
 def places() -> dict[str, Place]:
@@ -49,7 +50,7 @@ def places() -> dict[str, Place]:
         "nodes": Place(local, str(beds / "local_nodes"), 4, 16 << 20),
         "nodes8": Place(local, str(beds / "local_nodes"), 8, 16 << 20),
         "nodes16": Place(local, str(beds / "local_nodes"), 16, 16 << 20),
-        "cephfs": Place(TESTBED / "mnt" / "narrow", str(beds / "cephfs_mpirun"), 4, 8 << 20),
+        "cephfs": Place(TESTBED / "mnt" / "narrow", str(beds / "cephfs_mpirun"), 4, 8 << 20, 3.0),
     }
 
 
@@ -72,16 +73,17 @@ def measure(storage: str, minutes: float, only: str) -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     journal, mpi = Journal(WORK / f"{storage}.trials"), find_mpi()
     until = time.monotonic() + 60 * minutes
+    slow = too_slow(storage)
     for repeats in (1, 2, 3, 5):  # an early stop leaves all surfaces, with fewer repeats
         for one in surface_patterns(place.ranks, place.most_bytes):
-            if only in one.name and time.monotonic() < until:
+            if only in one.name and one.name not in slow and time.monotonic() < until:
                 _measure_one(one, place, mpi, journal, min(repeats, one.repeats), until)
 
 
 def _measure_one(
     one: SurfacePattern, place: Place, mpi: object, journal: Journal, repeats: int, until: float
 ) -> None:
-    asked = Asked(one.points, repeats, one.dense, until=until)
+    asked = Asked(one.points, repeats, one.dense, until=until, most_seconds=place.most_seconds)
     began = time.monotonic()
     try:
         surface = measure_pattern(
@@ -92,6 +94,15 @@ def _measure_one(
         print(f"{one.name}: {len(surface.trials)} trials, {passed:.0f} s", flush=True)
     except Error as problem:
         print(f"{one.name}: {problem}", flush=True)
+        if isinstance(problem, TooSlow):
+            with journal.path.with_suffix(".slow").open("a") as file:
+                print(one.name, file=file)
+
+
+def too_slow(storage: str) -> set[str]:
+    """Patterns that this storage is too slow for."""
+    path = WORK / f"{storage}.slow"
+    return set(path.read_text().splitlines()) if path.exists() else set()
 
 
 def status() -> None:

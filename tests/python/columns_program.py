@@ -33,13 +33,17 @@ class Home:
 
     def record(self, rows=4096):
         """Compile the program, and run it once."""
+        self.build()
+        self.run(rows)
+
+    def build(self):
+        """Compile the program."""
         program = self.folder / "columns"
         source = self.folder / "columns.c"
         source.write_text(_PROGRAM)
         asked = ["pkg-config", "--cflags", "--libs", "hdf5-mpich"]
         flags = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
         subprocess.run(["mpicc.mpich", "-o", program, source, *flags], check=True)
-        self.run(rows)
 
     def run(self, rows=4096):
         """Run it under iotune, two ranks; what iotune said."""

@@ -1,7 +1,9 @@
 """Batch scripts that train under a scheduler."""
 
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,9 @@ from iotune.cli.train_script import without_own
 from iotune.job_script import SCHEDULERS, Job, script_of, submit_words
 
 JOB = Job([3, 7, 12], 8, 2, ["python3", "-m", "iotune", "train", "--rounds", "5"])
-SLURM = Path(__file__).resolve().parents[1] / "testbed" / "slurm"
+ROOT = Path(__file__).resolve().parents[2]
+SLURM = ROOT / "tests" / "testbed" / "slurm"
+TUTORIAL = ROOT / "docs" / "tutorial-slurm.md"
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -87,3 +91,55 @@ def test_slurm_trains_what_a_run_left(tmp_path):
         assert "nothing is untrained" in home.iotune("train").stderr, said
     finally:
         subprocess.run([SLURM, "down", folder], check=False)
+
+
+def blocks_of(page):
+    """The shell commands of a page, block by block."""
+    return re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.soak
+@needs_mpi
+@pytest.mark.skipif(shutil.which("sbatch") is None, reason="no Slurm here")
+def test_the_tutorial_leads_to_a_trained_database_under_slurm(tmp_path):
+    """Every command of docs/tutorial-slurm.md, with a real slurmctld and slurmd."""
+    pytest.importorskip("sklearn")
+    folder = tmp_path / "slurm"
+    up = subprocess.run([SLURM, "up", folder], capture_output=True, text=True, check=False)
+    if up.returncode == 77:
+        pytest.skip(up.stderr.strip())
+    assert up.returncode == 0, up.stderr
+    try:
+        home = Home(tmp_path / "home")
+        home.folder.mkdir()
+        home.build()
+        tools = home.folder / "bin"
+        tools.mkdir()
+        command = tools / "iotune"
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m iotune "$@"\n')
+        command.chmod(0o755)
+        home.environment["SLURM_CONF"] = up.stdout.strip()
+        home.environment["PATH"] = f"{tools}:{home.environment['PATH']}"
+        said = [_block(home, one) for one in blocks_of(TUTORIAL)]
+    finally:
+        subprocess.run([SLURM, "down", folder], check=False)
+    _, shown, planned, trained, applied, surveyed, predicted = said
+    assert "untrained" in shown, shown
+    assert "(*,BLOCK),(4096,32)" in planned, planned
+    assert "stored: " in trained, trained
+    assert "exact" in applied or "default is best" in applied, applied
+    survey = (home.folder / "survey.txt").read_text()
+    assert "model" in survey, surveyed + survey
+    assert "gain" in predicted, predicted
+
+
+def _block(home, text):
+    """What it printed; each must succeed."""
+    text = text.replace("./my-program", "./columns 4096").replace("--budget 30m", "--budget 3m")
+    done = subprocess.run(
+        ["bash", "-e", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False, env=home.environment, cwd=home.folder, timeout=300,
+    )  # fmt: skip
+    left = "".join(one.read_text() for one in sorted(home.folder.glob("*.txt")))
+    assert done.returncode == 0, text + done.stdout + left
+    return done.stdout

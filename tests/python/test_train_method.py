@@ -7,10 +7,10 @@ from columns_program import Home, needs_mpi
 from typer.testing import CliRunner
 
 pytest.importorskip("sklearn")
-from iotune.cli import app  # noqa: E402
 from iotune.models import shortlist  # noqa: E402
 
 from iotune import core  # noqa: E402
+from iotune.cli import app  # noqa: E402
 
 pytestmark = needs_mpi
 ROWS = 4096
