@@ -29,6 +29,7 @@ CostTerms cost_terms(const Features& features) noexcept {
   const double calls = COUNT("log2_calls");
   const double system_calls = COUNT("log2_system_calls");
   const bool striped = FEATURE("log2_stripe_count") > 0 || FEATURE("log2_stripe_bytes") > 0;
+  const double pieces = COUNT("log2_pieces") * calls;
   const double chunks = COUNT("log2_chunks_of_a_rank");
   const double chunk_bytes = FEATURE("is_chunked") * COUNT("log2_chunk_bytes") * chunks * calls;
   const double cached = std::min(1.0, COUNT("log2_cached_chunks") / chunks);
@@ -37,6 +38,9 @@ CostTerms cost_terms(const Features& features) noexcept {
       calls,
       system_calls,
       COUNT("log2_call_bytes") * system_calls,
+      pieces,
+      two_phase * pieces,
+      FEATURE("is_sieved") * pieces,
       two_phase * COUNT("log2_rank_bytes") * calls,
       two_phase * COUNT("log2_exchanges") * COUNT("log2_ranks") * calls,
       striped ? COUNT("log2_file_bytes") / COUNT("log2_stripe_count") : 0.0,

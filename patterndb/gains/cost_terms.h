@@ -14,6 +14,9 @@ inline constexpr const char* kCostTermNames[] = {
     "calls",              // at the layer that the program calls
     "system_calls",       //
     "moved_bytes",        // by system calls
+    "pieces",             // of a rank, whatever moves them
+    "exchanged_pieces",   // where ranks exchange: each is sorted by the aggregators
+    "sieved_pieces",      // copied out of the sieve or into it
     "exchanged_bytes",    // of a rank, where ranks exchange
     "exchange_messages",  // rounds of the exchange times ranks
     "target_bytes",       // that one storage target gets, where a file is striped

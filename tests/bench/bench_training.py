@@ -24,8 +24,7 @@ from iotune.models.survey.trials import Surface
 
 from drawn_trainings import MOST_RUNS, winner
 from paired import Table, arguments, at_least, at_most
-from surface_patterns import surface_patterns
-from surfaces import load, places
+from surfaces import load, places, wanted_of
 
 HEADROOM = 1.3
 AFTER = (1, 3, 5, 10, 20)
@@ -104,7 +103,7 @@ def _first(one: Judged, prior: Prior) -> tuple[float, float]:
 def _storage(table: Table, storage: str, seeds: int) -> None:
     surfaces = {one.subject.name: one for one in load(storage)}
     place = places()[storage]
-    wanted = [one for one in surface_patterns(place.ranks, place.most_bytes)
+    wanted = [one for one in wanted_of(place)
               if one.name in surfaces]  # fmt: skip
     teaching = [surfaces[one.name] for one in wanted if not one.held_out]
     held_out = [one for one in map(judged, (surfaces[w.name] for w in wanted if w.held_out)) if one]

@@ -14,7 +14,7 @@ import argparse
 import gzip
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iotune.models.survey.measure import Asked, TooSlow, measure_pattern
@@ -39,6 +39,7 @@ class Place:
     ranks: int
     most_bytes: int = 32 << 20
     most_seconds: float = 10.0  # of one file: slower patterns are left out, and listed
+    dense: bool = True  # eight patterns with 240 settings; else all have 40
 
 
 def places() -> dict[str, Place]:
@@ -50,8 +51,21 @@ def places() -> dict[str, Place]:
         "nodes": Place(local, str(beds / "local_nodes"), 4, 16 << 20),
         "nodes8": Place(local, str(beds / "local_nodes"), 8, 16 << 20),
         "nodes16": Place(local, str(beds / "local_nodes"), 16, 16 << 20),
-        "cephfs": Place(TESTBED / "mnt" / "narrow", str(beds / "cephfs_mpirun"), 4, 8 << 20, 3.0),
+        "cephfs": Place(
+            TESTBED / "mnt" / "narrow",
+            str(beds / "cephfs_mpirun"),
+            4,
+            8 << 20,
+            3.0,
+            dense=False,
+        ),  # fmt: skip
     }
+
+
+def wanted_of(place: Place) -> list[SurfacePattern]:
+    """The patterns of a storage."""
+    found = surface_patterns(place.ranks, place.most_bytes)
+    return found if place.dense else [replace(one, dense=False) for one in found]
 
 
 def load(storage: str) -> list[Surface]:
@@ -75,7 +89,7 @@ def measure(storage: str, minutes: float, only: str) -> None:
     until = time.monotonic() + 60 * minutes
     slow = too_slow(storage)
     for repeats in (1, 2, 3, 5):  # an early stop leaves all surfaces, with fewer repeats
-        for one in surface_patterns(place.ranks, place.most_bytes):
+        for one in wanted_of(place):
             if only in one.name and one.name not in slow and time.monotonic() < until:
                 _measure_one(one, place, mpi, journal, min(repeats, one.repeats), until)
 
@@ -109,7 +123,7 @@ def status() -> None:
     """How far each storage is."""
     for storage, place in places().items():
         surfaces = {one.subject.name: one for one in load(storage)}
-        wanted = surface_patterns(place.ranks, place.most_bytes)
+        wanted = wanted_of(place)
         trials = sum(len(one.trials) for one in surfaces.values())
         can_gain = sum(
             max((sorted(x)[len(x) // 2] for x in one.ratios().values()), default=1) >= 1.3
