@@ -52,6 +52,14 @@ class Race:
         self.rounds.append(now)
         return [name for name in names if name in now]
 
+    def leader(self) -> tuple[str, float] | None:
+        """Who is fastest of those in the last round, and how many times faster than the default."""
+        names = [name for name in self.rounds[-1] if name != DEFAULT] if self.rounds else []
+        if not names:
+            return None
+        first = self.fastest(names)[0]
+        return first, self.speed(first)
+
     def rounds_of(self, name: str) -> list[dict[str, float]]:
         """Those that `name` took part in."""
         return [one for one in self.rounds if name in one]

@@ -346,6 +346,10 @@ def _measure(
             if seconds is None or not one.effect:
                 one.effect = effect
         progress("", 0)
+        leader = race.leader()
+        if leader is not None:
+            text = measured[leader[0]].candidate.text
+            progress(f"measuring; best so far {leader[1]:.2f}x {text}", 0)
         return seconds if name == DEFAULT or measured[name].effect == "applied" else None
 
     def join(winner: str, others: Sequence[str]) -> list[str]:

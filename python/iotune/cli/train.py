@@ -24,7 +24,14 @@ from typing import Annotated, Any, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column as BarField
 
 from iotune import core
 from iotune.cli.db import opened, settings_text
@@ -339,10 +346,14 @@ class _Bar:
 
     def __init__(self) -> None:
         self._progress = Progress(
-            TextColumn("iotune: {task.description}"),
-            BarColumn(),
+            TextColumn(
+                "iotune: {task.description}",
+                markup=False,
+                table_column=BarField(overflow="ellipsis", no_wrap=True, max_width=50),
+            ),
+            BarColumn(bar_width=10),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
+            TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
             transient=True,
             disable=not sys.stderr.isatty(),
