@@ -72,4 +72,4 @@ def run_survey(
             f"the first prediction; the worst one runs at {worst:.2f} of its default")  # fmt: skip
     else:
         say("no pattern that was measured gains 1.3 or more: the default is good here")
-    next_command("iotune", "predict", "'<1D,(BLOCK),(1000000)>'", "--ranks", str(limits.ranks[0]))
+    next_command("iotune", "predict", "<1D,(BLOCK),(1000000)>", "--ranks", str(limits.ranks[0]))
