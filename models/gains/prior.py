@@ -38,6 +38,8 @@ class Prior:
     covariance: Array
     noise: float = DEFAULT_NOISE  # standard deviation of the logarithm of one time
     informed: bool = False  # by a model
+    # How each one's bytes reach the storage, as a number: exchanged, sieved, piece by piece.
+    ways: tuple[int, ...] = ()
 
 
 def prior_of(
@@ -68,7 +70,9 @@ def prior_of(
         spread = np.maximum((gains[:, 3] - gains[:, 2]) / (2 * coverage_scale), 0.01)
     mean[0], spread[0] = 0.0, 0.0
     noise = max(noise, _LEAST_NOISE)
-    return Prior(mean, np.outer(spread, spread) * kernel, noise, model is not None)
+    at = [core.feature_names().index(name) for name in ("is_two_phase", "is_sieved")]
+    ways = tuple(int(2 * one[at[0]] + one[at[1]]) for one in features)
+    return Prior(mean, np.outer(spread, spread) * kernel, noise, model is not None, ways)
 
 
 def uninformed(words: Sequence[frozenset[str]]) -> Prior:

@@ -33,8 +33,10 @@ MOST_TOGETHER_BYTES = 768 << 20
 MOST_FILES = 32
 # A replay ends within minutes: on slow storage it has fewer files.
 _MOST_SECONDS = 45.0
-# Files of settings that are slower by as much are not waited for.
-_HOPELESS = 60.0
+# A replay whose files are together slower than the default's by more has a setting that nobody
+# would take: one file may take 20 times as long, and all others three times.
+_HOPELESS, _SLOW = 20.0, 3.0
+_LAUNCH_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ class ManyBench(ReplayBench):
         self._draw = random.Random(seed)
         self._settings: dict[str, Mapping[str, str]] = {}
         self._file_seconds: list[float] = []
+        self._default_seconds = 1.0
+        self.failures = 0
+        self.most_failures = 1 << 30  # after so many a replay that fails is an error
         fits = MOST_TOGETHER_BYTES // max(1, plan_bytes(plan))
         self.most_candidates = max(1, min(MOST_FILES, fits) - 1 - _DEFAULTS)
         self.options = ["--prepare"] if plan.prepares else []
@@ -80,7 +85,7 @@ class ManyBench(ReplayBench):
         """
         self._replay([], limit_seconds)
         self.demand_same_stack()
-        slow_seconds = max(self._file_seconds)
+        slow_seconds = self._default_seconds = max(self._file_seconds)
         if self._prepares:  # the files were written too
             slow_seconds *= 2
         fits = int(_MOST_SECONDS / max(slow_seconds, 1e-3)) - 1 - _DEFAULTS
@@ -114,20 +119,24 @@ class ManyBench(ReplayBench):
         return found
 
     def _batch(self, tried: Sequence[Candidate]) -> list[Timed]:
-        limit_seconds = 10.0 + _HOPELESS * max(0.05, self.of_default) * (len(tried) + _DEFAULTS)
+        files = _HOPELESS + _SLOW * (len(tried) + _DEFAULTS)
+        limit_seconds = _LAUNCH_SECONDS + files * max(0.05, self._default_seconds)
         try:
             return self._replay(tried, min(TIMEOUT_SECONDS, limit_seconds))
         except Error as problem:
             if len(tried) == 1:
+                self.failures += 1
                 return [Timed(tried[0], None, (), f"failed: {problem}")]
+            if self.failures >= self.most_failures:
+                raise
             # Whose fault it is shows by halves: the others are to have their times.
             half = len(tried) // 2
             return [*self._batch(tried[:half]), *self._batch(tried[half:])]
 
     @property
     def of_default(self) -> float:
-        """Seconds of the slowest file of the last replay."""
-        return max(self._file_seconds, default=1.0)
+        """Seconds of the slowest file of a replay of defaults."""
+        return self._default_seconds
 
     def _replay(self, tried: Sequence[Candidate], limit_seconds: float) -> list[Timed]:
         order: list[int | None] = [*range(len(tried)), *[None] * _DEFAULTS]

@@ -42,6 +42,7 @@ class Asked:
     dense: bool = False  # the larger space
     seed: int = 20151116
     until: float = math.inf  # monotonic
+    most_failures: int = 1 << 30  # of settings, each of which may take minutes
     most_seconds: float = math.inf  # of one file at the default: slower ones are left out
 
 
@@ -127,7 +128,10 @@ def measure_pattern(
             times = surface.ratios()
             waiting.sort(key=lambda one: len(times.get(one.text, ())))
             batch = surface.next_batch()
-            found = bench.measure(waiting[: bench.most_candidates])
+            try:
+                found = bench.measure(waiting[: bench.most_candidates])
+            except Error as problem:
+                raise TooSlow(f"{bench.failures} settings failed, then: {problem}") from None
             journal.add_trials(
                 surface,
                 [

@@ -30,6 +30,10 @@ WORK = ROOT / "build" / "bench" / "surfaces"
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 
 
+# Of one pattern before the next one has its turn.
+_MOST_SECONDS_AT_ONCE = 240.0
+
+
 @dataclass(frozen=True)
 class Place:
     """A storage, what starts ranks there, and how many."""

@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 
 pytest.importorskip("optuna")
+import numpy as np  # noqa: E402
 from iotune.models.search import METHODS, Problem, make_search  # noqa: E402
 from iotune.models.search.genetic import GENERATIONS, POPULATION  # noqa: E402
 from iotune.models.search.regression import (  # noqa: E402
@@ -142,3 +143,39 @@ def test_a_surface_without_a_run_is_refused():
         Surface("none", [{}, {"a": "1"}], [[1.0], []])
     with pytest.raises(ValueError, match="default"):
         Problem([{"a": "1"}])
+
+
+def surface_of_two_ways(noise, seed=5):
+    """Forty candidates of two ways; the last twenty are twice as fast, and a run of each is noisy.
+
+    Returns the surface and a prior that is sure of the opposite.
+    """
+    from iotune.models.gains.prior import Prior
+
+    draw = np.random.default_rng(seed)
+    points = [{}, *({"cb_nodes": str(one)} for one in range(1, 40))]
+    true = np.array([1.0] + [1.0] * 19 + [0.5] * 20)
+    seconds = [list(one * np.exp(draw.normal(0, noise, 9))) for one in true]
+    mean = np.array([0.0] + [0.1] * 19 + [-1.5] * 20)
+    way = np.array([0] * 20 + [1] * 20)
+    covariance = 0.3**2 * (0.8 * (way[:, None] == way[None, :]) + 0.2 * np.eye(40))
+    covariance[0, :] = covariance[:, 0] = 0.0
+    prior = Prior(mean, covariance, 0.03, True, tuple(int(one) for one in way))
+    return Surface("two ways", points, seconds, tuple(true)), prior
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ours_tries_what_the_model_is_wrong_of(seed):
+    surface, prior = surface_of_two_ways(0.02)
+    scores = play(make_search("ours", problem_of(surface, prior), seed), surface, seed, 12)
+    assert scores[-1] > 0.99
+
+
+def test_ours_sees_that_a_pattern_is_noisier_than_its_platform():
+    surface, prior = surface_of_two_ways(0.3)
+    search = make_search("ours", problem_of(surface, prior), 1)
+    for candidate in (3, 30):
+        for seconds in surface.seconds[candidate]:
+            search.tell(candidate, seconds)
+    search.expected()
+    assert search._scales[0] > 2 * prior.noise
