@@ -63,10 +63,19 @@ def fit(rows: Rows, seed: int = 20151116) -> Fitted:
     of_pattern = rows.default[:, :own]
     ranges = np.column_stack([of_pattern.min(axis=0), of_pattern.max(axis=0)])
     score = _score(rows, left_out)
-    spreads = rows.spread[np.isfinite(rows.spread)]
-    score["noise"] = float(np.median(spreads)) if len(spreads) else DEFAULT_NOISE
+    score["noise"] = noise_of(rows)
     score["patterns"], score["rows"] = float(len(groups)), float(len(rows.log_gain))
     return Fitted(prices, forest, ranges, floor, scales, score)
+
+
+def noise_of(rows: Rows) -> float:
+    """Standard deviation of the logarithm of one time, of the median pattern."""
+    found = []
+    for group in np.unique(rows.group):
+        spreads = rows.spread[(rows.group == group) & np.isfinite(rows.spread)]
+        if len(spreads):
+            found.append(float(np.sqrt(np.mean(spreads**2))))
+    return float(np.median(found)) if found else DEFAULT_NOISE
 
 
 def _grown(rows: Rows, seed: int) -> tuple[Array, Any]:

@@ -27,7 +27,7 @@ class Rows:
     features: Array  # under the settings
     default: Array  # of the same pattern without settings
     log_gain: Array
-    spread: Array  # of log_gain between repeats; nan where there are fewer than three
+    spread: Array  # of log_gain between repeats; nan where there is one alone
     repeats: NDArray[np.int64]
     default_seconds: Array
     group: NDArray[np.int64]  # number of the surface
@@ -77,7 +77,7 @@ def rows_of(surfaces: Sequence[Surface]) -> Rows:
         for text, times in ratios.items():
             logs = np.log(times)
             gains.append(float(np.median(logs)))
-            spreads.append(float(np.std(logs, ddof=1)) if len(times) > 2 else np.nan)
+            spreads.append(float(np.std(logs, ddof=1)) if len(times) > 1 else np.nan)
             repeats.append(len(times))
             seconds.append(of_default)
             groups.append(number)
