@@ -151,7 +151,9 @@ class Summarizer {
 
   RunSummary finish() {
     describe_program();
-    summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts_.size()));
+    // A launcher may sit on a node that has no rank.
+    const std::size_t nodes = rank_hosts_.empty() ? hosts_.size() : rank_hosts_.size();
+    summary_.nodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes));
     if (start_ != UINT64_MAX) {
       summary_.start_unix_seconds = seconds(start_);
       summary_.elapsed_seconds = seconds(end_ - start_);
@@ -187,7 +189,7 @@ class Summarizer {
   void archive(A& a) {
     if constexpr (!A::kReads) has_walk_ = walk_.has_value();
     a(next_, has_walk_, summary_.processes, summary_.ranks, summary_.calls, summary_.dropped,
-      summary_.warnings, hosts_, start_, end_, files_);
+      summary_.warnings, hosts_, rank_hosts_, start_, end_, files_);
     name_records(files_, a);
   }
   void make_walk(std::size_t index) {
@@ -231,7 +233,11 @@ class Summarizer {
   void count(const recorder::ProcessSection& section, std::uint64_t calls, std::uint64_t wall_ns,
              std::uint64_t first, std::uint64_t last) {
     const auto host = section.attributes.find("host");
-    if (host != section.attributes.end() && !host->second.empty()) hosts_.insert(host->second);
+    if (host != section.attributes.end() && !host->second.empty()) {
+      const auto rank = section.attributes.find("rank");
+      const bool is_rank = rank != section.attributes.end() && !rank->second.starts_with('-');
+      (is_rank ? rank_hosts_ : hosts_).insert(host->second);
+    }
     const std::uint64_t size = recorder::unsigned_of(section.attributes, "size");
     summary_.ranks =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(size, summary_.ranks, UINT32_MAX));
@@ -306,7 +312,7 @@ class Summarizer {
   bool has_walk_ = false;         // of an archive
   RunSummary summary_{};
   FileTable files_;
-  std::set<std::string> hosts_;
+  std::set<std::string> rank_hosts_, hosts_;  // of ranks; of all other processes
   std::uint64_t start_ = UINT64_MAX, end_ = 0;
 };
 

@@ -70,6 +70,30 @@ std::string trace_of(const made::Folder& folder, const std::vector<made::RingByt
   return folder.file("t.iotrace", trace);
 }
 
+TEST(Summarize, NodesAreThoseOfRanks) {
+  const made::Folder folder;
+  auto trace = made::trace_head();
+  const auto process = [&](const std::string& host, int rank) {
+    std::string text = made::process_text(100 + rank, rank);
+    text.replace(text.find("host=made"), 9, "host=" + host);
+    made::add_block(trace, BlockType::kProcess, made::bytes_of(text));
+    made::add_block(trace, BlockType::kEnd, made::bytes_of("end=exit\n"));
+  };
+  process("login", -1);  // the launcher
+  process("nid1", 0);
+  process("nid2", 1);
+  const Result<RunSummary> summary = summarize(folder.file("t.iotrace", trace));
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->nodes, 2u);
+
+  trace = made::trace_head();
+  process("nid1", -1);
+  process("nid2", -1);
+  const Result<RunSummary> without_mpi = summarize(folder.file("u.iotrace", trace));
+  ASSERT_TRUE(without_mpi);
+  EXPECT_EQ(without_mpi->nodes, 2u);
+}
+
 TEST(Summarize, Ph5ExampleIsRecognised) {
   const made::Folder folder;
   const auto path = trace_of(folder, {ph5_rank(0, "/scratch/run12/out-0007.h5"),
