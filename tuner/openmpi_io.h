@@ -9,7 +9,7 @@ namespace iotune::tuner {
 enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 
 // As its parameter `io` says, wherever that was set; where it was not, Open MPI takes ROMIO on
-// Lustre and OMPIO elsewhere. Local.
+// Lustre and OMPIO elsewhere. From version 6 on there is OMPIO alone. Local.
 OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept;
 
 // The same by its name in patterndb/proven_table.h, for the MPI of the program's world; nullptr
@@ -25,5 +25,9 @@ bool parameters_name(unsigned parameters, const char* hint) noexcept;
 
 // Hints that OMPIO reads.
 bool ompio_reads(const char* hint) noexcept;
+
+// Whether MPI_File_get_info of this MPI ("Open MPI v6.0.0") returns the hints that are in use, and
+// no others; before version 6 it returns what it was given.
+bool reports_hints_in_use(const char* mpi_version) noexcept;
 
 }  // namespace iotune::tuner
