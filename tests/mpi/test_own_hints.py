@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main  # noqa: E402
+from harness import Place, main, not_verified  # noqa: E402
 from mpis import compiled, find_mpi, use  # noqa: E402
 from settings import outcomes  # noqa: E402
+from test_tuning import answer, make_database  # noqa: E402
 
 RANKS = 2
 CALLS = "cdi"
@@ -162,6 +164,51 @@ def ompio(place: Place, name: str, right_way_round: bool) -> None:
         assert {one[0] for one in run.outcomes.values()} <= {"refused"}, run.outcomes
 
 
+def foreign(place: Place) -> None:
+    """Programs that nobody here wrote, with an answer of the database: applied, and equal bytes."""
+    database = place.data / "iotune" / "patterns.db"
+    for name in ("ph5example", "coll_test", "split_coll"):
+        hdf5 = name == "ph5example"
+        program = place.bin / (f"foreign_{name}" if hdf5 else f"romio_{name}")
+        if not program.exists():
+            not_verified(f"{name}: no companions (tools/setup.sh companions)")
+            continue
+        database.unlink(missing_ok=True)
+        make_database(database)
+        folder = place.scratch / name
+        folder.mkdir()
+        words = ("-c", "-f", folder) if hdf5 else ("-fname", folder / "a.bin")
+
+        def written(
+            folder: Path = folder, words: tuple[object, ...] = words,
+            program: Path = program, **env: Any,
+        ) -> dict[str, str]:  # fmt: skip
+            for one in folder.iterdir():
+                one.unlink()
+            place.trace.unlink(missing_ok=True)
+            done = place.right(place.mpi(RANKS, program, *words, **env), program.name)
+            assert b"rror" not in done.out.replace(b"no errors", b"").replace(b"No Errors", b"")
+            return {one.name: contents(one) for one in folder.iterdir()}
+
+        bare = written(preload=False)
+        assert bare, "it leaves no file: this proves nothing"
+        written()
+        assert written() == bare
+        assert answer(database, "romio_no_indep_rw=true") >= 1
+        assert written() == bare
+        told = outcomes(place.calls())
+        assert told["romio_no_indep_rw"][:2] == ("applied", "true"), (name, told)
+
+
+def contents(file: Path) -> str:
+    """Of an HDF5 file without its times."""
+    if file.suffix != ".h5":
+        return file.read_bytes().hex()
+    dumped = subprocess.run(["h5dump", file.name], cwd=file.parent, capture_output=True, text=True,
+                            check=True)  # fmt: skip
+    return dumped.stdout
+
+
 if __name__ == "__main__":
     main(
         {
@@ -171,6 +218,7 @@ if __name__ == "__main__":
             "realms-mpich-4": lambda place: realms(place, "mpich-4"),
             "realms-mpich-5": lambda place: realms(place, "mpich-5"),
             "lustre": lustre,
+            "foreign": foreign,
             "ompio-openmpi-4": lambda place: ompio(place, "openmpi-4", False),
             "ompio-openmpi-5": lambda place: ompio(place, "openmpi-5", True),
         }
