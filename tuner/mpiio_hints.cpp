@@ -159,19 +159,32 @@ void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& att
 }
 
 namespace {
-// romio_ds_write stays only beside our romio_cb_write (hint_gates.cpp).
+// The first stays only beside the second, where the decision has both (hint_gates.cpp).
+constexpr struct {
+  const char *name, *beside;
+} kBeside[] = {
+    {"romio_ds_write", "romio_cb_write"},
+    {"romio_lustre_coll_threshold", "romio_ds_write"},
+    {"cray_cb_write_lock_mode", "romio_cb_write"},
+    {"cray_cb_write_lock_mode", "romio_no_indep_rw"},
+};
+
+int index_of(const Decision& decision, const char* name) noexcept {
+  int i = 0;
+  while (i < decision.count && std::strcmp(decision.settings[i].name, name) != 0) ++i;
+  return i;
+}
+
 const char* why_left_out_of(const Decision& decision, const CallAttempts& attempts,
                             int index) noexcept {
-  const char* const reason = why_left_out(attempts, index);
-  if (reason != nullptr || std::strcmp(decision.settings[index].name, "romio_ds_write") != 0) {
-    return reason;
+  const char* reason = why_left_out(attempts, index);
+  for (const auto& one : kBeside) {
+    if (reason != nullptr) break;
+    if (std::strcmp(decision.settings[index].name, one.name) != 0) continue;
+    const int other = index_of(decision, one.beside);
+    if (other < decision.count) reason = why_left_out_of(decision, attempts, other);
   }
-  for (int i = 0; i < decision.count; ++i) {
-    if (std::strcmp(decision.settings[i].name, "romio_cb_write") == 0) {
-      return why_left_out(attempts, i);
-    }
-  }
-  return nullptr;
+  return reason;
 }
 }  // namespace
 

@@ -34,14 +34,15 @@ class Run:
     """Of late_calls, and what it left: everywhere the same bytes."""
 
     def __init__(
-        self, place: Place, program: Path, name: str = "", calls: str = CALLS, **env: Any
-    ) -> None:
+        self, place: Place, program: Path, name: str = "", calls: str = CALLS, ranks: int = RANKS,
+        **env: Any,
+    ) -> None:  # fmt: skip
         """`name`: of the file as the program has it; "": the whole path."""
         place.trace.unlink(missing_ok=True)
         (place.scratch / "elsewhere").mkdir(exist_ok=True)
         file = place.scratch / "a.bin"
         file.unlink(missing_ok=True)
-        done = place.mpi(RANKS, program, name or file, calls,
+        done = place.mpi(ranks, program, name or file, calls,
                          IOTUNE_TRACE=place.trace, IOTUNE_DB="none", **env)  # fmt: skip
         place.right(done, f"{name or file} {calls}")
         self.contents = file.read_bytes()
@@ -50,8 +51,8 @@ class Run:
         self.outcomes = outcomes(self.calls)
 
 
-def expected(calls: str = CALLS) -> bytes:
-    ranks = range(RANKS)
+def expected(calls: str = CALLS, count: int = RANKS) -> bytes:
+    ranks = range(count)
     together = b"".join(bytes([97 + rank]) * 100 for rank in ranks) if "c" in calls else b""
     if "i" not in calls:
         return together
@@ -150,13 +151,15 @@ def ompio(place: Place, name: str, right_way_round: bool) -> None:
     program = built(place, name, "ompio")
     if program is None:
         return
-    default = Run(place, program, calls="c")
-    run = Run(place, program, calls="c", IOTUNE_CONFIG=config(place, collective_buffering="false"))
-    assert run.contents == default.contents == expected("c")
+    ranks = 4  # of two, both write by default
+    default = Run(place, program, calls="c", ranks=ranks)
+    told = config(place, collective_buffering="false")
+    run = Run(place, program, calls="c", ranks=ranks, IOTUNE_CONFIG=told)
+    assert run.contents == default.contents == expected("c", ranks)
     writes = [
         sum(one["name"].startswith("pwrite") for one in each.calls) for each in (default, run)
     ]
-    assert writes == ([1, RANKS] if right_way_round else [1, 1]), (writes, run.outcomes)
+    assert writes == ([1, ranks] if right_way_round else [1, 1]), (writes, run.outcomes)
     if right_way_round:
         # Version 5 returns what it was given.
         assert run.outcomes["collective_buffering"][0] == "unverifiable", run.outcomes

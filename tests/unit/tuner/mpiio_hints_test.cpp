@@ -105,7 +105,7 @@ Decision settings(std::initializer_list<std::pair<const char*, const char*>> lis
 
 HintPlan planned(const MpiApi& mpi, const Decision& decision, bool named_relatively = false) {
   HintPlan plan;
-  plan_hints(mpi, "/a/b", recorder::kProgramInfo, decision, {1, named_relatively}, plan);
+  plan_hints(mpi, "/tmp/b", recorder::kProgramInfo, decision, {1, named_relatively}, plan);
   return plan;
 }
 
@@ -122,7 +122,7 @@ class Hints : public ::testing::Test {
   void note(const MpiApi& mpi, const Decision& decision,
             const std::map<std::string, std::string>& in_use) {
     recorder::g_in_use = in_use;
-    note_hints(mpi, recorder::kFile, "/a/b", decision, planned(mpi, decision));
+    note_hints(mpi, recorder::kFile, "/tmp/b", decision, planned(mpi, decision));
   }
 };
 
