@@ -238,6 +238,12 @@ inline constexpr KnownRow kKnownRows[] = {
     {kMpich, "", "5.0.2", "romio_cb_pfr", "automatic", Known::kBad, "its ROMIO crashes with it"},
     {kMpich, "", "5.0.2", "romio_cb_alltoall", "*", Known::kBad, kGoesWithPfr},
     {kMpich, "", "5.0.2", "romio_cb_ds_threshold", "*", Known::kBad, kGoesWithPfr},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_pfr", "enable", Known::kBad,
+     "its ROMIO crashes with it"},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_pfr", "automatic", Known::kBad,
+     "its ROMIO crashes with it"},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_alltoall", "*", Known::kBad, kGoesWithPfr},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_ds_threshold", "*", Known::kBad, kGoesWithPfr},
 
     {kOmpio, "4.1.4", "4.1.4", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
