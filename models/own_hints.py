@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 # From here on it is worth something that only the aggregators open a file.
 _MANY_RANKS = 64
-_FIRST_OPEN_MPI_WITHOUT_ROMIO = 6
+# To its ROMIO, which it takes on Lustre, no hints go from 5 on; from 6 on there is none.
+_FIRST_OPEN_MPI_WITHOUT_HINTS = 5
 _LARGE_REQUEST_BYTES = 1024 * 1024
 
 # Settings, and why they may gain.
@@ -29,7 +30,7 @@ def own_hints(shape: Shape) -> OwnHints:
     if shape.filesystem == "lustre" and shape.write:
         if shape.mpi.startswith("Cray MPICH"):
             found += _of_cray()
-        elif open_mpi < _FIRST_OPEN_MPI_WITHOUT_ROMIO:
+        elif open_mpi < _FIRST_OPEN_MPI_WITHOUT_HINTS:
             found += _of_lustre(shape)
     if open_mpi > 0:
         found.append(({"collective_buffering": "false"}, "each rank for itself below OMPIO"))

@@ -135,6 +135,7 @@ inline constexpr char kBytesTest[] = "tests/python/test_proven_table.py";
 
 inline constexpr char kOmpioIgnores[] = "OMPIO does not read it";
 inline constexpr char kRomioIgnores[] = "ROMIO does not read it";
+inline constexpr char kGetsNone[] = "Open MPI 5 hands its ROMIO no hints";
 inline constexpr char kGoesWithPfr[] =
     "it is read beside romio_cb_pfr alone, with which its ROMIO crashes";
 
@@ -184,6 +185,7 @@ inline constexpr KnownRow kKnownRows[] = {
      "its ROMIO reads wrong bytes without sieving"},
     {kMpich, "4.0.2", "4.0.2", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "ind_wr_buffer_size", "*", Known::kProven, kBytesTest},
+    {kMpich, "4.0.2", "4.0.2", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
 
     {kMpich, "5.0.2", "5.0.2", "cb_nodes", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "cb_config_list", "*", Known::kProven, kBytesTest},
@@ -194,6 +196,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {kMpich, "5.0.2", "5.0.2", "romio_ds_read", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "ind_wr_buffer_size", "*", Known::kProven, kBytesTest},
+    {kMpich, "5.0.2", "5.0.2", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
 
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_nodes", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_config_list", "*:1", Known::kProven, kBytesTest},
@@ -212,6 +215,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "enable", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "automatic", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_write", "disable", Known::kBad,
      "its ROMIO writes wrong bytes without sieving"},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "disable", Known::kBad,
@@ -233,6 +237,16 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "", "", "collective_buffering", "*", Known::kHarmless, kRomioIgnores},
     {kOpenMpiRomio, "", "", "cray_cb_nodes_multiplier", "*", Known::kHarmless, kRomioIgnores},
     {kOpenMpiRomio, "", "", "cray_cb_write_lock_mode", "*", Known::kHarmless, kRomioIgnores},
+    // Seen by who opens and writes: nothing of an MPI_Info reaches it, so that its proven rows
+    // below say little.
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_no_indep_rw", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_pfr", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_alltoall", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_ds_threshold", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_co_ratio", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_coll_threshold", "*", Known::kHarmless,
+     kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_ds_in_coll", "*", Known::kHarmless, kGetsNone},
     // Closing a file without a collective call ends in a crash, and so do strided collective calls.
     {kMpich, "", "5.0.2", "romio_cb_pfr", "enable", Known::kBad, "its ROMIO crashes with it"},
     {kMpich, "", "5.0.2", "romio_cb_pfr", "automatic", Known::kBad, "its ROMIO crashes with it"},
@@ -249,6 +263,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOmpio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
     {kOmpio, "5.0.11", "5.0.11", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "5.0.11", "5.0.11", "cb_buffer_size", "*", Known::kProven, kBytesTest},
+    {kOmpio, "5.0.11", "5.0.11", "collective_buffering", "*", Known::kProven, kBytesTest},
 
     {kHdf5, "1.10.8", "1.14.6", "alignment", "*", Known::kProven, kBytesTest},
     {kHdf5, "1.10.8", "1.14.6", "meta_block_size", "*", Known::kProven, kBytesTest},

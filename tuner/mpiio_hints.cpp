@@ -274,6 +274,9 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     } else if (open_mpi == OpenMpiIo::kOmpio && !ompio_reads(setting.name)) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
                    "Open MPI's OMPIO ignores it");
+    } else if (open_mpi == OpenMpiIo::kRomio && !romio_gets_hints(mpi.version)) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
+                   "Open MPI 5 hands its ROMIO no hints");
     } else if (open_mpi == OpenMpiIo::kRomio) {
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
                    "Open MPI does not tell what its ROMIO made of it");

@@ -166,6 +166,10 @@ bool parameters_name(unsigned parameters, const char* hint) noexcept {
   return false;
 }
 
+bool romio_gets_hints(const char* mpi_version) noexcept {
+  return major_version(mpi_version) != 5;
+}
+
 bool ompio_reads(const char* hint) noexcept {
   return std::strcmp(hint, "cb_nodes") == 0 || std::strcmp(hint, "cb_buffer_size") == 0 ||
          std::strcmp(hint, "collective_buffering") == 0;

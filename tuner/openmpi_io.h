@@ -23,6 +23,10 @@ const char* name_of_openmpi_io(const char* path) noexcept;
 unsigned own_parameters(const recorder::MpiApi& mpi) noexcept;
 bool parameters_name(unsigned parameters, const char* hint) noexcept;
 
+// Whether hints of MPI_File_open reach its ROMIO: those of version 5 do not (seen with 5.0.8 and
+// 5.0.11; ROMIO_HINTS does).
+bool romio_gets_hints(const char* mpi_version) noexcept;
+
 // Hints that OMPIO reads.
 bool ompio_reads(const char* hint) noexcept;
 

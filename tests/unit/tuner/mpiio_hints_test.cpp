@@ -142,13 +142,16 @@ TEST_F(Hints, OpenMpi6SaysWhatItUses) {
   EXPECT_NE(g_notes["romio_cb_write"].second.find("OMPIO"), std::string::npos);
 }
 
-// The same words from version 5 on Lustre: it takes its ROMIO there, and returns what it was given.
-TEST_F(Hints, OpenMpi5ReturnsWhatItWasGiven) {
+// Before, it takes its ROMIO on Lustre and returns what it was given; to version 5's nothing goes.
+TEST_F(Hints, OpenMpisRomioIsNotAsked) {
   const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
-  note(mpi_named("Open MPI v5.0.11", recorder::MpiAbi::kOpenMpi), decision,
-       {{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
-  EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kUnverifiable);
-  EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kUnverifiable);
+  const std::map<std::string, std::string> given{{"cb_nodes", "2"}, {"romio_cb_write", "enable"}};
+  for (const auto& [version, verdict] : {std::pair{"Open MPI v4.1.4", Verdict::kUnverifiable},
+                                         std::pair{"Open MPI v5.0.11", Verdict::kWithoutEffect}}) {
+    note(mpi_named(version, recorder::MpiAbi::kOpenMpi), decision, given);
+    EXPECT_EQ(g_notes["cb_nodes"].first, verdict) << version;
+    EXPECT_EQ(g_notes["romio_cb_write"].first, verdict) << version;
+  }
 }
 
 TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
