@@ -6,16 +6,33 @@ out is romio_cb_pfr with what goes with it: every ROMIO that was tried crashes w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from iotune.models.candidates import Shape
+from typing import Protocol
 
 # From here on it is worth something that only the aggregators open a file.
 _MANY_RANKS = 64
 # To its ROMIO, which it takes on Lustre, no hints go from 5 on; from 6 on there is none.
 _FIRST_OPEN_MPI_WITHOUT_HINTS = 5
 _LARGE_REQUEST_BYTES = 1024 * 1024
+
+
+class Shape(Protocol):
+    """What the choice depends on, of candidates.Shape."""
+
+    @property
+    def write(self) -> bool: ...
+    @property
+    def collective(self) -> bool: ...
+    @property
+    def interleaved(self) -> bool: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def filesystem(self) -> str: ...
+    @property
+    def layer(self) -> str: ...
+    @property
+    def mpi(self) -> str: ...
+
 
 # Settings, and why they may gain.
 OwnHints = list[tuple[dict[str, str], str]]
