@@ -247,6 +247,9 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_coll_threshold", "*", Known::kHarmless,
      kGetsNone},
     {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_ds_in_coll", "*", Known::kHarmless, kGetsNone},
+    {kMpich, "", "", "romio_cb_pfr", "disable", Known::kHarmless, "what ROMIO does by itself"},
+    {kOpenMpiRomio, "", "", "romio_cb_pfr", "disable", Known::kHarmless,
+     "what ROMIO does by itself"},
     // Closing a file without a collective call ends in a crash, and so do strided collective calls.
     {kMpich, "", "5.0.2", "romio_cb_pfr", "enable", Known::kBad, "its ROMIO crashes with it"},
     {kMpich, "", "5.0.2", "romio_cb_pfr", "automatic", Known::kBad, "its ROMIO crashes with it"},
