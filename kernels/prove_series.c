@@ -91,8 +91,8 @@ static long long buffer_of(const struct prove* prove) {
 /* Whether a setting acts on transfers of single ranks above all. */
 static int is_of_independent(const struct prove* prove) {
   static const char* const names[] = {"romio_ds_read", "romio_ds_write", "ind_rd_buffer_size",
-                                      "ind_wr_buffer_size"};
-  for (int i = 0; i < 4; i++)
+                                      "ind_wr_buffer_size", "romio_no_indep_rw"};
+  for (int i = 0; i < 5; i++)
     if (prove_value(prove, names[i]) != NULL) return 1;
   return 0;
 }

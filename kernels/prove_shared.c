@@ -45,6 +45,7 @@ static void close_shared(struct prove* prove, struct shared* one, int file_is_kn
  * transfer: ROMIO then keeps no order (tuner/ordered_calls.h). */
 static void let_ranks_exchange(const struct prove* prove, const struct shared* one) {
   static const char* const names[] = {"romio_cb_read", "romio_cb_write"};
+  static const char threshold[] = "romio_lustre_coll_threshold";
   MPI_Info info;
   int wanted = 0;
   MPI_Info_create(&info);
@@ -52,6 +53,11 @@ static void let_ranks_exchange(const struct prove* prove, const struct shared* o
     const char* value = prove_value(prove, names[i]);
     if (value == NULL || strcmp(value, "disable") != 0) continue;
     MPI_Info_set(info, names[i], "enable");
+    wanted = 1;
+  }
+  const char* bytes = prove_value(prove, threshold);
+  if (bytes != NULL && strcmp(bytes, "0") != 0) {
+    MPI_Info_set(info, threshold, "0");
     wanted = 1;
   }
   if (wanted) prove_need(MPI_File_set_info(one->handle, info), one->path, "MPI_File_set_info");

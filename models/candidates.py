@@ -10,6 +10,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iotune.models.own_hints import own_hints
+
 from iotune import core
 
 _MIB = 1024 * 1024
@@ -48,6 +50,7 @@ class Shape:
     element_bytes: int = 1
     filesystem: str = ""
     layer: str = "hdf5"  # "mpiio", "posix": what the program calls
+    mpi: str = ""  # as traces name it
 
     @property
     def interleaved(self) -> bool:
@@ -86,7 +89,8 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     if shape.ranks > 1 and shape.collective:
         # Behind what gains most where ranks interleave, and not behind all that is of its kind.
         transfers = _collective(shape)
-        found += transfers[:3] + _reservation(shape) + transfers[3:]
+        own = [Candidate(*one) for one in own_hints(shape)]
+        found += transfers[:3] + own + _reservation(shape) + transfers[3:]
     else:
         found += _reservation(shape)
         found += _independent(shape) if shape.ranks > 1 else []

@@ -215,6 +215,7 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         dimensions=tuple(case.pattern.get("dataset_dims", ())),
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
+        mpi=case.platform.get("mpi", ""),
     )
 
 
@@ -230,4 +231,5 @@ def shape_of_calls(case: Case, file_bytes: int, filesystem: str) -> Shape:
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
         layer=case.layer,
+        mpi=case.platform.get("mpi", ""),
     )

@@ -20,6 +20,7 @@ from iotune.models.candidates import (
     reserved,
     unsieved,
 )
+from iotune.models.own_hints import own_hints
 
 MIB = 1024 * 1024
 
@@ -83,8 +84,10 @@ def _aggregation(shape: Shape, verb: str, buffer: str, values: _Values) -> list[
     )
     alone = _product(_each(sieving, "disable"), _each(buffer, *values.sieve_bytes))
     by_itself = _product([_NONE, unsieved(verb)], _each(buffer, *values.sieve_bytes))
+    own = [settings for settings, _ in own_hints(shape)]
     return (
         together
+        + own
         + [{two_phase: "disable", **one} for one in alone]
         + [{"dxpl_mpio_collective_opt": "individual", **one} for one in by_itself]
     )

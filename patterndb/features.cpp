@@ -61,9 +61,11 @@ Mechanism mechanism_of(const Pattern& pattern, const Geometry& geometry,
   const char* const sieve = pattern.write ? "romio_ds_write" : "romio_ds_read";
   const std::string exchanged = values.text(exchange), sieving = values.text(sieve);
   const bool collective = parallel && pattern.mode == "collective" &&
-                          values.text("dxpl_mpio_collective_opt") != "individual";
+                          values.text("dxpl_mpio_collective_opt") != "individual" &&
+                          values.text("collective_buffering") != "false";
   // ROMIO exchanges where ranks interleave, unless it is told otherwise.
-  found.two_phase = collective && exchanged != "disable" && (interleaved || exchanged == "enable");
+  const bool always = exchanged == "enable" || values.text("romio_no_indep_rw") == "true";
+  found.two_phase = collective && exchanged != "disable" && (interleaved || always);
   if (found.two_phase) {
     // One a node, unless a list allows more (notes of ROMIO: cb_config_list "*:N").
     const double nodes = count_of(question.nodes);

@@ -95,6 +95,7 @@ class Gate {
 // unless that is switched off too.
 bool unjoins_writes(const std::string& name, const std::string& value) {
   return (name == "romio_cb_write" && value == "disable") ||
+         (name == "romio_lustre_coll_threshold" && value_class(name, value) != "0") ||
          (name == "dxpl_mpio_collective_opt" && value == "individual");
 }
 

@@ -40,6 +40,25 @@ inline constexpr ParameterGate kParameterGates[] = {
     {"romio_ds_read", "agreed by all ranks"},
     {"ind_rd_buffer_size", "agreed by all ranks; memory per rank"},
     {"ind_wr_buffer_size", "agreed by all ranks; memory per rank"},
+    {"romio_no_indep_rw",
+     "agreed by all ranks; true: files that the program names by a whole path, never against a "
+     "romio_cb_write or romio_cb_read of the program, of its user or of ours"},
+    {"romio_cb_pfr",
+     "agreed by all ranks; enable and automatic sieve: never on NFS, and only where file locks are "
+     "coherent between nodes"},
+    {"romio_cb_alltoall", "agreed by all ranks; only beside romio_cb_pfr"},
+    {"romio_cb_ds_threshold", "agreed by all ranks; only beside romio_cb_pfr"},
+    {"romio_lustre_co_ratio", "agreed by all ranks; on Lustre only"},
+    {"romio_lustre_coll_threshold",
+     "agreed by all ranks; on Lustre only; more than 0 is gated like romio_cb_write=disable"},
+    {"romio_lustre_ds_in_coll", "agreed by all ranks; on Lustre only"},
+    {"collective_buffering",
+     "agreed by all ranks; OMPIO alone, from 5.0.10 on; false: never on NFS, and only where file "
+     "locks are coherent between nodes"},
+    {"cray_cb_nodes_multiplier", "agreed by all ranks; on Lustre only"},
+    {"cray_cb_write_lock_mode",
+     "agreed by all ranks; on Lustre only; 1 and 2 beside romio_cb_write=enable, 1 beside "
+     "romio_no_indep_rw=true too"},
     {"striping_factor", "new files only; a layout that the user set is left alone"},
     {"striping_unit", "new files only; a layout that the user set is left alone"},
     {"fadvise", "agreed by all ranks; descriptors that the open itself makes"},

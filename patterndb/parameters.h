@@ -22,6 +22,7 @@ enum class ParameterKind : uint8_t {
   kCount,         // one integer
   kChoice,        // enable | disable | automatic
   kSwitch,        // enable | disable
+  kTruth,         // true | false
   kCollectiveIo,  // collective | individual
   kFillTime,      // never | ifset
   kFormat,        // v18 | v110 | v112 | v114
@@ -95,6 +96,27 @@ inline constexpr Parameter kParameters[] = {
      kLargestHint, 1, DiskEffect::kNone, true},
     {"ind_wr_buffer_size", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 4 * kKiB,
      kLargestHint, 1, DiskEffect::kNone, true},
+    // Of MPI-IO, read by one of its libraries or on one file system alone.
+    {"romio_no_indep_rw", ParameterLayer::kMpiioHint, ParameterKind::kTruth, "", 0, 0, 1,
+     DiskEffect::kNone, true},
+    {"romio_cb_pfr", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true},
+    {"romio_cb_alltoall", ParameterLayer::kMpiioHint, ParameterKind::kChoice, "", 0, 0, 1,
+     DiskEffect::kNone, true},
+    {"romio_cb_ds_threshold", ParameterLayer::kMpiioHint, ParameterKind::kCount, "percent", 0, 100,
+     1, DiskEffect::kNone, true},
+    {"romio_lustre_co_ratio", ParameterLayer::kMpiioHint, ParameterKind::kCount,
+     "aggregators a target", 1, 1000000, 1, DiskEffect::kNone, true},
+    {"romio_lustre_coll_threshold", ParameterLayer::kMpiioHint, ParameterKind::kBytes, "bytes", 0,
+     kLargestHint, 1, DiskEffect::kNone, true},
+    {"romio_lustre_ds_in_coll", ParameterLayer::kMpiioHint, ParameterKind::kSwitch, "", 0, 0, 1,
+     DiskEffect::kNone, true},
+    {"collective_buffering", ParameterLayer::kMpiioHint, ParameterKind::kTruth, "", 0, 0, 1,
+     DiskEffect::kNone, true},
+    {"cray_cb_nodes_multiplier", ParameterLayer::kMpiioHint, ParameterKind::kCount,
+     "aggregators a target", 1, 1000000, 1, DiskEffect::kNone, true},
+    {"cray_cb_write_lock_mode", ParameterLayer::kMpiioHint, ParameterKind::kCount, "mode", 0, 2, 1,
+     DiskEffect::kNone, true},
     {"striping_factor", ParameterLayer::kFileSystem, ParameterKind::kCount, "targets", 1, 2000, 1,
      DiskEffect::kPlacement, true},
     {"striping_unit", ParameterLayer::kFileSystem, ParameterKind::kBytes, "bytes", 64 * kKiB,
@@ -187,6 +209,9 @@ constexpr const char* fault_of(const Parameter& parameter, const char* value) {
       if (equal(value, "enable") || equal(value, "disable")) return nullptr;
       return parameter.kind == ParameterKind::kSwitch ? "is neither enable nor disable"
                                                       : "is not enable, disable or automatic";
+    case ParameterKind::kTruth:
+      if (equal(value, "true") || equal(value, "false")) return nullptr;
+      return "is neither true nor false";
     case ParameterKind::kCollectiveIo:
       if (equal(value, "collective") || equal(value, "individual")) return nullptr;
       return "is neither collective nor individual";

@@ -102,6 +102,7 @@ std::string value_class(const std::string& parameter, const std::string& value) 
     if (value == "*:1") return value;
     return is_star_and_number(value) ? "*:N" : "other";
   }
+  if (parameter == "romio_lustre_coll_threshold") return last_integer(value) == 0 ? "0" : "more";
   if (has_class(parameter, "up to 64 MiB")) {
     return last_integer(value) <= kLargestTried ? "up to 64 MiB" : "larger";
   }

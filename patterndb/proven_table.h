@@ -82,6 +82,37 @@ inline constexpr ValueClass kValueClasses[] = {
     {"ind_wr_buffer_size", "up to 64 MiB",
      "ind_wr_buffer_size=4096;romio_ds_write=enable ind_wr_buffer_size=67108864"},
     {"ind_wr_buffer_size", "larger", "ind_wr_buffer_size=134217728"},
+    {"romio_no_indep_rw", "true", "romio_no_indep_rw=true"},
+    {"romio_no_indep_rw", "false", "romio_no_indep_rw=false"},
+    {"romio_cb_pfr", "enable", "romio_cb_pfr=enable"},
+    {"romio_cb_pfr", "disable", "romio_cb_pfr=disable"},
+    {"romio_cb_pfr", "automatic", "romio_cb_pfr=automatic"},
+    // ROMIO reads these two only beside romio_cb_pfr, and nothing else is applied.
+    {"romio_cb_alltoall", "enable", "romio_cb_alltoall=enable;romio_cb_pfr=enable"},
+    {"romio_cb_alltoall", "disable", "romio_cb_alltoall=disable;romio_cb_pfr=enable"},
+    {"romio_cb_alltoall", "automatic", "romio_cb_alltoall=automatic;romio_cb_pfr=enable"},
+    {"romio_cb_ds_threshold", "any",
+     "romio_cb_ds_threshold=0;romio_cb_pfr=enable romio_cb_ds_threshold=50;romio_cb_pfr=enable "
+     "romio_cb_ds_threshold=100;romio_cb_pfr=enable"},
+    // On Lustre (python/iotune/proving.py).
+    {"romio_lustre_co_ratio", "any",
+     "romio_lustre_co_ratio=1 romio_lustre_co_ratio=2 romio_lustre_co_ratio=64"},
+    {"romio_lustre_coll_threshold", "0", "romio_lustre_coll_threshold=0"},
+    {"romio_lustre_coll_threshold", "more",
+     "romio_lustre_coll_threshold=1;romio_ds_write=disable;romio_cb_write=enable "
+     "romio_lustre_coll_threshold=4096;romio_ds_write=disable;romio_cb_write=enable "
+     "romio_lustre_coll_threshold=1048576;romio_ds_write=disable;romio_cb_write=enable"},
+    {"romio_lustre_ds_in_coll", "enable", "romio_lustre_ds_in_coll=enable"},
+    {"romio_lustre_ds_in_coll", "disable", "romio_lustre_ds_in_coll=disable"},
+    // Of OMPIO.
+    {"collective_buffering", "true", "collective_buffering=true"},
+    {"collective_buffering", "false", "collective_buffering=false"},
+    // Of Cray MPICH, on Lustre.
+    {"cray_cb_nodes_multiplier", "any", "cray_cb_nodes_multiplier=1 cray_cb_nodes_multiplier=4"},
+    {"cray_cb_write_lock_mode", "0", "cray_cb_write_lock_mode=0"},
+    {"cray_cb_write_lock_mode", "1",
+     "cray_cb_write_lock_mode=1;romio_cb_write=enable;romio_no_indep_rw=true"},
+    {"cray_cb_write_lock_mode", "2", "cray_cb_write_lock_mode=2;romio_cb_write=enable"},
     // Nothing of these is tried: they are harmless.
     {"chunk_cache", "any", ""},
     {"fadvise", "any", ""},
@@ -102,6 +133,12 @@ struct KnownRow {
 
 inline constexpr char kBytesTest[] = "tests/python/test_proven_table.py";
 
+inline constexpr char kOmpioIgnores[] = "OMPIO does not read it";
+inline constexpr char kRomioIgnores[] = "ROMIO does not read it";
+inline constexpr char kGetsNone[] = "Open MPI 5 hands its ROMIO no hints";
+inline constexpr char kGoesWithPfr[] =
+    "it is read beside romio_cb_pfr alone, with which its ROMIO crashes";
+
 inline constexpr KnownRow kKnownRows[] = {
     {"*", "", "", "chunk_cache", "*", Known::kHarmless, "memory of the reader alone"},
     {"*", "", "", "fadvise", "*", Known::kHarmless, "advice to the kernel"},
@@ -109,14 +146,26 @@ inline constexpr KnownRow kKnownRows[] = {
     {"*", "", "", "striping_factor", "*", Known::kHarmless, "the file system's own placement"},
     {"*", "", "", "striping_unit", "*", Known::kHarmless, "the file system's own placement"},
 
-    {kOmpio, "", "", "cb_config_list", "*", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "romio_cb_write", "*", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "romio_cb_read", "*", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "romio_ds_write", "disable", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "romio_ds_write", "automatic", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "romio_ds_read", "*", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "ind_rd_buffer_size", "*", Known::kHarmless, "OMPIO does not read it"},
-    {kOmpio, "", "", "ind_wr_buffer_size", "*", Known::kHarmless, "OMPIO does not read it"},
+    {kOmpio, "", "", "cb_config_list", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_cb_write", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_cb_read", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_ds_write", "disable", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_ds_write", "automatic", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_ds_read", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "ind_rd_buffer_size", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "ind_wr_buffer_size", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_no_indep_rw", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_cb_pfr", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_cb_alltoall", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_cb_ds_threshold", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_lustre_co_ratio", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_lustre_coll_threshold", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "romio_lustre_ds_in_coll", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "cray_cb_nodes_multiplier", "*", Known::kHarmless, kOmpioIgnores},
+    {kOmpio, "", "", "cray_cb_write_lock_mode", "*", Known::kHarmless, kOmpioIgnores},
+    // What is not true is false for it, and the other way round: its own fault, mended in 5.0.10.
+    {kOmpio, "", "5.0.9", "collective_buffering", "*", Known::kBad,
+     "OMPIO before 5.0.10 reads it the other way round"},
     // Of its collective writes one in some hundreds leaves what a buffer held before: seen
     // with 4.1.4 (nothing of the kind in 15,000 writes with 4.1.7, which is unknown all the same).
     {kOmpio, "", "4.1.6", "cb_nodes", "more", Known::kBad,
@@ -136,6 +185,7 @@ inline constexpr KnownRow kKnownRows[] = {
      "its ROMIO reads wrong bytes without sieving"},
     {kMpich, "4.0.2", "4.0.2", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
     {kMpich, "4.0.2", "4.0.2", "ind_wr_buffer_size", "*", Known::kProven, kBytesTest},
+    {kMpich, "4.0.2", "4.0.2", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
 
     {kMpich, "5.0.2", "5.0.2", "cb_nodes", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "cb_config_list", "*", Known::kProven, kBytesTest},
@@ -146,6 +196,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {kMpich, "5.0.2", "5.0.2", "romio_ds_read", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
     {kMpich, "5.0.2", "5.0.2", "ind_wr_buffer_size", "*", Known::kProven, kBytesTest},
+    {kMpich, "5.0.2", "5.0.2", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
 
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_nodes", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "cb_config_list", "*:1", Known::kProven, kBytesTest},
@@ -164,6 +215,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "enable", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "automatic", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
+    {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_no_indep_rw", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_write", "disable", Known::kBad,
      "its ROMIO writes wrong bytes without sieving"},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_ds_read", "disable", Known::kBad,
@@ -179,10 +231,42 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "5.0.11", "5.0.11", "romio_ds_read", "*", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "5.0.11", "5.0.11", "ind_rd_buffer_size", "*", Known::kProven, kBytesTest},
 
+    {kMpich, "", "", "collective_buffering", "*", Known::kHarmless, kRomioIgnores},
+    {kMpich, "", "", "cray_cb_nodes_multiplier", "*", Known::kHarmless, kRomioIgnores},
+    {kMpich, "", "", "cray_cb_write_lock_mode", "*", Known::kHarmless, kRomioIgnores},
+    {kOpenMpiRomio, "", "", "collective_buffering", "*", Known::kHarmless, kRomioIgnores},
+    {kOpenMpiRomio, "", "", "cray_cb_nodes_multiplier", "*", Known::kHarmless, kRomioIgnores},
+    {kOpenMpiRomio, "", "", "cray_cb_write_lock_mode", "*", Known::kHarmless, kRomioIgnores},
+    // Seen by who opens and writes: nothing of an MPI_Info reaches it, so that its proven rows
+    // below say little.
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_no_indep_rw", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_pfr", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_alltoall", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_cb_ds_threshold", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_co_ratio", "*", Known::kHarmless, kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_coll_threshold", "*", Known::kHarmless,
+     kGetsNone},
+    {kOpenMpiRomio, "5.0.8", "5.0.11", "romio_lustre_ds_in_coll", "*", Known::kHarmless, kGetsNone},
+    {kMpich, "", "", "romio_cb_pfr", "disable", Known::kHarmless, "what ROMIO does by itself"},
+    {kOpenMpiRomio, "", "", "romio_cb_pfr", "disable", Known::kHarmless,
+     "what ROMIO does by itself"},
+    // Closing a file without a collective call ends in a crash, and so do strided collective calls.
+    {kMpich, "", "5.0.2", "romio_cb_pfr", "enable", Known::kBad, "its ROMIO crashes with it"},
+    {kMpich, "", "5.0.2", "romio_cb_pfr", "automatic", Known::kBad, "its ROMIO crashes with it"},
+    {kMpich, "", "5.0.2", "romio_cb_alltoall", "*", Known::kBad, kGoesWithPfr},
+    {kMpich, "", "5.0.2", "romio_cb_ds_threshold", "*", Known::kBad, kGoesWithPfr},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_pfr", "enable", Known::kBad,
+     "its ROMIO crashes with it"},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_pfr", "automatic", Known::kBad,
+     "its ROMIO crashes with it"},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_alltoall", "*", Known::kBad, kGoesWithPfr},
+    {kOpenMpiRomio, "", "4.1.4", "romio_cb_ds_threshold", "*", Known::kBad, kGoesWithPfr},
+
     {kOmpio, "4.1.4", "4.1.4", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "4.1.4", "4.1.4", "cb_buffer_size", "*", Known::kProven, kBytesTest},
     {kOmpio, "5.0.11", "5.0.11", "cb_nodes", "1", Known::kProven, kBytesTest},
     {kOmpio, "5.0.11", "5.0.11", "cb_buffer_size", "*", Known::kProven, kBytesTest},
+    {kOmpio, "5.0.11", "5.0.11", "collective_buffering", "*", Known::kProven, kBytesTest},
 
     {kHdf5, "1.10.8", "1.14.6", "alignment", "*", Known::kProven, kBytesTest},
     {kHdf5, "1.10.8", "1.14.6", "meta_block_size", "*", Known::kProven, kBytesTest},

@@ -142,7 +142,7 @@ const char* why_no_list(const char* path, const OpenInProgress& open) noexcept {
 constexpr const char* kNoList = "a rank could not build the property list";
 
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
-                        OpenInProgress& open) noexcept {
+                        bool named_relatively, OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
   if (!receive_decision(mpi, comm, {path, "hdf5", open.creating, 0, 1, nullptr}, open.decision)) {
     return false;
@@ -150,7 +150,8 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   open.mpi = &mpi;
   open.notes = rank_in(mpi, comm) == 0 && open.decision.source[0] != '\0';
   if (open.decision.count == 0) return true;  // nothing to vote on, nothing planned
-  plan_hints(mpi, path, open.program.info, open.decision, recorder::run_nodes(), open.hints);
+  plan_hints(mpi, path, open.program.info, open.decision, {recorder::run_nodes(), named_relatively},
+             open.hints);
   const std::uint64_t hash = hash_hints(
       hash_file_access(kHashStart, open.program, open.decision, open.creating), open.hints);
   const char* const no_list = why_no_list(path, open);
@@ -361,7 +362,7 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
     if (mpi != nullptr && open->creating && rank_in(*mpi, open->program.private_comm) == 0) {
       state.words[kSeriesStart] = series_clock_ns();
     }
-    decided = mpi != nullptr && decide_with_others(*mpi, *api, path, *open);
+    decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);
   } else {
     open->given_fapl = serial_list(hdf5, *api, fapl);
     open->owns_given = true;

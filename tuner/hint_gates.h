@@ -13,7 +13,8 @@ struct HintGround {
   bool sieves;              // this MPI-IO sieves writes of all ranks at once rightly
   const char* file_system;  // a name of patterndb/filesystems.h
   int nodes;
-  bool locks_hold;  // between nodes
+  bool locks_hold;          // between nodes
+  bool whole_path = false;  // the program's name of the file means the same from every directory
 };
 
 // nullptr where `setting` may be applied together with the hints of `wanted`, else why not. The
@@ -23,5 +24,9 @@ const char* why_unsafe(const HintGround& ground, const Decision& wanted,
 
 // Whether any setting of the decision needs to be asked about.
 bool needs_ground(const Decision& decision) noexcept;
+
+// The hint that a value of `setting` would change by itself, or nullptr; the `index`th of them.
+// Whoever set that one has the say.
+const char* overridden_by(const Setting& setting, int index) noexcept;
 
 }  // namespace iotune::tuner

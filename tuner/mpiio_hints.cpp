@@ -39,13 +39,26 @@ void add(Decision& to, const char* name, const char* value) noexcept {
   ++to.count;
 }
 
-const char* why_not(const MpiApi& mpi, Word info, const Decision& decision,
-                    const char* name) noexcept {
+const char* why_not_named(const MpiApi& mpi, Word info, const Decision& decision,
+                          const char* name) noexcept {
   if (program_set(mpi, info, name)) return "the program set it itself";
   if (user_hints_name(name) || parameters_name(decision.own_parameters, name))
     return "hints of the user or the site (ROMIO_HINTS, /etc/romio-hints, MPICH_MPIIO_HINTS, MCA) "
            "set it";
   return nullptr;
+}
+
+const char* why_not(const MpiApi& mpi, Word info, const Decision& decision,
+                    const Setting& setting) noexcept {
+  const char* reason = why_not_named(mpi, info, decision, setting.name);
+  for (int i = 0; reason == nullptr; ++i) {
+    const char* const other = overridden_by(setting, i);
+    if (other == nullptr) break;
+    if (why_not_named(mpi, info, decision, other) != nullptr) {
+      reason = "it overrides a hint that the program, its user or the site set";
+    }
+  }
+  return reason;
 }
 
 }  // namespace
@@ -61,11 +74,13 @@ bool goes_by_info(const char* name) noexcept {
 
 namespace {
 // The hints that are left stay a whole: what was refused first counts for what comes after.
-void pass_gates(const char* path, const Decision& decision, int nodes, HintPlan& plan) noexcept {
+void pass_gates(const char* path, const Decision& decision, OpenedFrom from,
+                HintPlan& plan) noexcept {
   if (!needs_ground(decision)) return;
   const char* const system = file_system_of(path);
-  const HintGround ground{decision.sieves, system, nodes,
-                          nodes > 1 && locks_hold_between_nodes(path, system)};
+  const HintGround ground{decision.sieves, system, from.nodes,
+                          from.nodes > 1 && locks_hold_between_nodes(path, system),
+                          !from.named_relatively};
   for (int i = 0; i < plan.wanted.count;) {
     Setting& setting = plan.wanted.settings[i];
     const char* const unsafe = why_unsafe(ground, plan.wanted, setting);
@@ -95,23 +110,23 @@ void clear(HintPlan& plan) noexcept {
   plan.individual_io = false;
 }
 
-void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision, int nodes,
-                HintPlan& plan) noexcept {
+void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision,
+                OpenedFrom from, HintPlan& plan) noexcept {
   clear(plan);
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
     if (!is_beneath_hdf5(setting.name)) continue;
-    plan.refused[i] = why_not(mpi, info, decision, setting.name);
+    plan.refused[i] = why_not(mpi, info, decision, setting);
     if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
   }
-  pass_gates(path, decision, nodes, plan);
+  pass_gates(path, decision, from, plan);
   const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
   if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
-      why_not(mpi, info, decision, "cb_config_list") != nullptr) {
+      why_not_named(mpi, info, decision, "cb_config_list") != nullptr) {
     return;
   }
   const std::uint64_t count = recorder::parse_decimal(aggregators);
-  const auto hosts = static_cast<std::uint64_t>(nodes < 1 ? 1 : nodes);
+  const auto hosts = static_cast<std::uint64_t>(from.nodes < 1 ? 1 : from.nodes);
   ShortText<32> list;
   list << "*:" << (count + hosts - 1) / hosts;
   add(plan.wanted, "cb_config_list", list.c_str());
@@ -144,19 +159,32 @@ void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& att
 }
 
 namespace {
-// romio_ds_write stays only beside our romio_cb_write (hint_gates.cpp).
+// The first stays only beside the second, where the decision has both (hint_gates.cpp).
+constexpr struct {
+  const char *name, *beside;
+} kBeside[] = {
+    {"romio_ds_write", "romio_cb_write"},
+    {"romio_lustre_coll_threshold", "romio_ds_write"},
+    {"cray_cb_write_lock_mode", "romio_cb_write"},
+    {"cray_cb_write_lock_mode", "romio_no_indep_rw"},
+};
+
+int index_of(const Decision& decision, const char* name) noexcept {
+  int i = 0;
+  while (i < decision.count && std::strcmp(decision.settings[i].name, name) != 0) ++i;
+  return i;
+}
+
 const char* why_left_out_of(const Decision& decision, const CallAttempts& attempts,
                             int index) noexcept {
-  const char* const reason = why_left_out(attempts, index);
-  if (reason != nullptr || std::strcmp(decision.settings[index].name, "romio_ds_write") != 0) {
-    return reason;
+  const char* reason = why_left_out(attempts, index);
+  for (const auto& one : kBeside) {
+    if (reason != nullptr) break;
+    if (std::strcmp(decision.settings[index].name, one.name) != 0) continue;
+    const int other = index_of(decision, one.beside);
+    if (other < decision.count) reason = why_left_out_of(decision, attempts, other);
   }
-  for (int i = 0; i < decision.count; ++i) {
-    if (std::strcmp(decision.settings[i].name, "romio_cb_write") == 0) {
-      return why_left_out(attempts, i);
-    }
-  }
-  return nullptr;
+  return reason;
 }
 }  // namespace
 
@@ -246,6 +274,9 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     } else if (open_mpi == OpenMpiIo::kOmpio && !ompio_reads(setting.name)) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
                    "Open MPI's OMPIO ignores it");
+    } else if (open_mpi == OpenMpiIo::kRomio && !romio_gets_hints(mpi.version)) {
+      note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
+                   "Open MPI 5 hands its ROMIO no hints");
     } else if (open_mpi == OpenMpiIo::kRomio) {
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
                    "Open MPI does not tell what its ROMIO made of it");
@@ -255,7 +286,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     } else if (std::strcmp(got, setting.value) != 0) {
       note_setting(path, setting.name, setting.value, got, Verdict::kWithoutEffect,
                    "MPI-IO chose another value");
-    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi) {
+    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi && !reports_hints_in_use(mpi.version)) {
       // Version 4 echoes every key, even nonsense; 5 those that some component has asked for.
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
                    "Open MPI returns what it was given");

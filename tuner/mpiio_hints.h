@@ -26,9 +26,15 @@ bool is_beneath_hdf5(const char* name) noexcept;
 // Of these, what is passed to MPI-IO: the others go by the descriptor.
 bool goes_by_info(const char* name) noexcept;
 
+// Where a file is opened from.
+struct OpenedFrom {
+  int nodes;
+  bool named_relatively;  // recorder::OpenState
+};
+
 // `info`: the program's hints or info_null. Local.
 void plan_hints(const recorder::MpiApi& mpi, const char* path, recorder::Word info,
-                const Decision& decision, int nodes, HintPlan& plan) noexcept;
+                const Decision& decision, OpenedFrom from, HintPlan& plan) noexcept;
 
 // Whether make_info would add anything.
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept;

@@ -96,7 +96,8 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0 && open->decision.source[0] != '\0';
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
-  plan_hints(*mpi, path, info, open->decision, recorder::run_nodes(), open->hints);
+  plan_hints(*mpi, path, info, open->decision, {recorder::run_nodes(), state.named_relatively},
+             open->hints);
   for (int i = 0; i < open->decision.count; ++i) {
     if (!is_beneath_hdf5(open->decision.settings[i].name)) {
       open->hints.refused[i] = "the file is not opened through HDF5";

@@ -63,6 +63,8 @@ constexpr OwnParameter kOwnParameters[] = {
     {"io_ompio_bytes_per_agg", 33554432, "cb_buffer_size"},
     {"fs_lustre_stripe_width", 0, "striping_factor"},
     {"fs_lustre_stripe_size", 0, "striping_unit"},
+    // Which component makes collective calls: a text, empty by default.
+    {"fcoll", 0, "collective_buffering"},
 };
 
 enum NamedIo : unsigned { kNamesUnknown, kNamesNothing, kNamesOmpio, kNamesRomio };
@@ -105,6 +107,19 @@ void read_parameters(const recorder::MpiApi& mpi) noexcept {
   __atomic_store_n(&g_read, true, __ATOMIC_RELEASE);
 }
 
+// 4 of "Open MPI v4.1.4"; 0 of all that is no Open MPI.
+unsigned major_version(const char* mpi_version) noexcept {
+  constexpr char kName[] = "Open MPI v";
+  if (!recorder::starts_with(mpi_version, kName)) return 0;
+  return static_cast<unsigned>(recorder::parse_decimal(mpi_version + sizeof kName - 1));
+}
+
+constexpr unsigned kFirstWithoutRomio = 6;
+
+bool has_romio(const char* mpi_version) noexcept {
+  return major_version(mpi_version) < kFirstWithoutRomio;
+}
+
 bool on_lustre(const char* path) noexcept {
   recorder::ShortText<4096> directory;
   return real_directory_of(path, directory) &&
@@ -114,6 +129,7 @@ bool on_lustre(const char* path) noexcept {
 }  // namespace
 
 OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
+  if (!has_romio(mpi.version)) return OpenMpiIo::kOmpio;
   read_parameters(mpi);
   const unsigned named = __atomic_load_n(&g_named, __ATOMIC_RELAXED);
   if (named == kNamesUnknown) return OpenMpiIo::kUnknown;
@@ -125,7 +141,8 @@ OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
 const char* name_of_openmpi_io(const char* path) noexcept {
   recorder::Provider* const world = recorder::world_provider();
   const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
-  if (mpi == nullptr || mpi->abi != recorder::MpiAbi::kOpenMpi) return nullptr;
+  // With the standard ABI too, which Open MPI has from version 6 on.
+  if (mpi == nullptr || major_version(mpi->version) == 0) return nullptr;
   switch (openmpi_io(*mpi, path)) {
     case OpenMpiIo::kOmpio:
       return patterndb::kOmpio;
@@ -149,8 +166,17 @@ bool parameters_name(unsigned parameters, const char* hint) noexcept {
   return false;
 }
 
+bool romio_gets_hints(const char* mpi_version) noexcept {
+  return major_version(mpi_version) != 5;
+}
+
 bool ompio_reads(const char* hint) noexcept {
-  return std::strcmp(hint, "cb_nodes") == 0 || std::strcmp(hint, "cb_buffer_size") == 0;
+  return std::strcmp(hint, "cb_nodes") == 0 || std::strcmp(hint, "cb_buffer_size") == 0 ||
+         std::strcmp(hint, "collective_buffering") == 0;
+}
+
+bool reports_hints_in_use(const char* mpi_version) noexcept {
+  return !has_romio(mpi_version);
 }
 
 }  // namespace iotune::tuner

@@ -22,8 +22,8 @@ using recorder::starts_with;
 
 // Of MPI-IO, of the file systems beneath it, and what names other files of parameters.
 bool concerns_io(const char* parameter) noexcept {
-  for (const char* begin :
-       {"io", "fs_", "mca_base_param", "mca_base_override", "mca_base_envar", "mca_param_files"}) {
+  for (const char* begin : {"io", "fs_", "fcoll", "mca_base_param", "mca_base_override",
+                            "mca_base_envar", "mca_param_files"}) {
     if (starts_with(parameter, begin)) return true;
   }
   return false;

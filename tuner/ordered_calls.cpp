@@ -9,7 +9,22 @@ namespace {
 using recorder::MpiApi;
 using recorder::Word;
 
-constexpr const char* kJoining[] = {"romio_cb_read", "romio_cb_write"};
+// The hint, the value with which ranks may not exchange what they transfer (nullptr: any but the
+// other), and the one with which they do.
+struct Joining {
+  const char* name;
+  const char* apart;
+  const char* joined;
+
+  bool is_apart(const char* value) const noexcept {
+    return apart != nullptr ? std::strcmp(value, apart) == 0 : std::strcmp(value, joined) != 0;
+  }
+};
+constexpr Joining kJoining[] = {
+    {"romio_cb_read", "disable", "enable"},
+    {"romio_cb_write", "disable", "enable"},
+    {"romio_lustre_coll_threshold", nullptr, "0"},
+};
 
 // Files whose ranks do not exchange, as we asked. A closed file's handle stays until another file
 // has it.
@@ -18,9 +33,9 @@ constinit std::atomic<Word> g_files[kMostFiles];
 constinit std::atomic<bool> g_used = false;
 
 bool unjoins(const Decision& hints) noexcept {
-  for (const char* name : kJoining) {
-    const char* const value = find_setting(hints, name);
-    if (value != nullptr && std::strcmp(value, "disable") == 0) return true;
+  for (const Joining& one : kJoining) {
+    const char* const value = find_setting(hints, one.name);
+    if (value != nullptr && one.is_apart(value)) return true;
   }
   return false;
 }
@@ -34,14 +49,14 @@ bool replace(Word old, Word with) noexcept {
   return false;
 }
 
-// What takes the settings back: of those that are "disable".
+// What takes the settings back: of those that keep the ranks apart.
 bool fill_info(const MpiApi& mpi, Word now, Word wanted) noexcept {
   bool fills = false;
-  for (const char* name : kJoining) {
+  for (const Joining& one : kJoining) {
     char value[16];
-    if (!recorder::read_info(mpi, now, name, value, sizeof value)) continue;
-    if (std::strcmp(value, "disable") != 0) continue;
-    fills = mpi.MPI_Info_set(wanted, name, "enable") == 0 || fills;
+    if (!recorder::read_info(mpi, now, one.name, value, sizeof value)) continue;
+    if (!one.is_apart(value)) continue;
+    fills = mpi.MPI_Info_set(wanted, one.name, one.joined) == 0 || fills;
   }
   return fills;
 }

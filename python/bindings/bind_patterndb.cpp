@@ -79,6 +79,8 @@ const char* kind_name(iotune::ParameterKind kind) {
       return "choice";
     case iotune::ParameterKind::kSwitch:
       return "switch";
+    case iotune::ParameterKind::kTruth:
+      return "true or false";
     case iotune::ParameterKind::kCollectiveIo:
       return "collective or individual";
     case iotune::ParameterKind::kFillTime:

@@ -19,6 +19,8 @@ inline constexpr std::int64_t kPendingFile = -2;
 // What a slot keeps between the two sides of one open; zeroed before each.
 struct OpenState {
   std::uint64_t words[16];
+  // Of an open by MPI-IO or HDF5: in another working directory its name means another file.
+  bool named_relatively;
 };
 
 // What an open of HDF5 does about a file that is there, or is not.

@@ -46,6 +46,7 @@ void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Maki
     hook.object = traced ? kSampledOut : kPassedOver;
     t_thread.unrecorded = ThreadState::Unrecorded::kInside;
   }
+  hook.open.named_relatively = is_relative_to_mpi(name);
   g_advice.before_hdf5_open(provider, path.c_str(), making, fapl, hook.open);
 }
 

@@ -13,6 +13,7 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
   hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
+  hook.open.named_relatively = is_relative_to_mpi(name);
   // Inside HDF5's own open the decision has been made a layer above.
   if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
   g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);

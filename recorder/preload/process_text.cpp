@@ -123,7 +123,9 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept {
   to << path;
 }
 
-void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept {
+namespace {
+// The name without the file system in front of it: "ufs:a.bin".
+const char* path_of_mpi(const char* name) noexcept {
   static constexpr const char* kPrefixes[] = {
       "ufs:", "nfs:", "xfs:", "panfs:", "pvfs2:", "gpfs:", "lustre:", "daos:", "ime:", "quobyte:"};
   if (name != nullptr && *name != '/') {
@@ -134,7 +136,16 @@ void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept {
       }
     }
   }
-  absolute_path(name, to);
+  return name;
+}
+}  // namespace
+
+void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept {
+  absolute_path(path_of_mpi(name), to);
+}
+
+bool is_relative_to_mpi(const char* name) noexcept {
+  return name == nullptr || *path_of_mpi(name) != '/';
 }
 
 void describe_process(ProcessText& text, const ClockReading& first, TickRate rate) noexcept {

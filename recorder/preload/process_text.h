@@ -36,5 +36,7 @@ void absolute_path(const char* path, ShortText<4096>& to) noexcept;
 // The same of a name given to MPI-IO, or to HDF5 above it, which may begin with a file system's:
 // "ufs:out.h5" is out.h5 to the file system.
 void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept;
+// Whether it depends on the working directory which file that name means.
+bool is_relative_to_mpi(const char* name) noexcept;
 
 }  // namespace iotune::recorder

@@ -163,6 +163,22 @@ def test_a_known_fault_is_seen(scratch, monkeypatch) -> None:
     assert not seen.right and seen.wrong_bytes > 0, seen
 
 
+def test_what_nobody_here_reads_proves_nothing(scratch, monkeypatch) -> None:
+    """Bytes that are right because nobody looked at a setting say nothing of it."""
+    prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch, seeds=1)
+    site = prover.settle()
+    if site.filesystem == "lustre":
+        pytest.skip("NOT VERIFIED: the tests run on Lustre")
+    by_name = {(one.parameter, one.value_class): one for one in settings_to_try()}
+    assert prover.can_try(by_name["romio_no_indep_rw", "true"])
+    of_others = ("romio_lustre_co_ratio", "cray_cb_nodes_multiplier", "collective_buffering")
+    for (name, _), one in by_name.items():
+        assert not (name in of_others and prover.can_try(one)), name
+    # All that this one goes with is known bad: nothing was compared.
+    proof = prover.prove(by_name["romio_cb_alltoall", "enable"])
+    assert not proof["passed"] and "known bad" in proof["evidence"], proof
+
+
 SERIAL = sorted((ROOT / "build/companions").glob("hdf5-*/lib/libhdf5-*.so*"))
 
 

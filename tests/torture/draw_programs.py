@@ -51,6 +51,16 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "libver_low": ("v18", "v110"),
     "fadvise": ("sequential", "random"),
     "fallocate": ("65536", "4194304"),
+    "romio_no_indep_rw": ("true", "false"),
+    "romio_cb_pfr": ("enable", "automatic"),
+    "romio_cb_alltoall": ("enable", "disable"),
+    "romio_cb_ds_threshold": ("50", "100"),
+    "romio_lustre_co_ratio": ("2",),
+    "romio_lustre_coll_threshold": ("65536",),
+    "romio_lustre_ds_in_coll": ("disable",),
+    "collective_buffering": ("true", "false"),
+    "cray_cb_nodes_multiplier": ("2",),
+    "cray_cb_write_lock_mode": ("1", "2"),
 }
 
 

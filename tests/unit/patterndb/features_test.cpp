@@ -135,4 +135,13 @@ TEST(Features, AnIrregularPatternHasNone) {
   EXPECT_FALSE(features_of(irregular, {}, Settings(), found));
 }
 
+TEST(Features, HintsThatSayTheSameMoveBytesTheSame) {
+  const Pattern block = pattern_of("<1D,(BLOCK),(1048576)>", 4, {4194304}, 4, "collective");
+  EXPECT_EQ(features(block, "romio_no_indep_rw=true"), features(block, "romio_cb_write=enable"));
+  EXPECT_NE(features(block, "romio_no_indep_rw=true"), features(block));
+  const Pattern pieces = pattern_of("<2D,(*,BLOCK),(16384,64)>", 8, {16384, 256}, 4, "collective");
+  EXPECT_EQ(value(features(pieces), "is_two_phase"), 1);
+  EXPECT_EQ(value(features(pieces, "collective_buffering=false"), "is_two_phase"), 0);
+}
+
 }  // namespace

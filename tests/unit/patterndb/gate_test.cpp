@@ -162,6 +162,48 @@ TEST_F(Gate, OtherLibrariesAreKnownByTheirOwnNames) {
   EXPECT_NE(reason_of(decision, "cb_nodes").find("Cray MPICH 8.1.28"), std::string::npos);
 }
 
+// Its own hints are read by nobody else, and unknown where it reads them.
+TEST_F(Gate, HintsOfOneLibraryAreUnknownThereAndIgnoredElsewhere) {
+  const std::string cray = "cray_cb_nodes_multiplier=2", ompio = "collective_buffering=false";
+  for (const char* mpi : {"Cray MPICH 8.1.28", "Cray MPICH 9.0.0 (MPICH 4.0.2)"}) {
+    const Decision decision = passed(question(mpi), cray);
+    EXPECT_TRUE(decision.settings.empty()) << mpi;
+    EXPECT_NE(reason_of(decision, "cray_cb_nodes_multiplier").find("iotune prove"),
+              std::string::npos);
+  }
+  EXPECT_EQ(passed(question("MPICH 4.0.2"), cray + ";" + ompio).settings.values().size(), 2u);
+  EXPECT_EQ(passed(question("Open MPI v5.0.11", kOmpio), cray).settings.values().size(), 1u);
+  EXPECT_EQ(passed(question("Open MPI v5.0.11", kOpenMpiRomio), ompio).settings.values().size(),
+            1u);
+}
+
+// "true" switched it off, and "false" on, until 5.0.10.
+TEST_F(Gate, AHintThatIsReadTheOtherWayRoundIsBad) {
+  for (const char* mpi : {"Open MPI v4.1.4", "Open MPI v4.1.8", "Open MPI v5.0.8"}) {
+    for (const char* settings : {"collective_buffering=true", "collective_buffering=false"}) {
+      const Decision decision = passed(question(mpi, kOmpio), settings);
+      EXPECT_TRUE(decision.settings.empty()) << mpi << " " << settings;
+      EXPECT_NE(reason_of(decision, "collective_buffering").find("other way round"),
+                std::string::npos);
+    }
+  }
+  const Decision later = passed(question("Open MPI v6.0.0", kOmpio), "collective_buffering=false");
+  EXPECT_NE(reason_of(later, "collective_buffering").find("not proven"), std::string::npos);
+}
+
+// A threshold on the size of collective calls leaves larger ones to each rank.
+TEST_F(Gate, AThresholdForCollectiveCallsIsSievedLikeCallsThatAreNotJoined) {
+  Question asked = question(kUnheardOf);
+  asked.filesystem = "lustre";
+  PatternDb db = create(at("patterns.db"));
+  must(db.add_proof(proof_for(asked, "romio_lustre_coll_threshold", "more")));
+  must(db.add_proof(proof_for(asked, "romio_lustre_coll_threshold", "0")));
+  const Decision alone = passed(asked, "romio_lustre_coll_threshold=65536");
+  EXPECT_TRUE(alone.settings.empty());
+  EXPECT_NE(reason_of(alone, "romio_lustre_coll_threshold").find("sieved"), std::string::npos);
+  EXPECT_EQ(passed(asked, "romio_lustre_coll_threshold=0").settings.values().size(), 1u);
+}
+
 TEST_F(Gate, AConfigurationPassesItAndMayForce) {
   config_ = at("config.xml");
   Question asked = question(kUnheardOf);

@@ -98,5 +98,20 @@ TEST(OpenMpiIo, ParametersThatAreNotAtTheirDefaultAreTheUsers) {
   EXPECT_EQ(g_handles, 0);
 }
 
+// No ROMIO is there to be named, on Lustre neither.
+TEST(OpenMpiIo, FromVersion6OnThereIsOmpioAlone) {
+  recorder::MpiApi mpi = tool_interface();
+  const int sessions = g_sessions;
+  for (const char* version : {"Open MPI v6.0.0", "Open MPI v6.0.0rc1", "Open MPI v10.1.0"}) {
+    std::strncpy(mpi.version, version, sizeof mpi.version - 1);
+    EXPECT_EQ(openmpi_io(mpi, "/tmp/b"), OpenMpiIo::kOmpio) << version;
+    EXPECT_TRUE(reports_hints_in_use(version)) << version;
+  }
+  EXPECT_EQ(g_sessions, sessions);
+  for (const char* version : {"Open MPI v5.0.11", "Open MPI v4.1.4", "MPICH 6.0.0", ""}) {
+    EXPECT_FALSE(reports_hints_in_use(version)) << version;
+  }
+}
+
 }  // namespace
 }  // namespace iotune::tuner

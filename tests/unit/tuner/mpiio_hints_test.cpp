@@ -1,0 +1,193 @@
+// Which hints are passed, and what reading them back says, under MPIs that are not here: an MPI
+// that the tests make, by what it calls itself.
+#include "tuner/mpiio_hints.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tuner/file_layout.h"
+#include "tuner/file_system.h"
+#include "tuner/openmpi_said.h"
+#include "tuner/outcome_notes.h"
+#include "tuner/placement.h"
+#include "tuner/posix_advice.h"
+#include "tuner/program_settings.h"
+
+namespace iotune::recorder {
+
+Provider* world_provider() noexcept {
+  return nullptr;
+}
+const MpiApi* mpi_api(Provider&) noexcept {
+  return nullptr;
+}
+
+namespace {
+std::map<std::string, std::string> g_in_use, g_of_program;
+constexpr Word kProgramInfo = 7, kFileInfo = 8, kNoInfo = 9, kFile = 10;
+}  // namespace
+
+bool read_info(const MpiApi&, Word info, const char* key, char* value, int bytes) noexcept {
+  const auto& hints = info == kProgramInfo ? g_of_program : g_in_use;
+  const auto found = hints.find(key);
+  if (found == hints.end()) return false;
+  snprintf(value, static_cast<std::size_t>(bytes), "%s", found->second.c_str());
+  return true;
+}
+
+}  // namespace iotune::recorder
+
+namespace iotune::tuner {
+namespace {
+std::map<std::string, std::pair<Verdict, std::string>> g_notes;
+std::string g_users;
+}  // namespace
+
+bool io_parameters_may_be_set() noexcept {
+  return false;
+}
+LayoutKind layout_kind_of(const char*) noexcept {
+  return LayoutKind::kLustre;
+}
+const char* file_system_of(const char*) noexcept {
+  return "ext4";
+}
+bool locks_hold_between_nodes(const char*, const char*) noexcept {
+  return false;
+}
+bool is_placement(const char*) noexcept {
+  return false;
+}
+bool is_posix_advice(const char*) noexcept {
+  return false;
+}
+bool user_hints_name(const char* name) noexcept {
+  return g_users == name;
+}
+void note_setting(const char*, const char* name, const char*, const char*, Verdict verdict,
+                  const char* reason) noexcept {
+  g_notes[name] = {verdict, reason};
+}
+
+namespace {
+
+using recorder::MpiApi;
+
+MpiApi mpi_named(const char* version, recorder::MpiAbi abi) {
+  MpiApi mpi{};
+  snprintf(mpi.version, sizeof mpi.version, "%s", version);
+  mpi.abi = abi;
+  mpi.constants.handle_mask = ~recorder::Word{0};
+  mpi.constants.info_null = recorder::kNoInfo;
+  mpi.MPI_File_get_info = [](recorder::Word, recorder::Word* info) {
+    *info = recorder::kFileInfo;
+    return 0;
+  };
+  mpi.MPI_Info_free = [](recorder::Word*) { return 0; };
+  return mpi;
+}
+
+Decision settings(std::initializer_list<std::pair<const char*, const char*>> list) {
+  Decision decision{};
+  for (const auto& [name, value] : list) {
+    Setting& setting = decision.settings[decision.count++];
+    snprintf(setting.name, sizeof setting.name, "%s", name);
+    snprintf(setting.value, sizeof setting.value, "%s", value);
+  }
+  return decision;
+}
+
+HintPlan planned(const MpiApi& mpi, const Decision& decision, bool named_relatively = false) {
+  HintPlan plan;
+  plan_hints(mpi, "/tmp/b", recorder::kProgramInfo, decision, {1, named_relatively}, plan);
+  return plan;
+}
+
+class Hints : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    recorder::g_in_use.clear();
+    recorder::g_of_program.clear();
+    g_notes.clear();
+    g_users.clear();
+  }
+
+  // What is said of hints that MPI_File_get_info returns as `in_use`.
+  void note(const MpiApi& mpi, const Decision& decision,
+            const std::map<std::string, std::string>& in_use) {
+    recorder::g_in_use = in_use;
+    note_hints(mpi, recorder::kFile, "/tmp/b", decision, planned(mpi, decision));
+  }
+};
+
+// No Open MPI 6 is here. It returns the hints that it uses, and has no ROMIO, on Lustre neither.
+TEST_F(Hints, OpenMpi6SaysWhatItUses) {
+  const Decision decision = settings({{"cb_nodes", "2"},
+                                      {"cb_config_list", "*:2"},
+                                      {"cb_buffer_size", "65536"},
+                                      {"romio_cb_write", "enable"},
+                                      {"collective_buffering", "true"}});
+  const std::map<std::string, std::string> in_use{{"cb_nodes", "2"}, {"cb_buffer_size", "4096"}};
+  note(mpi_named("Open MPI v6.0.0", recorder::MpiAbi::kOpenMpi), decision, in_use);
+  EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
+  EXPECT_EQ(g_notes["cb_buffer_size"].first, Verdict::kWithoutEffect);
+  EXPECT_EQ(g_notes["collective_buffering"].first, Verdict::kWithoutEffect);
+  EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
+  EXPECT_NE(g_notes["romio_cb_write"].second.find("OMPIO"), std::string::npos);
+}
+
+// Before, it takes its ROMIO on Lustre and returns what it was given; to version 5's nothing goes.
+TEST_F(Hints, OpenMpisRomioIsNotAsked) {
+  const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
+  const std::map<std::string, std::string> given{{"cb_nodes", "2"}, {"romio_cb_write", "enable"}};
+  for (const auto& [version, verdict] : {std::pair{"Open MPI v4.1.4", Verdict::kUnverifiable},
+                                         std::pair{"Open MPI v5.0.11", Verdict::kWithoutEffect}}) {
+    note(mpi_named(version, recorder::MpiAbi::kOpenMpi), decision, given);
+    EXPECT_EQ(g_notes["cb_nodes"].first, verdict) << version;
+    EXPECT_EQ(g_notes["romio_cb_write"].first, verdict) << version;
+  }
+}
+
+TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
+  const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
+  note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", recorder::MpiAbi::kMpich), decision,
+       {{"cb_nodes", "2"}});
+  EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
+  EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
+}
+
+TEST_F(Hints, ARelativeNameRefusesLateOpens) {
+  const MpiApi mpi = mpi_named("MPICH 4.0.2", recorder::MpiAbi::kMpich);
+  const Decision decision = settings({{"romio_no_indep_rw", "true"}, {"cb_buffer_size", "65536"}});
+  EXPECT_EQ(planned(mpi, decision).wanted.count, 2);
+  const HintPlan plan = planned(mpi, decision, true);
+  EXPECT_EQ(plan.wanted.count, 1);
+  ASSERT_NE(plan.refused[0], nullptr);
+  EXPECT_NE(std::strstr(plan.refused[0], "whole path"), nullptr);
+}
+
+// ROMIO would set romio_cb_write itself.
+TEST_F(Hints, WhatOverridesAHintOfOthersIsTheirs) {
+  const MpiApi mpi = mpi_named("MPICH 4.0.2", recorder::MpiAbi::kMpich);
+  const Decision decision = settings({{"romio_no_indep_rw", "true"}});
+  for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
+    recorder::g_of_program = {{name, "automatic"}};
+    EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
+    recorder::g_of_program.clear();
+    g_users = name;
+    EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
+    g_users.clear();
+  }
+  EXPECT_EQ(planned(mpi, decision).refused[0], nullptr);
+  recorder::g_of_program = {{"romio_cb_write", "disable"}};
+  EXPECT_EQ(planned(mpi, settings({{"romio_no_indep_rw", "false"}})).refused[0], nullptr);
+}
+
+}  // namespace
+}  // namespace iotune::tuner
