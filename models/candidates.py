@@ -10,6 +10,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iotune.models.storage_targets import Targets
+from iotune.models.stripes import Striping, stripings
+
 from iotune import core
 
 _MIB = 1024 * 1024
@@ -29,9 +32,6 @@ _BENEATH = {
 }
 # Where nothing is reserved, or memory would be.
 _NOT_RESERVED = (*STRIPED, "nfs", "tmpfs", "ramfs")
-# Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
-# hence the short unit.
-STRIPES = ((64, _MIB // 4), (64, _MIB), (16, _MIB), (16, 4 * _MIB), (4, _MIB))
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Shape:
     element_bytes: int = 1
     filesystem: str = ""
     layer: str = "hdf5"  # "mpiio", "posix": what the program calls
+    nodes: int = 1
+    targets: Targets | None = None  # of the storage; None: nobody looked
+    # Stripe counts that response times rule out.
+    ruled_out_counts: frozenset[int] = frozenset()
 
     @property
     def interleaved(self) -> bool:
@@ -237,6 +241,15 @@ def _read_ahead(shape: Shape) -> list[Candidate]:
     ]
 
 
+def stripings_of(shape: Shape) -> list[Striping]:
+    """What new files of this shape may be spread by, the most hopeful first."""
+    return [
+        one
+        for one in stripings(shape.nodes, shape.ranks, shape.file_bytes, shape.targets)
+        if one.count not in shape.ruled_out_counts
+    ]
+
+
 def reserved(shape: Shape) -> dict[str, str]:
     """Room on the disk for the whole of a large new file; empty where that is not to be had."""
     # Of POSIX, each rank may have a file of the name: no answer reserves there.
@@ -251,10 +264,4 @@ def _striping(shape: Shape) -> list[Candidate]:
     """Of new files, and of nothing else: the layout of a file that is read is fixed."""
     if not shape.write or shape.filesystem not in STRIPED:
         return []
-    return [
-        Candidate(
-            {"striping_factor": str(count), "striping_unit": str(unit)},
-            f"{count} storage targets, {unit >> 10} KiB in a row on each",
-        )
-        for count, unit in STRIPES
-    ]
+    return [Candidate(one.settings, one.why) for one in stripings_of(shape)]

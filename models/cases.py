@@ -41,6 +41,7 @@ class Case:
     nodes: int = 1
     taken_back: bool = False  # by the user's runs: what held before
     notes: list[str] = field(default_factory=list)
+    bound: str = ""  # which stripe counts response times ruled out, in words
 
     @property
     def descriptor(self) -> str:
