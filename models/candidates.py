@@ -25,6 +25,8 @@ _MOST_CACHE_BYTES = 1024 * _MIB
 # Threshold and boundary: the smallest threshold that the tuner does not raise.
 ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
+# Their headers take about a kilobyte each: the metadata cache has two megabytes to begin with.
+_MANY_DATASETS = 2000
 # Layers of parameters (patterndb/parameters.h) beneath a program that calls no HDF5.
 _BENEATH = {
     "mpiio": ("mpi-io hint", "file system", "posix"),
@@ -48,6 +50,8 @@ class Shape:
     element_bytes: int = 1
     filesystem: str = ""
     layer: str = "hdf5"  # "mpiio", "posix": what the program calls
+    page_bytes: int = 0  # of a file that HDF5 keeps in pages
+    datasets: int = 1
     nodes: int = 1
     targets: Targets | None = None  # of the storage; None: nobody looked
     # Stripe counts that response times rule out.
@@ -94,6 +98,7 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     else:
         found += _reservation(shape)
         found += _independent(shape) if shape.ranks > 1 else []
+    found += _buffers(shape)
     found += _memory(shape)
     found += _placement(shape)
     found += _read_ahead(shape)
@@ -213,6 +218,32 @@ def _memory(shape: Shape) -> list[Candidate]:
             Candidate({"sieve_buf_size": str(4 * _MIB)}, "small rows are joined in memory")
         )
     return found
+
+
+def page_buffers(shape: Shape) -> list[int]:
+    """Bytes of a page buffer that are worth a try: of one process that reads a paged file."""
+    if shape.write or shape.ranks > 1 or not shape.page_bytes:
+        return []
+    least = 16 * shape.page_bytes
+    return sorted({max(least, size) for size in (16 * _MIB, 64 * _MIB)}, reverse=True)
+
+
+def metadata_caches(shape: Shape) -> list[int]:
+    """Bytes that HDF5's metadata cache may begin with, where it has many objects to hold."""
+    return [32 * _MIB] if shape.datasets >= _MANY_DATASETS else []
+
+
+def _buffers(shape: Shape) -> list[Candidate]:
+    return [
+        *(
+            Candidate({"page_buffer": str(size)}, "small pieces are read by whole pages")
+            for size in page_buffers(shape)
+        ),
+        *(
+            Candidate({"mdc_size": str(size)}, "the metadata of all datasets stay in memory")
+            for size in metadata_caches(shape)
+        ),
+    ]
 
 
 def _placement(shape: Shape) -> list[Candidate]:

@@ -45,7 +45,7 @@ def striping_of(path: str | Path) -> dict[str, str]:
 def osd_of(descriptor: int, offset: int = 0) -> int:
     """The OSD of CephFS that serves this byte of an open file, written or not.
 
-    Raises OSError where the file system is another, or its client in user space, which tells nobody.
+    Raises OSError where the file system is another, or its client in user space: that tells nobody.
     """
     asked = bytearray(_CEPH_PLACE.size)
     struct.pack_into("=Q", asked, 0, offset)

@@ -16,6 +16,8 @@ from iotune.models.candidates import (
     Candidate,
     Shape,
     chunk_caches,
+    metadata_caches,
+    page_buffers,
     reserved,
     stripings_of,
     unsieved,
@@ -125,6 +127,12 @@ def _stripes(shape: Shape, values: _Values) -> list[Settings]:
     ]
 
 
+def _buffers(shape: Shape) -> list[Settings]:
+    return _product(
+        _each("page_buffer", *page_buffers(shape)), _each("mdc_size", *metadata_caches(shape))
+    )
+
+
 def _memory(shape: Shape) -> list[Settings]:
     if shape.write:
         return _each("sieve_buf_size", 4 * MIB) if shape.ranks == 1 else [_NONE]
@@ -153,7 +161,7 @@ def _points(shape: Shape, values: _Values) -> list[Candidate]:
     else:
         transfers = _independent(verb, buffer, values)
     points: dict[str, Candidate] = {}
-    for settings in _product(transfers, _placement(shape, values), _memory(shape)):
+    for settings in _product(transfers, _placement(shape, values), _memory(shape), _buffers(shape)):
         one = Candidate(settings)
         if settings:
             points.setdefault(one.text, one)

@@ -74,7 +74,7 @@ def _by_lfs(directory: Path) -> int | None:
 
 
 def _by_client(root: Path) -> int | None:
-    """Where the client has one Lustre alone: which of several is the directory's it does not say."""
+    """Where the client has one Lustre alone: which of several it is nothing tells here."""
     for folder in ("sys/fs/lustre/lov", "proc/fs/lustre/lov"):
         for name in ("activeobd", "numobd"):
             found = [_number(one) for one in sorted((root / folder).glob(f"*/{name}"))]
