@@ -16,6 +16,7 @@ from iotune.errors import Error
 
 if TYPE_CHECKING:
     from iotune.models.latency.kept import KeptLatency
+    from iotune.models.options import Options
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ def on_storage(
     return replace(shape, ruled_out_counts=bound.counts), bound, told
 
 
-def case_on_storage(case: Case, shape: Shape, directory: Path, latency_of: LatencyOf) -> Shape:
+def case_on_storage(case: Case, shape: Shape, directory: Path, options: Options) -> Shape:
     """The case's shape with what is known of the storage; the case's notes tell it."""
-    shape, bound, told = on_storage(shape, directory, case.nodes, latency_of)
+    shape, bound, told = on_storage(shape, directory, case.nodes, options.latency_of)
     case.notes += told
     case.bound = bound.text
     return shape

@@ -215,7 +215,7 @@ def train_calls(
             )
             bench.journal = options.journal(case, [])
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
-            shape = case_on_storage(case, shape, directory, options.latency_of)
+            shape = case_on_storage(case, shape, directory, options)
             tried = _allowed(_within_reach(case, shape, options), case, directory, options)
             partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))
