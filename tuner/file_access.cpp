@@ -280,6 +280,12 @@ void note_file_access(const Hdf5Api& api, Hid file, Hid opened, const char* path
          } else if (!readable) {
            note_setting(path, parameter.name, wanted.c_str(), "", Verdict::kUnverifiable,
                         "the open file's access list cannot be read");
+         } else if (parameter.program_bit == kSetEvictOnClose) {
+           // Up to HDF5 2.2 an open file's list says "disable" whatever holds.
+           const bool has_it = std::strcmp(got.c_str(), "enable") == 0;
+           note_setting(path, parameter.name, wanted.c_str(), has_it ? got.c_str() : "",
+                        has_it ? Verdict::kApplied : Verdict::kUnverifiable,
+                        has_it ? "" : "HDF5 tells of no open file whether it evicts");
          } else if (parameter.program_bit == kSetPageBuffer) {
            // Whole pages of the file, which only now are known.
            const bool has_one = parse_decimal(got.c_str()) != 0;

@@ -63,10 +63,11 @@ def paged(place: Place) -> None:
         odd = {**ALL, "page_buffer": PAGES + 100}
         have, told = read(place, program, file, settings=odd)
         assert have["page_buffer"] == str(PAGES), (program, have)
-        assert have["mdc_size"] == str(8 << 20) and have["evict_on_close"] == "enable", have
+        assert have["mdc_size"] == str(8 << 20), have
         assert told["page_buffer"] == ("applied", str(PAGES), ""), told
         assert told["mdc_size"] == ("applied", str(8 << 20), ""), told
-        assert told["evict_on_close"] == ("applied", "enable", ""), told
+        # Nothing tells of an open file: what it does shows in other_second_open().
+        assert told["evict_on_close"][:2] == ("unverifiable", ""), told
         # Below its usual least, and beyond its usual most.
         for size in (65536, 64 << 20):
             have, told = read(place, program, file, settings={"mdc_size": size})
@@ -91,7 +92,8 @@ def writing(place: Place) -> None:
         have, told = read(place, program, file, "write", settings=dict(ALL))
         assert have["page_buffer"] == "0", have
         assert told["page_buffer"][0] == "refused" and "reading" in told["page_buffer"][2], told
-        assert told["mdc_size"][0] == told["evict_on_close"][0] == "applied", told
+        assert told["mdc_size"][0] == "applied", told
+        assert told["evict_on_close"][0] == "unverifiable", told
 
 
 def own(place: Place) -> None:
@@ -106,10 +108,16 @@ def own(place: Place) -> None:
 
 
 def other_second_open(place: Place) -> None:
-    """HDF5 demands that both opens of a file agree on evictions: ours do."""
+    """HDF5 demands that both opens of a file agree on evictions: ours do.
+
+    Another one fails, for which training offers no evictions: that it does shows that ours are set.
+    """
     for program in programs(place):
         file = made(place, program, "paged")
         read(place, program, file, "twice", settings=dict(ALL))
+        for evicts, opens in (("enable", "refused"), ("disable", "opened")):
+            have, _ = read(place, program, file, "other", settings={"evict_on_close": evicts})
+            assert have["other"] == opens, (program, have)
         # The file is open without: it cannot be had with it any more, and the open is made again.
         _, told = read(place, program, file, "own", "twice", settings=dict(ALL))
         assert {verdict for verdict, _, _ in told.values()} == {"refused"}, told

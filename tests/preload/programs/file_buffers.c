@@ -3,7 +3,8 @@
  *   file_buffers read FILE [WORDS]     its rows, compared; "name value" lines of what the open file
  *                                      has, and of how often the program's error handler was called
  * WORDS of read: write (opened to be written), own (the program sets all three itself), twice (it
- * is opened a second time meanwhile, with a list of the program's own) and mpio. */
+ * is opened a second time meanwhile), other (and with a list of the program's own, that evicts
+ * nothing; prints whether it could be) and mpio. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static int tell(hid_t file) {
 }
 
 int main(int argc, char** argv) {
-  int writes = 0, own = 0, twice = 0, mpio = 0;
+  int writes = 0, own = 0, twice = 0, other = 0, mpio = 0;
   if (argc < 3) return 2;
 #ifdef H5_HAVE_PARALLEL
   MPI_Init(&argc, &argv);
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
     writes |= strcmp(argv[i], "write") == 0;
     own |= strcmp(argv[i], "own") == 0;
     twice |= strcmp(argv[i], "twice") == 0;
+    other |= strcmp(argv[i], "other") == 0;
     mpio |= strcmp(argv[i], "mpio") == 0;
   }
   if (strcmp(argv[1], "make") == 0) {
@@ -126,6 +128,15 @@ int main(int argc, char** argv) {
       MUST(second >= 0);
       MUST(read_rows(second) == 0);
       H5Fclose(second);
+    }
+    if (other) {
+      const hid_t strict = H5Pcreate(H5P_FILE_ACCESS);
+      H5Pset_evict_on_close(strict, 0);
+      const hid_t second = H5Fopen(argv[2], H5F_ACC_RDONLY, strict);
+      printf("other %s\n", second >= 0 ? "opened" : "refused");
+      if (second >= 0) H5Fclose(second);
+      failures = 0;
+      H5Pclose(strict);
     }
     if (list != H5P_DEFAULT) H5Pclose(list);
     MUST(H5Fclose(file) >= 0);
