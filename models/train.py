@@ -154,9 +154,7 @@ def _train(
     members = [(one, parts) for one, parts in members if parts]
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = speaking(members, replay, plan)
-    shape = case_on_storage(
-        case, shape_of(case, of_case, filesystem), directory, options.latency_of
-    )
+    shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
     tried = _allowed(_within_reach(case, shape, options), case, directory, options)
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
     # Candidates by mechanism run on beside those that the search found.

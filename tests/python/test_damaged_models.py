@@ -117,7 +117,7 @@ def test_a_damaged_model_is_named_or_does_no_harm(
 
 def predict(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "iotune", "predict", "<1D,BLOCK,65536>", "--ranks", "2", "--db",
+        [sys.executable, "-m", "iotune", "predict", "<1D,BLOCK,500000>", "--ranks", "2", "--db",
          str(path), "--on", str(path.parent), *words],
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
@@ -131,7 +131,7 @@ def test_predict_says_it_in_one_line(how: str, path: Path) -> None:
         db.execute("UPDATE platforms SET filesystem = ?", (here,))
     db.close()
     right = predict(path)
-    assert right.returncode == 0 or "lies outside" in right.stderr, right.stderr
+    assert right.returncode == 0, right.stderr
     change(path, column, damaged(payload_of(path)))
     done = predict(path)
     assert done.returncode == 1 and not done.stdout, done.stderr

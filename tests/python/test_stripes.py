@@ -54,7 +54,7 @@ def test_every_stripe_gets_bytes(file_bytes: int) -> None:
         assert one.count * one.unit <= file_bytes or one.unit == 65536, one
         for name, value in one.settings.items():
             assert core.fault_of_setting(name, value) is None, (name, value)
-    assert (4 * MIB in {one.unit for one in found}) == (file_bytes >= 1 << 40)
+    assert (4 * MIB in {one.unit for one in found}) == (file_bytes >= 1 << 30)
 
 
 def test_of_an_unknown_storage_the_usual_ones_are_tried() -> None:
