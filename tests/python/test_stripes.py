@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 from iotune.models import storage_targets
-from iotune.models.candidates import Shape, candidates
+from iotune.models.candidates import Candidate, Shape, candidates
+from iotune.models.cases import Case
+from iotune.models.outcome import Measured, Outcome
+from iotune.models.paired import Gain
 from iotune.models.space import dense_space, space
 from iotune.models.storage import on_storage
 from iotune.models.storage_targets import Targets, ceph_targets, lustre_targets
@@ -293,3 +296,15 @@ def test_a_hanging_lfs_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.defpath}")
     monkeypatch.setattr(storage_targets, "_LFS_SECONDS", 0.2)
     assert lustre_targets(tmp_path, root=tmp_path).count is None
+
+
+def test_an_answer_says_what_bounded_it() -> None:
+    """`iotune explain` shows what a row rests on."""
+    bound = "not tried: 48 stripes; the slowest of so many servers would take 3 s or more"
+    for settings, said in (({"striping_factor": "4"}, True), ({"cb_buffer_size": "4096"}, False)):
+        case = Case(1, {"descriptor": "<1D,BLOCK,8>"}, {}, workload=("vpic", "v#.h5"), bound=bound)
+        winner = Measured(Candidate(settings), "applied")
+        gain = Gain(1.5, 1.4, 1.6, 9)
+        outcome = Outcome(case, {}, [winner], [1.0], winner, gain)
+        evidence = str(outcome.as_tuning()["evidence"])
+        assert evidence.startswith("for vpic v#.h5") and (bound in evidence) == said
