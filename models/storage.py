@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iotune.models.candidates import STRIPED, Shape, stripings_of
 from iotune.models.cases import Case
 from iotune.models.storage_targets import Targets, targets_of
+from iotune.models.stripes import Bound
 
 from iotune.errors import Error
 
 if TYPE_CHECKING:
     from iotune.models.latency.kept import KeptLatency
     from iotune.models.options import Options
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Stripe counts that response times rule out, and what is said of it."""
-
-    counts: frozenset[int] = frozenset()
-    text: str = ""  # "at most 8 stripes, …"
 
 
 # The fitted response times of a file system here; None where none are kept.

@@ -36,6 +36,14 @@ class Striping:
     why: str
 
 
+@dataclass(frozen=True)
+class Bound:
+    """Stripe counts that response times rule out, and what is said of it."""
+
+    counts: frozenset[int] = frozenset()
+    text: str = ""  # "not tried: 48 stripes; …"
+
+
 def stripings(nodes: int, ranks: int, file_bytes: int, targets: Targets | None) -> list[Striping]:
     """The most hopeful first."""
     if targets is None or targets.count is None:

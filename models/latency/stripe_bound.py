@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from iotune.models.latency.kept import KeptKind, KeptLatency
 from iotune.models.latency.order_statistics import SlowestOf, slowest_of
-from iotune.models.storage import Bound
+from iotune.models.stripes import Bound
 
 # Fits are not exact: what differs by less is not told apart.
 _WORSE = 1.05
@@ -73,7 +73,7 @@ def slowest_part(kinds: Sequence[KeptKind], file_bytes: int, count: int) -> Slow
     def between(one: float, other: float) -> float:
         if not (math.isfinite(one) and math.isfinite(other)) or min(one, other) <= 0:
             return max(one, other)
-        return one ** (1 - weight) * other**weight
+        return float(one ** (1 - weight) * other**weight)
 
     return SlowestOf(
         count,
