@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from harness import Place, main, not_verified
@@ -33,7 +33,7 @@ def read(
     program: Path,
     file: Path,
     *words: str,
-    settings: dict[str, object],
+    settings: Mapping[str, object],
     ranks: int = 0,
 ) -> tuple[dict[str, str], Told]:
     """What the program found, tuned, and what the trace says became of the settings."""
