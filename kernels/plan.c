@@ -115,6 +115,10 @@ static bool read_file(struct reader* reader) {
     return fail(reader, "a file is for 'create' or 'open'");
   file->create = how[0] == 'c';
   reader->inside = true;
+  const char* word = next_field(reader);
+  if (word == NULL) return true;
+  if (strcmp(word, "paged") != 0) return fail(reader, "'%s' follows no file", word);
+  if (!number(reader, "PAGE_BYTES", 512, 1LL << 30, &file->page_bytes)) return false;
   return end_of_line(reader);
 }
 

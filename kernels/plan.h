@@ -44,7 +44,8 @@ struct plan_transfer {
 struct plan_file {
   char* path;
   bool create;
-  bool writes; /* some transfer of it does, on whichever rank */
+  bool writes;          /* some transfer of it does, on whichever rank */
+  long long page_bytes; /* of paged file space, where it is made; 0: none */
   size_t datasets, transfers;
   struct plan_dataset* dataset;
   struct plan_transfer* transfer;

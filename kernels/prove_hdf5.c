@@ -104,6 +104,17 @@ static hid_t access_list(const struct prove* prove, const char* path, int parall
   value = prove_value(prove, "sieve_buf_size");
   if (value != NULL)
     need(H5Pset_sieve_buf_size(list, (size_t)number_of(value)), path, "H5Pset_sieve_buf_size");
+  value = prove_value(prove, "mdc_size");
+  if (value != NULL) {
+    H5AC_cache_config_t cache;
+    cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
+    need(H5Pget_mdc_config(list, &cache), path, "H5Pget_mdc_config");
+    cache.set_initial_size = 1;
+    cache.initial_size = (size_t)number_of(value);
+    if (cache.max_size < cache.initial_size) cache.max_size = cache.initial_size;
+    if (cache.min_size > cache.initial_size) cache.min_size = cache.initial_size;
+    need(H5Pset_mdc_config(list, &cache), path, "H5Pset_mdc_config");
+  }
   value = prove_value(prove, "libver_low");
   if (value != NULL && format_of(value) >= 0)
     need(H5Pset_libver_bounds(list, (H5F_libver_t)format_of(value), H5F_LIBVER_LATEST), path,

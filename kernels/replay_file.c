@@ -93,8 +93,8 @@ static void meet_datasets(hid_t handle, const struct plan_file* file, size_t tra
 }
 
 void replay_file(const struct plan_file* file, struct replay_buffer* buffer) {
-  hid_t handle =
-      file->create ? replay_create_file(file->path) : replay_open_file(file->path, file->writes);
+  hid_t handle = file->create ? replay_create_file(file->path, file->page_bytes)
+                              : replay_open_file(file->path, file->writes);
   hid_t* id = calloc(file->datasets + 1, sizeof *id);
   if (id == NULL) replay_fail(file->path, "out of memory");
   size_t next = 0;

@@ -31,10 +31,21 @@ static hid_t parallel_access(const char* path) {
   return access;
 }
 
-hid_t replay_create_file(const char* path) {
+hid_t replay_create_file(const char* path, long long page_bytes) {
   hid_t access = parallel_access(path);
+  hid_t creation = replay_need(H5Pcreate(H5P_FILE_CREATE), path, "no file creation list");
+#if H5_VERSION_GE(1, 10, 1)
+  if (page_bytes > 0) {
+    replay_need(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_PAGE, 0, 1), path,
+                "no paged file space");
+    replay_need(H5Pset_file_space_page_size(creation, (hsize_t)page_bytes), path, "no such pages");
+  }
+#else
+  if (page_bytes > 0) replay_fail(path, "this HDF5 makes no files in pages");
+#endif
   hid_t handle =
-      replay_need(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access), path, "cannot create");
+      replay_need(H5Fcreate(path, H5F_ACC_TRUNC, creation, access), path, "cannot create");
+  H5Pclose(creation);
   H5Pclose(access);
   return handle;
 }

@@ -21,7 +21,8 @@ _Noreturn void replay_fail_dataset(const struct plan_file* file, const struct pl
 /* Returns `id`, which is negative where HDF5 failed. */
 hid_t replay_need(hid_t id, const char* file, const char* what);
 
-hid_t replay_create_file(const char* path);
+/* In pages of `page_bytes`; 0: not in pages. */
+hid_t replay_create_file(const char* path, long long page_bytes);
 hid_t replay_open_file(const char* path, bool writes);
 
 hid_t replay_create_dataset(hid_t handle, const struct plan_file* file,

@@ -105,7 +105,7 @@ static bool named_before(const struct plan* plan, size_t first, size_t part, siz
 
 void replay_prepare(const struct plan* plan, size_t first, const char* path,
                     struct replay_buffer* buffer) {
-  hid_t handle = replay_create_file(path);
+  hid_t handle = replay_create_file(path, plan->file[first].page_bytes);
   for (size_t i = first; i < plan->files; i++) {
     const struct plan_file* file = &plan->file[i];
     if (file->create || strcmp(file->path, plan->file[first].path) != 0) continue;

@@ -28,6 +28,7 @@ from iotune.launch import preload_environment
 from iotune.leftovers import collect_run
 from iotune.locations import buffer_root, new_run_id
 from iotune.mpi import Mpi
+from iotune.output_file import write_text
 from iotune.plan import plan_text
 from iotune.plan_build import plan_bytes
 from iotune.preload import loadable, preload_path
@@ -180,7 +181,7 @@ class ReplayBench(ABC):
         }
         if config:
             file = self.scratch / f"{name}.xml"
-            file.write_text(config, encoding="utf-8")
+            write_text(file, config)
             variables["IOTUNE_CONFIG"] = str(file)
         # The user's own filters would hide the replay, and hints win over every candidate.
         base = {
@@ -219,7 +220,7 @@ class Bench(ReplayBench):
     def __init__(self, case: Case, replay: Surrounded, mpi: Mpi, replayer: Path, scratch: Path):
         super().__init__(case, replay.plan.ranks, mpi, replayer, scratch)
         self.replay = replay
-        self.plan.write_text(plan_text(replay.plan), errors="surrogateescape")
+        write_text(self.plan, plan_text(replay.plan))
         self.options = ["--prepare"] if replay.plan.prepares else []
         self.notes[:0] = replay.notes
         self._rounds: list[float] = []  # of the last run

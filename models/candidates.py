@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iotune.models.own_hints import own_hints
+from iotune.models.storage_targets import Targets
+from iotune.models.stripes import Striping, stripings
 
 from iotune import core
 
@@ -24,6 +26,8 @@ _MOST_CACHE_BYTES = 1024 * _MIB
 # Threshold and boundary: the smallest threshold that the tuner does not raise.
 ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
+# Their headers take about a kilobyte each: the metadata cache has two megabytes to begin with.
+_MANY_DATASETS = 2000
 # Layers of parameters (patterndb/parameters.h) beneath a program that calls no HDF5.
 _BENEATH = {
     "mpiio": ("mpi-io hint", "file system", "posix"),
@@ -31,9 +35,6 @@ _BENEATH = {
 }
 # Where nothing is reserved, or memory would be.
 _NOT_RESERVED = (*STRIPED, "nfs", "tmpfs", "ramfs")
-# Targets and bytes in a row on each. A call of a few MiB is to reach several targets at once:
-# hence the short unit.
-STRIPES = ((64, _MIB // 4), (64, _MIB), (16, _MIB), (16, 4 * _MIB), (4, _MIB))
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class Shape:
     filesystem: str = ""
     layer: str = "hdf5"  # "mpiio", "posix": what the program calls
     mpi: str = ""  # as traces name it
+    page_bytes: int = 0  # of a file that HDF5 keeps in pages
+    datasets: int = 1
+    nodes: int = 1
+    targets: Targets | None = None  # of the storage; None: nobody looked
+    # Stripe counts that response times rule out.
+    ruled_out_counts: frozenset[int] = frozenset()
 
     @property
     def interleaved(self) -> bool:
@@ -94,6 +101,7 @@ def candidates(shape: Shape, budget: int = 12) -> list[Candidate]:
     else:
         found += _reservation(shape)
         found += _independent(shape) if shape.ranks > 1 else []
+    found += _buffers(shape)
     found += _memory(shape)
     found += _placement(shape)
     found += _read_ahead(shape)
@@ -215,6 +223,32 @@ def _memory(shape: Shape) -> list[Candidate]:
     return found
 
 
+def page_buffers(shape: Shape) -> list[int]:
+    """Bytes of a page buffer that are worth a try: of one process that reads a paged file."""
+    if shape.write or shape.ranks > 1 or not shape.page_bytes:
+        return []
+    least = 16 * shape.page_bytes
+    return sorted({max(least, size) for size in (16 * _MIB, 64 * _MIB)}, reverse=True)
+
+
+def metadata_caches(shape: Shape) -> list[int]:
+    """Bytes that HDF5's metadata cache may begin with, where it has many objects to hold."""
+    return [32 * _MIB] if shape.datasets >= _MANY_DATASETS else []
+
+
+def _buffers(shape: Shape) -> list[Candidate]:
+    return [
+        *(
+            Candidate({"page_buffer": str(size)}, "small pieces are read by whole pages")
+            for size in page_buffers(shape)
+        ),
+        *(
+            Candidate({"mdc_size": str(size)}, "the metadata of all datasets stay in memory")
+            for size in metadata_caches(shape)
+        ),
+    ]
+
+
 def _placement(shape: Shape) -> list[Candidate]:
     found = []
     if shape.write and shape.file_bytes >= _LARGE_FILE_BYTES:
@@ -241,6 +275,15 @@ def _read_ahead(shape: Shape) -> list[Candidate]:
     ]
 
 
+def stripings_of(shape: Shape) -> list[Striping]:
+    """What new files of this shape may be spread by, the most hopeful first."""
+    return [
+        one
+        for one in stripings(shape.nodes, shape.ranks, shape.file_bytes, shape.targets)
+        if one.count not in shape.ruled_out_counts
+    ]
+
+
 def reserved(shape: Shape) -> dict[str, str]:
     """Room on the disk for the whole of a large new file; empty where that is not to be had."""
     # Of POSIX, each rank may have a file of the name: no answer reserves there.
@@ -255,10 +298,4 @@ def _striping(shape: Shape) -> list[Candidate]:
     """Of new files, and of nothing else: the layout of a file that is read is fixed."""
     if not shape.write or shape.filesystem not in STRIPED:
         return []
-    return [
-        Candidate(
-            {"striping_factor": str(count), "striping_unit": str(unit)},
-            f"{count} storage targets, {unit >> 10} KiB in a row on each",
-        )
-        for count, unit in STRIPES
-    ]
+    return [Candidate(one.settings, one.why) for one in stripings_of(shape)]

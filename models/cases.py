@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iotune.models.candidates import Shape
+from iotune.models.paged_file import page_bytes_of
 from iotune.models.plan_cuts import cut_plan, only_direction
 from iotune.models.surroundings import Answers, Surrounded, alone, surrounded
 
@@ -41,6 +42,7 @@ class Case:
     nodes: int = 1
     taken_back: bool = False  # by the user's runs: what held before
     notes: list[str] = field(default_factory=list)
+    bound: str = ""  # which stripe counts response times ruled out, in words
 
     @property
     def descriptor(self) -> str:
@@ -107,7 +109,18 @@ def plan_of_case(case: Case, most_bytes: int = MOST_BYTES) -> Plan:
         case.notes.append(
             f"only {plan_bytes(cut) >> 20} of {plan_bytes(plan) >> 20} MiB are replayed"
         )
-    return cut
+    return _in_pages(cut, case)
+
+
+def _in_pages(plan: Plan, case: Case) -> Plan:
+    """Files that are read are made as they are: HDF5 has a page buffer for paged ones alone."""
+    if case.write or case.layer != "hdf5":
+        return plan
+    files = [
+        replace(one, page_bytes=page_bytes_of(case.file if len(plan.files) == 1 else one.path))
+        for one in plan.files
+    ]
+    return replace(plan, files=files)
 
 
 def surroundings_of_case(
@@ -216,6 +229,8 @@ def shape_of(case: Case, plan: Plan, filesystem: str) -> Shape:
         element_bytes=int(case.pattern["element_bytes"]),
         filesystem=filesystem,
         mpi=case.platform.get("mpi", ""),
+        page_bytes=plan.files[-1].page_bytes,
+        datasets=case.datasets,
     )
 
 

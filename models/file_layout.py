@@ -5,6 +5,7 @@ A read is as fast as its file's layout lets it be, so a replay reads a file of t
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import struct
@@ -16,6 +17,10 @@ from pathlib import Path
 _LUSTRE_HEAD = struct.Struct("=II16xIH")
 _LUSTRE_MAGICS = (0x0BD10BD0, 0x0BD30BD0)
 _ALL_TARGETS = 0xFFFF
+# struct ceph_ioctl_dataloc of the kernel's client (fs/ceph/ioctl.h): offsets in file and object,
+# number and size of the object, its name, offset and size of the block, OSD, and its address.
+_CEPH_PLACE = struct.Struct("=QQQQ64sQQq128s")
+_CEPH_ASK_PLACE = (3 << 30) | (_CEPH_PLACE.size << 16) | (0x97 << 8) | 3
 
 
 def striping_of(path: str | Path) -> dict[str, str]:
@@ -35,6 +40,17 @@ def striping_of(path: str | Path) -> dict[str, str]:
     if magic not in _LUSTRE_MAGICS or count == _ALL_TARGETS:
         return {}
     return _settings(count, unit_bytes)
+
+
+def osd_of(descriptor: int, offset: int = 0) -> int:
+    """The OSD of CephFS that serves this byte of an open file, written or not.
+
+    Raises OSError where the file system is another, or its client in user space: that tells nobody.
+    """
+    asked = bytearray(_CEPH_PLACE.size)
+    struct.pack_into("=Q", asked, 0, offset)
+    fcntl.ioctl(descriptor, _CEPH_ASK_PLACE, asked)
+    return int(_CEPH_PLACE.unpack(asked)[7])
 
 
 def _settings(count: int, unit_bytes: int) -> dict[str, str]:

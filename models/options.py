@@ -10,6 +10,7 @@ from pathlib import Path
 from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
 from iotune.models.run_journal import RunJournal
+from iotune.models.storage import LatencyOf
 from iotune.models.surroundings import Answers
 
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
@@ -38,5 +39,7 @@ class Options:
     )
     # Keeps each measurement of a case with these candidates at once; None: nothing is kept.
     journal: Callable[[Case, Sequence[str]], RunJournal | None] = lambda case, candidates: None
+    # What was fitted to a file system's response times; None: nothing is known.
+    latency_of: LatencyOf = lambda _: None
     # Why a candidate of a case may not be tried in a directory; "" where it may.
     refusal: Callable[[Case, Path, Candidate], str] = lambda case, directory, candidate: ""

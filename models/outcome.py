@@ -58,6 +58,10 @@ class Outcome:
                 evidence=self.case.named,
             )
         gain = self.confirmed
+        named = self.case.named
+        # For `iotune explain`, which shows what a row rests on.
+        if self.case.bound and "striping_factor" in self.winner.candidate.settings:
+            named = f"{named or 'for its pattern'} ({self.case.bound})"
         return tuning_json(
             self.case.pattern,
             self.platform,
@@ -65,7 +69,7 @@ class Outcome:
             "train",
             (gain.ratio, gain.low, gain.high),
             gain.rounds,
-            self.case.named,
+            named,
         )
 
     def trials_json(self) -> dict[str, object] | None:

@@ -29,6 +29,7 @@ _CALLS = {
     "H5Pset_alignment": _PropertyCall("alignment", 2, (0, 1)),
     "H5Pset_meta_block_size": _PropertyCall("meta_block_size", 1, (2048,)),
     "H5Pset_sieve_buf_size": _PropertyCall("sieve_buf_size", 1, (65536,)),
+    "H5Pset_page_buffer_size": _PropertyCall("page_buffer", 1, (0,)),
     "H5Pset_cache": _PropertyCall("chunk_cache", 3, _CACHES),
     "H5Pset_chunk_cache": _PropertyCall("chunk_cache", 2, _CACHES),
 }

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from iotune.models.candidates import (
     ALIGNMENT,
     STRIPED,
-    STRIPES,
     Candidate,
     Shape,
     chunk_caches,
+    metadata_caches,
+    page_buffers,
     reserved,
+    stripings_of,
     unsieved,
 )
 from iotune.models.own_hints import own_hints
@@ -47,7 +49,8 @@ class _Values:
     exchange_bytes: tuple[int, ...] = (4 * MIB, 64 * MIB)
     sieve_bytes: tuple[int, ...] = (16 * MIB,)
     independent_sieve_bytes: tuple[int, ...] = (MIB, 4 * MIB, 16 * MIB)
-    stripes: tuple[tuple[int, int], ...] = STRIPES
+    # Where the storage's targets are not known; empty: those of the trainer.
+    stripes: tuple[tuple[int, int], ...] = ()
     alignments: tuple[str, ...] = (ALIGNMENT,)
     metadata_bytes: tuple[int, ...] = (MIB,)
     with_stripes: bool = False  # alignment and metadata beside stripes too
@@ -110,13 +113,27 @@ def _placement(shape: Shape, values: _Values) -> list[Settings]:
         reservation = reserved(shape)
         return [*_product(alignment, metadata), *([reservation] if reservation else [])]
     # Their full product would be 16 placements: where stripes are set, these two do little.
-    stripes: list[Settings] = [
-        {"striping_factor": str(count), "striping_unit": str(unit)}
-        for count, unit in values.stripes
-    ]
+    stripes = _stripes(shape, values)
     if values.with_stripes:
         return _product([_NONE, *stripes], [_NONE, *alignment[1:], *metadata[1:]])
     return [_NONE, *stripes, *alignment[1:], *metadata[1:]]
+
+
+def _stripes(shape: Shape, values: _Values) -> list[Settings]:
+    known = shape.targets is not None and shape.targets.count is not None
+    if known or not values.stripes:
+        return [one.settings for one in stripings_of(shape)]
+    return [
+        {"striping_factor": str(count), "striping_unit": str(unit)}
+        for count, unit in values.stripes
+        if count not in shape.ruled_out_counts
+    ]
+
+
+def _buffers(shape: Shape) -> list[Settings]:
+    return _product(
+        _each("page_buffer", *page_buffers(shape)), _each("mdc_size", *metadata_caches(shape))
+    )
 
 
 def _memory(shape: Shape) -> list[Settings]:
@@ -147,7 +164,7 @@ def _points(shape: Shape, values: _Values) -> list[Candidate]:
     else:
         transfers = _independent(verb, buffer, values)
     points: dict[str, Candidate] = {}
-    for settings in _product(transfers, _placement(shape, values), _memory(shape)):
+    for settings in _product(transfers, _placement(shape, values), _memory(shape), _buffers(shape)):
         one = Candidate(settings)
         if settings:
             points.setdefault(one.text, one)

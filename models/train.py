@@ -43,6 +43,7 @@ from iotune.models.steady import (
     SETTLING,
     meets_slow_pages,
 )
+from iotune.models.storage import case_on_storage
 from iotune.models.surroundings import Surrounded, alone
 from iotune.models.survey.trials import Surface
 from iotune.models.together import shared
@@ -153,7 +154,7 @@ def _train(
     members = [(one, parts) for one, parts in members if parts]
     members.append((last, replay.parts_of(plan.files[-1].path)))
     case, of_case = speaking(members, replay, plan)
-    shape = shape_of(case, of_case, filesystem)
+    shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
     tried = _allowed(_within_reach(case, shape, options), case, directory, options)
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
     # Candidates by mechanism run on beside those that the search found.
@@ -212,6 +213,7 @@ def train_calls(
             )
             bench.journal = options.journal(case, [])
             shape = shape_of_calls(case, written.needed_bytes, filesystem)
+            shape = case_on_storage(case, shape, directory, options)
             tried = _allowed(_within_reach(case, shape, options), case, directory, options)
             partners = _partners(shape, tried, case, directory, options)
             allowed = frozenset(one.text for one in space(shape))

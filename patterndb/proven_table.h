@@ -42,6 +42,12 @@ inline constexpr ValueClass kValueClasses[] = {
     {"sieve_buf_size", "larger", "sieve_buf_size=134217728"},
     {"coll_metadata_write", "enable", "coll_metadata_write=enable"},
     {"coll_metadata_write", "disable", "coll_metadata_write=disable"},
+    {"page_buffer", "up to 64 MiB", "page_buffer=4096 page_buffer=65536 page_buffer=67108864"},
+    {"page_buffer", "larger", "page_buffer=134217728"},
+    {"mdc_size", "up to 64 MiB", "mdc_size=65536 mdc_size=1048576 mdc_size=67108864"},
+    {"mdc_size", "larger", "mdc_size=134217728"},
+    {"evict_on_close", "enable", "evict_on_close=enable"},
+    {"evict_on_close", "disable", "evict_on_close=disable"},
     {"libver_low", "v18", "libver_low=v18"},
     {"libver_low", "v110", "libver_low=v110"},
     {"libver_low", "v112", "libver_low=v112"},
@@ -119,6 +125,7 @@ inline constexpr ValueClass kValueClasses[] = {
     {"fallocate", "any", ""},
     {"striping_factor", "any", ""},
     {"striping_unit", "any", ""},
+    {"overstriping", "any", ""},
 };
 
 struct KnownRow {
@@ -145,6 +152,7 @@ inline constexpr KnownRow kKnownRows[] = {
     {"*", "", "", "fallocate", "*", Known::kHarmless, "room beyond the file's end"},
     {"*", "", "", "striping_factor", "*", Known::kHarmless, "the file system's own placement"},
     {"*", "", "", "striping_unit", "*", Known::kHarmless, "the file system's own placement"},
+    {"*", "", "", "overstriping", "*", Known::kHarmless, "the file system's own placement"},
 
     {kOmpio, "", "", "cb_config_list", "*", Known::kHarmless, kOmpioIgnores},
     {kOmpio, "", "", "romio_cb_write", "*", Known::kHarmless, kOmpioIgnores},
@@ -280,6 +288,9 @@ inline constexpr KnownRow kKnownRows[] = {
     {kSerialHdf5, "1.10.8", "1.14.6", "alignment", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "meta_block_size", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "sieve_buf_size", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "1.10.8", "1.14.6", "page_buffer", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "1.10.8", "1.14.6", "mdc_size", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "1.10.8", "1.14.6", "evict_on_close", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "libver_low", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "chunk", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "fill_time", "*", Known::kProven, kBytesTest},
@@ -287,6 +298,9 @@ inline constexpr KnownRow kKnownRows[] = {
     {kSerialHdf5, "2.0.0", "2.2.0", "alignment", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "2.0.0", "2.2.0", "meta_block_size", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "2.0.0", "2.2.0", "sieve_buf_size", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "2.0.0", "2.2.0", "page_buffer", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "2.0.0", "2.2.0", "mdc_size", "*", Known::kProven, kBytesTest},
+    {kSerialHdf5, "2.0.0", "2.2.0", "evict_on_close", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "2.0.0", "2.2.0", "libver_low", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "2.0.0", "2.2.0", "chunk", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "2.0.0", "2.2.0", "fill_time", "*", Known::kProven, kBytesTest},

@@ -27,6 +27,12 @@ constexpr std::uint64_t file_cache_bytes(std::uint64_t budget, std::uint64_t wan
   return each > kDefaultBytes ? each : 0;
 }
 
+// What a buffer of one file may have: how many files will be open at once nobody knows either.
+constexpr std::uint64_t file_buffer_bytes(std::uint64_t budget) noexcept {
+  constexpr std::uint64_t kFiles = 8;
+  return budget / kFiles;
+}
+
 // What one more dataset may have of `budget` where `open` others have a cache of `wanted` already;
 // below HDF5's own default it is 0: not worth a change.
 constexpr std::uint64_t cache_share_bytes(std::uint64_t budget, std::uint64_t wanted,

@@ -4,6 +4,7 @@
 
 #include "recorder/preload/short_text.h"
 #include "tuner/cache_budget.h"
+#include "tuner/file_buffers.h"
 #include "tuner/outcome_notes.h"
 
 namespace iotune::tuner {
@@ -39,6 +40,10 @@ struct FileParameter {
   // The text as applied, to compare with what `get` reads.
   void (*wanted)(const char* value, Value& to);
   bool (*get)(const Hdf5Api&, Hid, Value& to);
+  // Why this HDF5 or this way of opening has no use for it; nullptr: it has.
+  const char* (*unfit)(const Hdf5Api&, const ListSettings& program, const FileOpening&,
+                       const char* value) = nullptr;
+  bool read_of_file = false;  // `get` asks the open file, not its access list
 };
 
 // H5F_libver_t. A version that this HDF5 does not know yet is not set, and read back as such.
@@ -137,6 +142,56 @@ constexpr FileParameter kFileParameters[] = {
        to << (collective ? "enable" : "disable");
        return true;
      }},
+    // A library that refuses one of these leaves the list as it was, and the file tells so.
+    {"page_buffer", kSetPageBuffer, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       set_page_buffer(api, fapl, parse_decimal(value));
+       return true;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       std::uint64_t bytes = 0;
+       if (!get_page_buffer(api, fapl, bytes)) return false;
+       to << bytes;
+       return true;
+     },
+     [](const Hdf5Api& api, const ListSettings& program, const FileOpening& opening,
+        const char* value) {
+       return unfit_page_buffer(api, program.mpio, opening.only_reads, parse_decimal(value));
+     }},
+    {"mdc_size", kSetMetadataCache, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       set_metadata_cache(api, fapl, parse_decimal(value));
+       return true;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid file, Value& to) {
+       std::uint64_t bytes = 0;
+       if (!get_metadata_cache(api, file, bytes)) return false;
+       to << bytes;
+       return true;
+     },
+     [](const Hdf5Api& api, const ListSettings&, const FileOpening&, const char* value) {
+       return unfit_metadata_cache(api, parse_decimal(value));
+     },
+     true},
+    {"evict_on_close", kSetEvictOnClose, false,
+     [](const Hdf5Api& api, Hid fapl, const char* value) {
+       api.H5Pset_evict_on_close(fapl, std::strcmp(value, "enable") == 0);
+       return true;
+     },
+     [](const char* value, Value& to) { to << value; },
+     [](const Hdf5Api& api, Hid fapl, Value& to) {
+       bool evicts = false;
+       if (api.H5Pget_evict_on_close == nullptr || api.H5Pget_evict_on_close(fapl, &evicts) < 0) {
+         return false;
+       }
+       to << (evicts ? "enable" : "disable");
+       return true;
+     },
+     [](const Hdf5Api& api, const ListSettings&, const FileOpening&, const char*) {
+       return unfit_evict_on_close(api);
+     }},
 };
 
 const FileParameter* find(const char* name) noexcept {
@@ -147,24 +202,26 @@ const FileParameter* find(const char* name) noexcept {
 }
 
 // nullptr where it is to be set.
-const char* why_not(const FileParameter& parameter, const ListSettings& program,
-                    bool creating) noexcept {
+const char* why_not(const Hdf5Api& api, const FileParameter& parameter, const ListSettings& program,
+                    const FileOpening& opening, const char* value) noexcept {
   if ((program.set_by_program & parameter.program_bit) != 0) return "the program set it itself";
   if (parameter.program_bit == kSetCollMetadataWrite && !program.mpio) {
     return "the file is not opened through MPI-IO";
   }
-  if (parameter.only_creating && !creating) return "the file exists: nothing is allocated anew";
-  return nullptr;
+  if (parameter.only_creating && !opening.creating) {
+    return "the file exists: nothing is allocated anew";
+  }
+  return parameter.unfit == nullptr ? nullptr : parameter.unfit(api, program, opening, value);
 }
 
 // Calls `visit(parameter, index of the setting, reason)` for each setting of this layer.
 template <typename Visit>
-void each(const ListSettings& program, const Decision& decision, bool creating,
-          Visit visit) noexcept {
+void each(const Hdf5Api& api, const ListSettings& program, const Decision& decision,
+          const FileOpening& opening, Visit visit) noexcept {
   for (int i = 0; i < decision.count; ++i) {
     const FileParameter* const parameter = find(decision.settings[i].name);
     if (parameter == nullptr) continue;
-    visit(*parameter, i, why_not(*parameter, program, creating));
+    visit(*parameter, i, why_not(api, *parameter, program, opening, decision.settings[i].value));
   }
 }
 
@@ -177,18 +234,18 @@ bool concerns_file_access(const Decision& decision) noexcept {
   return false;
 }
 
-void add_file_access(const ListSettings& program, const Decision& decision, bool creating,
-                     CallAttempts& attempts) noexcept {
-  each(program, decision, creating, [&](const FileParameter&, int index, const char* reason) {
+void add_file_access(const Hdf5Api& api, const ListSettings& program, const Decision& decision,
+                     const FileOpening& opening, CallAttempts& attempts) noexcept {
+  each(api, program, decision, opening, [&](const FileParameter&, int index, const char* reason) {
     if (reason == nullptr) add_candidate(attempts, index);
   });
 }
 
 bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
-                     const Decision& decision, bool creating,
+                     const Decision& decision, const FileOpening& opening,
                      const CallAttempts& attempts) noexcept {
   bool whole = true;
-  each(program, decision, creating,
+  each(api, program, decision, opening,
        [&](const FileParameter& parameter, int index, const char* reason) {
          if (reason != nullptr || why_left_out(attempts, index) != nullptr) return;
          whole = parameter.set(api, fapl, decision.settings[index].value) && whole;
@@ -196,9 +253,9 @@ bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
   return whole;
 }
 
-std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,
-                               const Decision& decision, bool creating) noexcept {
-  each(program, decision, creating,
+std::uint64_t hash_file_access(const Hdf5Api& api, std::uint64_t hash, const ListSettings& program,
+                               const Decision& decision, const FileOpening& opening) noexcept {
+  each(api, program, decision, opening,
        [&](const FileParameter& parameter, int index, const char* reason) {
          if (reason != nullptr) return;
          hash = hash_text(hash_text(hash, parameter.name), decision.settings[index].value);
@@ -206,16 +263,16 @@ std::uint64_t hash_file_access(std::uint64_t hash, const ListSettings& program,
   return hash;
 }
 
-void note_file_access(const Hdf5Api& api, Hid opened, const char* path, const ListSettings& program,
-                      const Decision& decision, bool creating,
-                      const CallAttempts& attempts) noexcept {
-  each(program, decision, creating,
+void note_file_access(const Hdf5Api& api, Hid file, Hid opened, const char* path,
+                      const ListSettings& program, const Decision& decision,
+                      const FileOpening& opening, const CallAttempts& attempts) noexcept {
+  each(api, program, decision, opening,
        [&](const FileParameter& parameter, int index, const char* reason) {
          const char* const value = decision.settings[index].value;
          if (reason == nullptr) reason = why_left_out(attempts, index);
          Value wanted, got;
          parameter.wanted(value, wanted);
-         const bool readable = parameter.get(api, opened, got);
+         const bool readable = parameter.get(api, parameter.read_of_file ? file : opened, got);
          // The file's default only: what became of it is noted by dataset.
          if (reason == nullptr && parameter.program_bit == kSetCache) return;
          if (reason != nullptr) {
@@ -223,6 +280,18 @@ void note_file_access(const Hdf5Api& api, Hid opened, const char* path, const Li
          } else if (!readable) {
            note_setting(path, parameter.name, wanted.c_str(), "", Verdict::kUnverifiable,
                         "the open file's access list cannot be read");
+         } else if (parameter.program_bit == kSetEvictOnClose) {
+           // Up to HDF5 2.2 an open file's list says "disable" whatever holds.
+           const bool has_it = std::strcmp(got.c_str(), "enable") == 0;
+           note_setting(path, parameter.name, wanted.c_str(), has_it ? got.c_str() : "",
+                        has_it ? Verdict::kApplied : Verdict::kUnverifiable,
+                        has_it ? "" : "HDF5 tells of no open file whether it evicts");
+         } else if (parameter.program_bit == kSetPageBuffer) {
+           // Whole pages of the file, which only now are known.
+           const bool has_one = parse_decimal(got.c_str()) != 0;
+           note_setting(path, parameter.name, wanted.c_str(), got.c_str(),
+                        has_one ? Verdict::kApplied : Verdict::kWithoutEffect,
+                        has_one ? "" : "the file is not paged, or was open before");
          } else if (std::strcmp(wanted.c_str(), got.c_str()) != 0) {
            note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kWithoutEffect,
                         "HDF5 kept another value");

@@ -22,6 +22,7 @@ constexpr unsigned long kSetStripe = 0x4008669a;
 constexpr std::uint32_t kLayoutV1 = 0x0BD10BD0, kLayoutV3 = 0x0BD30BD0;
 constexpr std::uint32_t kComposite = 0x0BD60BD0;  // PFL: components, each with a layout
 constexpr std::uint32_t kRaid0 = 1;
+constexpr std::uint32_t kOverstriping = 0x200;  // Lustre 2.13; older servers refuse the layout
 constexpr std::uint16_t kAnyTarget = 0xffff;
 constexpr std::uint64_t kMostStripes = 2000;
 constexpr std::uint32_t kLustreMagic = 0x0BD00BD0;
@@ -54,13 +55,18 @@ void give_default_layout(int fd) noexcept {
 const char* set_lustre(int fd, FileLayout wanted) noexcept {
   LustreLayout layout{};
   layout.magic = kLayoutV1;
-  layout.pattern = kRaid0;
+  layout.pattern = wanted.overstriped ? kRaid0 | kOverstriping : kRaid0;
   layout.stripe_size = static_cast<std::uint32_t>(wanted.stripe_bytes);
   layout.stripe_count = static_cast<std::uint16_t>(
       wanted.stripe_count < kMostStripes ? wanted.stripe_count : kMostStripes);
   layout.first_target = kAnyTarget;
   const char* fault = nullptr;
-  if (ioctl(fd, kSetStripe, &layout) != 0) {
+  bool set = ioctl(fd, kSetStripe, &layout) == 0;
+  if (!set && wanted.overstriped && errno != EEXIST) {
+    layout.pattern = kRaid0;
+    set = ioctl(fd, kSetStripe, &layout) == 0;
+  }
+  if (!set) {
     const bool has_one = errno == EEXIST;
     fault = has_one ? "the file has a layout already" : "Lustre refused it";
     if (!has_one) give_default_layout(fd);
@@ -80,7 +86,7 @@ bool read_lustre(const char* path, FileLayout& layout) noexcept {
   if (whole) std::memcpy(&head, bytes, sizeof head);
   recorder::unmap(bytes, kAttributeBytes);
   if (!whole || (head.magic != kLayoutV1 && head.magic != kLayoutV3)) return false;
-  layout = {head.stripe_count, head.stripe_size};
+  layout = {head.stripe_count, head.stripe_size, (head.pattern & kOverstriping) != 0};
   return true;
 }
 
@@ -131,7 +137,7 @@ const char* set_ceph(int fd, FileLayout wanted) noexcept {
 bool read_ceph(const char* path, FileLayout& layout) noexcept {
   char text[kCephTextBytes] = "";
   if (getxattr(path, kCephFile, text, sizeof text - 1) <= 0) return false;
-  layout = {number_of(text, "stripe_count="), number_of(text, "stripe_unit=")};
+  layout = {number_of(text, "stripe_count="), number_of(text, "stripe_unit="), false};
   return layout.stripe_count != 0;
 }
 

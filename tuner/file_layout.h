@@ -11,6 +11,7 @@ enum class LayoutKind : std::uint8_t { kNone, kLustre, kCeph };
 
 struct FileLayout {
   std::uint64_t stripe_count, stripe_bytes;  // 0: not said
+  bool overstriped;                          // Lustre: more stripes than targets are allowed
 };
 
 // Of the file system that the directory lies on. Directories are real ones (real_directory.h): what

@@ -50,7 +50,8 @@ struct OpenInProgress {
   PosixOpens opens;
   FilePlan* plan;     // nullptr: nothing concerns datasets
   const MpiApi* mpi;  // nullptr: a serial open
-  bool creating, notes;
+  FileOpening opening;
+  bool notes;
   const char* failure;  // why nothing was put into the call; nullptr: something was, or nothing is
 };
 
@@ -71,7 +72,8 @@ void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   open.making = making;
   open.plan = nullptr;
   open.mpi = nullptr;
-  open.creating = making != Hdf5Making::kOpens;
+  open.opening.creating = making == Hdf5Making::kEmpties || making == Hdf5Making::kMakesNew;
+  open.opening.only_reads = making == Hdf5Making::kReads;
   open.notes = false;
   open.failure = nullptr;
   clear(open.opens);
@@ -95,7 +97,8 @@ void forget(const Hdf5Api& api, OpenState& state) noexcept {
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
-  bool good = set_file_access(api, copy, open.program, open.decision, open.creating, open.attempts);
+  const recorder::QuietProbes quiet(api);
+  bool good = set_file_access(api, copy, open.program, open.decision, open.opening, open.attempts);
   if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
     Word info = make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
     // A rank without memory for an MPI_Info still takes part, with the program's hints; the
@@ -127,7 +130,7 @@ bool plan_datasets(OpenInProgress& open) noexcept {
 
 // An H5Fcreate that finds a file cuts it to nothing, or fails.
 void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcept {
-  arm(path, {open.creating, true}, open.decision, wanted, open.opens);
+  arm(path, {open.opening.creating, true}, open.decision, wanted, open.opens);
 }
 
 // A call that must make its file, and fails with our settings, leaves one in its own way. Only the
@@ -144,7 +147,7 @@ constexpr const char* kNoList = "a rank could not build the property list";
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         bool named_relatively, OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
-  if (!receive_decision(mpi, comm, {path, "hdf5", open.creating, 0, 1, nullptr}, open.decision)) {
+  if (!receive_decision(mpi, comm, {path, "hdf5", open.opening.creating, 0, 1, nullptr}, open.decision)) {
     return false;
   }
   open.mpi = &mpi;
@@ -153,7 +156,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   plan_hints(mpi, path, open.program.info, open.decision, {recorder::run_nodes(), named_relatively},
              open.hints);
   const std::uint64_t hash = hash_hints(
-      hash_file_access(kHashStart, open.program, open.decision, open.creating), open.hints);
+      hash_file_access(api, kHashStart, open.program, open.decision, open.opening), open.hints);
   const char* const no_list = why_no_list(path, open);
   if (!all_agree(mpi, comm, plan_datasets(open) && no_list == nullptr, hash)) {
     open.hints.wanted.count = 0;
@@ -185,7 +188,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
 
 bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
-  FileQuestion question{path, "hdf5", open.creating, 1, recorder::run_nodes(), nullptr};
+  FileQuestion question{path, "hdf5", open.opening.creating, 1, recorder::run_nodes(), nullptr};
   ask_as_run(1, question);
   const std::size_t bytes = ask_database(question, text, sizeof text);
   if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
@@ -201,7 +204,7 @@ bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) no
 }
 
 void start_attempts(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
-  add_file_access(open.program, open.decision, open.creating, open.attempts);
+  add_file_access(api, open.program, open.decision, open.opening, open.attempts);
   if (open.mpi != nullptr) {
     add_hints(open.decision, open.hints, open.attempts);
     hide_file_errors(*open.mpi, open.file_errors);
@@ -277,7 +280,8 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   if (open.decision.count == 0) return;
   const recorder::QuietProbes quiet(api);
-  note_file_access(api, opened, path, open.program, open.decision, open.creating, open.attempts);
+  note_file_access(api, file, opened, path, open.program, open.decision, open.opening,
+                   open.attempts);
   const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
   finish_and_note(open.opens, wanted);
   if (open.mpi == nullptr) {
@@ -359,7 +363,7 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
       return;
     }
     // Kept also where nothing is decided: the first file of a series is its baseline.
-    if (mpi != nullptr && open->creating && rank_in(*mpi, open->program.private_comm) == 0) {
+    if (mpi != nullptr && open->opening.creating && rank_in(*mpi, open->program.private_comm) == 0) {
       state.words[kSeriesStart] = series_clock_ns();
     }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);

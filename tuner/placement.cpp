@@ -64,7 +64,9 @@ bool is_placement(const char* name) noexcept {
 
 bool arm_placement(const char* path, bool creating, bool by_each_rank, const Decision& wanted,
                    Placement& placement) noexcept {
-  const FileLayout layout{number_of(wanted, "striping_factor"), number_of(wanted, "striping_unit")};
+  const char* const over = find_setting(wanted, "overstriping");
+  const FileLayout layout{number_of(wanted, "striping_factor"), number_of(wanted, "striping_unit"),
+                          over != nullptr && std::strcmp(over, "enable") == 0};
   if (layout.stripe_count == 0 && layout.stripe_bytes == 0) return false;
   std::memset(&placement, 0, sizeof placement);
   placement.path = path;
@@ -114,7 +116,9 @@ void note_placement(const Placement& placement, const Decision& wanted) noexcept
     const Setting& setting = wanted.settings[i];
     if (!is_placement(setting.name)) continue;
     ShortText<128> got;
-    if (readable) {
+    if (readable && std::strcmp(setting.name, "overstriping") == 0) {
+      got << (layout.overstriped ? "enable" : "disable");
+    } else if (readable) {
       got << (std::strcmp(setting.name, "striping_factor") == 0 ? layout.stripe_count
                                                                 : layout.stripe_bytes);
     }

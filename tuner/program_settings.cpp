@@ -222,6 +222,15 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
     case CallNumber::kH5Pset_libver_bounds:
       mark(hdf5, words[0], kSetLibverBounds);
       break;
+    case CallNumber::kH5Pset_page_buffer_size:
+      mark(hdf5, words[0], kSetPageBuffer);
+      break;
+    case CallNumber::kH5Pset_mdc_config:
+      mark(hdf5, words[0], kSetMetadataCache);
+      break;
+    case CallNumber::kH5Pset_evict_on_close:
+      mark(hdf5, words[0], kSetEvictOnClose);
+      break;
     case CallNumber::kH5Pset_layout:
     case CallNumber::kH5Pset_chunk:
       mark(hdf5, words[0], kSetLayout);

@@ -21,6 +21,9 @@ enum ProgramSet : std::uint32_t {
   kSetChunkCache = 32,
   kSetLayout = 64,
   kSetLibverBounds = 128,
+  kSetPageBuffer = 256,
+  kSetMetadataCache = 512,
+  kSetEvictOnClose = 1024,
 };
 
 // Of one property list (or open file, whose access list can be asked for).

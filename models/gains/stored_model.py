@@ -10,6 +10,9 @@ from typing import Any
 from iotune.models.survey.stored import PLATFORM_NAMES
 
 from iotune import core
+from iotune.errors import Error, shown
+
+_AGAIN = "iotune train --survey measures more and fits another"
 
 
 @dataclass(frozen=True)
@@ -31,14 +34,41 @@ def newest_model(
     for database in databases:
         found = [
             one
-            for one in database.gain_models()
+            for one in models_of(database)
             if all(one["platform"][name] == platform[name] for name in PLATFORM_NAMES)
         ]
         if found:
-            one = max(found, key=lambda each: float(each["made_at"]))
-            return StoredModel(
-                core.GainModel(base64.b64decode(one["payload"])),
-                [text for text in str(one["candidates"]).split("\n") if text],
-                int(one["patterns"]), int(one["rows"]), dict(one["score"]), float(one["made_at"]),
-            )  # fmt: skip
+            return _model(max(found, key=lambda each: float(each["made_at"])), database)
     return None
+
+
+def models_of(database: core.Database) -> list[dict[str, Any]]:
+    """All of a database. Raises Error that names it where one cannot be read."""
+    try:
+        return database.gain_models()
+    except Error as problem:
+        raise Error(f"{database.path}: its models cannot be read ({problem}); {_AGAIN}") from None
+
+
+def _model(row: Mapping[str, Any], database: core.Database) -> StoredModel:
+    try:
+        candidates = [text for text in str(row["candidates"]).split("\n") if text]
+        for text in candidates:
+            _demand_settings(text)
+        return StoredModel(
+            core.GainModel(base64.b64decode(row["payload"])), candidates,
+            int(row["patterns"]), int(row["rows"]), dict(row["score"]), float(row["made_at"]),
+        )  # fmt: skip
+    except (Error, ValueError, TypeError) as problem:
+        of = ", ".join(str(row["platform"][name]) for name in PLATFORM_NAMES)
+        raise Error(
+            f"{database.path}: its model of {of} cannot be used ({shown(str(problem))}); {_AGAIN}"
+        ) from None
+
+
+def _demand_settings(text: str) -> None:
+    for part in text.split(";"):
+        name, _, value = part.partition("=")
+        fault = core.fault_of_setting(name, value)
+        if fault:
+            raise ValueError(f"a candidate's {part} {fault}")

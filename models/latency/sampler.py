@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iotune.models.file_layout import osd_of
 from iotune.models.latency.samples import read_samples, write_samples
 
 from iotune import core
@@ -32,9 +33,6 @@ MIB = 1 << 20
 # PDSW'15, section 2.2: 512 KiB to 1 GiB.
 SIZES = tuple(512 * 1024 << step for step in range(12))
 _FOLDER = "iotune-latency"
-# include/linux/ceph: _IOWR(0x97, 3, struct ceph_ioctl_dl_location).
-_CEPH_DATA_LOCATION = struct.Struct("=QQQQ64sQQq128s")
-_CEPH_IOC_GET_DATALOC = (3 << 30) | (_CEPH_DATA_LOCATION.size << 16) | (0x97 << 8) | 3
 _LUSTRE_FIRST_TARGET = struct.Struct("=II16xIHH20xI")  # lov_user_md_v1 up to the first l_ost_idx
 _LUSTRE_V1 = 0x0BD10BD0
 
@@ -258,9 +256,7 @@ def _ceph_server(path: Path) -> int:
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
-            asked = bytearray(_CEPH_DATA_LOCATION.size)
-            fcntl.ioctl(descriptor, _CEPH_IOC_GET_DATALOC, asked)
-            return int(_CEPH_DATA_LOCATION.unpack(asked)[7])
+            return osd_of(descriptor)
         finally:
             os.close(descriptor)
     return -1

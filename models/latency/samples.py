@@ -66,7 +66,7 @@ def read_samples(path: Path) -> pd.DataFrame:
         if path.suffix.lower() in (".csv", ".txt"):
             table = pd.read_csv(path)
         else:
-            table = pd.read_parquet(path)
+            table = pd.read_parquet(path, engine="pyarrow", page_checksum_verification=True)
     except FileNotFoundError:
         raise Error(f"{path}: no such file; iotune latency sample makes one") from None
     except OSError as problem:
@@ -122,7 +122,7 @@ def write_samples(table: pd.DataFrame, path: Path, force: bool = True) -> None:
     if path.suffix.lower() == ".csv":
         table.to_csv(content, index=False)
     else:
-        table.to_parquet(content, index=False, compression="zstd")
+        table.to_parquet(content, index=False, compression="zstd", write_page_checksum=True)
     with new_file(path, force) as file:
         file.write(content.getbuffer())
 

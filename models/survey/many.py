@@ -21,6 +21,7 @@ from iotune.models.warm_pages import pace_of
 from iotune import core
 from iotune.errors import Error
 from iotune.mpi import Mpi
+from iotune.output_file import write_text
 from iotune.plan import Plan, plan_text
 from iotune.plan_build import plan_bytes
 from iotune.replayer import Replayed, forget_files
@@ -148,7 +149,7 @@ class ManyBench(ReplayBench):
             name: {} if one is None else tried[one].settings for name, one in zip(names, order)
         }
         files = [replace(self._file, path=name) for name in names]
-        self.plan.write_text(plan_text(Plan(self._ranks, files)), errors="surrogateescape")
+        write_text(self.plan, plan_text(Plan(self._ranks, files)))
         self.replayed(_NAME, self.config({}), limit_seconds)
         if len(self._file_seconds) != len(order):
             raise Error(f"{self.replayer} is of another iotune: it does not tell each file's time")

@@ -16,6 +16,7 @@ from iotune.models.candidates import STRIPED, Candidate
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.file_layout import striping_of
 from iotune.models.space import dense_space, space
+from iotune.models.storage import on_storage
 from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
 
@@ -146,6 +147,7 @@ def measure_pattern(
 
 def _points(case: Case, plan: Plan, directory: Path, asked: Asked) -> list[Candidate]:
     shape = shape_of(case, plan, core.filesystem_of(directory))
+    shape, _, _ = on_storage(shape, directory, case.nodes)
     found = dense_space(shape) if asked.dense else space(shape)
     if asked.points is not None and asked.points < len(found):
         found = random.Random(f"{asked.seed} {case.descriptor}").sample(found, asked.points)

@@ -44,7 +44,8 @@ std::optional<PredictedAnswer> predicted(const StoredGainModel& stored, const Pa
                                          bool creating, std::string& why) {
   Result<GainModel> model = GainModel::parse(stored.payload);
   if (!model) {
-    why = model.error().text();
+    why = "the model of this platform is left alone (" + model.error().text() +
+          "): iotune train --survey fits another";
     return std::nullopt;
   }
   FeatureQuestion question;

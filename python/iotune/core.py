@@ -307,7 +307,8 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str] | None = None, read_only: bool = False):
         native = native_part()
-        _demand_regular(default_database() if path is None else path)
+        self.path = Path(default_database() if path is None else path)
+        _demand_regular(self.path)
         with as_error():
             self._db = native.PatternDb(_in_utf8(path), read_only)
 

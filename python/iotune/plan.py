@@ -86,6 +86,7 @@ class PlanFile:
     create: bool
     datasets: list[Dataset] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
+    page_bytes: int = 0  # of HDF5's paged file space, by which the replayer makes it; 0: none
 
 
 @dataclass
@@ -189,7 +190,8 @@ def plan_text(plan: Plan) -> str:
     """The plan file's content."""
     lines = ["iotune-plan 1", f"ranks {plan.ranks}"]
     for file in plan.files:
-        lines.append(f"file {_path(file.path)} {'create' if file.create else 'open'}")
+        paged = f" paged {file.page_bytes}" if file.page_bytes else ""
+        lines.append(f"file {_path(file.path)} {'create' if file.create else 'open'}{paged}")
         opened = set()
         for transfer in file.transfers:
             # A dataset is made where it is first used, as most programs do.

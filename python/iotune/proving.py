@@ -94,6 +94,10 @@ class Compared:
         return not self.fault and self.wrong_bytes == 0 and self.compared_bytes > 0
 
 
+# Of HDF5's files of one process alone.
+_OF_ONE_PROCESS = ("page_buffer", "evict_on_close")
+
+
 def settings_to_try() -> list[Setting]:
     """Every class of values that can be tried, in the order of the table."""
     layers = {str(one["name"]): str(one["layer"]) for one in core.parameters()}
@@ -173,6 +177,8 @@ class Prover:
 
     def can_try(self, setting: Setting) -> bool:
         """Whether there is a prover for it, and somebody here reads it."""
+        if setting.parameter in _OF_ONE_PROCESS and self._mpiio is not None:
+            return False
         return (self._hdf5 if setting.of_hdf5 else self._mpiio) is not None and self._is_read(
             setting.parameter
         )

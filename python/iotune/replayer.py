@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from iotune.errors import Error
 from iotune.limited_run import run_limited
@@ -164,6 +165,9 @@ def _built(
     return program
 
 
+_OTHER_LAUNCHER = "IOTUNE_MPIRUN names another launcher"
+
+
 def run_plan(
     mpi: Mpi,
     replayer: Path,
@@ -184,18 +188,23 @@ def run_plan(
         raise Error(f"{command[0]}: {problem.strerror}") from None
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise Error(f"the replay failed ({done.returncode}): {' '.join(lines[:2])}"[:500])
+        said = " ".join(lines[:2]) or f"{command[0]} does not say why ({_OTHER_LAUNCHER})"
+        raise Error(f"the replay failed ({done.returncode}): {said}"[:500])
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("{"):
-            result = json.loads(line)
-            return Replayed(
-                int(result["bytes"]),
-                float(result["seconds"]),
-                int(result["files"]),
-                [float(one) for one in result["rounds"]],
-                [float(one) for one in result.get("file_seconds", ())],
-            )
-    raise Error("the replayer printed no result")
+            with suppress(ValueError, TypeError, KeyError):  # of what else prints there
+                return _replayed(json.loads(line))
+    raise Error(f"{command[0]} ended well, and no replay told its times ({_OTHER_LAUNCHER})")
+
+
+def _replayed(result: Mapping[str, Any]) -> Replayed:
+    return Replayed(
+        int(result["bytes"]),
+        float(result["seconds"]),
+        int(result["files"]),
+        [float(one) for one in result["rounds"]],
+        [float(one) for one in result.get("file_seconds", ())],
+    )
 
 
 def room_of(directory: Path) -> int | None:

@@ -32,11 +32,21 @@ _FILL_TIMES = {"never": 1, "ifset": 2}  # H5D_fill_time_t
 _DATASETS, _ROUNDS, _MOST_SIDE = 3, 3, 300
 _BEFORE = -7  # of values that nobody wrote: not compared
 _BOUNDS = ctypes.POINTER(INT)
+_PAGED = 1  # H5F_FSPACE_STRATEGY_PAGE
+_PAGED_READS = 40
+# Of H5AC_cache_config_t: its bytes at most, and where its sizes are.
+_CACHE_CONFIG_BYTES, _SETS_INITIAL, _INITIAL, _MOST, _LEAST = 2048, 1033, 1040, 1056, 1064
 _MORE_CALLS = {
     "H5Pset_alignment": (INT, ID, ctypes.c_uint64, ctypes.c_uint64),
     "H5Pset_meta_block_size": (INT, ID, ctypes.c_uint64),
     "H5Pset_sieve_buf_size": (INT, ID, SIZE),
     "H5Pset_libver_bounds": (INT, ID, INT, INT),
+    "H5Pset_page_buffer_size": (INT, ID, SIZE, UINT, UINT),
+    "H5Pget_page_buffer_size": (INT, ID, ctypes.POINTER(SIZE), ctypes.POINTER(UINT),
+                                ctypes.POINTER(UINT)),
+    "H5Fget_access_plist": (ID, ID), "H5Pset_evict_on_close": (INT, ID, ctypes.c_bool),
+    "H5Pget_mdc_config": (INT, ID, ctypes.c_void_p),
+    "H5Pset_mdc_config": (INT, ID, ctypes.c_void_p),
     "H5Pget_libver_bounds": (INT, ID, _BOUNDS, _BOUNDS),
     "H5Pset_fill_time": (INT, ID, INT), "H5Dget_offset": (ctypes.c_uint64, ID),
     "H5get_libversion": (INT, ctypes.POINTER(UINT), ctypes.POINTER(UINT), ctypes.POINTER(UINT)),
@@ -75,6 +85,7 @@ class Proof:
             try:
                 held = self._write_pair(pair)
                 for path, datasets in zip(pair, held, strict=True):
+                    self._read_paged(path, datasets)
                     self._compare_file(path, datasets)
             finally:
                 for path in pair:
@@ -106,6 +117,10 @@ class Proof:
         for name in ("meta_block_size", "sieve_buf_size"):
             if name in given:
                 call(f"H5Pset_{name}", listed, int(given[name]))
+        if "mdc_size" in given:
+            self._set_metadata_cache(listed, int(given["mdc_size"]))
+        if "evict_on_close" in given:
+            call("H5Pset_evict_on_close", listed, given["evict_on_close"] == "enable")
         if "libver_low" in given:
             low, high = INT(), INT()
             call("H5Pget_libver_bounds", listed, ctypes.byref(low), ctypes.byref(high))
@@ -113,13 +128,49 @@ class Proof:
             if _FORMATS[given["libver_low"]] <= high.value:
                 call("H5Pset_libver_bounds", listed, _FORMATS[given["libver_low"]], high.value)
         encoded = os.fsencode(path)
-        opened = (
-            call("H5Fcreate", encoded, _TRUNCATE, 0, listed)
-            if creating
-            else call("H5Fopen", encoded, _READ_WRITE, listed)
-        )
+        if creating:
+            made = call("H5Pcreate", call.id_of("H5P_CLS_FILE_CREATE_ID_g"))
+            if "page_buffer" in given:
+                call("H5Pset_file_space_strategy", made, _PAGED, False, 1)
+            opened = call("H5Fcreate", encoded, _TRUNCATE, made, listed)
+            call("H5Pclose", made)
+        else:
+            opened = call("H5Fopen", encoded, _READ_WRITE, listed)
         call("H5Pclose", listed)
         return opened
+
+    def _set_metadata_cache(self, listed: int, size: int) -> None:
+        config = ctypes.create_string_buffer(_CACHE_CONFIG_BYTES)
+        ctypes.c_int.from_buffer(config).value = 1
+        self.call("H5Pget_mdc_config", listed, config)
+        initial, most, least = (
+            SIZE.from_buffer(config, at) for at in (_INITIAL, _MOST, _LEAST)
+        )  # fmt: skip
+        ctypes.c_bool.from_buffer(config, _SETS_INITIAL).value = True
+        initial.value = size
+        most.value, least.value = max(most.value, size), min(least.value, size)
+        self.call("H5Pset_mdc_config", listed, config)
+
+    def _read_paged(self, path: Path, datasets: list[_Dataset]) -> None:
+        """Parts in any order through the page buffer, which is of files that are only read."""
+        call = self.call
+        if "page_buffer" not in self.settings:
+            return
+        listed = call("H5Pcreate", call.id_of("H5P_CLS_FILE_ACCESS_ID_g"))
+        call("H5Pset_page_buffer_size", listed, int(self.settings["page_buffer"]), 0, 0)
+        file = call("H5Fopen", os.fsencode(path), _READ_ONLY, listed)
+        call("H5Pclose", listed)
+        listed = call("H5Fget_access_plist", file)
+        held, least = SIZE(), [UINT(), UINT()]
+        call("H5Pget_page_buffer_size", listed, ctypes.byref(held), *map(ctypes.byref, least))
+        call("H5Pclose", listed)
+        if held.value == 0:
+            raise Fault(f"{path.name} got no page buffer")
+        for d, one in enumerate(datasets):
+            one.id = call("H5Dopen2", file, f"d{d}".encode(), 0)
+        for _ in range(_PAGED_READS):
+            self._read(self.random.choice(datasets), path)
+        self._close(file, datasets)
 
     def _created(self, file: int, name: str) -> _Dataset:
         call = self.call

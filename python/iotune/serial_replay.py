@@ -22,6 +22,7 @@ from urllib.parse import unquote_to_bytes
 _TRUNCATE, _READ_WRITE, _READ_ONLY = 2, 1, 0  # H5F_ACC_*
 _SET, _OR = 0, 1  # H5S_seloper_t
 _APPEND = 6
+_PAGED = 1  # H5F_FSPACE_STRATEGY_PAGE
 _SCALAR, _OPAQUE = 0, 5  # H5S_SCALAR, H5T_OPAQUE
 _SLICE_BYTES = 1 << 24  # of one call that writes what is read later
 
@@ -32,6 +33,8 @@ CALLS = {
     "H5Fcreate": (ID, TEXT, UINT, ID, ID), "H5Fopen": (ID, TEXT, UINT, ID),
     "H5Fclose": (INT, ID), "H5Pcreate": (ID, ID), "H5Pclose": (INT, ID),
     "H5Pset_create_intermediate_group": (INT, ID, UINT),
+    "H5Pset_file_space_strategy": (INT, ID, INT, ctypes.c_bool, ctypes.c_uint64),
+    "H5Pset_file_space_page_size": (INT, ID, ctypes.c_uint64),
     "H5Pset_chunk": (INT, ID, INT, DIMS), "H5Pset_deflate": (INT, ID, UINT),
     "H5Dcreate2": (ID, ID, TEXT, ID, ID, ID, ID, ID), "H5Dopen2": (ID, ID, TEXT, ID),
     "H5Dget_space": (ID, ID), "H5Dget_type": (ID, ID), "H5Dclose": (INT, ID),
@@ -83,6 +86,7 @@ class File:
     create: bool
     datasets: dict[int, Dataset] = field(default_factory=dict)
     transfers: list[Transfer] = field(default_factory=list)
+    page_bytes: int = 0  # of paged file space, where it is made
 
     @property
     def writes(self) -> bool:
@@ -134,7 +138,10 @@ def _read_line(words: list[str], files: list[File]) -> None:
     if name == "ranks" and words[1] != "1":
         raise Fault(f"the plan is for {words[1]} ranks, this replay has one")
     if name == "file":
-        files.append(File(os.fsdecode(unquote_to_bytes(words[1])), words[2] == "create"))
+        file = File(os.fsdecode(unquote_to_bytes(words[1])), words[2] == "create")
+        if words[3:4] == ["paged"]:
+            file.page_bytes = int(words[4])
+        files.append(file)
     elif name == "dataset":
         number, dataset = _read_dataset(words)
         files[-1].datasets[number] = dataset
@@ -295,7 +302,7 @@ class Replay:
         """From its open to its close. A dataset is open from its first transfer to its last."""
         call, path = self.call, os.fsencode(file.path)
         if file.create:
-            handle = call("H5Fcreate", path, _TRUNCATE, 0, 0)
+            handle = self.create_file(path, file.page_bytes)
         else:
             handle = call("H5Fopen", path, _READ_WRITE if file.writes else _READ_ONLY, 0)
         last = {one.dataset: at for at, one in enumerate(file.transfers)}
@@ -316,6 +323,17 @@ class Replay:
                 call("H5Dclose", opened.pop(number))
         call("H5Fclose", handle)
 
+    def create_file(self, path: bytes, page_bytes: int) -> int:
+        """In pages, where there are some."""
+        if not page_bytes:
+            return self.call("H5Fcreate", path, _TRUNCATE, 0, 0)
+        listed = self.call("H5Pcreate", self.call.id_of("H5P_CLS_FILE_CREATE_ID_g"))
+        self.call("H5Pset_file_space_strategy", listed, _PAGED, False, 1)
+        self.call("H5Pset_file_space_page_size", listed, page_bytes)
+        made = self.call("H5Fcreate", path, _TRUNCATE, listed, 0)
+        self.call("H5Pclose", listed)
+        return made
+
     def check_elements(self, dataset: int, wanted: Dataset) -> None:
         """Memory is reserved for elements of the plan's size."""
         kind = self.call("H5Dget_type", dataset)
@@ -327,7 +345,7 @@ class Replay:
     def prepare(self, first: File) -> None:
         """Write what is read: all datasets in full, under another name until it is whole."""
         part = first.path + ".preparing"
-        handle = self.call("H5Fcreate", os.fsencode(part), _TRUNCATE, 0, 0)
+        handle = self.create_file(os.fsencode(part), first.page_bytes)
         named: set[bytes] = set()
         for file in self.files:
             for dataset in file.datasets.values() if file.path == first.path else ():

@@ -26,6 +26,7 @@ struct OpenState {
 // What an open of HDF5 does about a file that is there, or is not.
 enum class Hdf5Making : std::uint8_t {
   kOpens,     // fails where none is there
+  kReads,     // as kOpens, for reading alone
   kEmpties,   // makes one, and cuts one that is there to nothing
   kMakesNew,  // makes one, and fails where one is there
 };

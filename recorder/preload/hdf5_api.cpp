@@ -89,6 +89,13 @@ bool fill_all(const Provider& provider, Hdf5Api& api) noexcept {
   IOTUNE_OPTIONAL(H5Eauto_is_v2);
   IOTUNE_OPTIONAL(H5Eget_auto1);
   IOTUNE_OPTIONAL(H5Eset_auto1);
+  IOTUNE_OPTIONAL(H5Pget_page_buffer_size);
+  IOTUNE_OPTIONAL(H5Pset_page_buffer_size);
+  IOTUNE_OPTIONAL(H5Pget_evict_on_close);
+  IOTUNE_OPTIONAL(H5Pset_evict_on_close);
+  IOTUNE_OPTIONAL(H5Pget_mdc_config);
+  IOTUNE_OPTIONAL(H5Pset_mdc_config);
+  IOTUNE_OPTIONAL(H5Fget_mdc_size);
   IOTUNE_OPTIONAL(H5ESget_count);
   IOTUNE_OPTIONAL(H5Pget_vol_id);
   IOTUNE_OPTIONAL(H5VLget_value);

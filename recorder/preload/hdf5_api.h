@@ -87,6 +87,13 @@ struct Hdf5Api {
   int (*H5Eauto_is_v2)(Hid, unsigned*);
   int (*H5Eget_auto1)(void**, void**);
   int (*H5Eset_auto1)(void*, void*);
+  int (*H5Pget_page_buffer_size)(Hid, std::size_t*, unsigned*, unsigned*);
+  int (*H5Pset_page_buffer_size)(Hid, std::size_t, unsigned, unsigned);
+  int (*H5Pget_evict_on_close)(Hid, bool*);
+  int (*H5Pset_evict_on_close)(Hid, bool);
+  int (*H5Pget_mdc_config)(Hid, void*);
+  int (*H5Pset_mdc_config)(Hid, void*);
+  int (*H5Fget_mdc_size)(Hid, std::size_t*, std::size_t*, std::size_t*, int*);
   int (*H5ESget_count)(Hid, std::size_t*);
   int (*H5Pget_vol_id)(Hid, Hid*);
   int (*H5VLget_value)(Hid, int*);

@@ -111,6 +111,10 @@ void after_H5Pcreate(Provider&, Hid plist, Hid list_class) noexcept;
 void after_H5Pcopy(Provider&, Hid copy, Hid plist) noexcept;
 void after_H5Pclose(Provider&, int result, Hid plist) noexcept;
 void after_H5Pset_fapl_mpio(Provider&, int result, Hid fapl, Word comm, Word info) noexcept;
+void after_H5Pset_mdc_config(Provider&, int result, Hid fapl, const void* config) noexcept;
+void after_H5Pset_page_buffer_size(Provider&, int result, Hid fapl, std::size_t bytes,
+                                   unsigned least_metadata, unsigned least_raw) noexcept;
+void after_H5Pset_evict_on_close(Provider&, int result, Hid fapl, bool evict) noexcept;
 void after_H5Pset_libver_bounds(Provider&, int result, Hid fapl, int low, int high) noexcept;
 void before_H5Pset_alignment(Provider&, HookState&, Hid& fapl, std::uint64_t& threshold,
                              std::uint64_t& alignment) noexcept;

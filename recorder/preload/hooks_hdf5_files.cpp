@@ -103,9 +103,11 @@ void after_H5Fcreate(Provider& provider, HookState& hook, Hid file, const char* 
                      Hid) noexcept {
   after_open(provider, hook, name, file);
 }
-void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned&,
+void before_H5Fopen(Provider& provider, HookState& hook, const char*& name, unsigned& flags,
                     Hid& fapl) noexcept {
-  before_open(provider, hook, name, Hdf5Making::kOpens, fapl);
+  constexpr unsigned kReadOnly = 0;  // H5F_ACC_RDONLY; SWMR readers set a bit beside it
+  before_open(provider, hook, name, flags == kReadOnly ? Hdf5Making::kReads : Hdf5Making::kOpens,
+              fapl);
 }
 bool again_H5Fopen(Provider& provider, HookState& hook, Hid file, const char*& name, unsigned&,
                    Hid& fapl) noexcept {

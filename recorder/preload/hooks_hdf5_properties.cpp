@@ -106,6 +106,17 @@ void after_H5Pset_fapl_mpio(Provider& provider, int result, Hid fapl, Word comm,
   const OwnCode own;
   if (result >= 0) g_advice.hdf5_fapl_mpio(provider, fapl, comm, info);
 }
+void after_H5Pset_mdc_config(Provider& provider, int result, Hid fapl, const void*) noexcept {
+  tell(provider, CallNumber::kH5Pset_mdc_config, {fapl, result});
+}
+void after_H5Pset_page_buffer_size(Provider& provider, int result, Hid fapl, std::size_t bytes,
+                                   unsigned, unsigned) noexcept {
+  tell(provider, CallNumber::kH5Pset_page_buffer_size,
+       {fapl, static_cast<std::int64_t>(bytes), result});
+}
+void after_H5Pset_evict_on_close(Provider& provider, int result, Hid fapl, bool evict) noexcept {
+  tell(provider, CallNumber::kH5Pset_evict_on_close, {fapl, evict ? 1 : 0, result});
+}
 void after_H5Pset_libver_bounds(Provider& provider, int result, Hid fapl, int low,
                                 int high) noexcept {
   tell(provider, CallNumber::kH5Pset_libver_bounds, {fapl, low, high, result});

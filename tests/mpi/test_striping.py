@@ -68,9 +68,9 @@ class Run:
         self.layout = kept.read_bytes() if kept.exists() else b""
 
 
-def setstripe(count: int, unit: int) -> str:
+def setstripe(count: int, unit: int, pattern: int = 1) -> str:
     """lov_user_md_v1 as lustre_user.h lays it out: RAID0, any target first."""
-    head = struct.pack("=II16sIHH", 0x0BD10BD0, 1, bytes(16), unit, count, 0xFFFF)
+    head = struct.pack("=II16sIHH", 0x0BD10BD0, pattern, bytes(16), unit, count, 0xFFFF)
     assert len(head) == 32
     return f"setstripe {head.hex()}"
 
@@ -92,6 +92,24 @@ def lustre(place: Place) -> None:
     # Fewer targets than asked for: what it got is what is said.
     run = Run(place, "lustre", FAKE_TARGETS=4)
     assert run.outcomes["striping_factor"][:2] == ("without effect", "4"), run.outcomes
+
+
+def overstriped(place: Place) -> None:
+    """More stripes than targets where Lustre has that, and elsewhere as many as there are."""
+    text = write_config(place.scratch / "over.xml", striping_factor=8, striping_unit=1 << 20,
+                        overstriping="enable")  # fmt: skip
+    run = Run(place, "lustre", FAKE_TARGETS=4, IOTUNE_CONFIG=text)
+    assert run.asked == ["open with delay", setstripe(8, 1 << 20, 0x201)], run.asked
+    assert run.outcomes["striping_factor"] == ("applied", "8", ""), run.outcomes
+    assert run.outcomes["overstriping"] == ("applied", "enable", ""), run.outcomes
+    run = Run(place, "lustre", FAKE_TARGETS=4, FAKE_OLD=1, IOTUNE_CONFIG=text)
+    assert run.asked[1:] == [setstripe(8, 1 << 20, 0x201), setstripe(8, 1 << 20)], run.asked
+    assert run.outcomes["striping_factor"][:2] == ("without effect", "4"), run.outcomes
+    assert run.outcomes["overstriping"][:2] == ("without effect", "disable"), run.outcomes
+    assert run.outcomes["striping_unit"] == ("applied", str(1 << 20), ""), run.outcomes
+    run = Run(place, "ceph", IOTUNE_CONFIG=text)
+    assert run.outcomes["striping_factor"] == ("applied", "8", ""), run.outcomes
+    assert run.outcomes["overstriping"][0] == "without effect", run.outcomes
 
 
 def left_alone(place: Place) -> None:
@@ -185,4 +203,5 @@ def ceph(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"lustre": lustre, "left-alone": left_alone, "refused": refused, "ceph": ceph})
+    main({"lustre": lustre, "overstriped": overstriped, "left-alone": left_alone,
+          "refused": refused, "ceph": ceph})  # fmt: skip

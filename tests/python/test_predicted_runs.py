@@ -84,3 +84,19 @@ def test_predict_says_what_a_run_would_get(home):
     outside = home.iotune("predict", "<1D,(BLOCK),(4096)>", "--ranks", "512", "--on",
                           str(home.folder))  # fmt: skip
     assert outside.returncode == 1 and "nothing is predicted outside" in outside.stderr
+
+
+def test_a_damaged_model_is_left_alone_and_told(tmp_path_factory):
+    home = Home(tmp_path_factory.mktemp("damaged"))
+    home.record()
+    learn(home)
+    path = home.folder / "data" / "iotune" / "patterns.db"
+    with sqlite3.connect(path) as db:
+        [(payload,)] = db.execute("SELECT payload FROM gain_models")
+        damaged = payload[:999] + bytes([payload[999] ^ 4]) + payload[1000:]
+        db.execute("UPDATE gain_models SET payload = ?", (damaged,))
+    db.close()
+    assert "fault" not in home.run()
+    file = explained(home)
+    assert file["source"] == "untrained" and file["settings"] == []
+    assert "left alone" in file["message"] and "iotune train --survey" in file["message"]

@@ -136,6 +136,16 @@ def fit(
     size: Annotated[
         Optional[list[str]], typer.Option(metavar="SIZE", help="Only this one; may be repeated.")
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Let trainings on the sampled storage use the fit.")
+    ] = False,
+    on: Annotated[
+        Optional[Path],
+        typer.Option("--on", metavar="DIR", help="That storage. Default: as the samples say."),
+    ] = None,
+    db: Annotated[
+        Optional[Path], typer.Option("--db", metavar="FILE", help="Kept beside this database.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Fit distributions: single ones, then head and tail at the best pivot."""
@@ -150,6 +160,8 @@ def fit(
         read_samples(file), operation, cache, interface, [size_bytes(one) for one in size or ()]
     )
     fits, without = fits_of(samples)
+    if keep and fits:
+        _keep(samples, fits, on, db)
     if as_json:
         print_json(
             [
@@ -180,6 +192,28 @@ def fit(
     for kind, why in without.items():
         say(f"{kind.text()}: {why}")
     next_command("iotune", "latency", "report", str(file))
+
+
+def _keep(samples: Any, fits: Any, on: Optional[Path], db: Optional[Path]) -> None:
+    """Store the fit for trainings. Raises Error where the storage is not known."""
+    from iotune import core
+    from iotune.models.latency import kept
+    from iotune.models.latency.report import dependence_of
+    from iotune.models.latency.samples import kinds_in
+
+    sampled = sorted(set(samples["directory"]) - {""})
+    if on is None and len(sampled) != 1:
+        found = ", ".join(sampled) or "none"
+        raise Error(f"the samples are of no one directory ({found}): --on DIR names the storage")
+    directory = on if on is not None else Path(sampled[0])
+    if not directory.is_dir():
+        raise Error(f"{directory} is no directory here: --on DIR names the sampled storage")
+    path = kept.keep(
+        fits, {kind: dependence_of(group) for kind, group in kinds_in(samples)},
+        db if db is not None else core.default_database(), core.filesystem_of(directory),
+        str(directory.absolute()),
+    )  # fmt: skip
+    say(f"{path_text(path)}: trainings on {core.filesystem_of(directory)} use it")
 
 
 def _tied(ranked: Any) -> str:

@@ -146,7 +146,9 @@ def _platform(
     databases: list[core.Database], filesystem: str, mpi: Optional[str], hdf5: Optional[str]
 ) -> dict[str, str]:
     """Of the newest model on the file system, with those libraries. Raises Error without one."""
-    known: list[dict[str, Any]] = [one for each in databases for one in each.gain_models()]
+    from iotune.models.gains.stored_model import models_of
+
+    known: list[dict[str, Any]] = [one for each in databases for one in models_of(each)]
     fitting = [
         one
         for one in known

@@ -60,6 +60,7 @@ from iotune.errors import Error
 from iotune.models.allowed import Allowed
 from iotune.models.candidates import Candidate, parse_candidate
 from iotune.models.cases import Case, case_of_row
+from iotune.models.latency.kept import kept_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.paired import Gain
@@ -164,6 +165,7 @@ def command(
         rounds or ROUNDS, limits.candidates or _CANDIDATES, chosen, directory, until=until,
         answers=lambda filesystem: functools.partial(answer_of, database, filesystem),
         journal=functools.partial(journal_of_case, rounds or ROUNDS, resume),
+        latency_of=functools.partial(kept_of, _database_paths(db)),
     )  # fmt: skip
     if script is not None:
         write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
@@ -274,6 +276,10 @@ def _layers(database: core.Database, db: Optional[Path]) -> list[core.Database]:
     """The user's own database, then those beneath: whose model is asked."""
     lower = core.lower_databases() if db is None else []
     return [database, *(core.Database(str(path), read_only=True) for path in lower)]
+
+
+def _database_paths(db: Optional[Path]) -> list[Path]:
+    return [db] if db is not None else [core.default_database(), *core.lower_databases()]
 
 
 def _rough_time(seconds: float) -> str:

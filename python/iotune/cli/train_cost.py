@@ -26,6 +26,7 @@ from iotune.models.noise import noise_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
 from iotune.models.run_journal import RunJournal, journal_of
+from iotune.models.storage import on_storage
 from iotune.models.survey.stored import of_database
 from iotune.models.train import directory_of, estimate
 
@@ -121,8 +122,10 @@ def _candidates(case: Case, options: Options) -> list[str]:
         return [one.text for one in options.chosen]
     try:
         plan = plan_of_case(case)
-        filesystem = core.filesystem_of(directory_of(case, options))
-        found = candidates(shape_of(case, plan, filesystem), options.budget)
+        directory = directory_of(case, options)
+        shape = shape_of(case, plan, core.filesystem_of(directory))
+        shape, _, _ = on_storage(shape, directory, case.nodes, options.latency_of)
+        found = candidates(shape, options.budget)
     except Error as problem:
         return [f"none: {problem}"]
     return [one.text for one in found]

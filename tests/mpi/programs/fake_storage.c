@@ -6,6 +6,7 @@
  *   FAKE_DIRECTORY  name of a directory that has a layout for new files (CephFS: FAKE_ROOT too)
  *   FAKE_PFL  Lustre: name of a directory that has a progressive one
  *   FAKE_REFUSES  set: a layout other than the default is refused
+ *   FAKE_OLD  set: Lustre before 2.13, which knows no overstriping
  *   FAKE_TARGETS  as many storage targets there are (default 64) */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -215,9 +216,15 @@ static int lustre_set(int fd, const uint8_t* asked) {
   const char* targets = getenv("FAKE_TARGETS");
   const unsigned most = targets == NULL ? 64 : (unsigned)atoi(targets);
   errno = EINVAL;
-  if (get32(asked) != 0x0BD10BD0 || get32(asked + 4) > 1 || size % 65536 != 0) return -1;
+  const uint32_t pattern = get32(asked + 4), over = pattern & 0x200;
+  if (over && getenv("FAKE_OLD") != NULL) return -1;
+  if (get32(asked) != 0x0BD10BD0 || (pattern & ~0x200u) > 1 || size % 65536 != 0) return -1;
   if (getenv("FAKE_REFUSES") != NULL && (size != 0 || count != 0)) return -1;
-  make_lustre(layout, size == 0 ? 1 << 20 : size, count == 0 ? 1 : count > most ? most : count);
+  make_lustre(layout, size == 0 ? 1 << 20 : size,
+              count == 0              ? 1
+              : count > most && !over ? most
+                                      : count);
+  put32(layout + 4, over | 1);
   save(&status, layout, sizeof layout);
   if (fd < MOST_DESCRIPTORS) without_layout[fd] = 0;
   return 0;

@@ -1,0 +1,28 @@
+// What HDF5 keeps of a file in memory: the page buffer, the metadata cache, and what of it goes
+// when an object is closed. Not in every HDF5, nor in every build of one.
+#pragma once
+
+#include "recorder/preload/hdf5_api.h"
+
+namespace iotune::tuner {
+
+// Why the setting is of no use here, nullptr: it is. Each `set` is for lists of which that was
+// asked.
+const char* unfit_page_buffer(const recorder::Hdf5Api& api, bool mpio, bool only_reads,
+                              std::uint64_t bytes) noexcept;
+const char* unfit_metadata_cache(const recorder::Hdf5Api& api, std::uint64_t bytes) noexcept;
+const char* unfit_evict_on_close(const recorder::Hdf5Api& api) noexcept;
+
+void set_page_buffer(const recorder::Hdf5Api& api, recorder::Hid fapl,
+                     std::uint64_t bytes) noexcept;
+// Of the file's own access list: HDF5 keeps 0 where the file has no pages.
+bool get_page_buffer(const recorder::Hdf5Api& api, recorder::Hid fapl,
+                     std::uint64_t& bytes) noexcept;
+
+// The size that the cache begins with; HDF5 goes on to adapt it, within limits that hold it.
+void set_metadata_cache(const recorder::Hdf5Api& api, recorder::Hid fapl,
+                        std::uint64_t bytes) noexcept;
+bool get_metadata_cache(const recorder::Hdf5Api& api, recorder::Hid file,
+                        std::uint64_t& bytes) noexcept;
+
+}  // namespace iotune::tuner
