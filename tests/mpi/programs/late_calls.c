@@ -1,4 +1,4 @@
-/* Opens FILE on all ranks and closes it: late_calls FILE [calls CHAR…] where each character is a step:
+/* Opens FILE on all ranks and closes it: late_calls FILE [STEPS], a character each:
  *   c  a collective call: each rank its 100 bytes, in the first kilobytes
  *   d  the working directory becomes the one below, `elsewhere`
  *   i  an independent call of each rank: 50 bytes, behind those
