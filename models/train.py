@@ -98,7 +98,7 @@ def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
 def _pause_seconds(case: Case, options: Options) -> float:
     """Between two replays."""
     pattern = case.pattern
-    of_file = math.prod(pattern.get("dataset_dims", ())) * int(pattern["element_bytes"])
+    of_file = math.prod(pattern.get("dataset_dims", ())) * int(pattern.get("element_bytes", 1))
     try:
         slow = meets_slow_pages(directory_of(case, options), SETTLING * case.datasets * of_file)
     except Error:

@@ -285,6 +285,9 @@ inline constexpr KnownRow kKnownRows[] = {
     {kHdf5, "1.10.8", "1.14.6", "coll_metadata_write", "*", Known::kProven, kBytesTest},
     {kHdf5, "1.10.8", "1.14.6", "dxpl_mpio_collective_opt", "*", Known::kProven, kBytesTest},
 
+    // One release alone: its parallel 1.14 was not here to be tried.
+    {kHdf5, "1.10.8", "1.10.8", "mdc_size", "*", Known::kProven, kBytesTest},
+
     {kSerialHdf5, "1.10.8", "1.14.6", "alignment", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "meta_block_size", "*", Known::kProven, kBytesTest},
     {kSerialHdf5, "1.10.8", "1.14.6", "sieve_buf_size", "*", Known::kProven, kBytesTest},

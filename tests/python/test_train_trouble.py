@@ -118,7 +118,7 @@ def test_a_candidate_that_crashes_or_hangs(action: str, home: Home, tmp_path: Pa
 def test_no_space_where_it_is_measured(home: Home, tmp_path: Path) -> None:
     with small_storage(tmp_path / "small", 512) as small:
         done = home.iotune("train", *FEW, "--dir", str(small))
-        demand_untrained(home, done, str(small))
+        demand_untrained(home, done, str(small), "--dir")
         assert list(small.iterdir()) == []
 
 
@@ -161,5 +161,5 @@ def test_a_survey_whose_launcher_fails(home: Home, tmp_path: Path) -> None:
     with small_storage(tmp_path / "small", 256) as small:
         home.environment.pop("IOTUNE_MPIRUN")
         done = home.iotune(*words[:-1], str(small))
-        demand_untrained(home, done, str(small))
+        demand_untrained(home, done, str(small), "0 MiB free", "--dir")
         assert list(small.iterdir()) == []
