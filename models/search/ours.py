@@ -171,6 +171,14 @@ class OurSearch(Search):
         variance = covariance[n, n] - 2 * covariance[:n, n] + np.diag(of_gains)
         return mean[:n], of_gains, tilt, np.maximum(variance, 0.0)
 
+    def _level(self) -> float:
+        """The logarithm of the default's seconds, as far as it is known."""
+        if not self.seconds:
+            return 0.0
+        mean = self._posterior()[0]
+        found = [math.log(median(times)) + mean[one] for one, times in self.seconds.items()]
+        return float(np.median(found))
+
     def _likely(self, ran: list[int], off: Array, runs: Array) -> tuple[float, float]:
         """The noise of one time, and how far the model is off in its own spreads, of this pattern.
 

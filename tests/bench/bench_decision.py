@@ -20,7 +20,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from iotune.models.gains.fit import fit
@@ -166,8 +166,9 @@ def main() -> int:
             later.setdefault((patterns, "file of another name"), []).append(others)
             return load + first
 
-        names = {f"{patterns} patterns": functools.partial(timed, patterns)
-                 for patterns in databases}  # fmt: skip
+        names: dict[str, Callable[[], float]] = {
+            f"{patterns} patterns": functools.partial(timed, patterns) for patterns in databases
+        }
         for source in ("similar", "untrained"):
             names[source] = functools.partial(unanswered, source)
 

@@ -164,6 +164,15 @@ def surface_of_two_ways(noise, seed=5):
     return Surface("two ways", points, seconds, tuple(true)), prior
 
 
+def test_ours_chooses_a_batch_without_telling_itself_anything():
+    surface, prior = surface_of_two_ways(0.02)
+    search = make_search("ours", problem_of(surface, prior), 1)
+    first = search.next_batch(8)
+    assert len(first) == 8 == len(set(first)), "each of a batch looks elsewhere"
+    assert not search.seconds and search.next_batch(8) == first
+    assert any(one >= 20 for one in first), "one of a batch goes where the model hopes for nothing"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_ours_tries_what_the_model_is_wrong_of(seed):
     surface, prior = surface_of_two_ways(0.02)
@@ -172,8 +181,10 @@ def test_ours_tries_what_the_model_is_wrong_of(seed):
 
 
 def test_ours_sees_that_a_pattern_is_noisier_than_its_platform():
+    from iotune.models.search.ours import OurSearch
+
     surface, prior = surface_of_two_ways(0.3)
-    search = make_search("ours", problem_of(surface, prior), 1)
+    search = OurSearch(problem_of(surface, prior), 1)
     for candidate in (3, 30):
         for seconds in surface.seconds[candidate]:
             search.tell(candidate, seconds)
