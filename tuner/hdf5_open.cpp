@@ -147,7 +147,8 @@ constexpr const char* kNoList = "a rank could not build the property list";
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         bool named_relatively, OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
-  if (!receive_decision(mpi, comm, {path, "hdf5", open.opening.creating, 0, 1, nullptr}, open.decision)) {
+  if (!receive_decision(mpi, comm, {path, "hdf5", open.opening.creating, 0, 1, nullptr},
+                        open.decision)) {
     return false;
   }
   open.mpi = &mpi;
@@ -363,7 +364,8 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
       return;
     }
     // Kept also where nothing is decided: the first file of a series is its baseline.
-    if (mpi != nullptr && open->opening.creating && rank_in(*mpi, open->program.private_comm) == 0) {
+    if (mpi != nullptr && open->opening.creating &&
+        rank_in(*mpi, open->program.private_comm) == 0) {
       state.words[kSeriesStart] = series_clock_ns();
     }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);
