@@ -22,6 +22,7 @@ from iotune.models.space import space
 from iotune.models.surroundings import Surrounded
 from iotune.models.survey.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
 from iotune.models.survey.trials import Subject, Trial
+from iotune.models.unread import without_unread
 
 from iotune.mpi import Mpi
 from iotune.plan import Plan
@@ -109,7 +110,7 @@ def searched(
         return Shortlist([], note="several files belong together: raced without a search")
     taken = set(taken_parameters(case))
     points = [Candidate()]
-    for one in space(shape):
+    for one in without_unread(space(shape), case.platform):
         reachable = reaches(one, shape.layer) and not taken & set(one.settings)
         if reachable and not options.refusal(case, directory, one):
             points.append(one)

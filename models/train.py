@@ -6,8 +6,6 @@ the pattern's own files alone.
 
 from __future__ import annotations
 
-import math
-import os
 import platform as machine
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -36,17 +34,12 @@ from iotune.models.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.shortlist import FINALISTS, question_of, searched
 from iotune.models.space import space
 from iotune.models.stack import demand_same_storage
-from iotune.models.steady import (
-    LONG_ENOUGH_SECONDS,
-    MOST_REPEATS,
-    PAUSE_SECONDS,
-    SETTLING,
-    meets_slow_pages,
-)
 from iotune.models.storage import case_on_storage
 from iotune.models.surroundings import Surrounded, alone
 from iotune.models.survey.trials import Surface
 from iotune.models.together import shared
+from iotune.models.train_plan import directory_of
+from iotune.models.unread import without_unread
 
 from iotune import core
 from iotune.errors import Error
@@ -69,41 +62,6 @@ _BESIDE_BYTES = 64 << 20
 
 class OutOfTime(Error):
     """Options.until has passed."""
-
-
-# What a replay takes beside the seconds of its files: launcher, libraries.
-_START_OF_REPLAY_SECONDS = 0.7
-# A search's replays beside those of its files: two that settle, and as many as its batches.
-_REPLAYS_OF_SEARCH = 4
-
-
-def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
-    """How many replays the cases of one group take at most, and some seconds for them."""
-    arms = len(options.chosen) or options.budget
-    runs = 1 + most_runs(arms, options.rounds)
-    if options.chosen:
-        runs = 1 + (1 + arms) * options.rounds + 2 * options.rounds
-    of_files = sum(case.seconds for case in cases)
-    of_start = _START_OF_REPLAY_SECONDS + _pause_seconds(cases[-1], options)
-    # What is written within the kernel's pages is written several times over.
-    of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
-    seconds = runs * of_replay
-    if options.method != "race" and not options.chosen:
-        # Each of the search's files is as large as the whole one at most.
-        runs += _REPLAYS_OF_SEARCH
-        seconds += _REPLAYS_OF_SEARCH * of_start + options.search_runs * of_files
-    return runs, seconds
-
-
-def _pause_seconds(case: Case, options: Options) -> float:
-    """Between two replays."""
-    pattern = case.pattern
-    of_file = math.prod(pattern.get("dataset_dims", ())) * int(pattern.get("element_bytes", 1))
-    try:
-        slow = meets_slow_pages(directory_of(case, options), SETTLING * case.datasets * of_file)
-    except Error:
-        return 0.0  # it is told where the case is trained
-    return PAUSE_SECONDS if slow else 0.0
 
 
 def train_cases(
@@ -241,7 +199,8 @@ def _within_reach(case: Case, shape: Shape, options: Options) -> tuple[Candidate
     taken = taken_parameters(case)
     # The budget is for those that are measured.
     most = options.budget if not taken else options.budget + len(taken) * options.budget
-    found = candidates(shape, most)
+    # As many more as nobody may read here.
+    found = without_unread(candidates(shape, 2 * most), case.platform)[:most]
     if not found:
         raise Error(f"no setting reaches a file of {case.layer} on {shape.filesystem}")
     return tuple(within_reach(found, shape, taken)[: options.budget])
@@ -292,17 +251,6 @@ def speaking(
     if case is members[-1][0]:
         return case, plan
     return case, replace(plan, files=[one for one in files if one.path == case.file])
-
-
-def directory_of(case: Case, options: Options) -> Path:
-    """Where the case is measured. Raises Error where nothing can be written there."""
-    if options.directory is not None:
-        return options.directory.absolute()
-    # Of a link, where it points to: that is asked about at an open.
-    directory = Path(case.file).resolve().parent if case.file else Path.cwd()
-    if not os.access(directory, os.W_OK):
-        raise Error(f"{directory} cannot be written any more; --dir names another place")
-    return directory
 
 
 def _measure(

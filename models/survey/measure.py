@@ -19,6 +19,7 @@ from iotune.models.space import dense_space, space
 from iotune.models.storage import on_storage
 from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
+from iotune.models.unread import without_unread
 
 from iotune import core
 from iotune.errors import Error
@@ -164,7 +165,7 @@ def _legal(points: Sequence[Candidate], case: Case, file: Path) -> list[Candidat
     }  # fmt: skip
     return [
         one
-        for one in points
+        for one in without_unread(points, case.platform)
         if not any(
             not refused["unproven_name"] for refused in core.gate_refusals(question, one.settings)
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from iotune.models.candidates import Shape, candidates, chunk_caches
+from iotune.models.candidates import Candidate, Shape, candidates, chunk_caches
 from iotune.models.space import space
+from iotune.models.unread import without_unread
 
 from iotune import core
 
@@ -103,3 +104,25 @@ def test_that_only_aggregators_open_a_file_is_for_many_ranks() -> None:
     assert "romio_no_indep_rw" in offered("MPICH 4.0.2", ranks=128)
     assert "romio_no_indep_rw" not in offered("MPICH 4.0.2", ranks=4)
     assert "romio_no_indep_rw" not in offered("Open MPI v6.0.0", ranks=128)
+
+
+def test_what_an_mpi_io_does_not_read_is_no_candidate(monkeypatch):
+    monkeypatch.delenv("OMPI_MCA_io", raising=False)
+    asked = [
+        Candidate(),
+        Candidate({"romio_cb_write": "enable"}),
+        Candidate({"cb_buffer_size": "4194304", "romio_cb_write": "enable"}),
+        Candidate({"cb_buffer_size": "4194304"}),
+        Candidate({"collective_buffering": "false"}),
+    ]
+    ompio = {"mpi": "Open MPI v5.0.11", "filesystem": "ext4"}
+    read = [one.text for one in without_unread(asked, ompio)]
+    assert read == ["", "cb_buffer_size=4194304", "collective_buffering=false"]
+    romio = {"mpi": "MPICH 4.0.2", "filesystem": "ext4"}
+    assert len(without_unread(asked, romio)) == 4
+    # Nobody knows which MPI-IO it is.
+    others = {"mpi": "Intel MPI 2021.8", "filesystem": "ext4"}, {**ompio, "filesystem": "lustre"}
+    for other in others:
+        assert without_unread(asked, other) == asked
+    monkeypatch.setenv("OMPI_MCA_io", "romio341")
+    assert without_unread(asked, ompio) == asked

@@ -15,7 +15,7 @@ from iotune.models.candidates import Candidate, Shape
 from iotune.models.cases import Case
 from iotune.models.options import Options
 from iotune.models.paired import compare_unpaired
-from iotune.models.train import estimate
+from iotune.models.train_plan import estimate
 from typer.testing import CliRunner
 from user_home import Home
 

@@ -68,7 +68,8 @@ from iotune.models.race import FEWEST_ROUNDS
 from iotune.models.stack import stack_of
 from iotune.models.survey.stored import add_trials
 from iotune.models.together import groups
-from iotune.models.train import OutOfTime, estimate, train_calls, train_cases
+from iotune.models.train import OutOfTime, train_calls, train_cases
+from iotune.models.train_plan import estimate
 from iotune.mpi import Mpi
 from iotune.quantities import budget_of, duration_seconds
 from iotune.replayer import find_call_replayer, find_replayer

@@ -28,7 +28,7 @@ from iotune.models.outcome import Outcome
 from iotune.models.run_journal import RunJournal, journal_of
 from iotune.models.storage import on_storage
 from iotune.models.survey.stored import of_database
-from iotune.models.train import directory_of, estimate
+from iotune.models.train_plan import directory_of, estimate
 
 ROUNDS = 5  # where nothing is known of a platform's noise
 _PLAN_COLUMNS = [
