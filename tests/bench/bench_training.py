@@ -16,7 +16,7 @@ from statistics import median
 import numpy as np
 from iotune.models.gains.fit import Fitted, fit
 from iotune.models.gains.prior import Prior, prior_of
-from iotune.models.gains.rows import rows_of, settings_of
+from iotune.models.gains.rows import features_of, rows_of, settings_of
 from iotune.models.search import METHODS, make_search
 from iotune.models.search.replay import Surface as Flat
 from iotune.models.search.replay import play, problem_of
@@ -146,6 +146,7 @@ def _storage(table: Table, storage: str, seeds: int) -> None:
     dense = [one for one in held_out if len(one.flat.points) >= DENSE_POINTS]
     _own_budgets(table, storage, dense, fitted, seeds)
     _first_predictions(table, storage, held_out, fitted)
+    _applied(table, storage, [surfaces[one.name] for one in wanted if one.held_out], fitted)
     _coverage(table, storage, [surfaces[one.name] for one in wanted if one.held_out], fitted)
     _seen_before(table, storage, [surfaces[one.name] for one in wanted], seeds)
 
@@ -184,6 +185,27 @@ def _first_predictions(
     table.judge(f"{storage}: first prediction, median regret, %",
                 over_patterns([100 * one[0] for one in first]), at_most(10, "%"))  # fmt: skip
     table.add(f"{storage}: first prediction, the least gain", min(one[1] for one in first))
+
+
+def _applied(table: Table, storage: str, surfaces: Sequence[Surface], fitted: Fitted) -> None:
+    """What a run without a measured answer gets: only what the interval is sure of."""
+    model, gains, applied = fitted.native(), [], 0
+    for surface in surfaces:
+        ratios = surface.ratios()
+        texts = ["", *sorted(text for text in ratios if text)]
+        found = features_of(surface.subject.pattern, surface.subject.question, texts)
+        if found is None or not ratios.get(""):
+            continue
+        truth = true_gains([ratios[text] for text in texts])
+        expected = np.array(model.gains(found[0].tolist(), found[1].tolist()))
+        sure = np.where(expected[:, 2] > 0, expected[:, 0], -np.inf)
+        sure[0] = 0.0
+        chosen = int(np.argmax(sure))
+        applied += chosen != 0
+        gains.append(math.exp(truth[chosen]))
+    table.add(f"{storage}: of {len(gains)} held-out patterns so many get predicted settings",
+              float(applied))  # fmt: skip
+    table.add(f"{storage}: the least gain of these, or 1", min(gains))
 
 
 def _coverage(table: Table, storage: str, surfaces: Sequence[Surface], fitted: Fitted) -> None:
