@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.cases import Case
@@ -15,7 +16,9 @@ from iotune.models.steady import (
     MOST_REPEATS,
     PAUSE_SECONDS,
     SETTLING,
+    is_cached,
     meets_slow_pages,
+    repeats,
 )
 
 from iotune.errors import Error
@@ -26,8 +29,39 @@ _START_OF_REPLAY_SECONDS = 0.7
 _REPLAYS_OF_SEARCH = 4
 
 
-def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
-    """How many replays the cases of one group take at most, and some seconds for them."""
+@dataclass(frozen=True)
+class Estimate:
+    """What a group of cases takes: replays at most, some seconds and bytes."""
+
+    runs: int
+    seconds: float
+    moved_bytes: int
+
+
+@dataclass
+class Allowance:
+    """What is left of a budget; None: there is no limit."""
+
+    runs: int | None
+    moved_bytes: int | None
+
+    def refusal(self, asked: Estimate) -> str:
+        """Why a group may not begin; "" where it may."""
+        if self.runs is not None and asked.runs > self.runs:
+            return f"{asked.runs} replays, and the budget has {self.runs} left"
+        if self.moved_bytes is not None and asked.moved_bytes > self.moved_bytes:
+            needed, left = asked.moved_bytes >> 20, max(0, self.moved_bytes) >> 20
+            return f"some {needed} MiB in its replays, and the budget has {left} MiB left"
+        return ""
+
+    def spend(self, runs: int, moved_bytes: int) -> None:
+        """What a group really took."""
+        self.runs = None if self.runs is None else self.runs - runs
+        self.moved_bytes = None if self.moved_bytes is None else self.moved_bytes - moved_bytes
+
+
+def estimate(cases: Sequence[Case], options: Options) -> Estimate:
+    """What the cases of one group take."""
     arms = len(options.chosen) or options.budget
     runs = 1 + most_runs(arms, options.rounds)
     if options.chosen:
@@ -37,19 +71,35 @@ def estimate(cases: Sequence[Case], options: Options) -> tuple[int, float]:
     # What is written within the kernel's pages is written several times over.
     of_replay = of_start + max(of_files, min(LONG_ENOUGH_SECONDS, MOST_REPEATS * of_files))
     seconds = runs * of_replay
+    moved_bytes = runs * _repeats(cases[-1], options) * sum(map(_file_bytes, cases))
     if options.method != "race" and not options.chosen:
         # Each of the search's files is as large as the whole one at most.
         runs += _REPLAYS_OF_SEARCH
         seconds += _REPLAYS_OF_SEARCH * of_start + options.search_runs * of_files
-    return runs, seconds
+        moved_bytes += options.search_runs * sum(map(_file_bytes, cases))
+    return Estimate(runs, seconds, moved_bytes)
+
+
+def _file_bytes(case: Case) -> int:
+    """Of a file, as far as its pattern tells."""
+    pattern = case.pattern
+    elements = math.prod(pattern.get("dataset_dims", ())) if pattern.get("dataset_dims") else 0
+    return max(1, case.datasets) * elements * int(pattern.get("element_bytes", 1))
+
+
+def _repeats(case: Case, options: Options) -> int:
+    """How often a replay writes each file."""
+    try:
+        cached = case.write and is_cached(directory_of(case, options))
+    except Error:
+        return 1  # it is told where the case is trained
+    return repeats(case.seconds) if cached and case.layer == "hdf5" else 1
 
 
 def _pause_seconds(case: Case, options: Options) -> float:
     """Between two replays."""
-    pattern = case.pattern
-    of_file = math.prod(pattern.get("dataset_dims", ())) * int(pattern.get("element_bytes", 1))
     try:
-        slow = meets_slow_pages(directory_of(case, options), SETTLING * case.datasets * of_file)
+        slow = meets_slow_pages(directory_of(case, options), SETTLING * _file_bytes(case))
     except Error:
         return 0.0  # it is told where the case is trained
     return PAUSE_SECONDS if slow else 0.0

@@ -15,7 +15,7 @@ from iotune.models.candidates import Candidate, Shape
 from iotune.models.cases import Case
 from iotune.models.options import Options
 from iotune.models.paired import compare_unpaired
-from iotune.models.train_plan import estimate
+from iotune.models.train_plan import Allowance, Estimate, estimate
 from typer.testing import CliRunner
 from user_home import Home
 
@@ -139,9 +139,25 @@ def test_durations() -> None:
 
 
 def test_the_estimate_grows_with_the_work() -> None:
-    few, some = estimate([a_case()], Options(rounds=3, budget=2))
-    more, longer = estimate([a_case(), a_case()], Options(rounds=5, budget=12))
-    assert 0 < few < more and 2.0 * few < some < longer
+    few = estimate([a_case()], Options(rounds=3, budget=2))
+    more = estimate([a_case(), a_case()], Options(rounds=5, budget=12))
+    assert 0 < few.runs < more.runs and 2.0 * few.runs < few.seconds < more.seconds
+    searched = estimate([a_case()], Options(rounds=3, budget=2, method="ours"))
+    assert searched.runs > few.runs and searched.seconds > few.seconds
+
+
+def test_a_budget_counts_what_was_really_used() -> None:
+    allowance = Allowance(100, 1 << 30)
+    asked = Estimate(60, 5.0, 600 << 20)
+    assert not allowance.refusal(asked)
+    allowance.spend(30, 100 << 20)
+    assert not allowance.refusal(asked)
+    allowance.spend(30, 100 << 20)
+    assert allowance.refusal(asked) == "60 replays, and the budget has 40 left"
+    allowance = Allowance(None, 500 << 20)
+    assert allowance.refusal(asked) == (
+        "some 600 MiB in its replays, and the budget has 500 MiB left"
+    )
 
 
 def test_runs_that_were_not_paired_need_to_be_several() -> None:

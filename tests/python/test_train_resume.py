@@ -65,6 +65,15 @@ def test_a_dry_run_prints_the_plan_and_measures_nothing(home):
     assert plan["descriptor"] == "<2D,(*,BLOCK),(4096,32)>"
     assert plan["candidates"] and plan["replays"] > len(plan["candidates"])
     assert "nothing is untrained" not in home.iotune("train", "--dry-run").stderr
+    # A file of 2 MiB, written several times in each replay.
+    assert plan["bytes"] >= plan["replays"] << 21
+
+
+def test_a_budget_in_bytes_holds(home):
+    done = home.iotune("train", "--budget", "10MiB")
+    assert done.returncode == 0, done.stderr
+    assert "the budget has 10 MiB left" in done.stderr
+    assert "1 untrained still" in done.stderr
 
 
 def test_a_killed_training_goes_on(home):

@@ -69,7 +69,7 @@ from iotune.models.stack import stack_of
 from iotune.models.survey.stored import add_trials
 from iotune.models.together import groups
 from iotune.models.train import OutOfTime, train_calls, train_cases
-from iotune.models.train_plan import estimate
+from iotune.models.train_plan import Allowance, estimate
 from iotune.mpi import Mpi
 from iotune.quantities import budget_of, duration_seconds
 from iotune.replayer import find_call_replayer, find_replayer
@@ -177,10 +177,12 @@ def command(
     results: list[dict[str, Any]] = []
     waiting, failed = groups(cases), 0
     layers = _layers(database, db)
-    total = sum(estimate(group, replace(options, method=method or RACE))[1] for group in waiting)
+    total = sum(
+        estimate(group, replace(options, method=method or RACE)).seconds for group in waiting
+    )
     of = f" of {len(untrained)}" if len(untrained) > len(cases) else ""
     say(f"{len(cases)}{of} untrained, at most some {_rough_time(total)}")
-    runs_left = limits.runs
+    allowance = Allowance(limits.runs, limits.bytes)
     while waiting:
         if time.monotonic() > until:
             break
@@ -195,12 +197,12 @@ def command(
             own = with_method(options, method, group[-1], layers)
             if rounds is None:
                 own = with_rounds(own, resume, group[-1], layers)
-            runs, seconds = estimate(group, own)
-            if runs_left is not None and runs > runs_left:
-                say(f"{runs} replays more would go beyond the budget of {limits.runs} runs")
+            asked = estimate(group, own)
+            refusal = allowance.refusal(asked)
+            if refusal:
+                say(f"it takes {refusal}")
                 break
-            runs_left = None if runs_left is None else runs_left - runs
-            say(f"at most {runs} replays, some {_rough_time(seconds)}")
+            say(f"at most {asked.runs} replays, some {_rough_time(asked.seconds)}")
             if len(group) > 1:
                 say("their files were written one right after the other: measured together")
             outcomes = _measured(group, stack_of(group[-1]), own, database, db)
@@ -219,6 +221,11 @@ def command(
             results.append(as_dict(outcome))
             if not as_json:
                 _print(outcome)
+        # Those that were measured together share their replays.
+        allowance.spend(
+            max((one.runs for one in outcomes), default=0),
+            max((one.moved_bytes for one in outcomes), default=0),
+        )
         say(cost_text(outcomes, time.monotonic() - began))
         settled = [outcome.case.id for outcome in outcomes]
         waiting[:0] = [[case] for case in group if case.id not in settled]

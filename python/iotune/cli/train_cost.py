@@ -87,12 +87,13 @@ def print_plan(waiting: Sequence[Sequence[Case]], options: Options, as_json: boo
     """What would be measured; nothing is run or written."""
     plans: list[dict[str, Any]] = []
     for group in waiting:
-        runs, seconds = estimate(group, options)
+        asked = estimate(group, options)
         for case in group:
             plans.append(
                 {
                     "pattern": case.id, "descriptor": case.descriptor,
-                    "where": _where(case, options), "replays": runs, "seconds": round(seconds, 1),
+                    "where": _where(case, options), "replays": asked.runs,
+                    "seconds": round(asked.seconds, 1), "bytes": asked.moved_bytes,
                     "candidates": _candidates(case, options),
                 }
             )  # fmt: skip
