@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from iotune import core
 from iotune.errors import Error
 
-_TREES = 96
-_MOST_LEAVES = 400
+_TREES = 48
+_MOST_LEAVES = 128
 _FOLDS = 10
 COVERAGE = 0.90
 FEWEST_PATTERNS = 8
