@@ -61,9 +61,11 @@ def test_what_chooses_patterns_is_not_given_to_tasks():
     assert without_own(words) == ["--rounds", "5", "--budget", "9"]
 
 
-@needs_mpi
-@pytest.mark.skipif(shutil.which("sbatch") is None, reason="no Slurm here")
-def test_slurm_trains_what_a_run_left(tmp_path):
+@pytest.fixture
+def slurm_home(tmp_path):
+    """A user of a real Slurm."""
+    if shutil.which("sbatch") is None:
+        pytest.skip("no Slurm here")
     folder = tmp_path / "slurm"
     up = subprocess.run([SLURM, "up", folder], capture_output=True, text=True, check=False)
     if up.returncode == 77:
@@ -73,24 +75,30 @@ def test_slurm_trains_what_a_run_left(tmp_path):
         home = Home(tmp_path / "home")
         home.folder.mkdir()
         home.environment["SLURM_CONF"] = up.stdout.strip()
-        home.record()
-        launcher = home.folder / "launcher"
-        launcher.write_text('#!/bin/sh\nexec srun --mpi=pmi2 "$@"\n')
-        launcher.chmod(0o755)
-        home.environment["IOTUNE_MPIRUN"] = str(launcher)
-        script = home.folder / "job.sh"
-        done = home.iotune("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
-                           "--script", str(script))  # fmt: skip
-        assert done.returncode == 0 and "sbatch" in done.stderr, done.stderr
-        job = subprocess.run(
-            ["sbatch", "--wait", script], capture_output=True, text=True, check=False,
-            env=home.environment, cwd=home.folder, timeout=300,
-        )  # fmt: skip
-        said = "".join(one.read_text() for one in home.folder.glob("iotune-train-*.txt"))
-        assert job.returncode == 0, job.stderr + said
-        assert "nothing is untrained" in home.iotune("train").stderr, said
+        yield home
     finally:
         subprocess.run([SLURM, "down", folder], check=False)
+
+
+@needs_mpi
+def test_slurm_trains_what_a_run_left(slurm_home):
+    home = slurm_home
+    home.record()
+    launcher = home.folder / "launcher"
+    launcher.write_text('#!/bin/sh\nexec srun --mpi=pmi2 "$@"\n')
+    launcher.chmod(0o755)
+    home.environment["IOTUNE_MPIRUN"] = str(launcher)
+    script = home.folder / "job.sh"
+    done = home.iotune("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
+                       "--script", str(script))  # fmt: skip
+    assert done.returncode == 0 and "sbatch" in done.stderr, done.stderr
+    job = subprocess.run(
+        ["sbatch", "--wait", script], capture_output=True, text=True, check=False,
+        env=home.environment, cwd=home.folder, timeout=300,
+    )  # fmt: skip
+    said = "".join(one.read_text() for one in home.folder.glob("iotune-train-*.txt"))
+    assert job.returncode == 0, job.stderr + said
+    assert "nothing is untrained" in home.iotune("train").stderr, said
 
 
 def blocks_of(page):
@@ -100,29 +108,18 @@ def blocks_of(page):
 
 @pytest.mark.soak
 @needs_mpi
-@pytest.mark.skipif(shutil.which("sbatch") is None, reason="no Slurm here")
-def test_the_tutorial_leads_to_a_trained_database_under_slurm(tmp_path):
+def test_the_tutorial_leads_to_a_trained_database_under_slurm(slurm_home):
     """Every command of docs/tutorial-slurm.md, with a real slurmctld and slurmd."""
     pytest.importorskip("sklearn")
-    folder = tmp_path / "slurm"
-    up = subprocess.run([SLURM, "up", folder], capture_output=True, text=True, check=False)
-    if up.returncode == 77:
-        pytest.skip(up.stderr.strip())
-    assert up.returncode == 0, up.stderr
-    try:
-        home = Home(tmp_path / "home")
-        home.folder.mkdir()
-        home.build()
-        tools = home.folder / "bin"
-        tools.mkdir()
-        command = tools / "iotune"
-        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m iotune "$@"\n')
-        command.chmod(0o755)
-        home.environment["SLURM_CONF"] = up.stdout.strip()
-        home.environment["PATH"] = f"{tools}:{home.environment['PATH']}"
-        said = [_block(home, one) for one in blocks_of(TUTORIAL)]
-    finally:
-        subprocess.run([SLURM, "down", folder], check=False)
+    home = slurm_home
+    home.build()
+    tools = home.folder / "bin"
+    tools.mkdir()
+    command = tools / "iotune"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m iotune "$@"\n')
+    command.chmod(0o755)
+    home.environment["PATH"] = f"{tools}:{home.environment['PATH']}"
+    said = [_block(home, one) for one in blocks_of(TUTORIAL)]
     _, shown, planned, trained, applied, surveyed, predicted = said
     assert "untrained" in shown, shown
     assert "(*,BLOCK),(4096,32)" in planned, planned
