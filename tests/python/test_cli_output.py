@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import time
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,9 @@ def test_a_tuned_run_is_explained(trace: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (file["tuned_runs"], file["default_runs"]) == (1, 2) and file["production"] is None
     assert (file["tuned_bytes_per_second"], file["default_bytes_per_second"]) == (3e6, 1e6)
     assert "median of 1 run" in text and "in production" not in text
+    # `make demo` reads the same fields.
+    demo = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "demo.py"))
+    assert demo["against_default"](file) == "3.00x"
     # What training measured is shown with its interval, as the row has it.
     assert file["trained"] == {"ratio": 2.5, "low": 2.4, "high": 2.6, "rounds": 10}
     assert "trained: 2.50x (2.40 to 2.60, 10 paired rounds)" in text
