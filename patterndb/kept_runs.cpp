@@ -20,7 +20,7 @@
 #include "patterndb/observe.h"
 #include "patterndb/pattern_db.h"
 #include "patterndb/spool.h"
-#include "recorder/fnv1a.h"
+#include "core/os/fnv1a.h"
 
 namespace iotune::patterndb {
 

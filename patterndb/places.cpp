@@ -13,7 +13,7 @@
 
 #include "analyzer/masked_name.h"
 #include "patterndb/filesystems.h"
-#include "recorder/fnv1a.h"
+#include "core/os/fnv1a.h"
 
 namespace iotune::patterndb {
 

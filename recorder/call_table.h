@@ -7,14 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "core/process/layer.h"
+
 namespace iotune::recorder {
-
-enum class Layer : std::uint8_t { kHdf5 = 0, kMpiIo = 1, kStdio = 2, kPosix = 3, kIotune = 4 };
-
-// Of a set of layers.
-constexpr std::uint8_t bit_of(Layer layer) noexcept {
-  return static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer));
-}
 
 // How an argument stands in a recorded call (FORMAT.md, "Numbers of a call").
 enum class ArgumentForm : std::uint8_t {

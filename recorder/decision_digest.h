@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "recorder/fnv1a.h"
+#include "core/os/fnv1a.h"
 
 namespace iotune::recorder {
 

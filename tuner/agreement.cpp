@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "patterndb/decision.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/presence.h"
+#include "core/os/mapped_file.h"
+#include "core/process/presence.h"
 #include "tuner/file_plan.h"
 #include "tuner/openmpi_io.h"
 #include "tuner/program_settings.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/mpi_api.h"
 #include "tuner/database_library.h"
 #include "tuner/decision_block.h"
 

@@ -2,8 +2,8 @@
 
 #include <sys/sysinfo.h>
 
-#include "recorder/preload/mpi_api.h"
-#include "recorder/preload/presence.h"
+#include "core/abi/mpi_api.h"
+#include "core/process/presence.h"
 #include "tuner/job_memory.h"
 
 namespace iotune::tuner {

@@ -2,7 +2,7 @@
 // others still hold beside the one that was refused, and at last as the program asked for it.
 #pragma once
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {

@@ -10,18 +10,19 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/process/process_facts.h"
 #include "patterndb/decision.h"
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/jump_safe_guard.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/narrowing.h"
-#include "recorder/preload/process_text.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/real_function.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/site_limits.h"
-#include "recorder/preload/thread_state.h"
+#include "core/process/configuration.h"
+#include "core/link/glibc_floor.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/os/mapped_file.h"
+#include "core/process/narrowing.h"
+#include "recorder/gather/process_text.h"
+#include "core/os/raw_syscall.h"
+#include "core/link/real_function.h"
+#include "core/os/short_text.h"
+#include "core/process/site_limits.h"
+#include "core/process/thread_state.h"
 #include "tuner/file_system.h"
 
 namespace iotune::tuner {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/mapped_file.h"
+#include "core/os/short_text.h"
 #include "tuner/agreement.h"
 #include "tuner/program_settings.h"
 

@@ -2,7 +2,7 @@
 // where the user asked for it: other tools notice.
 #pragma once
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 #include "tuner/file_plan.h"
 #include "tuner/hidden_errors.h"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "patterndb/parameters.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 namespace {

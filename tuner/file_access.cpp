@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 #include "tuner/cache_budget.h"
 #include "tuner/file_buffers.h"
 #include "tuner/outcome_notes.h"

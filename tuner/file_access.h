@@ -1,7 +1,7 @@
 // Settings that live in an HDF5 file access property list.
 #pragma once
 
-#include "recorder/preload/hdf5_api.h"
+#include "core/abi/hdf5_api.h"
 #include "tuner/call_attempts.h"
 #include "tuner/decision_block.h"
 #include "tuner/program_settings.h"

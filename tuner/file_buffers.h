@@ -2,7 +2,7 @@
 // when an object is closed. Not in every HDF5, nor in every build of one.
 #pragma once
 
-#include "recorder/preload/hdf5_api.h"
+#include "core/abi/hdf5_api.h"
 
 namespace iotune::tuner {
 

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/mapped_file.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 namespace {

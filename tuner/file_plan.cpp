@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "patterndb/parameters.h"
-#include "recorder/preload/jump_safe_guard.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/short_text.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/os/mapped_file.h"
+#include "core/os/short_text.h"
 #include "tuner/hint_gates.h"
 #include "tuner/outcome_notes.h"
 

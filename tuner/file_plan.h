@@ -1,8 +1,8 @@
 // What a file's decision says of its datasets and transfers, kept while the file is open.
 #pragma once
 
-#include "recorder/preload/hdf5_api.h"
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/hdf5_api.h"
+#include "core/abi/mpi_api.h"
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {

@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "patterndb/filesystems.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/mapped_file.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 #include "tuner/real_directory.h"
 
 namespace iotune::tuner {

@@ -2,7 +2,7 @@
 // that is left alone.
 #pragma once
 
-#include "recorder/preload/hdf5_api.h"
+#include "core/abi/hdf5_api.h"
 
 namespace iotune::tuner {
 

@@ -1,6 +1,6 @@
 #include "tuner/hdf5_dataset.h"
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 #include "tuner/cache_budget.h"
 #include "tuner/dataset_layout.h"
 #include "tuner/file_plan.h"

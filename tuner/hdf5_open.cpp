@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "patterndb/decision.h"
-#include "recorder/preload/hdf5_api.h"
-#include "recorder/preload/narrowing.h"
-#include "recorder/preload/path_filter.h"
-#include "recorder/preload/presence.h"
-#include "recorder/preload/process_buffer.h"
+#include "core/abi/hdf5_api.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "core/process/presence.h"
+#include "recorder/ring/process_buffer.h"
 #include "tuner/agreement.h"
 #include "tuner/file_access.h"
 #include "tuner/file_plan.h"

@@ -1,7 +1,7 @@
 // Decision and settings at H5Fcreate and H5Fopen.
 #pragma once
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 
 namespace iotune::tuner {
 

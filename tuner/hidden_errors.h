@@ -2,8 +2,8 @@
 // called for it.
 #pragma once
 
-#include "recorder/preload/hdf5_api.h"
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/hdf5_api.h"
+#include "core/abi/mpi_api.h"
 
 namespace iotune::tuner {
 

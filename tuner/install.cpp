@@ -1,8 +1,8 @@
 // Fills recorder's slots: the one place where recorder and tuner are put together.
-#include "recorder/preload/advice.h"
-#include "recorder/preload/at_start.h"
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/process_text.h"
+#include "recorder/wrappers/advice.h"
+#include "core/link/at_start.h"
+#include "core/process/configuration.h"
+#include "recorder/gather/process_text.h"
 #include "tuner/agreement.h"
 #include "tuner/database_library.h"
 #include "tuner/file_plan.h"

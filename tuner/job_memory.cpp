@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "recorder/preload/raw_syscall.h"
+#include "core/os/raw_syscall.h"
 
 namespace iotune::tuner {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "patterndb/parameters.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 #include "tuner/file_system.h"
 #include "tuner/hint_gates.h"
 #include "tuner/openmpi_io.h"

@@ -1,7 +1,7 @@
 // Settings that live in an MPI_Info: ROMIO's hints and striping.
 #pragma once
 
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/mpi_api.h"
 #include "tuner/call_attempts.h"
 #include "tuner/decision_block.h"
 

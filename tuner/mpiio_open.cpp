@@ -1,9 +1,9 @@
 #include "tuner/mpiio_open.h"
 
-#include "recorder/preload/narrowing.h"
-#include "recorder/preload/path_filter.h"
-#include "recorder/preload/presence.h"
-#include "recorder/preload/process_buffer.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "core/process/presence.h"
+#include "recorder/ring/process_buffer.h"
 #include "tuner/agreement.h"
 #include "tuner/hidden_errors.h"
 #include "tuner/made_file.h"

@@ -1,7 +1,7 @@
 // Decision and hints at MPI_File_open, where the program calls it itself.
 #pragma once
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "patterndb/proven_table.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 #include "tuner/file_layout.h"
 #include "tuner/openmpi_said.h"
 #include "tuner/real_directory.h"

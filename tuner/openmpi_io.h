@@ -2,7 +2,7 @@
 // or not anybody reads it, and which of its parameters a hint of ours would win over.
 #pragma once
 
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/mpi_api.h"
 
 namespace iotune::tuner {
 

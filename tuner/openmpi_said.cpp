@@ -9,9 +9,9 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/link/glibc_floor.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 namespace {

@@ -7,7 +7,7 @@
 // (Open MPI 4) never gets them: patterndb/proven_table.h.
 #pragma once
 
-#include "recorder/preload/mpi_api.h"
+#include "core/abi/mpi_api.h"
 #include "tuner/decision_block.h"
 
 namespace iotune::tuner {

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "recorder/decision_digest.h"
-#include "recorder/preload/file_sample.h"
-#include "recorder/preload/process_buffer.h"
-#include "recorder/preload/record_writer.h"
+#include "recorder/ring/file_sample.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 
 namespace iotune::tuner {
 

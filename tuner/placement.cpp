@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "patterndb/parameters.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 #include "tuner/outcome_notes.h"
 #include "tuner/real_directory.h"
 

@@ -7,18 +7,18 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "recorder/preload/advice.h"
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/glibc_floor.h"
-#include "recorder/preload/mpi_api.h"
-#include "recorder/preload/presence.h"
-#include "recorder/preload/process_buffer.h"
-#include "recorder/preload/process_text.h"
-#include "recorder/preload/record_writer.h"
-#include "recorder/preload/run_identity.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/thread_state.h"
-#include "recorder/preload/ticks.h"
+#include "recorder/wrappers/advice.h"
+#include "core/process/configuration.h"
+#include "core/link/glibc_floor.h"
+#include "core/abi/mpi_api.h"
+#include "core/process/presence.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/gather/process_text.h"
+#include "recorder/ring/record_writer.h"
+#include "core/process/run_identity.h"
+#include "core/os/short_text.h"
+#include "core/process/thread_state.h"
+#include "core/os/ticks.h"
 #include "tuner/prefetch/door.h"
 
 namespace iotune::tuner {

@@ -9,9 +9,9 @@
 
 #include "analyzer/masked_name.h"
 #include "patterndb/decision.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/presence.h"
-#include "recorder/preload/raw_syscall.h"
+#include "core/os/mapped_file.h"
+#include "core/process/presence.h"
+#include "core/os/raw_syscall.h"
 #include "tuner/agreement.h"
 #include "tuner/database_library.h"
 #include "tuner/file_system.h"

@@ -4,8 +4,8 @@
 // read one database.
 #pragma once
 
-#include "recorder/preload/advice.h"
-#include "recorder/preload/mpi_api.h"
+#include "recorder/wrappers/advice.h"
+#include "core/abi/mpi_api.h"
 
 namespace iotune::tuner {
 

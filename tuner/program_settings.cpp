@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "recorder/preload/jump_safe_guard.h"
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/raw_syscall.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/os/mapped_file.h"
+#include "core/os/raw_syscall.h"
 
 namespace iotune::tuner {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "recorder/call_numbers.h"
-#include "recorder/preload/mpi_api.h"
-#include "recorder/preload/real_function.h"
+#include "core/abi/mpi_api.h"
+#include "core/link/real_function.h"
 
 namespace iotune::tuner {
 

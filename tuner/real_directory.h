@@ -1,7 +1,7 @@
 // Where a file really lies, or will lie once it is made: no symlink left on the way.
 #pragma once
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 

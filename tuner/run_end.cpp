@@ -8,16 +8,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "recorder/fnv1a.h"
-#include "recorder/preload/configuration.h"
-#include "recorder/preload/directory_entries.h"
-#include "recorder/preload/gather_trace.h"
-#include "recorder/preload/narrowing.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/run_identity.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/ticks.h"
-#include "recorder/preload/trace_file.h"
+#include "core/os/fnv1a.h"
+#include "core/process/configuration.h"
+#include "core/os/directory_entries.h"
+#include "recorder/gather/gather_trace.h"
+#include "core/process/narrowing.h"
+#include "core/os/raw_syscall.h"
+#include "core/process/run_identity.h"
+#include "core/os/short_text.h"
+#include "core/os/ticks.h"
+#include "recorder/gather/trace_file.h"
 #include "tuner/database_library.h"
 
 namespace iotune::tuner {

@@ -7,10 +7,10 @@
 
 #include <cstring>
 
-#include "recorder/preload/jump_safe_guard.h"
-#include "recorder/preload/narrowing.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/ticks.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/narrowing.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/ticks.h"
 #include "tuner/database_library.h"
 
 namespace iotune::tuner {

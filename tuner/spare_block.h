@@ -3,8 +3,8 @@
 // first is most of what an open costs where nothing is set.
 #pragma once
 
-#include "recorder/preload/mapped_file.h"
-#include "recorder/preload/private_memory.h"
+#include "core/os/mapped_file.h"
+#include "core/os/private_memory.h"
 
 namespace iotune::tuner {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "python/bindings/bindings.h"
-#include "recorder/preload/site_limits.h"
+#include "core/process/site_limits.h"
 #include "tuner/job_memory.h"
 
 namespace {

@@ -22,7 +22,7 @@
 #include "patterndb/proofs.h"
 #include "patterndb/proven.h"
 #include "patterndb/record_json.h"
-#include "recorder/preload/site_limits.h"
+#include "core/process/site_limits.h"
 
 namespace py = pybind11;
 

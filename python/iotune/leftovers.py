@@ -202,7 +202,7 @@ def _wanted_trace(buffer: Buffer) -> Path | None:
     """Where the process's user wants its calls, if they may go there.
 
     A process that gave up rights left the whole trace to us. Of others the trace there takes calls
-    of its own command line alone (recorder/preload/process_tree.h): children that ended by _exit.
+    of its own command line alone (core/process/process_tree.h): children that ended by _exit.
     """
     words = _words_of(buffer)
     path = Path(str(words.get("trace", "")))

@@ -18,7 +18,7 @@ from pathlib import Path
 from iotune.errors import Error
 
 # Traces beyond this are deleted from the default directory, oldest first.
-# As in recorder/preload/kept_traces.h.
+# As in recorder/gather/kept_traces.h.
 TRACES_CAP_BYTES = 256 * 1024 * 1024
 MOST_TRACES = 4096
 TRACE_SUFFIX = ".iotrace"
@@ -107,7 +107,7 @@ def make_private(directory: Path) -> Path:
 
 
 def host_label() -> str:
-    """Name of this host as process buffers have it (recorder/host_label.h)."""
+    """Name of this host as process buffers have it (core/process/host_label.h)."""
     name = os.fsencode(socket.gethostname()).partition(b".")[0]
     return re.sub(rb"[^A-Za-z0-9]", b"-", name).decode() or "node"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "recorder/host_label.h"
+#include "core/process/host_label.h"
 #include "recorder/read/block_sorter.h"
 #include "recorder/read/block_text.h"
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from harness import Place, main
 
-MOST, AT_ONCE = 256, 64  # recorder/preload/leftovers.h
+MOST, AT_ONCE = 256, 64  # recorder/gather/leftovers.h
 MOST_TRACES = 4096  # kept_traces.h
 HOST = socket.gethostname().split(".")[0]
 HOUR, DAY = 3600.0, 86400.0
 NOBODY = 4194305  # beyond the largest process id
-# In a buffer's head (recorder/preload/buffer_file.h).
+# In a buffer's head (recorder/ring/buffer_file.h).
 FIRST_NS, LAST_NS, NAMESPACE = 32, 48, 88
 
 

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "recorder/preload/process_namespace.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/process/process_namespace.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 #include "tuner/prefetch/shared_table.h"
 
 namespace iotune::tuner {

@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "recorder/preload/raw_syscall.h"
+#include "core/os/raw_syscall.h"
 #include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/read_cache.h"
 #include "tuner/prefetch/stream_slots.h"

@@ -1,7 +1,7 @@
 // The program's reads, out of what was read ahead for them (cache delivery).
 #pragma once
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 
 namespace iotune::tuner {
 

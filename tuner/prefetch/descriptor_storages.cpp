@@ -2,8 +2,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/raw_syscall.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "core/os/raw_syscall.h"
 #include "tuner/prefetch/storage_budget.h"
 
 namespace iotune::tuner {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 
 namespace iotune::tuner {
 

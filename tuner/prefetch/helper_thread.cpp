@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <span>
 
-#include "recorder/preload/futex.h"
-#include "recorder/preload/private_memory.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/signal_context.h"
+#include "core/os/futex.h"
+#include "core/os/private_memory.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/signal_context.h"
 #include "tuner/prefetch/piece_fillers.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/requests_under_way.h"

@@ -7,11 +7,11 @@
 
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
-#include "recorder/fnv1a.h"
-#include "recorder/preload/private_memory.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/size_limit.h"
+#include "core/os/fnv1a.h"
+#include "core/os/private_memory.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/os/size_limit.h"
 
 namespace iotune::tuner {
 namespace {

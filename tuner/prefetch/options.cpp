@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "recorder/preload/short_text.h"
+#include "core/os/short_text.h"
 
 namespace iotune::tuner {
 namespace {

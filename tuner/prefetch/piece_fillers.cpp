@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "recorder/preload/futex.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/sleep_lock.h"
+#include "core/os/futex.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/os/sleep_lock.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/program_transfers.h"
 #include "tuner/prefetch/read_cache.h"

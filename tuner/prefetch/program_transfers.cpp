@@ -1,6 +1,6 @@
 #include "tuner/prefetch/program_transfers.h"
 
-#include "recorder/preload/futex.h"
+#include "core/os/futex.h"
 
 namespace iotune::tuner {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "recorder/preload/futex.h"
-#include "recorder/preload/private_memory.h"
+#include "core/os/futex.h"
+#include "core/os/private_memory.h"
 #include "tuner/prefetch/stream_slots.h"
 
 namespace iotune::tuner {

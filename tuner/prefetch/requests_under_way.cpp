@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "recorder/preload/futex.h"
-#include "recorder/preload/raw_syscall.h"
+#include "core/os/futex.h"
+#include "core/os/raw_syscall.h"
 #include "tuner/prefetch/helper_thread.h"
 
 namespace iotune::tuner {

@@ -7,9 +7,9 @@
 
 #include <cstring>
 
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
-#include "recorder/preload/size_limit.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/os/size_limit.h"
 
 namespace iotune::tuner {
 namespace {

@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <new>
 
-#include "recorder/preload/futex.h"
-#include "recorder/preload/private_memory.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/signal_context.h"
+#include "core/os/futex.h"
+#include "core/os/private_memory.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/signal_context.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/pending_writes.h"
 #include "tuner/prefetch/program_transfers.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/preload/advice.h"
+#include "recorder/wrappers/advice.h"
 #include "tuner/prefetch/options.h"
 
 namespace iotune::tuner {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "recorder/preload/raw_syscall.h"
+#include "core/os/raw_syscall.h"
 
 namespace iotune::tuner {
 namespace {

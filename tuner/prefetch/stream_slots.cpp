@@ -4,7 +4,7 @@
 
 #include "patterns/predict/markov_predictor.h"
 #include "patterns/predict/nest_predictor.h"
-#include "recorder/preload/private_memory.h"
+#include "core/os/private_memory.h"
 
 namespace iotune::tuner {
 

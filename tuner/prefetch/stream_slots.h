@@ -7,7 +7,7 @@
 #include <new>
 
 #include "prefetch/stream.h"
-#include "recorder/preload/descriptor_table.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "tuner/prefetch/kept_models.h"
 #include "tuner/prefetch/options.h"
 #include "tuner/prefetch/thread_lock.h"

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/preload/sleep_lock.h"
+#include "core/os/sleep_lock.h"
 
 namespace iotune::tuner {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/preload/futex.h"
+#include "core/os/futex.h"
 
 namespace iotune::tuner {
 

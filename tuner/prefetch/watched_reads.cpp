@@ -2,8 +2,8 @@
 // helper. README.md tells how the parts go together.
 #include <algorithm>
 
-#include "recorder/preload/advice.h"
-#include "recorder/preload/ticks.h"
+#include "recorder/wrappers/advice.h"
+#include "core/os/ticks.h"
 #include "tuner/prefetch/cached_reads.h"
 #include "tuner/prefetch/helper_thread.h"
 #include "tuner/prefetch/piece_fillers.h"

@@ -7,12 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "recorder/fnv1a.h"
-#include "recorder/preload/descriptor_table.h"
-#include "recorder/preload/directory_entries.h"
-#include "recorder/preload/process_namespace.h"
-#include "recorder/preload/raw_syscall.h"
-#include "recorder/preload/short_text.h"
+#include "core/os/fnv1a.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "core/os/directory_entries.h"
+#include "core/process/process_namespace.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
 #include "tuner/prefetch/shared_table.h"
 
 namespace iotune::tuner {

@@ -1,11 +1,11 @@
 // Which files of a long series are recorded whole: drawn by name.
-#include "recorder/preload/file_sample.h"
+#include "recorder/ring/file_sample.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 
-#include "recorder/fnv1a.h"
+#include "core/os/fnv1a.h"
 
 namespace iotune::recorder {
 namespace {

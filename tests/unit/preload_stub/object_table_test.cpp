@@ -1,4 +1,4 @@
-#include "recorder/preload/object_table.h"
+#include "recorder/wrappers/object_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "recorder/preload/thread_state.h"
+#include "core/process/thread_state.h"
 
 namespace iotune::recorder {
 

@@ -1,5 +1,5 @@
 // The site's file alone, without the library around it: what it says is heard here.
-#include "recorder/preload/site_limits.h"
+#include "core/process/site_limits.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

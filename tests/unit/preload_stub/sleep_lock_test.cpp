@@ -1,4 +1,4 @@
-#include "recorder/preload/sleep_lock.h"
+#include "core/os/sleep_lock.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "recorder/preload/process_buffer.h"
+#include "recorder/ring/process_buffer.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "recorder/call_table.h"
-#include "recorder/host_label.h"
+#include "core/process/host_label.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"
 #include "recorder/read/trace_reader.h"

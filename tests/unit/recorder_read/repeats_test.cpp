@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "recorder/preload/process_buffer.h"
+#include "recorder/ring/process_buffer.h"
 #include "recorder/read/events_decoder.h"
 #include "tests/unit/recorder_read/made_files.h"
 

@@ -1,0 +1,87 @@
+// The constants of the MPIs' binary interfaces. libiotune.so includes no mpi.h: handles are
+// machine words, and one table per ABI says what they mean.
+#pragma once
+
+#include <cstdint>
+
+#include "core/link/provider.h"
+
+namespace iotune::recorder {
+
+using Word = std::uintptr_t;
+
+struct MpiConstants {
+  bool known;        // false: not all of them were found; such an MPI is left alone
+  Word handle_mask;  // bits of a handle that mean something
+  Word comm_world, comm_self, comm_null;
+  Word info_null, file_null;
+  Word byte, int64;             // MPI_BYTE, MPI_INT64_T
+  Word op_min, op_max, op_sum;  // MPI_MIN, MPI_MAX, MPI_SUM
+  Word errors_return;
+  int undefined;
+};
+
+// What an MPI is, by what it says of itself (MPI_Get_library_version). Only those are known whose
+// ABI is: an unknown one may have other handles and other constants under the same names.
+struct MpiIdentity {
+  bool known;
+  MpiAbi abi;
+  // Its own name and number, of what is built on MPICH also MPICH's where it tells that:
+  // "MPICH 4.0.2", "Open MPI v4.1.4", "Cray MPICH 8.1.25 (MPICH 3.4a2)", "Intel MPI 2021.8".
+  char version[64];
+};
+MpiIdentity identify_mpi(const char* library_version, const char* soname,
+                         bool has_open_mpi_objects) noexcept;
+
+// Open MPI's handles are addresses: asked of the process, and right for this provider only.
+MpiConstants constants_of(MpiAbi abi, const Provider& mpi) noexcept;
+
+// The standard ABI has integers of its own. Traces, and what iotune itself decides by, use the
+// values that MPICH's and Open MPI's own ABIs have in common.
+enum AccessMode : int {
+  kModeCreate = 1,
+  kModeReadOnly = 2,
+  kModeWriteOnly = 4,
+  kModeReadWrite = 8,
+  kModeDeleteOnClose = 16,
+  kModeUniqueOpen = 32,
+  kModeExclusive = 64,
+  kModeAppend = 128,
+  kModeSequential = 256,
+};
+enum Whence : int { kSeekSet = 600, kSeekCurrent = 602, kSeekEnd = 604 };
+
+// A value that the ABI does not define stays as it is: the call will have failed.
+int common_amode(MpiAbi abi, int amode) noexcept;
+int common_whence(MpiAbi abi, int whence) noexcept;
+// MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE as 0 to 3.
+int common_thread_level(MpiAbi abi, int level) noexcept;
+
+// How a datatype was made (MPI_Type_get_envelope).
+enum class Combiner : std::uint8_t {
+  kUnknown,
+  kNamed,
+  kDup,
+  kContiguous,
+  kVector,
+  kHvector,
+  kIndexed,
+  kHindexed,
+  kIndexedBlock,
+  kHindexedBlock,
+  kStruct,
+  kSubarray,
+  kDarray,
+  kF90,  // of MPI_Type_create_f90_*: predefined, too
+  kResized,
+};
+Combiner combiner_of(MpiAbi abi, int combiner) noexcept;
+
+// Among the contents of subarray and darray.
+struct ArrayIntegers {
+  int order_fortran;
+  int distribute_block, distribute_cyclic, distribute_none, default_argument;
+};
+ArrayIntegers array_integers(MpiAbi abi) noexcept;
+
+}  // namespace iotune::recorder

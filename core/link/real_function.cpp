@@ -1,0 +1,400 @@
+#include "core/link/real_function.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+
+#include "core/link/glibc_floor.h"
+#include "core/os/private_memory.h"
+#include "core/process/thread_state.h"
+
+namespace iotune::recorder {
+namespace {
+
+// What follows runs inside of with_objects_still().
+
+// What a caller in `library` would get without us and those before us: the loader searches the
+// global scope first, and takes what has the version that the caller was linked to.
+void* next_function(const LoadedObject* library, const SymbolName& name) noexcept {
+  void* const global = next_at_start(name);
+  if (global != nullptr) return global;
+  void* const found =
+      library == nullptr || is_program(*library) ? nullptr : symbol_of(*library, name);
+  return found == nullptr || is_not_behind_us(found) ? symbol_of_any(name) : found;
+}
+
+// A call whose return address lies in an object that does not use the function: a library that did
+// call it ended with the call (a jump, so that its own caller returns from it), or the function was
+// asked for by name. Which library that was cannot be told; what all that use the function get is
+// right. Where that differs the one that was loaded last is taken, and nothing remembered.
+struct GuessedCall {
+  void* function = nullptr;
+  bool certain = true;
+};
+GuessedCall guess_function(const char* name) noexcept {
+  GuessedCall guess;
+  for (const LoadedObject* at = nullptr; (at = object_behind(at)) != nullptr;) {
+    const SymbolUse use = use_of(*at, name);
+    if (!use.used) continue;
+    void* const found = next_function(at, SymbolName(name, use.version));
+    // A library's calls of its own functions return into it.
+    if (found == nullptr || object_at(found) == at) continue;
+    guess.certain = guess.certain && (guess.function == nullptr || guess.function == found);
+    guess.function = found;
+  }
+  if (guess.function == nullptr) guess.function = next_function(nullptr, SymbolName(name));
+  return guess;
+}
+
+// The library that `function` is part of, or wraps: a profiling tool may stand between us and the
+// MPI or HDF5 whose handles the call is about, and has but some of its calls. Of MPI it is the one
+// with the call's profiling name, of HDF5 one with a call that none wraps.
+const LoadedObject* behind_tools(const LoadedObject* library, const SymbolName& name,
+                                 const void* function) noexcept {
+  char asked[128] = "P";
+  if (std::strncmp(name.text, "MPI_", 4) == 0) {
+    std::strncat(asked, name.text, sizeof asked - 2);
+  } else if (std::strncmp(name.text, "H5", 2) == 0) {
+    std::strcpy(asked, "H5get_libversion");
+  } else {
+    return object_at(function);
+  }
+  const void* const found = next_function(library, SymbolName(asked));
+  const LoadedObject* const behind = found == nullptr ? nullptr : object_at(found);
+  // An MPI may be two libraries, of which the one with the profiling names has no others.
+  const bool whole = behind != nullptr && symbol_of(*behind, name) != nullptr;
+  return whole ? behind : object_at(function);
+}
+
+// Whether an object that defines `name` wraps it, as another library has it: it looks for the next
+// definition, or calls MPI's profiling name. One that does neither has a function of its own, which
+// may have other arguments.
+bool is_tool(const LoadedObject* object, const char* name) noexcept {
+  if (object == nullptr) return false;
+  if (use_of(*object, "dlsym").used || use_of(*object, "dlvsym").used) return true;
+  char profiling[128] = "P";
+  std::strncat(profiling, name, sizeof profiling - 2);
+  return std::strncmp(name, "MPI_", 4) == 0 && use_of(*object, profiling).used;
+}
+
+// dlcloses that run now, and what the loader had counted when the first of them began.
+constinit unsigned g_unloads = 0;
+constinit LoadCounts g_at_suspension = {};
+constinit bool g_protected = false;
+// Rises when entries are buried.
+constinit std::atomic<std::uint32_t> g_generation{0};
+
+}  // namespace
+
+constinit CallerSymbol::Entry CallerSymbol::entries_[kEntries] = {};
+constinit std::atomic<void*> CallerSymbol::functions_[kEntries] = {};
+constinit std::atomic<std::uint64_t> CallerSymbol::sites_[kSites] = {};
+constinit std::atomic<std::uint16_t> CallerSymbol::used_{0};
+
+// What the newest displaces was the next newest. Threads that do this at once may leave one twice.
+// A word whose entry was buried meanwhile is not carried on.
+void CallerSymbol::remember(std::uint16_t number, const void* caller) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  if ((address & ~kAddress) != 0) return;
+  const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
+  std::uint64_t word = address | std::uint64_t{number} << kEntryShift;
+  for (std::atomic<std::uint64_t>& one : newest_) {
+    word = one.exchange(word, std::memory_order_acq_rel);
+  }
+  if (g_generation.load(std::memory_order_acquire) == generation) return;
+  for (std::atomic<std::uint64_t>& one : newest_) one.store(0, std::memory_order_release);
+}
+
+// What call_entry.cpp counts on.
+void CallerSymbol::check_layout() noexcept {
+  static_assert(sizeof(Entry) == 56 && offsetof(Entry, symbol) == 32);
+  static_assert(offsetof(CallerSymbol, newest_) == 0 && kSites == 1024);
+  static_assert(kEntryShift == 48 && kUnknownSite == std::uint64_t{1} << 47);
+}
+
+void CallerSymbol::remember_site(std::uint16_t number, const void* caller,
+                                 bool is_unknown) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  if (number == 0 || address >= kUnknownSite) return;
+  const std::uint32_t generation = g_generation.load(std::memory_order_acquire);
+  const std::size_t first = (address ^ address >> 10) % kSites;
+  const bool is_taken = sites_[first].load(std::memory_order_relaxed) != 0;
+  std::atomic<std::uint64_t>& site = sites_[is_taken ? first ^ 1 : first];
+  const std::uint64_t mark = is_unknown ? kUnknownSite : 0;
+  site.store(address | mark | std::uint64_t{number} << kEntryShift, std::memory_order_release);
+  if (g_generation.load(std::memory_order_acquire) != generation) {
+    site.store(0, std::memory_order_release);
+  }
+}
+
+std::uint16_t CallerSymbol::entry_of(const LoadedObject* caller) const noexcept {
+  std::uint16_t number = first_.load(std::memory_order_acquire);
+  while (number != 0 && entries_[number].caller.load(std::memory_order_acquire) != caller) {
+    number = entries_[number].next;
+  }
+  return number;
+}
+
+[[gnu::hot]] RealFunction CallerSymbol::find_by_library(const char* name,
+                                                        const void* caller) noexcept {
+  const LoadedObject* const object = object_at(caller);
+  const std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
+  RealFunction known = real_of(number);
+  if (known.function == nullptr) return look_up(name, object);
+  Entry& entry = entries_[number];
+  if (!entry.guessed) {
+    if (entry.fresh.load(std::memory_order_relaxed)) {
+      known.looked_up = entry.fresh.exchange(false, std::memory_order_relaxed);
+      known.lasting = entry.lasting;
+      if (known.looked_up) return known;
+    }
+    remember(number, caller);
+  } else if (is_outdated(number)) {
+    return look_up(name, object);
+  }
+  return known;
+}
+
+void* CallerSymbol::find_unknown(const char* name, const void* caller) noexcept {
+  const LoadedObject* const object = object_at(caller);
+  std::uint16_t number = object == nullptr ? std::uint16_t{0} : entry_of(object);
+  RealFunction found = real_of(number);
+  if (found.function == nullptr || (entries_[number].guessed && is_outdated(number))) {
+    found = look_up(name, object);
+    number = found.looked_up ? entry_of(object) : std::uint16_t{0};
+    if (number != 0) entries_[number].fresh.store(true, std::memory_order_relaxed);
+  }
+  const bool is_unknown = found.provider == nullptr && found.function != nullptr;
+  if (!entries_[number].guessed) remember_site(number, caller, is_unknown);
+  return is_unknown ? found.function : nullptr;
+}
+
+[[gnu::hot]] void* CallerSymbol::newest_function(const void* caller) const noexcept {
+  return newest_function_inline(caller);
+}
+
+namespace {
+enum class Guess : std::uint8_t { kNone, kCertain, kUncertain };
+}
+
+struct CallerSymbol::LookUp {
+  RealFunction real;
+  const LoadedObject* caller;
+  const LoadedObject* callee;
+  const LoadedObject* behind;  // the provider's
+  Guess guess;
+  unsigned long long added_objects;
+};
+
+// Without an entry every call is looked up anew. Another thread may have made it meanwhile.
+bool CallerSymbol::publish(const LookUp& found) noexcept {
+  if (found.caller == nullptr || g_protected || g_unloads != 0 || entry_of(found.caller) != 0)
+    return false;
+  if (found.guess == Guess::kUncertain) return false;
+  std::uint16_t number = entry_of(nullptr);
+  const bool fresh = number == 0;
+  if (fresh) {
+    number = static_cast<std::uint16_t>(used_.load(std::memory_order_relaxed) + 1);
+    if (number == kEntries) return false;
+  }
+  Entry& entry = entries_[number];
+  entry.callee = found.callee;
+  entry.function = found.real.function;
+  entry.provider = found.real.provider;
+  entry.symbol = this;
+  entry.internal = found.real.internal;
+  entry.from_start = is_from_start(found.caller) && is_from_start(found.callee) &&
+                     (found.behind == nullptr || is_from_start(found.behind));
+  entry.guessed = found.guess != Guess::kNone;
+  entry.lasting = found.real.lasting;
+  entry.fresh.store(false, std::memory_order_relaxed);
+  entry.added_objects = found.added_objects;
+  functions_[number].store(found.real.function, std::memory_order_release);
+  entry.caller.store(found.caller, std::memory_order_release);
+  if (fresh) {
+    entry.next = first_.load(std::memory_order_relaxed);
+    used_.store(number, std::memory_order_release);
+    first_.store(number, std::memory_order_release);
+  }
+  return true;
+}
+
+// The loader's list is asked twice where a library is met for the first time: in between it is
+// called to say what it is.
+RealFunction CallerSymbol::look_up(const char* name, const LoadedObject* caller) noexcept {
+  const OwnCode own;
+  const Interface interface = std::strncmp(name, "H5", 2) == 0 ? Interface::kHdf5 : Interface::kMpi;
+  const auto kind = static_cast<std::size_t>(interface);
+  LookUp found{{}, caller, nullptr, nullptr, Guess::kNone, 0};
+  Introduction introduction;
+  bool is_new = false;
+  const auto settle = [&](Provider* provider) {
+    if (provider != nullptr && provider->known[kind]) found.real.provider = provider;
+    found.real.internal = found.real.provider != nullptr && found.behind == caller;
+    found.real.looked_up = publish(found);
+  };
+  with_objects_still([&](const LoadCounts& counts) {
+    const LoadedObject* const library = caller == own_object() ? nullptr : caller;
+    const SymbolUse use = library == nullptr ? SymbolUse{true, nullptr} : use_of(*library, name);
+    const SymbolName wanted(name, use.version);
+    void* function = nullptr;
+    if (use.used) {
+      function = next_function(library, wanted);
+    } else {
+      const GuessedCall guess = guess_function(name);
+      function = guess.function;
+      found.guess = guess.certain ? Guess::kCertain : Guess::kUncertain;
+      found.added_objects = counts.added;
+    }
+    if (function == nullptr) return;
+    found.real.function = function;
+    found.callee = object_at(function);
+    // Those that are known are no tools: most calls of a library ask for nothing else.
+    Provider* provider = found.callee == nullptr ? nullptr : provider_of(*found.callee);
+    found.behind = provider != nullptr ? found.callee : behind_tools(library, wanted, function);
+    if (found.behind != found.callee && !is_tool(found.callee, name)) found.behind = found.callee;
+    if (found.behind != nullptr && provider == nullptr) provider = provider_of(*found.behind);
+    found.real.lasting = found.callee != nullptr &&
+                         (is_from_start(found.callee) ||
+                          (library != nullptr && symbol_of(*library, wanted) == function));
+    is_new = found.behind != nullptr && (provider == nullptr || !provider->asked[kind]);
+    if (is_new) {
+      prepare_introduction(*found.behind, interface, introduction);
+    } else {
+      settle(provider);
+    }
+  });
+  if (is_new) {
+    ask_library(introduction);
+    with_objects_still([&](const LoadCounts&) { settle(introduce(*found.behind, introduction)); });
+  }
+  return found.real;
+}
+
+void CallerSymbol::protect_unused(bool protects) noexcept {
+  with_objects_still([=](const LoadCounts&) {
+    if (protects == g_protected || used_.load(std::memory_order_relaxed) != 0) return;
+    g_protected = protects;
+    static_assert(sizeof entries_ % kPageBytes == 0 && sizeof functions_ % kPageBytes == 0);
+    protect_pages(entries_, sizeof entries_, protects);
+    protect_pages(functions_, sizeof functions_, protects);
+  });
+}
+
+bool CallerSymbol::suspend_for_unload() noexcept {
+  if (used_.load(std::memory_order_acquire) == 0) return false;
+  with_objects_still([](const LoadCounts& counts) {
+    if (g_unloads++ == 0) g_at_suspension = counts;
+    for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
+      if (!entries_[i].from_start) functions_[i].store(nullptr, std::memory_order_release);
+    }
+  });
+  return true;
+}
+
+bool CallerSymbol::has_left(const Entry& entry) noexcept {
+  const LoadedObject* const behind =
+      entry.provider == nullptr ? nullptr : entry.provider->object.load(std::memory_order_relaxed);
+  return !is_loaded(entry.caller.load(std::memory_order_relaxed)) || !is_loaded(entry.callee) ||
+         (entry.provider != nullptr && behind == nullptr);
+}
+
+void CallerSymbol::bury(std::uint16_t number) noexcept {
+  Entry& entry = entries_[number];
+  functions_[number].store(nullptr, std::memory_order_release);
+  for (std::atomic<std::uint64_t>& one : entry.symbol->newest_) {
+    std::uint64_t word = one.load(std::memory_order_acquire);
+    if (word >> kEntryShift == number) {
+      one.compare_exchange_strong(word, 0, std::memory_order_acq_rel);
+    }
+  }
+  entry.provider = nullptr;
+  entry.caller.store(nullptr, std::memory_order_release);
+}
+
+bool CallerSymbol::is_outdated(std::uint16_t number) noexcept {
+  bool outdated = false;
+  with_objects_still([&](const LoadCounts& counts) {
+    Entry& entry = entries_[number];
+    outdated = counts.added != entry.added_objects;
+    if (outdated && entry.caller.load(std::memory_order_relaxed) != nullptr) bury(number);
+  });
+  return outdated;
+}
+
+// Where something was loaded meanwhile, it may lie where something else left, and be taken for it.
+std::size_t CallerSymbol::resume_after_unload(std::uint16_t* left, std::size_t capacity) noexcept {
+  std::size_t count = 0;
+  with_objects_still([&](const LoadCounts& counts) {
+    if (g_unloads > 0) --g_unloads;
+    const bool removed = counts.removed != g_at_suspension.removed;
+    const bool added = counts.added != g_at_suspension.added;
+    if (removed) {
+      count = forget_unloaded_providers(left, capacity);
+      g_generation.fetch_add(1, std::memory_order_acq_rel);
+      for (std::atomic<std::uint64_t>& site : sites_) site.store(0, std::memory_order_release);
+    }
+    for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {
+      Entry& entry = entries_[i];
+      if (entry.from_start || entry.caller.load(std::memory_order_relaxed) == nullptr) continue;
+      if (removed && (added || has_left(entry))) {
+        bury(i);
+      } else if (g_unloads == 0) {
+        functions_[i].store(entry.function, std::memory_order_release);
+      }
+    }
+  });
+  return count;
+}
+
+void CallerSymbol::resume_after_fork() noexcept {
+  if (g_unloads == 0) return;
+  g_unloads = 1;
+  resume_after_unload(nullptr, 0);
+}
+
+void leave_to_caller(const char* name, const void* caller, const RealFunction& real) noexcept {
+  const OwnCode own;
+  const LoadedObject* const object = object_at(caller);
+  if (object == nullptr || real.provider == nullptr || !real.lasting) return;
+  // A tool in front of the provider wants to see the calls.
+  if (object_at(real.function) != real.provider->object.load(std::memory_order_acquire)) return;
+  void** const slot = call_slot_of(*object, name);
+  if (slot == nullptr || reinterpret_cast<std::uintptr_t>(slot) % alignof(void*) != 0) return;
+  if (!is_writable_in(*object, slot)) return;
+  // As the loader stores it: at once, while other threads may call.
+  const std::atomic_ref<void*> entry(*slot);
+  void* held = entry.load(std::memory_order_relaxed);
+  if (object_at(held) == own_object()) {
+    entry.compare_exchange_strong(held, real.function, std::memory_order_release);
+  }
+}
+
+void* NextSymbol::look_up(const char* name) noexcept {
+  const OwnCode own;
+  void* real = next_at_start(SymbolName(name));
+  // None of libc's, or one that only the loader may resolve.
+  if (real == nullptr) real = dlsym(RTLD_NEXT, name);
+  real_.store(real, std::memory_order_release);
+  return real;
+}
+
+const char* own_library_path() noexcept {
+  const LoadedObject* const own = own_object();
+  return own == nullptr || own->l_name == nullptr ? "" : own->l_name;
+}
+
+void* default_symbol(const char* name) noexcept {
+  const OwnCode own;
+  return dlsym(RTLD_DEFAULT, name);
+}
+
+void* program_symbol(const char* name) noexcept {
+  const SymbolName wanted(name);
+  void* found = nullptr;
+  with_objects_still([&](const LoadCounts&) { found = symbol_of_program(wanted); });
+  return found;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,117 @@
+#include "core/os/ticks.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <sys/prctl.h>
+
+#include "core/os/raw_syscall.h"
+
+namespace iotune::recorder {
+
+TickSource g_tick_source = TickSource::kUnknown;
+bool g_counter_forbidden = false;
+
+namespace {
+
+// Where the counter stopped: the clock goes on from there.
+struct Stop {
+  std::uint64_t ticks, monotonic_ns, mult;
+};
+Stop g_stop = {};
+TickSource g_source_before = TickSource::kUnknown;
+bool g_forbidden_before = false;
+
+// By PR_SET_TSC before the program was executed.
+bool counter_was_forbidden() noexcept {
+#if defined(__x86_64__)
+  int mode = PR_TSC_ENABLE;
+  return raw::call(SYS_prctl, PR_GET_TSC, raw::word(&mode)) == 0 && mode == PR_TSC_SIGSEGV;
+#else
+  return false;
+#endif
+}
+
+std::uint64_t clock_as_ticks() noexcept {
+  const std::uint64_t ns = clock_ns(CLOCK_MONOTONIC) - g_stop.monotonic_ns;
+  const auto scaled = static_cast<unsigned __int128>(ns) << TickRate::kShift;
+  return g_stop.ticks + static_cast<std::uint64_t>(scaled / g_stop.mult);
+}
+
+bool counter_is_steady() noexcept {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#elif defined(__aarch64__)
+  return true;  // the generic timer is constant by architecture
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+std::uint64_t clock_ns(clockid_t clock) noexcept {
+  timespec now{};
+  if (g_counter_forbidden) {
+    raw::call(SYS_clock_gettime, clock, raw::word(&now));
+  } else {
+    clock_gettime(clock, &now);
+  }
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t first_or_clock_ticks() noexcept {
+  switch (g_tick_source) {
+    case TickSource::kUnknown:
+      // Threads that come here at once all find the same.
+      if (counter_was_forbidden()) g_counter_forbidden = true;
+      g_tick_source =
+          counter_is_steady() && !g_counter_forbidden ? TickSource::kCounter : TickSource::kClock;
+      return first_or_clock_ticks();
+    case TickSource::kCounter:
+      return counter_now();
+    case TickSource::kClock:
+      return clock_ns(CLOCK_MONOTONIC);
+    case TickSource::kClockAsCounter:
+      return clock_as_ticks();
+    case TickSource::kStopped:
+      break;
+  }
+  return g_stop.ticks;
+}
+
+void change_tick_source(TickChange change, const ClockReading& now, TickRate rate) noexcept {
+  g_source_before = g_tick_source;
+  g_forbidden_before = g_counter_forbidden;
+  g_stop = {now.ticks, now.monotonic_ns, rate.mult == 0 ? 1 : rate.mult};
+  if (change.without_counter) g_counter_forbidden = true;
+  const bool counts = g_tick_source == TickSource::kCounter;
+  if (change.without_calls && (change.without_counter || !counts)) {
+    // libc's clock may be a system call, too.
+    g_tick_source = TickSource::kStopped;
+  } else if (change.without_counter && counts) {
+    g_tick_source = TickSource::kClockAsCounter;
+  }
+}
+
+void restore_tick_source() noexcept {
+  g_tick_source = g_source_before;
+  g_counter_forbidden = g_forbidden_before;
+}
+
+ClockReading read_clocks() noexcept {
+  return {ticks_now(), clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME)};
+}
+
+TickRate rate_between(const ClockReading& first, const ClockReading& last,
+                      TickRate fallback) noexcept {
+  const std::uint64_t ticks = last.ticks - first.ticks;
+  const std::uint64_t ns = last.monotonic_ns - first.monotonic_ns;
+  if (ticks == 0 || ns < 1000) return fallback;
+  const auto scaled = (static_cast<unsigned __int128>(ns) << TickRate::kShift) / ticks;
+  return {static_cast<std::uint64_t>(scaled)};
+}
+
+}  // namespace iotune::recorder

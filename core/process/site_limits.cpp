@@ -1,0 +1,158 @@
+#include "core/process/site_limits.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "core/os/fnv1a.h"
+#include "core/link/at_start.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr std::size_t kMostBytes = 4096;
+constinit char g_database[sizeof(SiteLimits::database)] = "";
+
+struct Piece {
+  const char* text;
+  std::size_t bytes;
+  bool is(const char* other) const noexcept {
+    return bytes == std::strlen(other) && std::memcmp(text, other, bytes) == 0;
+  }
+};
+
+// The text up to `end` without blanks around it.
+Piece trimmed(const char* text, const char* end) noexcept {
+  while (text < end && (*text == ' ' || *text == '\t' || *text == '\r')) ++text;
+  while (end > text && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) --end;
+  return {text, static_cast<std::size_t>(end - text)};
+}
+
+bool read_percent(Piece value, unsigned& share) noexcept {
+  if (value.bytes == 0 || value.bytes > 3) return false;
+  unsigned percent = 0;
+  for (std::size_t i = 0; i < value.bytes; ++i) {
+    if (value.text[i] < '0' || value.text[i] > '9') return false;
+    percent = percent * 10 + static_cast<unsigned>(value.text[i] - '0');
+  }
+  if (percent > 100) return false;
+  if (percent < share) share = percent;
+  return true;
+}
+
+// nullptr, or what is wrong with it.
+const char* read_entry(Piece name, Piece value, SiteLimits& limits) noexcept {
+  if (name.is("mode")) {
+    const Mode mode = value.is("tune")     ? Mode::kTune
+                      : value.is("record") ? Mode::kRecord
+                                           : Mode::kOff;
+    if (mode == Mode::kOff && !value.is("off")) return "mode is none of off, record, tune";
+    if (mode < limits.most) limits.most = mode;
+    return nullptr;
+  }
+  if (name.is("freeze")) {
+    if (!value.is("yes") && !value.is("no")) return "freeze is neither yes nor no";
+    limits.frozen = limits.frozen || value.is("yes");
+    return nullptr;
+  }
+  if (name.is("share")) {
+    return read_percent(value, limits.share) ? nullptr : "share is no percentage from 0 to 100";
+  }
+  if (name.is("database")) {
+    if (value.bytes == 0 || value.text[0] != '/') return "database is no path that begins with /";
+    if (value.bytes >= sizeof limits.database) return "database has more than 511 bytes";
+    if (limits.database[0] == '\0') std::memcpy(limits.database, value.text, value.bytes);
+    return nullptr;
+  }
+  return "there are only mode, freeze, share and database";
+}
+
+// "name = value" a line; # starts a comment.
+const char* read_text(const char* text, SiteLimits& limits, int& line_number) noexcept {
+  line_number = 0;
+  while (*text != '\0') {
+    ++line_number;
+    const std::size_t bytes = std::strcspn(text, "\n");
+    const char* const end = text + std::strcspn(text, "\n#");
+    const Piece line = trimmed(text, end);
+    if (line.bytes > 0) {
+      const auto* const equals = static_cast<const char*>(std::memchr(line.text, '=', line.bytes));
+      if (equals == nullptr) return "a line is name = value";
+      const char* const fault = read_entry(trimmed(line.text, equals),
+                                           trimmed(equals + 1, line.text + line.bytes), limits);
+      if (fault != nullptr) return fault;
+    }
+    text += bytes;
+    if (*text == '\n') ++text;
+  }
+  return nullptr;
+}
+
+// nullptr where the file is as it should be, or not there at all.
+const char* read_file(const char* path, bool owned_by_root, SiteLimits& limits,
+                      int& line_number) noexcept {
+  line_number = 0;
+  const int fd = raw::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+  constexpr int kNoEntry = -2;  // -ENOENT
+  if (fd < 0) return fd == kNoEntry && owned_by_root ? nullptr : "cannot be read";
+  struct stat status {};
+  constexpr long kEmptyPath = 0x1000;  // AT_EMPTY_PATH
+  char text[kMostBytes + 1];
+  long bytes = -1;
+  if (raw::call(SYS_newfstatat, fd, raw::word(""), raw::word(&status), kEmptyPath) == 0 &&
+      S_ISREG(status.st_mode)) {
+    bytes = raw::read(fd, text, kMostBytes);
+  }
+  raw::close(fd);
+  if (bytes < 0) return "cannot be read";
+  if (bytes == static_cast<long>(kMostBytes)) return "has 4 KiB or more";
+  const bool owner_is_right =
+      status.st_uid == 0 || (!owned_by_root && status.st_uid == static_cast<uid_t>(raw::getuid()));
+  if (!owner_is_right || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return owned_by_root ? "may be written by others than root" : "may be written by others";
+  }
+  text[bytes] = '\0';
+  if (std::memchr(text, '\0', static_cast<std::size_t>(bytes)) != nullptr) return "is no text";
+  return read_text(text, limits, line_number);
+}
+
+}  // namespace
+
+SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noexcept) noexcept {
+  SiteLimits limits;
+  const char* const paths[] = {"/etc/iotune.conf", own};
+  for (const char* const path : paths) {
+    if (path == nullptr || *path == '\0') continue;
+    int line_number = 0;
+    const char* const fault = read_file(path, path != own, limits, line_number);
+    if (fault == nullptr) continue;
+    limits.most = Mode::kOff;
+    if (tell == nullptr) continue;
+    ShortText<512> text;
+    text << path;
+    if (line_number > 0) text << ':' << line_number << ':';
+    text << ' ' << fault << ": nothing is done";
+    tell(text.c_str());
+  }
+  std::memcpy(g_database, limits.database, sizeof g_database);
+  return limits;
+}
+
+const char* site_database() noexcept {
+  return g_database;
+}
+
+bool job_is_in_share(const char* job_id, unsigned share) noexcept {
+  if (share >= 100) return true;
+  Fnv1a job;
+  for (const char* at = job_id; *at != '\0'; ++at) job.add(*at);
+  std::uint64_t hash = job.value();
+  // Its low bits alone follow those of the last character.
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdu;
+  return (hash >> 32) % 100 < share;
+}
+
+}  // namespace iotune::recorder

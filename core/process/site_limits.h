@@ -1,0 +1,29 @@
+// What the site allows: /etc/iotune.conf, which only root may write, and after it the file that
+// IOTUNE_SITE_CONFIG names. Each can only take away, so that a user can try one out and can not
+// undo the site's; the first database named holds.
+#pragma once
+
+#include "core/process/configuration.h"
+
+namespace iotune::recorder {
+
+struct SiteLimits {
+  Mode most = Mode::kTune;
+  bool frozen = false;   // what is trusted is applied, nothing is learnt
+  unsigned share = 100;  // percent of the jobs that may be tuned; the others record
+  // The site's database, which is asked where the user's own has no answer; empty: none.
+  char database[512] = "";
+};
+
+// `own`: IOTUNE_SITE_CONFIG or nullptr. A file that is there and cannot be trusted or understood
+// allows nothing: `tell` gets its fault, with the line; nullptr: nobody does.
+SiteLimits read_site_limits(const char* own, void (*tell)(const char* text) noexcept) noexcept;
+
+// What the last call of read_site_limits() found for `database`; empty: none.
+const char* site_database() noexcept;
+
+// Whether the job of that id (run_identity.h) is one of the share, in percent. A larger share has
+// all jobs of a smaller one.
+bool job_is_in_share(const char* job_id, unsigned share) noexcept;
+
+}  // namespace iotune::recorder

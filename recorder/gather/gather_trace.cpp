@@ -1,0 +1,282 @@
+#include "recorder/gather/gather_trace.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/gather/block_choice.h"
+#include "recorder/gather/byte_buffer.h"
+#include "core/process/configuration.h"
+#include "recorder/gather/merge_tree.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/process/process_tree.h"
+#include "core/process/run_identity.h"
+#include "core/process/thread_state.h"
+#include "recorder/gather/trace_file.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr int kTag = 7;
+
+// Blocks travel in messages of so many bytes, the last one of a rank in a shorter one.
+constexpr std::size_t kPieceBytes = 1u << 20;
+
+void write_blocks(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
+  static_cast<TraceFile*>(context)->append(blocks, bytes);
+}
+
+// The communicator of the run's end, and this rank's place in it.
+struct World {
+  const MpiApi& mpi;
+  Word comm;
+  int rank = 0, size = 1;
+
+  void broadcast(std::uint64_t& value) const noexcept {
+    mpi.MPI_Bcast(&value, sizeof value, mpi.constants.byte, 0, comm);
+  }
+  // `all`: room for a number of each rank, on rank 0.
+  void gather(std::uint64_t value, std::uint64_t* all) const noexcept {
+    mpi.MPI_Gather(&value, sizeof value, mpi.constants.byte, all, sizeof value, mpi.constants.byte,
+                   0, comm);
+  }
+};
+
+// What goes into the trace as it is, by rank 0's hand.
+std::uint64_t bytes_apart(const RankShare& share) noexcept {
+  return share.apart.used() + share.own.bytes();
+}
+
+// A rank's blocks on their way to rank 0, in pieces.
+class Sender {
+ public:
+  Sender(const World& world, std::uint64_t bytes, ByteBuffer& piece) noexcept
+      : world_(world), left_(bytes), piece_(piece) {}
+
+  void add(const std::byte* blocks, std::size_t bytes) noexcept {
+    while (bytes > 0) {
+      const std::size_t free = piece_.capacity() - piece_.used();
+      const std::size_t now = bytes < free ? bytes : free;
+      piece_.append(blocks, now);
+      blocks += now;
+      bytes -= now;
+      if (piece_.used() == piece_.capacity()) send();
+    }
+  }
+  // Rank 0 waits for as many bytes as it was told. Zeros stand for what could not be read again:
+  // no reader takes them for a block.
+  void finish() noexcept {
+    while (left_ > piece_.used()) {
+      const std::uint64_t missing = left_ - piece_.used();
+      const std::size_t free = piece_.capacity() - piece_.used();
+      const std::size_t now = missing < free ? static_cast<std::size_t>(missing) : free;
+      std::memset(piece_.room().data() + piece_.used(), 0, now);
+      piece_.set_used(piece_.used() + now);
+      if (piece_.used() == piece_.capacity()) send();
+    }
+    if (piece_.used() > 0) send();
+  }
+
+ private:
+  void send() noexcept {
+    world_.mpi.MPI_Send(piece_.bytes().data(), static_cast<int>(piece_.used()),
+                        world_.mpi.constants.byte, 0, kTag, world_.comm);
+    left_ -= piece_.used();
+    piece_.set_used(0);
+  }
+
+  const World& world_;
+  std::uint64_t left_;
+  ByteBuffer& piece_;
+};
+
+void add_to_sender(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
+  static_cast<Sender*>(context)->add(blocks, bytes);
+}
+
+// Nothing where rank 0 has no memory for a piece.
+void send_blocks(const World& world, const HeldBlocks& held, const RankShare& share,
+                 ByteBuffer& piece) noexcept {
+  std::uint64_t go = 0;
+  world.broadcast(go);
+  if (go == 0 || share.failed) return;
+  Sender sender(world, bytes_apart(share), piece);
+  sender.add(share.apart.bytes().data(), share.apart.used());
+  share.own.visit(held, add_to_sender, &sender);
+  sender.finish();
+}
+
+// Rank 0's own blocks, then those of each other rank, `bytes` of it.
+bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare& mine,
+                    const std::uint64_t* bytes, TraceFile& trace) noexcept {
+  ByteBuffer piece(kPieceBytes);
+  std::uint64_t go = piece.capacity() == 0 ? 0 : 1;
+  world.broadcast(go);
+  if (go == 0) return false;
+  trace.append(mine.shared.bytes().data(), mine.shared.used());
+  trace.append(mine.apart.bytes().data(), mine.apart.used());
+  mine.own.visit(held, write_blocks, &trace);
+  bool whole = true;
+  for (int rank = 1; rank < world.size; ++rank) {
+    for (std::uint64_t left = bytes[rank]; left > 0;) {
+      const std::size_t now = left < kPieceBytes ? static_cast<std::size_t>(left) : kPieceBytes;
+      StatusSpace status{};
+      left -= now;
+      if (world.mpi.MPI_Recv(piece.room().data(), static_cast<int>(now), world.mpi.constants.byte,
+                             rank, kTag, world.comm, &status) != 0) {
+        whole = false;  // the other ranks still wait to be heard
+        continue;
+      }
+      trace.append(piece.room().data(), now);
+    }
+  }
+  return whole;
+}
+
+// What a rank tells beside its bytes: that it had no room for some of its calls.
+constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
+// And that it may not write, nor take memory (narrowing.h): then all ranks' buffers stay for
+// whoever joins them, so that they are in one trace.
+constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
+
+// Only rank 0 speaks; where it lost calls itself it has.
+void tell_of_dropping_ranks(int ranks, int size) noexcept {
+  const char* const directory = run_directory();
+  ShortText<640> text;
+  text << static_cast<std::uint64_t>(ranks) << " of " << static_cast<std::uint64_t>(size)
+       << " ranks had no room for all their calls in " << (directory != nullptr ? directory : "")
+       << ": these are counted, not recorded";
+  say(text.c_str());
+}
+
+enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
+
+// Rank 0 decides by the bytes of all ranks. `sizes`: a number for each rank, nullptr elsewhere.
+Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) noexcept {
+  std::uint64_t answer = world.rank == 0 && sizes != nullptr ? 1 : 0;
+  world.broadcast(answer);
+  if (answer == 0) return Gathering::kNot;
+  world.gather(bytes | (dropped_calls() > 0 ? kHasDropped : 0) | (is_narrowed() ? kIsNarrowed : 0),
+               sizes);
+  if (world.rank == 0 && sizes != nullptr) {
+    std::uint64_t sum = 0;
+    int dropping = 0;
+    bool narrowed = false;
+    for (int i = 0; i < world.size; ++i) {
+      if ((sizes[i] & kHasDropped) != 0) ++dropping;
+      narrowed = narrowed || (sizes[i] & kIsNarrowed) != 0;
+      sizes[i] &= ~(kHasDropped | kIsNarrowed);
+      sum += sizes[i];
+    }
+    if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
+    // The user who asks for the times of single calls gets them.
+    const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
+    // Ranks that traced nothing leave no trace behind.
+    answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
+                                        : merge              ? Gathering::kMerged
+                                                             : Gathering::kWhole);
+  }
+  world.broadcast(answer);
+  return static_cast<Gathering>(answer);
+}
+
+// The trace's path where it was written, on rank 0 only.
+const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* sizes,
+                   std::uint64_t& done) noexcept {
+  static constinit ShortText<4096> path;
+  const Gathering how = agree(world, held.bytes(), sizes);
+  if (how == Gathering::kNot) return nullptr;
+  RankShare share;
+  if (how == Gathering::kWhole) {
+    share.own = BlockChoice::all(held);
+  } else {
+    share = share_of_rank(held, static_cast<std::uint64_t>(world.rank));
+    merge_up_the_tree(world.mpi, world.comm, world.rank, world.size, share);
+  }
+  ByteBuffer piece(world.rank == 0 ? 0 : kPieceBytes);
+  share.failed = share.failed || (world.rank != 0 && piece.capacity() == 0);
+  world.gather(share.failed ? UINT64_MAX : bytes_apart(share), sizes);
+  if (world.rank != 0) {
+    send_blocks(world, held, share, piece);
+    world.broadcast(done);
+    return nullptr;
+  }
+  bool whole = true;
+  for (int i = 0; i < world.size; ++i) {
+    if (sizes[i] != UINT64_MAX) continue;
+    sizes[i] = 0;
+    whole = false;
+  }
+  const bool place = trace_path(path);
+  TraceFile trace(place ? path.c_str() : "/nonexistent/iotune");
+  make_trace_blocks(share.shared.bytes());
+  const bool written =
+      receive_blocks(world, held, share, sizes, trace) && whole && place && trace.finish();
+  done = written ? 1 : 0;
+  world.broadcast(done);
+  return written ? path.c_str() : nullptr;
+}
+
+}  // namespace
+
+const char* gather_trace(const MpiApi& mpi) noexcept {
+  const OwnCode own;
+  World world{mpi, 0};
+  mpi.MPI_Comm_rank(mpi.constants.comm_world, &world.rank);
+  mpi.MPI_Comm_size(mpi.constants.comm_world, &world.size);
+  // The program's messages are not met on a communicator of our own.
+  world.comm = split_quietly(mpi, mpi.constants.comm_world);
+  if (world.comm == mpi.constants.comm_null) return nullptr;
+
+  const HeldBlocks held;
+  // Rank 0 says by this table whether it can take the others' blocks: a narrowed one has no memory
+  // for it.
+  ByteBuffer sizes(world.rank == 0 ? static_cast<std::size_t>(world.size) * 8 : 0);
+  std::uint64_t done = 0;
+  const char* const path =
+      gather(world, held, reinterpret_cast<std::uint64_t*>(sizes.room().data()), done);
+  if (done != 0) mark_joined();
+  mpi.MPI_Comm_free(&world.comm);
+  return path;
+}
+
+namespace {
+constinit bool g_trace_has_others = false;
+}
+
+bool trace_has_others() noexcept {
+  return g_trace_has_others;
+}
+
+bool write_own_blocks(const char* path) noexcept {
+  const OwnCode own;
+  TraceFile trace(path);
+  const HeldBlocks held;
+  held.visit(write_blocks, &trace);
+  return trace.finish();
+}
+
+const char* write_own_trace() noexcept {
+  if (!buffer_exists()) return nullptr;
+  const OwnCode own;
+  static constinit ShortText<4096> path;
+  if (!trace_path(path)) return nullptr;
+  const bool of_many = configuration().trace_path != nullptr && run_is_this_process();
+  // Other processes of the same command line may end at the same moment.
+  constexpr int kAttempts = 8;
+  bool written = false;
+  for (int i = 0; i < kAttempts && !written; ++i) {
+    TraceFile trace(path.c_str());
+    if (of_many) trace.keep_blocks_of(process_tree());
+    const HeldBlocks held;
+    held.visit(write_blocks, &trace);
+    if (of_many && i + 1 < kAttempts && trace.is_late()) continue;
+    if (!trace.finish()) return nullptr;
+    g_trace_has_others = trace.has_kept_blocks();
+    written = true;
+  }
+  mark_joined();
+  return path.c_str();
+}
+
+}  // namespace iotune::recorder

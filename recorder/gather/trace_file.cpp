@@ -1,0 +1,307 @@
+#include "recorder/gather/trace_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/process/process_facts.h"
+#include "recorder/format.h"
+#include "core/process/configuration.h"
+#include "core/os/raw_syscall.h"
+#include "core/process/run_identity.h"
+#include "core/os/size_limit.h"
+#include "core/os/ticks.h"
+#include "recorder/replaceable.h"
+
+namespace iotune::recorder {
+namespace {
+
+void two_digits(ShortText<4096>& to, std::uint64_t value) noexcept {
+  if (value < 10) to << '0';
+  to << value;
+}
+
+// YYYYmmdd-HHMMSS in UTC. gmtime_r would read the time zone files; the days are counted from
+// 1 March 0000, so that the leap day is a year's last.
+void add_time_stamp(ShortText<4096>& to) noexcept {
+  const std::uint64_t seconds = clock_ns(CLOCK_REALTIME) / 1'000'000'000u;
+  const std::uint64_t days = seconds / 86400 + 719468;
+  const std::uint64_t era = days / 146097, day_of_era = days % 146097;
+  const std::uint64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const std::uint64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::uint64_t shifted_month = (5 * day_of_year + 2) / 153;
+  const std::uint64_t month = shifted_month < 10 ? shifted_month + 3 : shifted_month - 9;
+  to << year_of_era + era * 400 + (month <= 2 ? 1 : 0);
+  two_digits(to, month);
+  two_digits(to, day_of_year - (153 * shifted_month + 2) / 5 + 1);
+  to << '-';
+  two_digits(to, seconds / 3600 % 24);
+  two_digits(to, seconds / 60 % 60);
+  two_digits(to, seconds % 60);
+}
+
+// As iotune.locations.trace_name: file systems end names at 255 bytes, and shells split some.
+void add_program_name(ShortText<4096>& to) noexcept {
+  constexpr std::size_t kMost = 64;
+  const char* const program = program_path();
+  const char* const slash = std::strrchr(program, '/');
+  const char* at = slash == nullptr ? program : slash + 1;
+  for (std::size_t bytes = 0; *at != '\0' && bytes < kMost; ++at, ++bytes) {
+    const char c = *at;
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::strchr("._+-", c) != nullptr;
+    to << (plain ? c : '_');
+  }
+}
+
+// Why the file at `path` must stay what it is; nullptr where a trace may take its place.
+const char* why_kept(const char* path) noexcept {
+  struct stat status {};
+  constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW
+  const long found =
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), kNoFollow);
+  if (found != 0) return nullptr;  // what else is wrong the system says when the file is made
+  const auto user = static_cast<unsigned long>(raw::call(SYS_geteuid));
+  if (const char* const why = why_not_replaced(status, user)) return why;
+  if (status.st_size == 0) return nullptr;
+  const int fd = raw::open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0) return kNoTrace;
+  char start[sizeof kTraceMagic] = {};
+  const long bytes = raw::read(fd, start, sizeof start);
+  const bool trace = bytes >= 0 && may_become_trace(start, static_cast<std::size_t>(bytes));
+  // The program may hold locks on a file that is no trace: to close it would drop them.
+  if (trace) raw::close(fd);
+  return trace ? nullptr : kNoTrace;
+}
+
+const char* words_of(long error) noexcept {
+  switch (error) {
+    case ENOENT:
+      return "the folder is not there";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case ENOSPC:
+      return "no space left";
+    case EDQUOT:
+      return "quota exceeded";
+    case EROFS:
+      return "read-only file system";
+    case EFBIG:
+      return "file size limit";
+    case ENAMETOOLONG:
+      return "the name is too long";
+    case ENOTDIR:
+      return "a part of the path is no folder";
+    default:
+      return nullptr;
+  }
+}
+
+// Whether the last folder of `path` that is there is another user's: that of a service that took
+// another user and kept the environment, or of one whose home does not exist.
+bool in_another_users_folder(const ShortText<4096>& path) noexcept {
+  ShortText<4096> folder;
+  for (std::size_t end = std::strlen(path.c_str()); end > 0; --end) {
+    if (path.c_str()[end - 1] != '/') continue;
+    folder.clear();
+    folder.add(path.c_str(), end);
+    struct stat status {};
+    if (raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(folder.c_str()), raw::word(&status),
+                  0) == 0) {
+      return status.st_uid != static_cast<unsigned long>(raw::call(SYS_geteuid));
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool trace_directory(ShortText<4096>& path) noexcept {
+  if (configuration().trace_path != nullptr) {
+    static constinit ShortText<4096> file;
+    absolute_path(configuration().trace_path, file);
+    const char* const slash = std::strrchr(file.c_str(), '/');
+    path.clear();
+    if (slash != nullptr) path.add(file.c_str(), static_cast<std::size_t>(slash - file.c_str()));
+    // Where the trace itself may not be (/dev/null), nothing else is put beside it either.
+    return slash != nullptr && !file.cut() && why_kept(file.c_str()) == nullptr;
+  }
+  return state_directory("traces", path);
+}
+
+bool state_directory(const char* name, ShortText<4096>& path) noexcept {
+  if (configuration().state_home == nullptr) return false;
+  path.clear();
+  // The base directories exist as a rule; making each is cheaper than asking.
+  const char* const home = configuration().state_home;
+  for (const char* at = home + 1; *at != '\0'; ++at) {
+    if (*at != '/') continue;
+    path.clear();
+    path.add(home, static_cast<std::size_t>(at - home));
+    raw::mkdir(path.c_str(), 0700);
+  }
+  path.clear();
+  path << home;
+  raw::mkdir(path.c_str(), 0700);
+  path << "/iotune";
+  raw::mkdir(path.c_str(), 0700);
+  path << '/' << name;
+  raw::mkdir(path.c_str(), 0700);
+  return !path.cut();
+}
+
+bool trace_path(ShortText<4096>& path) noexcept {
+  if (configuration().trace_path != nullptr) {
+    absolute_path(configuration().trace_path, path);
+    return !path.cut();
+  }
+  if (!trace_directory(path)) return false;
+  path << '/';
+  add_time_stamp(path);
+  path << '-';
+  add_program_name(path);
+  path << '-' << run_id() << ".iotrace";
+  return !path.cut();
+}
+
+TraceFile::TraceFile(const char* path) noexcept {
+  path_ << path;
+  refusal_ = why_kept(path);
+  if (refusal_ != nullptr) {
+    error_ = -EEXIST;
+    return;
+  }
+  const char* const slash = std::strrchr(path, '/');
+  if (slash != nullptr) fresh_.add(path, static_cast<std::size_t>(slash - path) + 1);
+  // A name of its own length: the trace's may be as long as names can be.
+  std::uint64_t drawn = clock_ns(CLOCK_MONOTONIC);
+  raw::call(SYS_getrandom, raw::word(&drawn), sizeof drawn, 0);
+  fresh_ << ".iotune-" << raw::getpid() << '-' << drawn << ".part";
+  fd_ = raw::open(fresh_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd_ < 0) error_ = fd_;
+  char head[kTraceHeadBytes];
+  static_assert(sizeof kTraceMagic - 1 + sizeof kFormatVersion == sizeof head);
+  std::memcpy(head, kTraceMagic, sizeof kTraceMagic - 1);
+  std::memcpy(head + sizeof kTraceMagic - 1, &kFormatVersion, sizeof kFormatVersion);
+  append(head, sizeof head);
+}
+
+TraceFile::~TraceFile() {
+  if (folder_ >= 0) raw::close(folder_);
+  if (fd_ < 0) return;
+  raw::close(fd_);
+  raw::unlink(fresh_.c_str());
+}
+
+void TraceFile::append(const void* bytes, std::size_t size) noexcept {
+  const char* from = static_cast<const char*>(bytes);
+  while (size > 0 && error_ == 0) {
+    const long at = raw::lseek(fd_, 0, SEEK_CUR);
+    if (!within_size_limit(static_cast<std::uint64_t>(at) + size)) {
+      error_ = -27;  // EFBIG
+      return;
+    }
+    const long done = raw::write(fd_, from, size);
+    if (done == -4) continue;  // EINTR
+    if (done <= 0) {
+      error_ = done == 0 ? -5 : done;
+      return;
+    }
+    from += done;
+    size -= static_cast<std::size_t>(done);
+  }
+}
+
+namespace {
+unsigned long inode_at(const char* path) noexcept {
+  struct stat status {};
+  constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW
+  const long found =
+      raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), kNoFollow);
+  return found == 0 ? status.st_ino : 0;
+}
+
+// Of the trace's first block, which is a process's text.
+bool is_of_tree(const char* start, std::size_t bytes, const char* tree) noexcept {
+  ShortText<96> line;
+  line << "\ntree=" << tree << '\n';
+  return bytes > kTraceHeadBytes &&
+         std::memcmp(start + sizeof kTraceMagic - 1, &kFormatVersion, sizeof kFormatVersion) == 0 &&
+         memmem(start, bytes, line.c_str(), line.size()) != nullptr;
+}
+}  // namespace
+
+// Somebody else may hold a lock on the folder for as long as he likes, and not every file system
+// has locks: it goes on without one then.
+void TraceFile::lock_folder() noexcept {
+  const char* const slash = std::strrchr(path_.c_str(), '/');
+  if (slash == nullptr) return;
+  ShortText<4096> folder;
+  folder.add(path_.c_str(), static_cast<std::size_t>(slash - path_.c_str()) + 1);
+  folder_ = raw::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  constexpr int kTries = 100;
+  for (int i = 0; folder_ >= 0 && i < kTries; ++i) {
+    if (raw::call(SYS_flock, folder_, LOCK_EX | LOCK_NB) != -EWOULDBLOCK) return;
+    const timespec moment{0, 2'000'000};
+    raw::call(SYS_nanosleep, raw::word(&moment), 0);
+  }
+}
+
+void TraceFile::keep_blocks_of(const char* tree) noexcept {
+  if (error_ != 0) return;
+  lock_folder();
+  found_ = inode_at(path_.c_str());
+  if (found_ == 0) return;
+  const int from = raw::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (from < 0) return;
+  static constinit char piece[16u << 10] = {};
+  long bytes = raw::read(from, piece, sizeof piece);
+  if (bytes > 0 && is_of_tree(piece, static_cast<std::size_t>(bytes), tree)) {
+    kept_blocks_ = true;
+    append(piece + kTraceHeadBytes, static_cast<std::size_t>(bytes) - kTraceHeadBytes);
+    while ((bytes = raw::read(from, piece, sizeof piece)) > 0) {
+      append(piece, static_cast<std::size_t>(bytes));
+    }
+  }
+  raw::close(from);
+}
+
+bool TraceFile::is_late() const noexcept {
+  return error_ == 0 && inode_at(path_.c_str()) != found_;
+}
+
+bool TraceFile::finish() noexcept {
+  // Once more: the write may have taken long.
+  if (error_ == 0) refusal_ = why_kept(path_.c_str());
+  if (error_ == 0 && refusal_ == nullptr) error_ = raw::rename(fresh_.c_str(), path_.c_str());
+  if (error_ != 0 || refusal_ != nullptr) {
+    // Nobody asked for this trace, and nobody's folder has room for it: nothing is wrong.
+    const bool forbidden = error_ == -EACCES || error_ == -ENOENT || error_ == -EPERM;
+    if (forbidden && configuration().trace_path == nullptr && in_another_users_folder(path_)) {
+      return false;
+    }
+    const char* const why = refusal_ != nullptr ? refusal_ : words_of(-error_);
+    ShortText<1024> text;
+    text << path_.c_str() << ": the trace cannot be written (";
+    if (why != nullptr) {
+      text << why;
+    } else {
+      text << "error " << -error_;
+    }
+    text << "); the buffers stay, `iotune show` joins them later";
+    say(text.c_str());
+    return false;
+  }
+  raw::close(fd_);
+  fd_ = -1;
+  return true;
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,42 @@
+// What the MPI wrappers do beside calling and recording. Attributes of calls.table name them.
+#pragma once
+
+#include "core/abi/mpi_api.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+namespace iotune::recorder {
+
+// --- the run's life (hooks_mpi_life.cpp)
+void before_MPI_Init(Provider&, HookState&, void*& argc, void*& argv) noexcept;
+void after_MPI_Init(Provider&, HookState&, int result, void* argc, void* argv) noexcept;
+void before_MPI_Init_thread(Provider&, HookState&, void*& argc, void*& argv, int& required,
+                            void*& provided) noexcept;
+void after_MPI_Init_thread(Provider&, HookState&, int result, void* argc, void* argv, int required,
+                           void* provided) noexcept;
+void before_MPI_Finalize(Provider&, HookState&) noexcept;
+void after_MPI_Finalize(Provider& provider, HookState& hook, int result) noexcept;
+void before_MPI_Session_init(Provider&, HookState&, Word& info, Word& errhandler,
+                             void*& session) noexcept;
+void after_MPI_Session_init(Provider&, HookState&, int result, Word info, Word errhandler,
+                            void* session) noexcept;
+
+// --- files (hooks_mpi_files.cpp)
+void before_MPI_File_open(Provider&, HookState&, Word& comm, const char*& name, int& amode,
+                          Word& info, Word*& file) noexcept;
+bool again_MPI_File_open(Provider&, HookState&, int result, Word& comm, const char*& name,
+                         int& amode, Word& info, Word*& file) noexcept;
+void after_MPI_File_open(Provider&, HookState&, int result, Word comm, const char* name, int amode,
+                         Word info, Word* file) noexcept;
+
+// Before a collective call by the shared pointer.
+void prepare_ordered(Provider&, Word file) noexcept;
+
+void after_MPI_File_set_view(Provider&, int result, Word file, std::int64_t displacement,
+                             Word etype, Word filetype, const char* datarep, Word info) noexcept;
+
+// Bytes of one element of `type`, appended after the result; -1 after a failed call: asking of
+// a type that is none would abort the program.
+void append_type_bytes(Provider&, RecordWriter&, int result, Word type) noexcept;
+
+}  // namespace iotune::recorder

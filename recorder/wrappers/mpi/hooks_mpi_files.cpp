@@ -1,0 +1,63 @@
+#include "core/process/process_facts.h"
+#include "recorder/wrappers/mpi/hooks_mpi.h"
+#include "core/abi/mpi_api.h"
+#include "recorder/wrappers/object_table.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/ring/process_buffer.h"
+
+namespace iotune::recorder {
+
+void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const char*& name,
+                          int& amode, Word& info, Word*&) noexcept {
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path_of_mpi(name, path);
+  hook.object = path_is_traced(path.c_str()) && start_buffer() ? 1 : 0;
+  hook.open.named_relatively = is_relative_to_mpi(name);
+  // Inside HDF5's own open the decision has been made a layer above.
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
+  g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);
+}
+
+bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&, const char*& name,
+                         int&, Word& info, Word*& file) noexcept {
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return false;
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path_of_mpi(name, path);
+  const Word handle = result == 0 && file != nullptr ? *file : 0;
+  return g_advice.again_mpiio_open(provider, path.c_str(), handle, result, info, hook.open);
+}
+
+void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, const char* name,
+                         int, Word, Word* file) noexcept {
+  const OwnCode own;
+  ShortText<4096> path;
+  absolute_path_of_mpi(name, path);
+  const Word handle = result == 0 && file != nullptr ? *file : 0;
+  if (result == 0 && hook.object == 1) {
+    RecordWriter record(CallNumber::kiotune_file, ticks_now());
+    record.key(next_file_number());
+    record.number(static_cast<std::int64_t>(handle));
+    record.number(static_cast<std::int64_t>(Layer::kMpiIo));
+    record.text(path.c_str());
+    record.commit();
+  }
+  if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
+  g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
+}
+
+void prepare_ordered(Provider& provider, Word file) noexcept {
+  const OwnCode own;
+  g_advice.before_ordered(provider, file);
+}
+
+void append_type_bytes(Provider& provider, RecordWriter& record, int result, Word type) noexcept {
+  const OwnCode own;
+  const MpiApi* const mpi = mpi_api(provider);
+  int bytes = -1;
+  if (mpi != nullptr && result == 0) mpi->MPI_Type_size(type, &bytes);
+  record.number(std::int64_t{bytes});
+}
+
+}  // namespace iotune::recorder

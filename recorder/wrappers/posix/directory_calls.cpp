@@ -1,0 +1,112 @@
+// Wrappers of the calls on directories' streams, and of mknod in the forms that glibc has had.
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/posix/path_call.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "recorder/wrappers/traced_call.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+struct __dirstream;
+using DIR = __dirstream;
+extern "C" int dirfd(DIR* stream) noexcept;
+
+using namespace iotune::recorder;
+
+namespace {
+
+int descriptor_of(DIR* stream) noexcept {
+  return stream == nullptr ? -1 : dirfd(stream);
+}
+
+// A program that only looks into directories leaves no trace: what it reads there is recorded
+// where there is one already.
+template <typename Result, typename Call, typename Number>
+Result on_stream(CallNumber number, Times times, int fd, std::uint32_t file, Call call,
+                 Number number_of) noexcept {
+  if (file == 0 || (times == Times::kOften && !buffer_exists())) return call();
+  return recorded_call<Layer::kPosix, Result>(call, [=](const CallScope& scope, Result result) {
+    RecordWriter record(scope, number, times);
+    record.key(fd);
+    record.key(file);
+    record.number(std::int64_t{number_of(result)});
+    record.commit();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+IOTUNE_EXPORT DIR* opendir(const char* path) {
+  IOTUNE_REAL(DIR * (*)(const char*), opendir);
+  PathCall call(raw::kAtFdcwd, path, 0, nullptr);
+  DIR* const stream = real(path);
+  const int fd = descriptor_of(stream);
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  call.made(CallNumber::kopendir, fd);
+  if (fd >= 0 && call.traced()) note_descriptor(fd, call.path(), false);
+  return stream;
+}
+
+IOTUNE_EXPORT int closedir(DIR* stream) {
+  IOTUNE_REAL(int (*)(DIR*), closedir);
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  // Before the call: right after it another thread may get the same number.
+  set_file_of_descriptor(fd, 0);
+  return on_stream<int>(
+      CallNumber::kclosedir, Times::kControl, fd, file, [=] { return real(stream); },
+      [](int result) { return result; });
+}
+
+#define IOTUNE_READDIR(name)                                                                 \
+  IOTUNE_EXPORT void* name(DIR* stream) {                                                    \
+    IOTUNE_REAL(void* (*)(DIR*), name);                                                      \
+    const int fd = descriptor_of(stream);                                                    \
+    return on_stream<void*>(                                                                 \
+        CallNumber::kreaddir, Times::kOften, fd, file_of_descriptor(fd),                     \
+        [=] { return real(stream); }, [](void* entry) { return entry == nullptr ? 0 : 1; }); \
+  }
+IOTUNE_READDIR(readdir)
+IOTUNE_READDIR(readdir64)
+
+IOTUNE_EXPORT void rewinddir(DIR* stream) noexcept {
+  IOTUNE_REAL(void (*)(DIR*), rewinddir);
+  const int fd = descriptor_of(stream);
+  on_stream<int>(
+      CallNumber::krewinddir, Times::kOften, fd, file_of_descriptor(fd),
+      [=] {
+        real(stream);
+        return 0;
+      },
+      [](int result) { return result; });
+}
+
+// Up to glibc 2.32 a header turned mknod into these, with a version in front.
+IOTUNE_EXPORT int __xmknod(int version, const char* path, unsigned mode,
+                           unsigned long* device) noexcept {
+  IOTUNE_REAL(int (*)(int, const char*, unsigned, unsigned long*), __xmknod);
+  PathCall call(raw::kAtFdcwd, path, 0, nullptr);
+  const int result = real(version, path, mode, device);
+  call.made(CallNumber::kmknod, mode, device == nullptr ? 0 : *device, result);
+  return result;
+}
+IOTUNE_EXPORT int __xmknodat(int version, int directory, const char* path, unsigned mode,
+                             unsigned long* device) noexcept {
+  IOTUNE_REAL(int (*)(int, int, const char*, unsigned, unsigned long*), __xmknodat);
+  PathCall call(directory, path, 0, nullptr);
+  const int result = real(version, directory, path, mode, device);
+  call.made(CallNumber::kmknodat, directory, mode, device == nullptr ? 0 : *device, result);
+  return result;
+}
+IOTUNE_EXPORT int mknodat(int directory, const char* path, unsigned mode,
+                          unsigned long device) noexcept {
+  IOTUNE_REAL(int (*)(int, const char*, unsigned, unsigned long), mknodat);
+  if (real == nullptr) return no_such_call();
+  PathCall call(directory, path, 0, nullptr);
+  const int result = real(directory, path, mode, device);
+  call.made(CallNumber::kmknodat, directory, mode, device, result);
+  return result;
+}
+
+}  // extern "C"

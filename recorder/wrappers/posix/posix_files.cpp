@@ -1,0 +1,380 @@
+// Wrappers of the calls that open, close, copy and shape POSIX files. What they share with the
+// rest of calls.table is the recorded form; they are written by hand because of optional
+// arguments and because they keep the table of descriptors.
+#include <fcntl.h>
+
+#include <cstdarg>
+
+#include "recorder/wrappers/advice.h"
+#include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/file_changes.h"
+#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/object_table.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/traced_call.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+namespace iotune::recorder {
+
+namespace {
+
+void note_file(std::uint32_t file, int fd, const char* path) noexcept {
+  RecordWriter record(CallNumber::kiotune_file, ticks_now());
+  record.key(file);
+  record.number(std::int64_t{fd});
+  record.number(static_cast<std::int64_t>(Layer::kPosix));
+  record.text(path);
+  record.commit();
+}
+
+// Only files that can be read or written again: no directories, no O_PATH.
+bool flags_are_traced(int flags) noexcept {
+  if ((flags & O_TMPFILE) == O_TMPFILE) return true;  // it contains O_DIRECTORY
+  return (flags & (O_PATH | O_DIRECTORY)) == 0;
+}
+
+// A slice that runs ahead may read files of its own, and nobody hears of it.
+template <typename Call>
+int open_in_slice(int flags, Call call) noexcept {
+  constexpr int kMakes = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+  if ((flags & O_ACCMODE) != O_RDONLY || (flags & kMakes) != 0) {
+    errno = EROFS;
+    return -1;
+  }
+  const int fd = call(flags);
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  return fd;
+}
+
+// One open in any form: `open` makes the real one, with the flags that it is given.
+template <typename Open, typename Write>
+int traced_open(CallNumber number, int directory, const char* path, int flags, Open open,
+                Write write) noexcept {
+  const auto call = [=](int used) __attribute__((noinline)) {
+    const PathChange change(directory, (used & O_TRUNC) != 0 ? path : nullptr);
+    const int fd = open(used);
+    tell_opened(fd, used);
+    return fd;
+  };
+  if (t_thread.runs_ahead != 0) return open_in_slice(flags, call);
+  CallScope scope(Layer::kPosix);
+  if (!scope.active() || path == nullptr || in_vfork_child()) return call(flags);
+  // Most opens are of absolute paths that are not traced: no memory is needed to say so.
+  if (!flags_are_traced(flags) || (path[0] == '/' && !path_is_traced(path))) {
+    const int untraced = call(flags);
+    scope.keep_errno();
+    if (untraced >= 0) set_file_of_descriptor(untraced, 0);
+    return untraced;
+  }
+  CallPath absolute;
+  bool traced = false;
+  {
+    const OwnCode own;
+    traced = absolute.resolve(directory, path) && start_buffer();
+  }
+  const bool may_create = traced && (flags & O_CREAT) != 0;
+  const bool of_program = traced && scope.outer_layers() == 0;
+  int used_flags = flags;
+  OpenState state{};
+  if (of_program) {
+    const OwnCode own;
+    g_advice.before_program_open(absolute.c_str(), flags, state);
+  }
+  if (may_create) {
+    const OwnCode own;
+    used_flags = g_advice.before_create(absolute.c_str(), flags);
+  }
+  scope.start();
+  const int fd = call(used_flags);
+  scope.stop();
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  if (!traced) return fd;
+  {
+    const OwnCode own;
+    if (may_create) g_advice.after_create(fd);
+    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
+    if (of_program) g_advice.after_program_open(absolute.c_str(), state);
+  }
+  // Then it has no number either, and its transfers are nobody's business.
+  if (!scope.recorded()) return fd;
+  {
+    RecordWriter record(scope, number, Times::kControl);
+    write(record, absolute.c_str());
+    record.number(std::int64_t{fd});
+    record.commit();
+  }
+  if (fd >= 0) note_descriptor(fd, absolute.c_str(), (flags & O_APPEND) != 0);
+  if (fd >= 0 && is_narrowed()) {
+    keep_position_of_opened(file_of_descriptor(fd), (flags & O_APPEND) != 0);
+  }
+  return fd;
+}
+
+int do_open(NextSymbol& symbol, const char* name, const char* path, int flags,
+            unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find(name));
+  return traced_open(
+      CallNumber::kopen, AT_FDCWD, path, flags, [=](int used) { return real(path, used, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.text(absolute);
+        record.number(std::int64_t{flags});
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+int do_openat(NextSymbol& symbol, const char* name, int directory, const char* path, int flags,
+              unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find(name));
+  return traced_open(
+      CallNumber::kopenat, directory, path, flags,
+      [=](int used) { return real(directory, path, used, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.number(std::int64_t{directory});
+        record.text(absolute);
+        record.number(std::int64_t{flags});
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mode) noexcept {
+  auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find(name));
+  return traced_open(
+      CallNumber::kcreat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
+      [=](int) { return real(path, mode); },
+      [=](RecordWriter& record, const char* absolute) {
+        record.text(absolute);
+        record.number(static_cast<std::int64_t>(mode));
+      });
+}
+
+}  // namespace
+
+void note_descriptor(int fd, const char* path, bool appends) noexcept {
+  const auto file = static_cast<std::uint32_t>(next_file_number());
+  set_traits(fd, appends);
+  set_file_of_descriptor(fd, file);
+  note_file(file, fd, path);
+}
+
+void leave_descriptor(int fd) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  set_file_of_descriptor(fd, 0);
+  if (g_recording != kWatched || file == 0 || t_thread.ours != 0 || in_vfork_child()) return;
+  const int kept = errno;
+  const OwnCode own;
+  g_advice.before_close(fd, file);
+  errno = kept;
+}
+
+namespace {
+// The table is large: gone through only where somebody has to know.
+void leave_descriptors(unsigned first, unsigned last) noexcept {
+  if (g_recording != kWatched) return;
+  const auto end = static_cast<unsigned>(end_of_descriptors());
+  for (unsigned fd = first; fd <= last && fd < end; ++fd) {
+    const Closing closing(static_cast<int>(fd));
+    if (file_of_descriptor(static_cast<int>(fd)) != 0) leave_descriptor(static_cast<int>(fd));
+  }
+}
+
+// dup2 over an open descriptor closes that one, unless they are the same.
+void leave_replaced(int fd, int newfd) noexcept {
+  if (g_recording != kWatched || fd == newfd || file_of_descriptor(newfd) == 0) return;
+  if (raw::call(SYS_fcntl, fd, F_GETFD) >= 0) leave_descriptor(newfd);
+}
+
+// After dup: what both stand for.
+void now_like(int fd, int newfd) noexcept {
+  if (newfd < 0) return;
+  if (newfd != fd) tell_opened(newfd, -1);
+  set_file_of_descriptor(newfd, file_of_descriptor(fd));
+  copy_traits(fd, newfd);
+}
+}  // namespace
+
+void announce_descriptors() noexcept {
+  const int end = end_of_descriptors();
+  for (int fd = 0; fd < end; ++fd) {
+    const std::uint32_t file = file_of_descriptor(fd);
+    if (file == 0) continue;
+    // Longer than a signal handler's stack may bear.
+    static constinit char target[4096];
+    if (path_of_descriptor(fd, target, sizeof target) > 0) note_file(file, fd, target);
+  }
+}
+
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+// The mode is an argument only where a file may be made.
+#define IOTUNE_OPTIONAL_MODE(flags, last)       \
+  unsigned mode = 0;                            \
+  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
+    va_list arguments;                          \
+    va_start(arguments, last);                  \
+    mode = va_arg(arguments, unsigned);         \
+    va_end(arguments);                          \
+  }
+
+#define IOTUNE_OPEN(name)                                    \
+  IOTUNE_EXPORT int name(const char* path, int flags, ...) { \
+    static constinit NextSymbol symbol;                      \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                       \
+    return do_open(symbol, #name, path, flags, mode);        \
+  }
+IOTUNE_OPEN(open)
+IOTUNE_OPEN(open64)
+
+#define IOTUNE_OPEN_2(name)                             \
+  IOTUNE_EXPORT int name(const char* path, int flags) { \
+    static constinit NextSymbol symbol;                 \
+    return do_open(symbol, #name, path, flags, 0);      \
+  }
+IOTUNE_OPEN_2(__open_2)
+IOTUNE_OPEN_2(__open64_2)
+
+#define IOTUNE_OPENAT(name)                                                 \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags, ...) { \
+    static constinit NextSymbol symbol;                                     \
+    IOTUNE_OPTIONAL_MODE(flags, flags)                                      \
+    return do_openat(symbol, #name, directory, path, flags, mode);          \
+  }
+IOTUNE_OPENAT(openat)
+IOTUNE_OPENAT(openat64)
+
+#define IOTUNE_OPENAT_2(name)                                          \
+  IOTUNE_EXPORT int name(int directory, const char* path, int flags) { \
+    static constinit NextSymbol symbol;                                \
+    return do_openat(symbol, #name, directory, path, flags, 0);        \
+  }
+IOTUNE_OPENAT_2(__openat_2)
+IOTUNE_OPENAT_2(__openat64_2)
+
+#define IOTUNE_CREAT(name)                                  \
+  IOTUNE_EXPORT int name(const char* path, unsigned mode) { \
+    static constinit NextSymbol symbol;                     \
+    return do_creat(symbol, #name, path, mode);             \
+  }
+IOTUNE_CREAT(creat)
+IOTUNE_CREAT(creat64)
+
+IOTUNE_EXPORT int close(int fd) {
+  IOTUNE_REAL(int (*)(int), close);
+  // Taken out before the call: another thread's open may get the number at once.
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file != 0 && t_thread.runs_ahead != 0) return 0;  // the program's
+  const Closing closing(fd);
+  leave_descriptor(fd);
+  return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
+}
+
+IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
+  IOTUNE_REAL(int (*)(unsigned, unsigned, int), close_range);
+  if (real == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
+  if ((flags & kCloexecOnly) == 0) leave_descriptors(first, last);
+  const int result = real(first, last, flags);
+  if (result == 0 && (flags & kCloexecOnly) == 0) {
+    const auto end = static_cast<unsigned>(end_of_descriptors());
+    for (unsigned fd = first; fd <= last && fd < end; ++fd) {
+      set_file_of_descriptor(static_cast<int>(fd), 0);
+    }
+  }
+  return result;
+}
+
+IOTUNE_EXPORT void closefrom(int first) {
+  IOTUNE_REAL(void (*)(int), closefrom);
+  if (real == nullptr) return;
+  leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), kMaxDescriptors);
+  real(first);
+  const int end = end_of_descriptors();
+  for (int fd = first < 0 ? 0 : first; fd < end; ++fd) set_file_of_descriptor(fd, 0);
+}
+
+#define IOTUNE_SYNC(name)                                                                   \
+  IOTUNE_EXPORT int name(int fd) {                                                          \
+    IOTUNE_REAL(int (*)(int), name);                                                        \
+    tell_synchronised(fd);                                                                  \
+    return traced_call<Layer::kPosix, int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
+                                           [=] { return real(fd); });                       \
+  }
+IOTUNE_SYNC(fsync)
+IOTUNE_SYNC(fdatasync)
+
+#define IOTUNE_FTRUNCATE(name)                                                               \
+  IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                              \
+    IOTUNE_REAL(int (*)(int, std::int64_t), name);                                           \
+    if (t_thread.runs_ahead != 0) return not_in_slice();                                     \
+    return traced_call<Layer::kPosix, int>(                                                  \
+        CallNumber::kftruncate, fd, file_of_descriptor(fd), [=] { return real(fd, bytes); }, \
+        bytes);                                                                              \
+  }
+IOTUNE_FTRUNCATE(ftruncate)
+IOTUNE_FTRUNCATE(ftruncate64)
+
+IOTUNE_EXPORT int dup(int fd) noexcept {
+  IOTUNE_REAL(int (*)(int), dup);
+  const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup, fd, file_of_descriptor(fd),
+                                                     [=] { return real(fd); });
+  now_like(fd, result);
+  return result;
+}
+
+IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
+  IOTUNE_REAL(int (*)(int, int), dup2);
+  leave_replaced(fd, newfd);
+  const int result = traced_call<Layer::kPosix, int>(
+      CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
+  now_like(fd, result);
+  return result;
+}
+
+IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
+  IOTUNE_REAL(int (*)(int, int, int), dup3);
+  leave_replaced(fd, newfd);
+  const int result = traced_call<Layer::kPosix, int>(
+      CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
+      flags);
+  now_like(fd, result);
+  return result;
+}
+
+// Every command takes at most one argument, an integer or a pointer: a word holds both.
+#define IOTUNE_FCNTL(name)                                                                        \
+  IOTUNE_EXPORT int name(int fd, int command, ...) {                                              \
+    IOTUNE_REAL(int (*)(int, int, ...), name);                                                    \
+    va_list arguments;                                                                            \
+    va_start(arguments, command);                                                                 \
+    void* const argument = va_arg(arguments, void*);                                              \
+    va_end(arguments);                                                                            \
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {                                       \
+      if (command != F_SETFL) return real(fd, command, argument);                                 \
+      tell_synchronised(fd);                                                                      \
+      const int set = real(fd, command, argument);                                                \
+      if (set == 0) set_appends(fd, (reinterpret_cast<std::intptr_t>(argument) & O_APPEND) != 0); \
+      return set;                                                                                 \
+    }                                                                                             \
+    const int result = traced_call<Layer::kPosix, int>(                                           \
+        CallNumber::kfcntl, fd, file_of_descriptor(fd),                                           \
+        [=] { return real(fd, command, argument); }, command,                                     \
+        reinterpret_cast<std::intptr_t>(argument));                                               \
+    now_like(fd, result);                                                                         \
+    return result;                                                                                \
+  }
+IOTUNE_FCNTL(fcntl)
+IOTUNE_FCNTL(fcntl64)
+
+}  // extern "C"

@@ -1,0 +1,323 @@
+// Wrappers of the POSIX calls that move data in other ways than by one buffer and one
+// descriptor: between descriptors, through memory, in the background.
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <optional>
+
+#include "recorder/wrappers/posix/aio_request.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/traced_call.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+namespace iotune::recorder {
+namespace {
+
+// Where a call at the position found it; kUnknownPlace where the descriptor has none.
+std::int64_t position_before(const PositionWatch& watch, std::int64_t moved) noexcept {
+  std::int64_t offset = kUnknownPlace;
+  return watch.place(moved, offset) ? offset : kUnknownPlace;
+}
+
+// One side of a call that moves data from one descriptor to another.
+struct Side {
+  CallNumber number;
+  int fd, other;
+  std::int64_t* offset;  // the program's; nullptr: the descriptor's own position
+  std::uint32_t file = file_of_descriptor(fd);
+
+  // Where the data stood, after the call: the program's offset is looked at only where the kernel
+  // has found that it can be. The kernel refuses these calls where a descriptor appends.
+  std::int64_t position(const PositionWatch& watch, std::int64_t moved) const noexcept {
+    if (offset == nullptr) return position_before(watch, moved);
+    return moved < 0 ? -1 : *offset - moved;
+  }
+};
+
+void record_side(const CallScope& scope, const Side& side,
+                 const std::optional<PositionWatch>& watch, std::size_t count, unsigned flags,
+                 std::int64_t result) noexcept {
+  if (side.file == 0) return;
+  RecordWriter record(scope, side.number, Times::kPosix);
+  record.key(side.fd);
+  record.key(side.file);
+  record.number(std::int64_t{side.other});
+  record.number(static_cast<std::int64_t>(count));
+  record.number(static_cast<std::int64_t>(flags));
+  record.number(result);
+  record.number(side.position(*watch, result));
+  record.commit();
+}
+
+// A call without its type: the wrappers are many, what they do is here once.
+using Make = ssize_t (*)(const void* call);
+template <typename Call>
+ssize_t made(const void* call) noexcept {
+  return (*static_cast<const Call*>(call))();
+}
+
+// The call between the two slots of the advice, which waits for none that is under way.
+// `position(result)`: where it was made.
+template <typename Call, typename Position>
+ssize_t told(Transfer transfer, Call call, Position position) noexcept {
+  if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
+  tell_before(transfer);
+  transfer.start_ticks = ticks_now();
+  const ssize_t result = call(transfer);
+  transfer.duration_ticks = ticks_now() - transfer.start_ticks;
+  transfer.offset = position(result);
+  transfer.bytes = result;
+  tell_after(transfer);
+  return result;
+}
+
+// Recorded once for each file that is traced: as read from one, as written to the other.
+__attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to, std::size_t count,
+                                               unsigned flags, Make make,
+                                               const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  if (from.file == 0 && to.file == 0) return make(call);
+  const Side& side = to.file != 0 ? to : from;
+  std::optional<PositionWatch> from_watch, to_watch;
+  if (from.file != 0) from_watch.emplace(from.fd, from.file, Way::kReads);
+  if (to.file != 0) to_watch.emplace(to.fd, to.file, Way::kIgnoresFlags);
+  const auto between = [&] {
+    return told(
+        {side.fd, side.file, false, false, -1, -1, 0, 0},
+        [&](Transfer& /*transfer*/) { return make(call); },
+        [&](ssize_t result) { return to.file != 0 ? to.position(*to_watch, result) : -1; });
+  };
+  const auto note = [&](const CallScope& scope, ssize_t result) {
+    const OwnCode own;
+    start_buffer_if_worth(result);
+    record_side(scope, from, from_watch, count, flags, result);
+    record_side(scope, to, to_watch, count, flags, result);
+  };
+  return recorded_call<Layer::kPosix, ssize_t>(between, note);
+}
+
+template <typename Call>
+ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
+              Call call) noexcept {
+  return move_between(from, to, count, flags, made<Call>, &call);
+}
+
+constexpr int kRwfAppend = 0x10, kRwfNoAppend = 0x20;  // Linux 4.16 and 6.9
+
+struct VectorCall {
+  CallNumber number;
+  int fd;
+  const struct iovec* parts;
+  int count;
+  std::int64_t offset;
+  int flags;
+
+  // -1 asks for the descriptor's own position.
+  bool at_position() const noexcept { return offset == -1; }
+  Way way() const noexcept {
+    if (number == CallNumber::kpreadv2) return Way::kReads;
+    if ((flags & kRwfAppend) != 0) return Way::kToTheEnd;
+    return (flags & kRwfNoAppend) != 0 ? Way::kIgnoresFlags : Way::kWrites;
+  }
+};
+
+__attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make,
+                                              const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  const std::uint32_t file = file_of_descriptor(asked.fd);
+  if (file == 0) return make(call);
+  const bool reads = asked.number == CallNumber::kpreadv2;
+  const auto serve_or_make = [&](Transfer& transfer) {
+    if (transfer.reads && asked.flags == 0 && asked.offset >= 0 && g_recording == kWatched &&
+        t_thread.ours == 0) {
+      const OwnCode own;
+      const std::int64_t served = g_advice.serve_read(transfer, asked.parts, asked.count);
+      if (served != kMakeTheCall) return static_cast<ssize_t>(served);
+    }
+    return make(call);
+  };
+  std::optional<PositionWatch> watch;
+  std::optional<AppendWatch> append;
+  if (asked.at_position()) {
+    watch.emplace(asked.fd, file, asked.way());
+  } else if (!reads && (asked.way() == Way::kToTheEnd || place_is_asked(asked.fd))) {
+    append.emplace(asked.fd, asked.way());
+  }
+  std::optional<std::int64_t> place;  // asked for once
+  const auto position = [&](ssize_t result) {
+    if (!place) {
+      place = watch    ? position_before(*watch, result)
+              : append ? append->place(result, asked.offset)
+                       : asked.offset;
+    }
+    return *place;
+  };
+  const auto vector = [&] {
+    return told({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make, position);
+  };
+  const auto note = [&](const CallScope& scope, ssize_t result) {
+    const std::int64_t at = position(result);
+    const OwnCode own;
+    start_buffer_if_worth(result);
+    RecordWriter record(scope, asked.number, Times::kPosix);
+    record.key(asked.fd);
+    record.key(file);
+    for (const std::int64_t value : {std::int64_t{asked.count}, asked.offset,
+                                     std::int64_t{asked.flags}, std::int64_t{result}, at}) {
+      record.number(value);
+    }
+    record.commit();
+  };
+  return recorded_call<Layer::kPosix, ssize_t>(vector, note);
+}
+
+template <typename Call>
+ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int count,
+                  std::int64_t offset, int flags, Call call) noexcept {
+  return move_vector({number, fd, parts, count, offset, flags}, made<Call>, &call);
+}
+
+// What is asked for; how much of it is moved aio_return says.
+void record_request(const CallScope& scope, CallNumber number, const AioRequest& request,
+                    std::uint32_t file, std::int64_t result) noexcept {
+  const OwnCode own;
+  start_buffer_if_worth(static_cast<std::int64_t>(request.bytes));
+  RecordWriter record(scope, number, Times::kPosix);
+  record.key(request.fd);
+  record.key(file);
+  record.number(static_cast<std::int64_t>(request.bytes));
+  // It is written later: an end that moves until then is nobody's to know.
+  const bool writes = number == CallNumber::kaio_write ||
+                      (number == CallNumber::kaio_return && request.operation == kAioWrite);
+  const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
+  record.number(appends ? kUnknownPlace : request.offset);
+  record.number(result);
+  record.commit();
+}
+
+__attribute__((noinline)) ssize_t make_request(CallNumber number, const void* request, Make make,
+                                               const void* call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  if (request == nullptr) return make(call);
+  const AioRequest asked = read_aio_request(request);
+  const std::uint32_t file = file_of_descriptor(asked.fd);
+  if (file == 0) return make(call);
+  return recorded_call<Layer::kPosix, ssize_t>([=] { return make(call); },
+                                               [=](const CallScope& scope, ssize_t result) {
+                                                 record_request(scope, number, asked, file, result);
+                                               });
+}
+
+template <typename Result, typename Call>
+Result on_request(CallNumber number, const void* request, Call call) noexcept {
+  return static_cast<Result>(make_request(number, request, made<Call>, &call));
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-macro-parentheses): parameters have theirs
+#define IOTUNE_FIND(result, name, parameters)                                   \
+  static constinit NextSymbol symbol;                                           \
+  auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(name)); \
+  if (real == nullptr) return no_such_call()
+// NOLINTEND(bugprone-macro-parentheses)
+
+#define IOTUNE_VECTOR_2(name, number)                                                           \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset, \
+                             int flags) {                                                       \
+    IOTUNE_FIND(ssize_t, #name, (int, const struct iovec*, int, std::int64_t, int));            \
+    return vector_at(CallNumber::k##number, fd, parts, count, offset, flags,                    \
+                     [=] { return real(fd, parts, count, offset, flags); });                    \
+  }
+IOTUNE_VECTOR_2(preadv2, preadv2)
+IOTUNE_VECTOR_2(preadv64v2, preadv2)
+IOTUNE_VECTOR_2(pwritev2, pwritev2)
+IOTUNE_VECTOR_2(pwritev64v2, pwritev2)
+
+#define IOTUNE_SENDFILE(name)                                                            \
+  IOTUNE_EXPORT ssize_t name(int out, int in, std::int64_t* offset, std::size_t count) { \
+    IOTUNE_FIND(ssize_t, #name, (int, int, std::int64_t*, std::size_t));                 \
+    return moved({CallNumber::ksendfile, in, out, offset},                               \
+                 {CallNumber::ksendfile_write, out, in, nullptr}, count, 0,              \
+                 [=] { return real(out, in, offset, count); });                          \
+  }
+IOTUNE_SENDFILE(sendfile)
+IOTUNE_SENDFILE(sendfile64)
+
+#define IOTUNE_BETWEEN(name)                                                                      \
+  IOTUNE_EXPORT ssize_t name(int in, std::int64_t* in_offset, int out, std::int64_t* out_offset,  \
+                             std::size_t count, unsigned flags) {                                 \
+    IOTUNE_FIND(ssize_t, #name, (int, std::int64_t*, int, std::int64_t*, std::size_t, unsigned)); \
+    return moved({CallNumber::k##name, in, out, in_offset},                                       \
+                 {CallNumber::k##name##_write, out, in, out_offset}, count, flags,                \
+                 [=] { return real(in, in_offset, out, out_offset, count, flags); });             \
+  }
+IOTUNE_BETWEEN(copy_file_range)
+IOTUNE_BETWEEN(splice)
+
+#define IOTUNE_AIO(name, number)                                                           \
+  IOTUNE_EXPORT int name(void* request) {                                                  \
+    IOTUNE_FIND(int, #name, (void*));                                                      \
+    return on_request<int>(CallNumber::k##number, request, [=] { return real(request); }); \
+  }
+IOTUNE_AIO(aio_read, aio_read)
+IOTUNE_AIO(aio_read64, aio_read)
+IOTUNE_AIO(aio_write, aio_write)
+IOTUNE_AIO(aio_write64, aio_write)
+
+#define IOTUNE_AIO_RETURN(name)                                                                  \
+  IOTUNE_EXPORT ssize_t name(void* request) {                                                    \
+    IOTUNE_FIND(ssize_t, #name, (void*));                                                        \
+    return on_request<ssize_t>(CallNumber::kaio_return, request, [=] { return real(request); }); \
+  }
+IOTUNE_AIO_RETURN(aio_return)
+IOTUNE_AIO_RETURN(aio_return64)
+
+#define IOTUNE_AIO_FSYNC(name)                                             \
+  IOTUNE_EXPORT int name(int operation, void* request) {                   \
+    IOTUNE_FIND(int, #name, (int, void*));                                 \
+    const int fd = request == nullptr ? -1 : read_aio_request(request).fd; \
+    return traced_call<Layer::kPosix, int>(                                \
+        CallNumber::kaio_fsync, fd, file_of_descriptor(fd),                \
+        [=] { return real(operation, request); }, operation);              \
+  }
+IOTUNE_AIO_FSYNC(aio_fsync)
+IOTUNE_AIO_FSYNC(aio_fsync64)
+
+// Each request of the list stands in the trace as if it had been made alone.
+#define IOTUNE_LIO(name)                                                                         \
+  IOTUNE_EXPORT int name(int mode, void* const* list, int count, void* event) {                  \
+    IOTUNE_FIND(int, #name, (int, void* const*, int, void*));                                    \
+    if (t_thread.runs_ahead != 0) return not_in_slice();                                         \
+    if (list == nullptr || in_vfork_child()) return real(mode, list, count, event);              \
+    CallScope scope(Layer::kPosix);                                                              \
+    if (!scope.active()) return real(mode, list, count, event);                                  \
+    scope.start();                                                                               \
+    const int result = real(mode, list, count, event);                                           \
+    scope.stop();                                                                                \
+    for (int i = 0; i < count; ++i) {                                                            \
+      if (list[i] == nullptr) continue;                                                          \
+      const AioRequest asked = read_aio_request(list[i]);                                        \
+      const std::uint32_t file = file_of_descriptor(asked.fd);                                   \
+      const bool reads = asked.operation == kAioRead, writes = asked.operation == kAioWrite;     \
+      if (file == 0 || (!reads && !writes)) continue;                                            \
+      record_request(scope, reads ? CallNumber::kaio_read : CallNumber::kaio_write, asked, file, \
+                     result);                                                                    \
+    }                                                                                            \
+    return result;                                                                               \
+  }
+IOTUNE_LIO(lio_listio)
+IOTUNE_LIO(lio_listio64)
+
+}  // extern "C"

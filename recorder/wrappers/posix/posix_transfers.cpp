@@ -1,0 +1,415 @@
+// Wrappers of the POSIX calls that move data.
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdarg>
+
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/kept_positions.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
+constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
+
+// Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
+// to be told to the advice as well, or its stamps are not the processor's counter.
+template <typename Call>
+__attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
+                                                 std::uint64_t& duration,
+                                                 std::uint8_t& layers) noexcept {
+  ThreadState& thread = t_thread;
+  layers = thread.layers;
+  if (g_recording != kRecorded || g_tick_source != TickSource::kCounter || thread.ours != 0 ||
+      (layers & kPassed) != 0) {
+    return false;
+  }
+  thread.layers = static_cast<std::uint8_t>(layers | kBit);
+  start = counter_now();
+  result = call();
+  duration = counter_now() - start;
+  thread.layers = layers;
+  return true;
+}
+
+// What goes on with nothing. Out of the wrappers, whose calls mostly do not come here.
+__attribute__((noinline)) void record_new(std::uint64_t stream, std::int64_t first,
+                                          std::int64_t second, std::int64_t third,
+                                          std::uint64_t start, std::uint64_t duration) noexcept {
+  ThreadState& thread = t_thread;
+  const TransferCall call{stream, {first, second, third}};
+  if (Ring* const ring = thread.ring; ring != nullptr) {
+    thread.ours = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const bool listed = ring->cursor.append(call, start, duration, *ring);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread.ours = 0;
+    if (listed) return;
+  }
+  record_transfer(call, start, duration);
+}
+
+__attribute__((always_inline)) inline void record(std::uint64_t stream, std::int64_t first,
+                                                  std::int64_t second, std::int64_t third,
+                                                  std::uint64_t start,
+                                                  std::uint64_t duration) noexcept {
+  ThreadState& thread = t_thread;
+  if (Ring* const ring = thread.ring; ring != nullptr) {
+    // A signal handler's calls must not come between. No function of libc is called here, so
+    // that errno is as the call left it.
+    thread.ours = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    const TransferCall call{stream, {first, second, third}};
+    const bool counted = ring->cursor.count(call, start, duration, *ring) ||
+                         ring->cursor.list(call, start, duration);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    thread.ours = 0;
+    if (counted) return;
+  }
+  record_new(stream, first, second, third, start, duration);
+}
+
+// As PositionWatch::place; what has no position is not traced any more.
+inline bool position_before(const PositionWatch& watch, int fd, ssize_t moved,
+                            std::int64_t& offset) noexcept {
+  if (watch.place(moved, offset)) return true;
+  set_file_of_descriptor(fd, 0);
+  return false;
+}
+
+// A call as the wrapper got it. The second number of one at the position says nothing.
+struct PlainTransfer {
+  CallNumber number;
+  int fd;
+  std::uint32_t file;
+  std::int64_t numbers[2];
+  const void* memory;  // of a read
+};
+
+bool is_seek(CallNumber number) noexcept {
+  return number == CallNumber::klseek;
+}
+bool is_vector(CallNumber number) noexcept {
+  return number == CallNumber::kreadv || number == CallNumber::kwritev ||
+         number == CallNumber::kpreadv || number == CallNumber::kpwritev;
+}
+bool is_read(CallNumber number) noexcept {
+  return number == CallNumber::kread || number == CallNumber::kpread ||
+         number == CallNumber::kreadv || number == CallNumber::kpreadv;
+}
+
+bool is_at_position(CallNumber number) noexcept {
+  return number == CallNumber::kread || number == CallNumber::kwrite ||
+         number == CallNumber::kreadv || number == CallNumber::kwritev;
+}
+
+bool is_write(CallNumber number) noexcept {
+  return !is_seek(number) && !is_read(number);
+}
+
+__attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
+  errno = error;
+  return -1;
+}
+
+// In a slice of the program that runs ahead of it nothing is moved.
+__attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) noexcept {
+  const OwnCode own;
+  const auto [first, second] = asked.numbers;
+  const bool at_position = is_at_position(asked.number);
+  if (!is_seek(asked.number) && !at_position && second < 0) return fail_with(EINVAL);
+  const std::int64_t result =
+      is_seek(asked.number)
+          ? g_advice.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
+          : g_advice.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
+                                     at_position ? -1 : second,
+                                     is_vector(asked.number) ? -1 : first, 0, 0});
+  return result < 0 ? fail_with(static_cast<int>(-result)) : result;
+}
+
+// What was read ahead, or kMakeTheCall.
+std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
+  const OwnCode own;
+  return g_advice.serve_read(transfer, asked.memory, asked.numbers[0]);
+}
+
+// A call that the advice may want to know of: recorded as any other, between its two slots.
+// `watch`: of a call at the position; `append`: of a write whose place has to be asked for.
+__attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
+                                               const PositionWatch* watch,
+                                               const AppendWatch* append,
+                                               ssize_t (*make)(const void*),
+                                               const void* call) noexcept {
+  ThreadState& thread = t_thread;
+  if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
+  const bool tells = g_recording == kWatched && !is_seek(asked.number);
+  const bool at_position = is_at_position(asked.number);
+  Transfer transfer{asked.fd,
+                    asked.file,
+                    is_read(asked.number),
+                    false,
+                    at_position ? -1 : asked.numbers[1],
+                    is_vector(asked.number) ? -1 : asked.numbers[0],
+                    0,
+                    0};
+  if (tells) tell_before(transfer);
+  const std::uint8_t layers = thread.layers;
+  thread.layers = static_cast<std::uint8_t>(layers | kBit);
+  const std::uint64_t start = ticks_now();
+  // An offset of the program's below 0 is the kernel's to refuse.
+  const bool may_be_served = tells && transfer.reads && (at_position || transfer.offset >= 0);
+  ssize_t result = may_be_served ? serve(asked, transfer) : kMakeTheCall;
+  if (result == kMakeTheCall) result = make(call);
+  const std::uint64_t duration = ticks_now() - start;
+  thread.layers = layers;
+  std::int64_t second = asked.numbers[1], third = result;
+  bool has_place = true;
+  if (at_position) {
+    second = result;
+    if (transfer.served) {
+      third = transfer.offset;
+    } else {
+      has_place = position_before(*watch, asked.fd, result, third);
+    }
+    transfer.offset = third;
+  } else if (append != nullptr) {
+    second = append->place(result, second);
+    transfer.offset = second;
+  }
+  if (has_place) {
+    const std::int64_t first = asked.numbers[0] >= 0 ? asked.numbers[0] : result;
+    record(stream_word(asked.number, layers, asked.fd, asked.file), first, second, third, start,
+           duration);
+  }
+  if (tells) {
+    transfer.bytes = result;
+    transfer.start_ticks = start;
+    transfer.duration_ticks = duration;
+    tell_after(transfer);
+  }
+  return result;
+}
+
+// A call that is not merely recorded: passed on, or watched.
+template <typename Call>
+__attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
+                                                   const PositionWatch* watch,
+                                                   const AppendWatch* append,
+                                                   const Call& call) noexcept {
+  const ThreadState& thread = t_thread;
+  if (g_recording == kNothing || thread.ours != 0 || (thread.layers & kPassed) != 0) {
+    return call();
+  }
+  return watched_call(
+      asked, watch, append,
+      [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); }, &call);
+}
+
+// Inside of a call of HDF5 of which nothing is recorded, and in no slice that runs ahead.
+__attribute__((always_inline)) inline bool is_unrecorded() noexcept {
+  const ThreadState& thread = t_thread;
+  return (thread.layers & kUnrecordedBit) != 0 && thread.runs_ahead == 0;
+}
+
+// A slice that runs ahead writes to nothing, traced or not.
+__attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcept {
+  return is_write(number) && t_thread.runs_ahead != 0;
+}
+
+// A write whose bytes may go elsewhere than the program says.
+template <typename Call>
+__attribute__((noinline, cold)) ssize_t appending(const PlainTransfer& asked,
+                                                  const Call& call) noexcept {
+  const AppendWatch append(asked.fd, Way::kWrites);
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) {
+    return other_call(asked, nullptr, &append, call);
+  }
+  record(stream_word(asked.number, layers, asked.fd, asked.file), asked.numbers[0],
+         append.place(result, asked.numbers[1]), result, start, duration);
+  return result;
+}
+
+// A transfer at the offset that the program names, or a seek, which is part of the loop that reads
+// or writes behind it. `first`, `second`: its numbers as recorded.
+template <typename Call>
+__attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int fd,
+                                                         std::int64_t first, std::int64_t second,
+                                                         const void* memory, Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  if (is_write(number) && __builtin_expect(place_is_asked(fd), 0)) {
+    const Call copied = call;
+    return appending({number, fd, file, {first, second}, memory}, copied);
+  }
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) {
+    const Call copied = call;  // whose address may be taken: `call` stays in registers
+    return other_call({number, fd, file, {first, second}, memory}, nullptr, nullptr, copied);
+  }
+  record(stream_word(number, layers, fd, file), first, second, result, start, duration);
+  return result;
+}
+
+// At the descriptor's own position, which others may share: the kernel is asked after the call, for
+// O_APPEND moves it during the call.
+template <typename Call>
+__attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
+                                                          std::int64_t size, const void* memory,
+                                                          Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (__builtin_expect(file == 0, 1)) return is_refused(number) ? fail_with(EROFS) : call();
+  const PositionWatch watch(fd, file, is_write(number) ? Way::kWrites : Way::kReads);
+  ssize_t result = 0;
+  std::uint64_t start = 0, duration = 0;
+  std::uint8_t layers = 0;
+  if (!timed(call, result, start, duration, layers)) {
+    const Call copied = call;  // whose address may be taken: `call` stays in registers
+    return other_call({number, fd, file, {size, 0}, memory}, &watch, nullptr, copied);
+  }
+  std::int64_t offset = 0;
+  if (!position_before(watch, fd, result, offset)) return result;
+  record(stream_word(number, layers, fd, file), size, result, offset, start, duration);
+  return result;
+}
+
+template <typename Call>
+int formatted(int fd, Call call) noexcept {
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0)
+    return static_cast<int>(is_refused(CallNumber::kwrite) ? fail_with(EROFS) : call());
+  const PositionWatch watch(fd, file, Way::kWrites);
+  // Its length is known afterwards.
+  return static_cast<int>(
+      other_call({CallNumber::kwrite, fd, file, {-1, 0}, nullptr}, &watch, nullptr, call));
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+IOTUNE_EXPORT ssize_t read(int fd, void* buffer, std::size_t size) {
+  IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t), read);
+  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
+                     [=] { return real(fd, buffer, size); });
+}
+
+IOTUNE_EXPORT ssize_t __read_chk(int fd, void* buffer, std::size_t size, std::size_t room) {
+  IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t, std::size_t), __read_chk);
+  return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
+                     [=] { return real(fd, buffer, size, room); });
+}
+
+IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
+  IOTUNE_REAL(ssize_t(*)(int, const void*, std::size_t), write);
+  return at_position(CallNumber::kwrite, fd, static_cast<std::int64_t>(size), buffer,
+                     [=] { return real(fd, buffer, size); });
+}
+
+// Recorded as the write that it is: of what it says to have written.
+#define IOTUNE_DPRINTF(name, with_list, flag, asked, given)                                      \
+  IOTUNE_EXPORT int iotune_##with_list(int, flag const char*, va_list) __asm__(#with_list);      \
+  IOTUNE_EXPORT int iotune_##with_list(int fd, asked const char* format, va_list list) {         \
+    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
+    return formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); });             \
+  }                                                                                              \
+  IOTUNE_EXPORT int iotune_##name(int, flag const char*, ...) __asm__(#name);                    \
+  IOTUNE_EXPORT int iotune_##name(int fd, asked const char* format, ...) {                       \
+    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
+    va_list list;                                                                                \
+    va_start(list, format);                                                                      \
+    const int result = formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); }); \
+    va_end(list);                                                                                \
+    return result;                                                                               \
+  }
+#define IOTUNE_NONE
+#define IOTUNE_FLAG_TYPE int,
+#define IOTUNE_FLAG_ASKED int flag,
+#define IOTUNE_FLAG_GIVEN flag,
+IOTUNE_DPRINTF(dprintf, vdprintf, IOTUNE_NONE, IOTUNE_NONE, IOTUNE_NONE)
+IOTUNE_DPRINTF(__dprintf_chk, __vdprintf_chk, IOTUNE_FLAG_TYPE, IOTUNE_FLAG_ASKED,
+               IOTUNE_FLAG_GIVEN)
+
+// A call that HDF5 makes for its transfers. Where nothing is recorded of these it is made at once:
+// before anything is saved or looked at, for between large transfers the caches are cold.
+#define IOTUNE_POSITIONED(name, number, pointer)                                               \
+  static constinit NextSymbol next_##name;                                                     \
+  using name##_type = ssize_t(int, pointer, std::size_t, std::int64_t);                        \
+  [[gnu::noinline]] static ssize_t traced_##name(int fd, pointer buffer, std::size_t size,     \
+                                                 std::int64_t offset) {                        \
+    auto* const real = reinterpret_cast<name##_type*>(next_##name.find(#name));                \
+    return positioned(CallNumber::number, fd, static_cast<std::int64_t>(size), offset, buffer, \
+                      [=] { return real(fd, buffer, size, offset); });                         \
+  }                                                                                            \
+  IOTUNE_EXPORT ssize_t name(int fd, pointer buffer, std::size_t size, std::int64_t offset) {  \
+    if (void* const passed = is_unrecorded() ? next_##name.known() : nullptr) {                \
+      return reinterpret_cast<name##_type*>(passed)(fd, buffer, size, offset);                 \
+    }                                                                                          \
+    return traced_##name(fd, buffer, size, offset);                                            \
+  }
+IOTUNE_POSITIONED(pread, kpread, void*)
+IOTUNE_POSITIONED(pread64, kpread, void*)
+IOTUNE_POSITIONED(__pread64, kpread, void*)
+IOTUNE_POSITIONED(pwrite, kpwrite, const void*)
+IOTUNE_POSITIONED(pwrite64, kpwrite, const void*)
+IOTUNE_POSITIONED(__pwrite64, kpwrite, const void*)
+
+#define IOTUNE_PREAD_CHK(name)                                                                 \
+  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset,      \
+                             std::size_t room) {                                               \
+    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t, std::size_t), name);        \
+    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer, \
+                      [=] { return real(fd, buffer, size, offset, room); });                   \
+  }
+IOTUNE_PREAD_CHK(__pread_chk)
+IOTUNE_PREAD_CHK(__pread64_chk)
+
+#define IOTUNE_VECTOR(name)                                                  \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) { \
+    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int), name);           \
+    return at_position(CallNumber::k##name, fd, count, parts,                \
+                       [=] { return real(fd, parts, count); });              \
+  }
+IOTUNE_VECTOR(readv)
+IOTUNE_VECTOR(writev)
+
+#define IOTUNE_VECTOR_AT(name, number)                                                            \
+  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset) { \
+    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int, std::int64_t), name);                  \
+    return positioned(CallNumber::number, fd, count, offset, parts,                               \
+                      [=] { return real(fd, parts, count, offset); });                            \
+  }
+IOTUNE_VECTOR_AT(preadv, kpreadv)
+IOTUNE_VECTOR_AT(preadv64, kpreadv)
+IOTUNE_VECTOR_AT(pwritev, kpwritev)
+IOTUNE_VECTOR_AT(pwritev64, kpwritev)
+
+#define IOTUNE_LSEEK(name)                                                                    \
+  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) {                  \
+    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);                              \
+    const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, \
+                                             [=] { return real(fd, offset, whence); });       \
+    if (is_narrowed()) {                                                                      \
+      keep_position_after_seek(file_of_descriptor(fd), position);                             \
+    }                                                                                         \
+    return position;                                                                          \
+  }
+IOTUNE_LSEEK(lseek)
+IOTUNE_LSEEK(lseek64)
+
+}  // extern "C"

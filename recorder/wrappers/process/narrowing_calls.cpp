@@ -1,0 +1,322 @@
+// Wrappers of the calls by which a program takes rights away from itself (narrowing.h), or the
+// place of our buffer. They are not recorded. prctl and syscall have all the words that they may
+// have: a word that the program did not pass is handed on as it is.
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+#include "core/process/working_directory.h"
+#include "recorder/wrappers/process/narrowing_call.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+namespace iotune::recorder {
+namespace {
+
+constexpr long kUnchanged = -1;  // of setresuid and its like
+
+// Makes the call; it narrows where `narrows`.
+template <typename Call>
+auto narrowing(bool narrows, Loss loss, Call call, bool all_threads = false,
+               MemoryLimit limit = {}) noexcept {
+  if (!narrows) return call();
+  const int kept = errno;
+  NarrowingCall narrowed(loss, limit);
+  if (all_threads) narrowed.wait_for_other_threads();
+  errno = kept;
+  const auto result = call();
+  if (result < 0) narrowed.failed();
+  return result;
+}
+
+long effective_user() noexcept {
+  return raw::call(SYS_geteuid);
+}
+
+// A user of files who is another one than now. The same one loses nothing.
+bool is_other_user(std::uint64_t user) noexcept {
+  const auto asked = static_cast<std::int32_t>(user);
+  return asked != kUnchanged && !is_narrowed() &&
+         asked != static_cast<std::int32_t>(effective_user());
+}
+
+// A limit that iotune's own files or memory may meet, and that goes down.
+bool is_tighter(int resource, const struct rlimit& wanted) noexcept {
+  // Descriptors of iotune's own lie high (high_descriptor.h), and need such a number.
+  constexpr rlim_t kFewDescriptors = 64;
+  if (is_narrowed()) return false;
+  switch (resource) {
+    case RLIMIT_FSIZE:
+    case RLIMIT_AS:
+    case RLIMIT_DATA:
+      break;
+    case RLIMIT_NOFILE:
+      if (wanted.rlim_cur > kFewDescriptors) return false;
+      break;
+    default:
+      return false;
+  }
+  struct rlimit now {};
+  return raw::call(SYS_prlimit64, 0, resource, 0, raw::word(&now)) == 0 &&
+         wanted.rlim_cur < now.rlim_cur;
+}
+bool is_tighter(int resource, const void* limit) noexcept {
+  return limit != nullptr && is_tighter(resource, *static_cast<const struct rlimit*>(limit));
+}
+
+MemoryLimit memory_limit(int resource, const void* limit) noexcept {
+  if (limit == nullptr || (resource != RLIMIT_AS && resource != RLIMIT_DATA)) return {};
+  return {resource == RLIMIT_AS ? MemoryLimit::Of::kAddresses : MemoryLimit::Of::kData,
+          static_cast<const struct rlimit*>(limit)->rlim_cur};
+}
+
+bool is_own_process(long pid) noexcept {
+  return pid == 0 || pid == g_own_pid;
+}
+
+// Namespaces in which files have other names or owners.
+bool moves_files(std::uint64_t flags) noexcept {
+  return (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
+}
+
+Loss loss_of_seccomp(bool strict) noexcept {
+  return strict ? Loss::kCallsAndCounter : Loss::kCalls;
+}
+
+struct Narrows {
+  bool does;
+  Loss loss;
+  MemoryLimit limit = {};
+};
+
+Narrows of_limit(int resource, const void* limit) noexcept {
+  return {is_tighter(resource, limit), Loss::kFiles, memory_limit(resource, limit)};
+}
+
+Narrows of_prctl(long option, long argument) noexcept {
+  switch (option) {
+    case PR_SET_SECCOMP:
+      return {true, loss_of_seccomp(argument == SECCOMP_MODE_STRICT)};
+    case PR_SET_TSC:
+      return {argument == PR_TSC_SIGSEGV, Loss::kCounter};
+    default:
+      return {false, Loss::kFiles};
+  }
+}
+
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
+
+Narrows of_syscall(long number, long a, long b, long c) noexcept {
+  switch (number) {
+    case SYS_seccomp:
+      return {a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER,
+              loss_of_seccomp(a == SECCOMP_SET_MODE_STRICT)};
+    case SYS_prctl:
+      return of_prctl(a, b);
+    case SYS_setuid:
+    case SYS_setfsuid:
+      return {is_other_user(static_cast<std::uint64_t>(a)), Loss::kFiles};
+    case SYS_setreuid:
+    case SYS_setresuid:
+      return {is_other_user(static_cast<std::uint64_t>(b)), Loss::kFiles};
+    case SYS_setrlimit:
+      return of_limit(static_cast<int>(a), reinterpret_cast<const void*>(b));
+    case SYS_prlimit64:
+      if (!is_own_process(a)) return {false, Loss::kFiles};
+      return of_limit(static_cast<int>(b), reinterpret_cast<const void*>(c));
+    case SYS_unshare:
+      return {moves_files(static_cast<std::uint64_t>(a)), Loss::kFiles};
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_setns:
+    case SYS_landlock_restrict_self:
+      return {true, Loss::kFiles};
+    default:
+      return {false, Loss::kFiles};
+  }
+}
+
+// Memory of ours would keep the file system busy.
+void leave_for_unmount(const char* target) noexcept {
+  if (g_recording == kNothing || t_thread.ours != 0) return;
+  const int kept = errno;
+  leave_file_system_of(target);
+  errno = kept;
+}
+
+// A bit for each system call that of_syscall knows.
+constexpr long kMostNumber = 448;
+struct NumberSet {
+  std::uint64_t words[kMostNumber / 64];
+  constexpr bool has(unsigned long number) const noexcept {
+    return (words[number / 64] >> (number % 64) & 1) != 0;
+  }
+};
+constexpr NumberSet set_of_numbers() noexcept {
+  NumberSet set{};
+  for (const long number : {SYS_seccomp, SYS_prctl, SYS_setuid, SYS_setfsuid, SYS_setreuid,
+                            SYS_setresuid, SYS_setrlimit, SYS_prlimit64, SYS_unshare, SYS_chroot,
+                            SYS_pivot_root, SYS_setns, SYS_landlock_restrict_self, SYS_umount2}) {
+    set.words[number / 64] |= std::uint64_t{1} << (number % 64);
+  }
+  return set;
+}
+using SystemCall = long(long, long, long, long, long, long, long);
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+// Names of glibc that its headers declare in other forms.
+#define IOTUNE_NAMED(type, ours, name, ...) \
+  IOTUNE_EXPORT type ours(__VA_ARGS__) noexcept __asm__(#name)
+IOTUNE_NAMED(int, own_prctl, prctl, int, long, long, long, long);
+IOTUNE_NAMED(int, own_setrlimit, setrlimit, int, const struct rlimit*);
+IOTUNE_NAMED(int, own_setrlimit64, setrlimit64, int, const struct rlimit*);
+IOTUNE_NAMED(int, own_prlimit, prlimit, int, int, const struct rlimit*, struct rlimit*);
+IOTUNE_NAMED(int, own_prlimit64, prlimit64, int, int, const struct rlimit*, struct rlimit*);
+
+// What the jump in front of them knows by name.
+#define IOTUNE_HIDDEN __attribute__((visibility("hidden"), used))
+extern const NumberSet iotune_narrowing_numbers __attribute__((visibility("hidden")));
+constexpr NumberSet iotune_narrowing_numbers = set_of_numbers();
+IOTUNE_HIDDEN constinit NextSymbol iotune_next_syscall;
+
+IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c, long d, long e,
+                                            long f) noexcept {
+  auto* const real = reinterpret_cast<SystemCall*>(iotune_next_syscall.find("syscall"));
+  if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
+  const auto [narrows, loss, limit] = of_syscall(number, a, b, c);
+  const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+  const long result = narrowing(
+      narrows, loss, [=] { return real(number, a, b, c, d, e, f); }, all_threads, limit);
+  if (number == SYS_chroot && result == 0) root_changes(reinterpret_cast<const char*>(a));
+  return result;
+}
+
+IOTUNE_HIDDEN long iotune_first_syscall(long number, long a, long b, long c, long d, long e,
+                                        long f) noexcept {
+  iotune_next_syscall.find("syscall");
+  return iotune_narrowing_syscall(number, a, b, c, d, e, f);
+}
+
+#if defined(__x86_64__)
+// A jump and no call: the sixth word lies on the caller's stack if it was passed at all. Compiled C
+// would read and write that place, which may be a variable that other threads change.
+__asm__(R"(
+    .pushsection .text.syscall, "ax", @progbits
+    .globl syscall
+    .type syscall, @function
+syscall:
+    .cfi_startproc
+    endbr64
+    cmpq $448, %rdi
+    jae 1f
+    leaq iotune_narrowing_numbers(%rip), %rax
+    btq %rdi, (%rax)
+    jc iotune_narrowing_syscall
+1:  movq iotune_next_syscall(%rip), %rax
+    testq %rax, %rax
+    jz iotune_first_syscall
+    jmp *%rax
+    .cfi_endproc
+    .size syscall, . - syscall
+    .popsection
+)");
+static_assert(kMostNumber == 448 && sizeof(NextSymbol) == sizeof(void*));
+#else
+// All seven words are in registers.
+IOTUNE_NAMED(long, own_syscall, syscall, long, long, long, long, long, long, long);
+long own_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
+  const auto index = static_cast<unsigned long>(number);
+  void* const real = iotune_next_syscall.known();
+  if (__builtin_expect(real == nullptr, 0) ||
+      (index < kMostNumber && iotune_narrowing_numbers.has(index))) {
+    return iotune_narrowing_syscall(number, a, b, c, d, e, f);
+  }
+  return reinterpret_cast<SystemCall*>(real)(number, a, b, c, d, e, f);
+}
+#endif
+
+int own_prctl(int option, long a, long b, long c, long d) noexcept {
+  IOTUNE_REAL(int (*)(int, long, long, long, long), prctl);
+  const Narrows made = of_prctl(option, a);
+  return narrowing(made.does, made.loss, [=] { return real(option, a, b, c, d); });
+}
+
+IOTUNE_EXPORT int chroot(const char* path) noexcept {
+  IOTUNE_REAL(int (*)(const char*), chroot);
+  const int result = narrowing(true, Loss::kFiles, [=] { return real(path); });
+  if (result == 0) root_changes(path);
+  return result;
+}
+
+IOTUNE_EXPORT int setns(int fd, int kinds) noexcept {
+  IOTUNE_REAL(int (*)(int, int), setns);
+  return narrowing(true, Loss::kFiles, [=] { return real(fd, kinds); });
+}
+IOTUNE_EXPORT int unshare(int kinds) noexcept {
+  IOTUNE_REAL(int (*)(int), unshare);
+  return narrowing(moves_files(static_cast<std::uint64_t>(kinds)), Loss::kFiles,
+                   [=] { return real(kinds); });
+}
+
+IOTUNE_EXPORT int umount(const char* target) noexcept {
+  IOTUNE_REAL(int (*)(const char*), umount);
+  leave_for_unmount(target);
+  return real(target);
+}
+IOTUNE_EXPORT int umount2(const char* target, int flags) noexcept {
+  IOTUNE_REAL(int (*)(const char*, int), umount2);
+  leave_for_unmount(target);
+  return real(target, flags);
+}
+
+#define IOTUNE_SET_USER(name, parameters, arguments, user)                               \
+  IOTUNE_EXPORT int name parameters noexcept {                                           \
+    IOTUNE_REAL(int(*) parameters, name);                                                \
+    return narrowing(is_other_user(user), Loss::kFiles, [=] { return real arguments; }); \
+  }
+IOTUNE_SET_USER(setuid, (unsigned user), (user), user)
+IOTUNE_SET_USER(seteuid, (unsigned user), (user), user)
+IOTUNE_SET_USER(setfsuid, (unsigned user), (user), user)
+IOTUNE_SET_USER(setreuid, (unsigned real_user, unsigned user), (real_user, user), user)
+IOTUNE_SET_USER(setresuid, (unsigned real_user, unsigned user, unsigned saved),
+                (real_user, user, saved), user)
+
+#define IOTUNE_SET_LIMIT(name)                                                                   \
+  int own_##name(int resource, const struct rlimit* limit) noexcept {                            \
+    IOTUNE_REAL(int (*)(int, const struct rlimit*), name);                                       \
+    return narrowing(                                                                            \
+        is_tighter(resource, limit), Loss::kFiles, [=] { return real(resource, limit); }, false, \
+        memory_limit(resource, limit));                                                          \
+  }
+// Where this file is linked into a program that is instrumented itself, as in a test, the address
+// sanitizer's runtime would call the wrapper before instrumented code can run.
+#if !defined(__SANITIZE_ADDRESS__)
+IOTUNE_SET_LIMIT(setrlimit)
+#endif
+IOTUNE_SET_LIMIT(setrlimit64)
+#define IOTUNE_PROCESS_LIMIT(name)                                                                 \
+  int own_##name(int pid, int resource, const struct rlimit* limit,                                \
+                 struct rlimit* before) noexcept {                                                 \
+    IOTUNE_REAL(int (*)(int, int, const struct rlimit*, struct rlimit*), name);                    \
+    return narrowing(                                                                              \
+        is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles,                          \
+        [=] { return real(pid, resource, limit, before); }, false, memory_limit(resource, limit)); \
+  }
+IOTUNE_PROCESS_LIMIT(prlimit)
+IOTUNE_PROCESS_LIMIT(prlimit64)
+
+}  // extern "C"

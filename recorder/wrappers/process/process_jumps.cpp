@@ -1,0 +1,67 @@
+// Wrappers of longjmp: a signal handler or a library's callback that leaves a call by it skips the
+// end of our wrapper, and what the thread is inside of would stay so for ever.
+//
+// Where a library jumps within its own call the thread counts as outside until that call's wrapper
+// ends, which sets its layers anew: calls below are then taken for the program's. glibc jumps in
+// none of the calls that are wrapped.
+#include "recorder/wrappers/advice.h"
+#include "core/process/fork_marker.h"
+#include "core/process/jump_safe_guard.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+using namespace iotune::recorder;
+
+namespace {
+
+// Where the stack will end after a jump: glibc keeps it rotated and covered by a word of the
+// thread. Above all addresses where that cannot be told.
+std::uintptr_t stack_after(const void* environment) noexcept {
+#if defined(__x86_64__)
+  std::uintptr_t stack = static_cast<const std::uintptr_t*>(environment)[6];
+  asm("ror $17, %0\n\txor %%fs:0x30, %0" : "+r"(stack) : : "cc");
+  return stack;
+#else
+  static_cast<void>(environment);
+  return UINTPTR_MAX;
+#endif
+}
+
+// The frames between here and the jump's target will be gone, without their destructors.
+void leave_calls(const void* environment) noexcept {
+  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.aside) != 0;
+  if ((!in_call && t_thread.told_count == 0) || in_vfork_child()) return;
+  const std::uintptr_t stack = stack_after(environment);
+  while (t_thread.guard_count > 0) {
+    if (t_thread.guard_count <= kMaxGuards) {
+      JumpSafeGuard* const guard = t_thread.guards[t_thread.guard_count - 1];
+      // A handler that jumps within itself: what it interrupted goes on afterwards.
+      if (reinterpret_cast<std::uintptr_t>(guard) > stack) return;
+      if (is_lock_of_buffer(guard->lock())) leave_half_changed_buffer();
+      guard->lock().unlock();
+    }
+    --t_thread.guard_count;
+  }
+  if (t_thread.ours != 0) g_advice.jumped();
+  leave_transfers(stack);
+  t_thread.layers = t_thread.ours = t_thread.aside = 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+#define IOTUNE_JUMP(name)                                                           \
+  [[noreturn]] IOTUNE_EXPORT void name(void* environment, int value) {              \
+    static constinit NextSymbol symbol;                                             \
+    leave_calls(environment);                                                       \
+    reinterpret_cast<void (*)(void*, int)>(symbol.find(#name))(environment, value); \
+    __builtin_unreachable();                                                        \
+  }
+IOTUNE_JUMP(longjmp)
+IOTUNE_JUMP(_longjmp)
+IOTUNE_JUMP(siglongjmp)
+IOTUNE_JUMP(__longjmp_chk)
+
+}  // extern "C"

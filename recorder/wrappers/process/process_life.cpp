@@ -1,0 +1,135 @@
+// The library's life in a process: constructor, fork, exit.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "recorder/wrappers/advice.h"
+#include "core/link/at_start.h"
+#include "core/process/configuration.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "core/process/fork_marker.h"
+#include "recorder/gather/gather_trace.h"
+#include "recorder/gather/kept_traces.h"
+#include "recorder/gather/leftovers.h"
+#include "core/abi/mpi_api.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/object_table.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "core/link/real_function.h"
+#include "core/process/run_identity.h"
+#include "core/process/site_limits.h"
+#include "recorder/wrappers/stdio/stdio_gaps.h"
+#include "core/process/thread_state.h"
+
+namespace iotune::recorder {
+
+namespace {
+
+// A process that fork made shares its parent's run and leaves its buffer to whoever joins it.
+constinit bool g_forked = false;
+
+void adopt_copy() noexcept {
+  // Another thread of the parent may have held a lock; it does not exist here.
+  unlock_objects_after_fork();
+  CallerSymbol::resume_after_fork();
+  if (is_narrowed()) {
+    // The buffer is the parent's, and a new one would need system calls.
+    g_recording = kNothing;
+    t_thread.ring = nullptr;
+    return;
+  }
+  g_advice.after_fork();
+  forget_streams();
+  forget_buffer_after_fork();
+  forget_run_directory_after_fork();
+  g_forked = true;
+  // Last: until then whoever asks finds a copy.
+  g_own_pid = raw::getpid();
+}
+
+void in_forked_child() noexcept {
+  adopt_copy();
+  if (!is_narrowed()) mark_memory_after_fork();
+  t_thread.ours = 0;
+}
+
+void before_fork() noexcept {
+  g_copies.fetch_add(1, std::memory_order_relaxed);
+  leave_objects_for_fork();
+}
+
+// Before the tuner's constructor, which asks for the mode.
+IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
+  const int kept = errno;
+  g_own_pid = raw::getpid();
+  note_objects_at_start();
+  pthread_atfork(before_fork, go_on_after_fork, forget_other_threads);
+  read_configuration();
+  if (configuration().mode != Mode::kOff) {
+    if (configuration().is_launcher) {
+      set_run_id_of_launcher();
+    } else if (configuration().share < 100 &&
+               !job_is_in_share(job_or_run_id(), configuration().share)) {
+      record_only();
+    }
+    if (!configuration().is_launcher) tell_owner_of_this_process();
+    pthread_atfork(nullptr, nullptr, in_forked_child);
+    g_recording = configuration().is_launcher ? kNothing : kRecorded;
+    g_records_to_learn = configuration().samples_files;
+    if (g_recording != kNothing) {
+      g_run_directory_made = [](const char* root) noexcept { bound_leftovers(root); };
+      trace_descriptors_at_start();
+      note_streams_at_start();
+    }
+  }
+  errno = kept;
+}
+
+// Not to be relied on: exit_group, signals and abort never come here. What it does is only
+// sooner what the next iotune command would do.
+IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
+  // exit() called by a signal handler that interrupted our own code: its locks may be held.
+  if (!g_recording || t_thread.ours != 0 || in_vfork_child()) return;
+  const int kept = errno;
+  record_last_gaps();
+  errno = kept;
+  if (!buffer_exists()) return;
+  const OwnCode own;
+  if (is_narrowed()) {
+    // Whoever joins the buffer writes the trace.
+    end_buffer("exit");
+    errno = kept;
+    return;
+  }
+  g_advice.before_trace();
+  end_buffer("exit");
+  if (writes_own_trace() || buffer_is_in_memory()) {
+    if (const char* const trace = write_own_trace()) {
+      g_advice.run_ended(trace);
+      if (configuration().trace_path == nullptr) bound_traces(trace);
+    }
+  }
+  remove_if_joined();
+  errno = kept;
+}
+
+}  // namespace
+
+bool is_forked() noexcept {
+  return g_forked;
+}
+
+bool writes_own_trace() noexcept {
+  return !g_forked && world_provider() == nullptr && run_is_this_process();
+}
+
+bool in_vfork_child() noexcept {
+  // The process cannot be asked for its number. What its parent forked without our handlers has
+  // lost the mark, and leaves all alone as well.
+  if (is_narrowed()) return is_copied_memory();
+  return raw::getpid() != g_own_pid && !adopt_copied_memory(adopt_copy);
+}
+
+}  // namespace iotune::recorder

@@ -1,0 +1,317 @@
+// Wrappers of stdio: what it does below is done inside libc, where no wrapper sees it.
+#include <fcntl.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "recorder/wrappers/advice.h"
+#include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/file_changes.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "core/os/raw_syscall.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/stdio/stdio_gaps.h"
+#include "recorder/wrappers/stdio/stdio_place.h"
+#include "recorder/wrappers/stdio/stdio_stream.h"
+#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/traced_call.h"
+#include "recorder/wrappers/wrapper_parts.h"
+
+using FILE = _IO_FILE;
+
+namespace iotune::recorder {
+namespace {
+
+FILE* no_stream_in_slice() noexcept {
+  not_in_slice();
+  return nullptr;
+}
+
+// As far as advice goes by them.
+int flags_of_mode(const char* mode) noexcept {
+  if (mode == nullptr || mode[0] == 'r') return O_RDONLY;
+  return mode[0] == 'w' ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT;
+}
+
+// A call that makes a stream of a path.
+template <typename Open>
+FILE* opened(CallNumber number, const char* path, const char* mode, Open open) noexcept {
+  if (t_thread.runs_ahead != 0) return no_stream_in_slice();
+  const auto call = [=]() __attribute__((noinline)) {
+    const PathChange change(AT_FDCWD, mode != nullptr && mode[0] == 'w' ? path : nullptr);
+    FILE* const stream = open();
+    tell_opened(descriptor_of(stream), -1);
+    return stream;
+  };
+  CallScope scope(Layer::kStdio);
+  if (!scope.active() || path == nullptr || in_vfork_child()) return call();
+  CallPath absolute;
+  bool traced = false;
+  {
+    const OwnCode own;
+    traced = absolute.resolve(AT_FDCWD, path) && start_buffer();
+  }
+  const int flags = flags_of_mode(mode);
+  const bool of_program = traced && scope.outer_layers() == 0;
+  OpenState state{};
+  if (of_program) {
+    const OwnCode own;
+    g_advice.before_program_open(absolute.c_str(), flags, state);
+    // libc makes the file inside: flags of ours never reach it.
+    if ((flags & O_CREAT) != 0) g_advice.before_create(absolute.c_str(), flags);
+  }
+  scope.start();
+  FILE* const stream = call();
+  scope.stop();
+  const int fd = descriptor_of(stream);
+  if (fd >= 0) set_file_of_descriptor(fd, 0);
+  if (of_program) {
+    const OwnCode own;
+    if ((flags & O_CREAT) != 0) g_advice.after_create(fd);
+    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
+    g_advice.after_program_open(absolute.c_str(), state);
+  }
+  if (!traced || !scope.recorded()) return stream;
+  {
+    RecordWriter record(scope, number, Times::kControl);
+    record.text(absolute.c_str());
+    record.text(mode);
+    record.number(std::int64_t{fd});
+    record.commit();
+  }
+  if (fd >= 0) {
+    note_descriptor(fd, absolute.c_str(), mode != nullptr && mode[0] == 'a');
+    note_stream(stream, fd, 0);
+  }
+  return stream;
+}
+
+// Part of an item may have been moved too: the position tells.
+std::int64_t place_read(FILE* stream, std::int64_t bytes) noexcept {
+  const OwnCode own;
+  const std::int64_t after = is_narrowed() ? -1 : ftello(stream);
+  return after < 0 ? -1 : after - bytes;
+}
+
+template <typename Call>
+std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::size_t count,
+                        Call call) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (t_thread.runs_ahead != 0) {
+    not_in_slice();
+    return 0;
+  }
+  if (file == 0) return call();
+  CallScope scope(Layer::kStdio);
+  if (!scope.active()) return call();
+  Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
+  const bool watched = g_recording == kWatched;
+  if (watched) tell_before(transfer);
+  const StreamGap gap(stream, fd, file);
+  std::optional<StreamWatch> watch;
+  if (number == CallNumber::kfwrite) watch.emplace(stream, fd);
+  scope.start();
+  const std::size_t result = call();
+  scope.stop();
+  const auto bytes = static_cast<std::int64_t>(result * size);
+  const std::int64_t place = watch ? watch->place(bytes) : place_read(stream, bytes);
+  if (watch) {
+    watch->end_gap(gap, scope, place, bytes);
+  } else {
+    // At the file's end an item may have come in part, which lies in front.
+    const bool part = result < count && gap.bytes_before(place) < static_cast<std::int64_t>(size);
+    gap.ended(scope, part ? -1 : place, place < 0 ? -1 : place + bytes);
+  }
+  const OwnCode own;
+  start_buffer_if_worth(bytes);
+  RecordWriter record(scope, number, Times::kPosix);
+  record.key(fd);
+  record.key(file);
+  record.number(static_cast<std::int64_t>(size));
+  record.number(static_cast<std::int64_t>(count));
+  record.number(static_cast<std::int64_t>(result));
+  record.number(place);
+  record.number(bytes);
+  record.commit();
+  if (watched) {
+    transfer.offset = place;
+    transfer.bytes = bytes;
+    transfer.start_ticks = scope.start_ticks();
+    transfer.duration_ticks = scope.duration_ticks();
+    tell_after(transfer);
+  }
+  return result;
+}
+
+// The stream goes on as another one.
+void leave_stream(FILE* stream) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return;
+  {
+    const StreamGap gap(stream, fd, file);
+    CallScope scope(Layer::kStdio);
+    const std::int64_t at = gap.position();
+    if (scope.active() && !in_vfork_child()) {
+      scope.start();
+      gap.ended(scope, at, at);
+    }
+    gap.closing();
+  }
+  leave_descriptor(fd);
+}
+
+// A call that moves the stream's position, or its bytes, and returns no more than whether it did.
+template <typename Call, typename... Numbers>
+int moved(CallNumber number, FILE* stream, Call call, Numbers... numbers) noexcept {
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  if (file == 0) return call();
+  const StreamGap gap(stream, fd, file);
+  const std::int64_t before = gap.position();
+  return recorded_call<Layer::kStdio, int>(call, [&](const CallScope& scope, int result) {
+    gap.ended(scope, before, gap.position());
+    record_traced_call(scope, number, fd, file,
+                       {static_cast<std::int64_t>(numbers)..., static_cast<std::int64_t>(result)});
+  });
+}
+
+int closed(FILE* stream, int (*real)(FILE*)) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  const int fd = descriptor_of(stream);
+  const std::uint32_t file = file_of_descriptor(fd);
+  const Closing closing(fd);
+  if (file == 0 || in_vfork_child()) {
+    if (file != 0) leave_descriptor(fd);
+    return real(stream);
+  }
+  const StreamGap gap(stream, fd, file);
+  const std::int64_t at = gap.position();
+  gap.closing();
+  // Before the call: right after it another thread may get the same number.
+  leave_descriptor(fd);
+  CallScope scope(Layer::kStdio);
+  constexpr std::int64_t kFew = 4096;
+  if ((nothing_recorded() && gap.bytes_before(at) < kFew) || !scope.active()) return real(stream);
+  scope.start();
+  gap.ended(scope, at, at);
+  const int result = real(stream);
+  scope.stop();
+  RecordWriter record(scope, CallNumber::kfclose, Times::kControl);
+  record.key(fd);
+  record.key(file);
+  record.number(std::int64_t{result});
+  record.commit();
+  return result;
+}
+
+}  // namespace
+}  // namespace iotune::recorder
+
+using namespace iotune::recorder;
+
+extern "C" {
+
+#define IOTUNE_FOPEN(name)                                                           \
+  IOTUNE_EXPORT FILE* name(const char* path, const char* mode) {                     \
+    IOTUNE_REAL(FILE* (*)(const char*, const char*), name);                          \
+    return opened(CallNumber::kfopen, path, mode, [=] { return real(path, mode); }); \
+  }
+IOTUNE_FOPEN(fopen)
+IOTUNE_FOPEN(fopen64)
+
+#define IOTUNE_FREOPEN(name)                                                                   \
+  IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
+    IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
+    if (t_thread.runs_ahead != 0) return no_stream_in_slice();                                 \
+    const Closing closing(descriptor_of(stream));                                              \
+    leave_stream(stream);                                                                      \
+    return opened(CallNumber::kfreopen, path, mode, [=] { return real(path, mode, stream); }); \
+  }
+IOTUNE_FREOPEN(freopen)
+IOTUNE_FREOPEN(freopen64)
+
+IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
+  IOTUNE_REAL(FILE * (*)(int, const char*), fdopen);
+  const std::uint32_t file = file_of_descriptor(fd);
+  CallScope scope(Layer::kStdio);
+  if (file == 0 || !scope.active()) return real(fd, mode);
+  scope.start();
+  FILE* const stream = real(fd, mode);
+  scope.stop();
+  if (stream != nullptr && mode != nullptr && mode[0] == 'a') set_appends(fd, true);
+  note_stream(stream, fd, is_narrowed() ? -1 : raw::lseek(fd, 0, SEEK_CUR));
+  RecordWriter record(scope, CallNumber::kfdopen, Times::kControl);
+  record.key(fd);
+  record.key(file);
+  record.text(mode);
+  record.number(std::int64_t{stream == nullptr ? -1 : fd});
+  record.commit();
+  return stream;
+}
+
+IOTUNE_EXPORT int fclose(FILE* stream) {
+  IOTUNE_REAL(int (*)(FILE*), fclose);
+  return closed(stream, real);
+}
+
+#define IOTUNE_FREAD(name)                                                                      \
+  IOTUNE_EXPORT std::size_t name(void* to, std::size_t size, std::size_t count, FILE* stream) { \
+    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, FILE*), name);                 \
+    return transferred(CallNumber::kfread, stream, size, count,                                 \
+                       [=] { return real(to, size, count, stream); });                          \
+  }
+IOTUNE_FREAD(fread)
+IOTUNE_FREAD(fread_unlocked)
+
+#define IOTUNE_FREAD_CHK(name)                                                                    \
+  IOTUNE_EXPORT std::size_t name(void* to, std::size_t room, std::size_t size, std::size_t count, \
+                                 FILE* stream) {                                                  \
+    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, std::size_t, FILE*), name);      \
+    return transferred(CallNumber::kfread, stream, size, count,                                   \
+                       [=] { return real(to, room, size, count, stream); });                      \
+  }
+IOTUNE_FREAD_CHK(__fread_chk)
+IOTUNE_FREAD_CHK(__fread_unlocked_chk)
+
+#define IOTUNE_FWRITE(name)                                                             \
+  IOTUNE_EXPORT std::size_t name(const void* from, std::size_t size, std::size_t count, \
+                                 FILE* stream) {                                        \
+    IOTUNE_REAL(std::size_t (*)(const void*, std::size_t, std::size_t, FILE*), name);   \
+    return transferred(CallNumber::kfwrite, stream, size, count,                        \
+                       [=] { return real(from, size, count, stream); });                \
+  }
+IOTUNE_FWRITE(fwrite)
+IOTUNE_FWRITE(fwrite_unlocked)
+
+#define IOTUNE_FSEEK(name, offset_type)                                                            \
+  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                           \
+    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                           \
+    return moved(                                                                                  \
+        CallNumber::kfseek, stream, [=] { return real(stream, offset, whence); }, offset, whence); \
+  }
+IOTUNE_FSEEK(fseek, long)
+IOTUNE_FSEEK(fseeko, std::int64_t)
+IOTUNE_FSEEK(fseeko64, std::int64_t)
+
+IOTUNE_EXPORT void rewind(FILE* stream) {
+  IOTUNE_REAL(void (*)(FILE*), rewind);
+  moved(CallNumber::krewind, stream, [=] {
+    real(stream);
+    return 0;
+  });
+}
+
+#define IOTUNE_FFLUSH(name)                                                  \
+  IOTUNE_EXPORT int name(FILE* stream) {                                     \
+    IOTUNE_REAL(int (*)(FILE*), name);                                       \
+    return moved(CallNumber::kfflush, stream, [=] { return real(stream); }); \
+  }
+IOTUNE_FFLUSH(fflush)
+IOTUNE_FFLUSH(fflush_unlocked)
+
+}  // extern "C"
