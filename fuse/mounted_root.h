@@ -6,8 +6,8 @@
 #include <string>
 
 #include "fuse/options.h"
-#include "fuse/read_stream.h"
-#include "fuse/request_delay.h"
+#include "prefetch/filesystem/read_stream.h"
+#include "prefetch/filesystem/request_delay.h"
 #include "fuse/request_recorder.h"
 
 struct fuse_operations;

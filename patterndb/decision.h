@@ -1,4 +1,4 @@
-/* The one door between libiotune.so and libiotune-db.so: plain C, because the
+/* The one interface between libiotune.so and libiotune-db.so: plain C, because the
  * two share no C++ run time. Only the process that needs a decision loads the
  * latter. Every function is thread-compatible and never throws or exits. */
 #ifndef IOTUNE_PATTERNDB_DECISION_H

@@ -14,7 +14,7 @@
 #include "tuner/outcome_notes.h"
 #include "tuner/placement.h"
 #include "tuner/posix_advice.h"
-#include "tuner/prefetch_library.h"
+#include "prefetch/loader/prefetch_library.h"
 #include "tuner/program_open.h"
 #include "tuner/program_settings.h"
 #include "tuner/run_end.h"

@@ -1,4 +1,4 @@
-// libiotune-db.so: the C door of decision.h.
+// libiotune-db.so: the C interface of decision.h.
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>

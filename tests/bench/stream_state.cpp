@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "patterns/predict/predictors.h"
-#include "tuner/prefetch/stream_slots.h"
+#include "prefetch/preload/stream_slots.h"
 
 int main() {
   std::printf("%zu %zu\n", iotune::patterns::predictor_kind("nest")->bytes({}),

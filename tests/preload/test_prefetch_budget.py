@@ -1,6 +1,6 @@
 """The budget that the processes of a node share under IOTUNE_PREFETCH_SCHEDULE=ours.
 
-Its table is a file beside the buffers (tuner/prefetch/budget_table.h): read and written here as
+Its table is a file beside the buffers (prefetch/budget/budget_table.h): read and written here as
 another process does.
 """
 

@@ -156,7 +156,7 @@ def test_a_good_tree_has_no_findings(house):
     [
         ("patterns/bad.h", '#include "recorder/trace.h"'),
         ("recorder/preload/bad.cpp", '#include "tuner/hints.h"'),
-        ("patterns/bad.cpp", '#include "prefetch/stream.h"'),
+        ("patterns/bad.cpp", '#include "prefetch/streams/stream.h"'),
         ("prefetch/bad.cpp", '#include "recorder/trace.h"'),
         ("recorder/bad.cpp", "#include <patterndb/store.h>"),
         ("recorder/bad.cpp", '  #  include "../tuner/hints.h"'),

@@ -1,4 +1,4 @@
-#include "tuner/prefetch/pending_writes.h"
+#include "prefetch/preload/pending_writes.h"
 
 #include <gtest/gtest.h>
 

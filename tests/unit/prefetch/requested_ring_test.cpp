@@ -1,4 +1,4 @@
-#include "prefetch/requested_ring.h"
+#include "prefetch/streams/requested_ring.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/prefetch/storage_budget.h"
+#include "prefetch/budget/storage_budget.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

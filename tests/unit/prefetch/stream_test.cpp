@@ -1,4 +1,4 @@
-#include "prefetch/stream.h"
+#include "prefetch/streams/stream.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "tuner/prefetch/thread_lock.h"
-#include "tuner/prefetch/uses_under_way.h"
+#include "prefetch/preload/thread_lock.h"
+#include "prefetch/preload/uses_under_way.h"
 
 namespace iotune {
 namespace {

@@ -1,0 +1,99 @@
+#include "prefetch/budget/budget_table.h"
+
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "core/process/process_namespace.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "prefetch/budget/shared_table.h"
+
+namespace iotune::tuner {
+namespace {
+
+namespace raw = recorder::raw;
+using recorder::ShortText;
+
+// In the file's name: another layout is another file.
+constexpr int kLayout = 2;
+
+struct ThreadState {
+  std::uint32_t start;  // lower half of the start time; of no thread: 0
+  char letter;          // R, S, D, T, t, Z, …
+};
+
+ThreadState state_of(std::uint64_t thread) noexcept {
+  ShortText<64> path;
+  path << "/proc/" << thread << "/stat";
+  char text[1024];
+  const int fd = raw::open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return {};
+  const long bytes = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
+  if (bytes <= 0) return {};
+  text[bytes] = '\0';
+  // The name in brackets may hold spaces and brackets: fields count after the last one.
+  const char* at = std::strrchr(text, ')');
+  if (at == nullptr || at[1] == '\0') return {};
+  const char letter = at[2];
+  for (int field = 2; field < 22; ++field) {
+    at = std::strchr(at + 1, ' ');
+    if (at == nullptr) return {};
+  }
+  return {static_cast<std::uint32_t>(recorder::parse_decimal(at + 1)), letter};
+}
+
+bool is_alive(std::uint64_t owner) noexcept {
+  const ThreadState now = state_of(owner >> 32);
+  return now.start == static_cast<std::uint32_t>(owner) && now.letter != 'Z' && now.letter != 'X';
+}
+
+bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept {
+  if (!entry.owner.compare_exchange_strong(before, owner, std::memory_order_seq_cst)) return false;
+  for (StorageUse& use : entry.storages) {
+    use.device.store(0, std::memory_order_relaxed);
+    use.requests.store(0, std::memory_order_relaxed);
+    use.transfers.store(0, std::memory_order_relaxed);
+  }
+  return true;
+}
+
+}  // namespace
+
+BudgetTable* map_budget_table(const char* private_folder) noexcept {
+  const std::uint64_t space = recorder::process_namespace();
+  if (space == 0 || private_folder == nullptr) return nullptr;
+  ShortText<512> path;
+  path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;
+  if (path.cut()) return nullptr;
+  return static_cast<BudgetTable*>(
+      map_shared_table(path.c_str(), sizeof(BudgetTable), TableStorage::kLocal).memory);
+}
+
+ProcessUse* take_budget_entry(BudgetTable& table) noexcept {
+  const auto thread = static_cast<std::uint64_t>(raw::call(SYS_gettid));
+  const std::uint32_t start = state_of(thread).start;
+  if (start == 0) return nullptr;  // no /proc: nobody could tell when we are gone
+  const std::uint64_t owner = thread << 32 | start;
+  for (unsigned i = 0; i < kBudgetProcesses; ++i) {
+    ProcessUse& entry = table.processes[i];
+    const std::uint64_t before = entry.owner.load(std::memory_order_acquire);
+    if (before != 0 && is_alive(before)) continue;
+    if (!take(entry, before, owner)) continue;
+    std::uint32_t used = table.entries_used.load(std::memory_order_relaxed);
+    while (used <= i && !table.entries_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return &entry;
+  }
+  return nullptr;
+}
+
+void free_dead_entries(BudgetTable& table) noexcept {
+  for (ProcessUse& entry : table.processes) {
+    std::uint64_t owner = entry.owner.load(std::memory_order_acquire);
+    if (owner != 0 && !is_alive(owner)) entry.owner.compare_exchange_strong(owner, 0);
+  }
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,171 @@
+#include "prefetch/loader/prefetch_library.h"
+
+#include <dlfcn.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "recorder/wrappers/advice.h"
+#include "core/process/configuration.h"
+#include "core/link/glibc_floor.h"
+#include "core/abi/mpi_api.h"
+#include "core/process/presence.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/gather/process_text.h"
+#include "recorder/ring/record_writer.h"
+#include "core/process/run_identity.h"
+#include "core/os/short_text.h"
+#include "core/process/thread_state.h"
+#include "core/os/ticks.h"
+#include "prefetch/preload/library_interface.h"
+
+namespace iotune::tuner {
+
+// Where both are one program, as in tests under sanitizers, there is nothing to load.
+// NOLINTBEGIN(readability-redundant-declaration): weak in here alone
+extern "C" __attribute__((weak, visibility("hidden"))) bool iotune_prefetch_install(
+    const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
+// NOLINTEND(readability-redundant-declaration)
+
+namespace {
+
+constinit recorder::ClockReading g_begin = {};
+constinit PrefetchHost g_host = {};
+constinit PrefetchHooks g_hooks = {};
+constinit bool g_one_of_several = false;
+
+recorder::TickRate tick_rate() noexcept {
+  return recorder::rate_between(g_begin, recorder::read_clocks(), {});
+}
+
+void note(const PrefetchNote& said) noexcept {
+  if (!recorder::buffer_exists()) return;
+  const std::uint64_t mult = tick_rate().mult;
+  const auto ns = [mult](std::uint64_t ticks) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >>
+                                      recorder::TickRate::kShift);
+  };
+  recorder::RecordWriter record(recorder::CallNumber::kiotune_prefetch, recorder::ticks_now());
+  record.key(said.file);
+  record.number(std::int64_t{said.fd});
+  for (const std::uint64_t value :
+       {said.reads, said.hits, said.late, said.requested, said.requested_bytes, said.vain_bytes,
+        ns(said.wait), ns(said.saved), said.greatest_depth, said.served}) {
+    record.number(static_cast<std::int64_t>(value));
+  }
+  record.text(said.predictor);
+  record.commit();
+}
+
+// A launcher has started this process as one of several.
+bool one_of_several() noexcept {
+  for (const char* const name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
+    const char* const size = std::getenv(name);
+    if (size != nullptr && std::strcmp(size, "1") != 0) return true;
+  }
+  return false;
+}
+
+int ranks_on_node() noexcept {
+  if (recorder::world_provider() == nullptr) return g_one_of_several ? -1 : 1;
+  return recorder::all_ranks_tune() && recorder::run_nodes() == 1 ? recorder::world_size() : 0;
+}
+
+// Beside this library. RTLD_LOCAL: it has nothing for the program.
+decltype(&iotune_prefetch_install) load() noexcept {
+  if (&iotune_prefetch_install != nullptr) return &iotune_prefetch_install;
+  const char* const own = recorder::own_library_path();
+  const char* const slash = std::strrchr(own, '/');
+  if (slash == nullptr) {
+    recorder::say(
+        "libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
+        "nothing is prefetched");
+    return nullptr;
+  }
+  recorder::ShortText<4096> path;
+  path.add(own, static_cast<std::size_t>(slash - own));
+  path << "/libiotune-prefetch.so";
+  void* const handle = path.cut() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const found = handle == nullptr ? nullptr : dlsym(handle, "iotune_prefetch_install");
+  if (found == nullptr) {
+    recorder::ShortText<4608> text;
+    text << path.c_str() << " cannot be loaded: nothing is prefetched";
+    recorder::say(text.c_str());
+  }
+  return reinterpret_cast<decltype(&iotune_prefetch_install)>(found);
+}
+
+}  // namespace
+
+void install_prefetch() noexcept {
+  const recorder::Configuration& said = recorder::configuration();
+  if (said.prefetch == nullptr || std::strcmp(said.prefetch, "none") == 0 ||
+      recorder::g_recording != recorder::kRecorded) {
+    return;
+  }
+  const recorder::OwnCode own;
+  const auto install = load();
+  if (install == nullptr) return;
+  g_begin = recorder::read_clocks();
+  g_one_of_several = one_of_several();
+  g_host = {.version = kPrefetchInterfaceVersion,
+            .predictor = said.prefetch,
+            .schedule = said.prefetch_schedule,
+            .delivery = said.prefetch_delivery,
+            .memory_mib = said.prefetch_memory_mib,
+            .state_home = said.state_home,
+            .say = recorder::say,
+            .note = note,
+            .world_rank = recorder::world_rank,
+            .ranks_on_node = ranks_on_node,
+            .run_nodes = recorder::run_nodes,
+            .run_id = recorder::run_id,
+            .buffer_root = recorder::private_buffer_root,
+            .ns_per_tick = [] { return tick_rate().mult; },
+            .symbol = recorder::default_symbol,
+            .thread_is_ours = [] { ++recorder::t_thread.ours; },
+            .runs_ahead = [](bool does) { recorder::t_thread.runs_ahead = does ? 1 : 0; }};
+  if (!install(&g_host, &g_hooks)) {
+    g_hooks = {};
+    return;
+  }
+  recorder::Advice& advice = recorder::g_advice;
+  if (g_hooks.before_transfer != nullptr) advice.before_transfer = g_hooks.before_transfer;
+  advice.after_transfer = g_hooks.after_transfer;
+  advice.left_transfer = g_hooks.left_transfer;
+  if (g_hooks.serve_read != nullptr) {
+    advice.serve_read = g_hooks.serve_read;
+    advice.before_change = g_hooks.before_change;
+    advice.after_change = g_hooks.after_change;
+    advice.opened = g_hooks.opened;
+    advice.before_any_close = g_hooks.before_any_close;
+    advice.after_any_close = g_hooks.after_any_close;
+    advice.mapped = g_hooks.mapped;
+    advice.synchronised = g_hooks.synchronised;
+    advice.before_mpi_init = g_hooks.before_mpi_init;
+  }
+  advice.before_close = g_hooks.before_close;
+  advice.before_trace = g_hooks.before_trace;
+  advice.jumped = g_hooks.jumped;
+  advice.slice_transfer = g_hooks.slice_transfer;
+  advice.slice_seek = g_hooks.slice_seek;
+  recorder::g_recording = recorder::kWatched;
+}
+
+void forget_prefetch_after_fork() noexcept {
+  if (g_hooks.after_fork != nullptr) g_hooks.after_fork();
+}
+
+}  // namespace iotune::tuner
+
+using namespace iotune::tuner;
+
+// Found by include/iotune.h.
+extern "C" __attribute__((visibility("default"))) int iotune_preexecute_slice(
+    void (*slice)(void*), void* argument) noexcept {
+  if (g_hooks.preexecute == nullptr) return ENOTSUP;
+  const iotune::recorder::OwnCode own;
+  return g_hooks.preexecute(slice, argument);
+}

@@ -1,0 +1,62 @@
+// What a stream's predictor keeps over runs, for those that do: a plan of the accesses
+// ("recorded"), transitions between blocks ("markov"). One file a stream, below the user's state
+// directory, known by the path that was read, the rank, and which of the process's streams on that
+// path it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "patterns/bytes.h"
+#include "patterns/extent.h"
+#include "prefetch/preload/library_interface.h"
+#include "prefetch/preload/thread_lock.h"
+
+namespace iotune::tuner {
+
+struct KeptKey {
+  std::uint64_t path = 0;  // its hash; 0: nothing is kept
+  std::uint32_t ordinal = 0;
+};
+
+// Once: where the user's state is, and how to ask for the rank.
+void set_up_kept(const PrefetchHost& host) noexcept;
+
+// Of so many streams of a path, and of the process, something is kept; of others nothing.
+KeptKey kept_key(int fd) noexcept;
+
+// What an earlier run left, in memory until release_kept; empty where there is nothing.
+std::span<const std::byte> read_kept(const KeptKey& key, const char* predictor) noexcept;
+void release_kept(std::span<const std::byte> kept) noexcept;
+
+// Replaces what there was, as a whole; nothing on any failure.
+void write_kept(const KeptKey& key, const char* predictor,
+                std::span<const std::byte> bytes) noexcept;
+
+void forget_kept_after_fork() noexcept;
+void leave_kept_by_jump() noexcept;
+
+// The accesses of a stream on their way into a plan. Bounded: what does not fit any more is left
+// out, and the plan ends there.
+class PlanRecorder {
+ public:
+  // nullptr where there is no memory. Never given back but by release().
+  static PlanRecorder* make() noexcept;
+  void add(const patterns::Extent& access) noexcept;
+  // The plan so far; what it lies in is the recorder's.
+  std::span<const std::byte> finish() noexcept;
+  void release() noexcept;
+
+ private:
+  static constexpr std::size_t kPiece = 1024, kPlanBytes = 1 << 20;
+  void encode() noexcept;
+
+  std::size_t pending_;
+  std::size_t bytes_;
+  bool full_;
+  patterns::Extent accesses_[kPiece];
+  std::byte plan_[kPlanBytes];
+};
+
+}  // namespace iotune::tuner

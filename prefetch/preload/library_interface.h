@@ -1,0 +1,81 @@
+// The one interface between libiotune.so and libiotune-prefetch.so. Both are built together; the version
+// tells a library that was left behind by another build.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/wrappers/advice.h"
+
+namespace iotune::tuner {
+
+inline constexpr std::uint32_t kPrefetchInterfaceVersion = 4;
+
+// What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
+struct PrefetchNote {
+  int fd;
+  std::uint32_t file;
+  std::uint64_t reads, hits, late, requested, requested_bytes, vain_bytes, wait, saved;
+  std::uint64_t greatest_depth, served;
+  const char* predictor;
+};
+
+// What the library has of the preload. Texts live as long as the process; every function may be
+// called by any thread, inside OwnCode.
+struct PrefetchHost {
+  std::uint32_t version;
+  const char* predictor;   // IOTUNE_PREFETCH
+  const char* schedule;    // IOTUNE_PREFETCH_SCHEDULE; nullptr: not said
+  const char* delivery;    // IOTUNE_PREFETCH_DELIVERY; nullptr: not said
+  const char* memory_mib;  // IOTUNE_PREFETCH_MEMORY_MIB; nullptr: not said
+  const char* state_home;  // nullptr: none
+  void (*say)(const char* text);
+  void (*note)(const PrefetchNote& note);
+  int (*world_rank)();
+  // Of the run, if all of them are on this node and may tune: then 1 or more. 0: they are not.
+  // Below 0: that is not known before MPI_Init.
+  int (*ranks_on_node)();
+  int (*run_nodes)();  // as far as is known; at least 1
+  const char* (*run_id)();
+  // In memory, private to the user; nullptr: there is none.
+  const char* (*buffer_root)();
+  // Of the time since the process began; shifted left by recorder::TickRate::kShift.
+  std::uint64_t (*ns_per_tick)();
+  // Of the global scope; nullptr: there is none.
+  void* (*symbol)(const char* name);
+  // This thread is iotune's: its calls go straight through.
+  void (*thread_is_ours)();
+  // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.
+  void (*runs_ahead)(bool does);
+};
+
+// As the slots of recorder::Advice. nullptr: nothing is to be done.
+struct PrefetchHooks {
+  void (*before_transfer)(recorder::Transfer& transfer);
+  void (*after_transfer)(const recorder::Transfer& transfer);
+  void (*left_transfer)(std::uint8_t counted);
+  std::int64_t (*serve_read)(recorder::Transfer& transfer, const void* memory, std::int64_t parts);
+  void (*before_close)(int fd, std::uint32_t file);
+  std::uint32_t (*before_change)(int directory, const char* path);
+  void (*after_change)(std::uint32_t token);
+  void (*opened)(int fd, int flags);
+  std::uint32_t (*before_any_close)(int fd);
+  void (*after_any_close)(std::uint32_t token);
+  void (*mapped)(int fd);
+  void (*synchronised)(int fd);
+  void (*before_mpi_init)();
+  void (*before_trace)();
+  void (*after_fork)();
+  void (*jumped)();
+  std::int64_t (*slice_transfer)(const recorder::Transfer& transfer);
+  std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
+  // 0 or an errno value; see include/iotune.h.
+  int (*preexecute)(void (*slice)(void*), void* argument);
+};
+
+extern "C" {
+// Once, by the constructor. `host` lives as long as the process. False: nothing is prefetched; what
+// is wrong has been said.
+bool iotune_prefetch_install(const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,78 @@
+#include "prefetch/preload/options.h"
+
+#include <cstring>
+
+#include "core/os/short_text.h"
+
+namespace iotune::tuner {
+namespace {
+
+struct Name {
+  const char* said;
+  const char* kind;
+};
+constexpr Name kPredictors[] = {
+    {"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}, {"recorded", "recorded"}};
+constexpr std::uint64_t kMemoryMib = 64, kMostMemoryMib = 16384;  // of the cache
+constexpr const char* kSchedules[] = {"none", "pp", "ppis", "ours"};
+
+void complain(const PrefetchHost& host, const char* variable, const char* value,
+              const char* known) noexcept {
+  recorder::ShortText<256> text;
+  text << variable << '=' << value << " is none of " << known << ": nothing is prefetched";
+  host.say(text.c_str());
+}
+
+bool read_schedule(const PrefetchHost& host, Schedule& schedule) noexcept {
+  const char* const text = host.schedule;
+  if (text == nullptr) return true;
+  for (int i = 0; i < 4; ++i) {
+    if (std::strcmp(text, kSchedules[i]) != 0) continue;
+    schedule = static_cast<Schedule>(i);
+    return true;
+  }
+  complain(host, "IOTUNE_PREFETCH_SCHEDULE", text, "none, pp, ppis, ours");
+  return false;
+}
+
+bool read_delivery(const PrefetchHost& host, Delivery& delivery) noexcept {
+  const char* const text = host.delivery;
+  if (text == nullptr || std::strcmp(text, "hint") == 0) return true;
+  delivery = Delivery::kCache;
+  if (std::strcmp(text, "cache") == 0) return true;
+  complain(host, "IOTUNE_PREFETCH_DELIVERY", text, "hint, cache");
+  return false;
+}
+
+bool read_memory(const PrefetchHost& host, std::uint64_t& bytes) noexcept {
+  const char* const text = host.memory_mib;
+  std::uint64_t mib = text == nullptr ? kMemoryMib : 0;
+  for (const char* at = text; at != nullptr && *at != '\0' && mib <= kMostMemoryMib; ++at) {
+    mib = *at >= '0' && *at <= '9' ? mib * 10 + static_cast<unsigned>(*at - '0') : UINT32_MAX;
+  }
+  bytes = mib << 20;
+  if (mib >= 1 && mib <= kMostMemoryMib) return true;
+  complain(host, "IOTUNE_PREFETCH_MEMORY_MIB", text, "1 to 16384");
+  return false;
+}
+
+}  // namespace
+
+PrefetchOptions read_options(const PrefetchHost& host) noexcept {
+  PrefetchOptions options;
+  for (const Name& name : kPredictors) {
+    if (std::strcmp(host.predictor, name.said) != 0) continue;
+    if (!read_schedule(host, options.schedule) || !read_delivery(host, options.delivery) ||
+        !read_memory(host, options.memory_bytes)) {
+      return {};
+    }
+    options.kind = patterns::predictor_kind(name.kind);
+    options.name = name.said;
+    options.keeps = name.said[0] == 'm' || name.said[0] == 'r';
+    return options;
+  }
+  complain(host, "IOTUNE_PREFETCH", host.predictor, "none, pattern, he2013, markov, recorded");
+  return options;
+}
+
+}  // namespace iotune::tuner

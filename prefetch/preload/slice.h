@@ -1,0 +1,31 @@
+// Pre-execution: the program's own slice of I/O (include/iotune.h), run ahead of it. Its calls come
+// here instead of to the kernel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/wrappers/advice.h"
+#include "prefetch/preload/options.h"
+
+namespace iotune::tuner {
+
+void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept;
+
+// As iotune_preexecute: 0 or an errno value.
+int start_slice(void (*slice)(void*), void* argument) noexcept;
+
+// A slice's call: its result, or -errno.
+std::int64_t make_slice_transfer(const recorder::Transfer& transfer) noexcept;
+std::int64_t make_slice_seek(int fd, std::uint32_t file, std::int64_t offset, int whence) noexcept;
+
+extern std::atomic<bool> g_slice_runs;
+
+// The program's own, while a slice runs, which may wait for it.
+void tell_slice(const recorder::Transfer& made) noexcept;
+void tell_slice_of_close(int fd) noexcept;
+
+void forget_slice_after_fork() noexcept;
+void leave_slice_by_jump() noexcept;
+
+}  // namespace iotune::tuner

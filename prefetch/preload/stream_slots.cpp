@@ -1,0 +1,172 @@
+#include "prefetch/preload/stream_slots.h"
+
+#include <cstddef>
+
+#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/nest_predictor.h"
+#include "core/os/private_memory.h"
+
+namespace iotune::tuner {
+
+constinit std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors] = {};
+
+namespace {
+
+static_assert(sizeof(StreamSlot) + sizeof(patterns::NestPredictor) <= 1024);
+
+// Memory is taken for this many at a time; pages that no stream touches cost nothing.
+constexpr unsigned kSlab = 16;
+
+constinit std::byte* g_slabs[kMostStreams / kSlab] = {};
+constinit std::atomic<unsigned> g_made{0};
+constinit ThreadLock g_lock;  // of making and freeing
+constinit std::uint16_t g_free[kMostStreams] = {};
+constinit unsigned g_free_count = 0;
+constinit std::size_t g_slot_bytes = 0, g_predictor_bytes = 0;
+constinit PrefetchOptions g_options;
+constinit prefetch::Limits g_limits;
+
+std::size_t aligned(std::size_t bytes) noexcept {
+  constexpr std::size_t kAlign = 8;
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+// g_lock is held.
+StreamSlot* take_slot() noexcept {
+  if (g_free_count != 0) return slot_number(g_free[--g_free_count]);
+  const unsigned number = g_made.load(std::memory_order_relaxed);
+  if (number == kMostStreams) return nullptr;
+  std::byte*& slab = g_slabs[number / kSlab];
+  if (slab == nullptr) {
+    slab = static_cast<std::byte*>(recorder::private_memory(kSlab * g_slot_bytes));
+    if (slab == nullptr) return nullptr;
+  }
+  auto* const slot = new (slab + number % kSlab * g_slot_bytes) StreamSlot{};
+  slot->number = static_cast<std::uint8_t>(number);
+  g_made.store(number + 1, std::memory_order_release);
+  return slot;
+}
+
+}  // namespace
+
+void set_up_slots(const PrefetchOptions& options, const prefetch::Limits& limits) noexcept {
+  g_options = options;
+  g_limits = limits;
+  g_predictor_bytes = aligned(options.kind->bytes({}));
+  g_slot_bytes =
+      aligned(sizeof(StreamSlot) + g_predictor_bytes + (options.keeps ? sizeof(KeptState) : 0));
+}
+
+StreamSlot* slot_number(unsigned number) noexcept {
+  std::byte* const at = g_slabs[number / kSlab] + number % kSlab * g_slot_bytes;
+  return std::launder(reinterpret_cast<StreamSlot*>(at));
+}
+
+KeptState* kept_state(StreamSlot& slot) noexcept {
+  if (!g_options.keeps) return nullptr;
+  return reinterpret_cast<KeptState*>(slot.predictor() + g_predictor_bytes);
+}
+
+std::uint64_t quick_ticks() noexcept {
+  return g_limits.quick;
+}
+
+unsigned slots_made() noexcept {
+  return g_made.load(std::memory_order_acquire);
+}
+
+StreamSlot* make_slot(int fd, std::uint32_t file) noexcept {
+  const ThreadGuard guard(g_lock);
+  if (StreamSlot* const known = slot_of(fd)) return known;  // another thread was first
+  StreamSlot* const slot = take_slot();
+  if (slot == nullptr) return nullptr;
+  const std::span<std::byte> memory(slot->predictor(), g_predictor_bytes);
+  patterns::PredictorOptions how;
+  KeptState* const state = kept_state(*slot);
+  if (state != nullptr) {
+    *state = {};
+    state->key = kept_key(fd);
+    state->kept = how.earlier = read_kept(state->key, g_options.name);
+    if (g_options.kind->name == "recorded" && state->kept.empty() && state->key.path != 0) {
+      state->plan = PlanRecorder::make();
+    }
+  }
+  if (!g_options.kind->start(memory, how)) {
+    how.earlier = {};  // a model of another block size, or of another version
+    g_options.kind->start(memory, how);
+  }
+  // A thread that found this slot as another descriptor's may be about to lock it.
+  const ThreadGuard of_slot(slot->lock);
+  slot->fd = fd;
+  slot->file = file;
+  slot->live = true;
+  slot->closing.store(false, std::memory_order_relaxed);
+  slot->known = slot->unfit = false;
+  slot->idle.store(false, std::memory_order_relaxed);
+  slot->is_ahead.store(false, std::memory_order_relaxed);
+  slot->plans = 0;
+  slot->first_page = 0;
+  slot->buffered_pages = 0;
+  const bool known = state != nullptr && !state->kept.empty();
+  new (slot->stream_memory) prefetch::Stream(*g_options.kind, slot->predictor(), g_limits, known);
+  g_slot_of_descriptor[fd].store(slot, std::memory_order_release);
+  return slot;
+}
+
+void keep_model(StreamSlot& slot) noexcept {
+  KeptState* const state = kept_state(slot);
+  if (state == nullptr || slot.unfit) return;
+  if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
+  if (g_options.kind->name != "markov") return;
+  // A transition is at most seven varints.
+  constexpr std::size_t kBytes = std::size_t{16384} * 7 * patterns::kMaxVarintBytes + 64;
+  auto* const memory = static_cast<std::byte*>(recorder::private_memory(kBytes));
+  if (memory == nullptr) return;
+  patterns::ByteWriter out({memory, kBytes});
+  const std::byte* const predictor = slot.predictor();
+  if (std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(predictor))->save(out)) {
+    write_kept(state->key, g_options.name, out.written());
+  }
+  recorder::unmap(memory, kBytes);
+}
+
+void free_slot(StreamSlot& slot) noexcept {
+  if (KeptState* const state = kept_state(slot)) {
+    release_kept(state->kept);
+    if (state->plan != nullptr) state->plan->release();
+  }
+  const ThreadGuard guard(g_lock);
+  g_slot_of_descriptor[slot.fd].store(nullptr, std::memory_order_release);
+  g_free[g_free_count] = slot.number;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);  // never counted before it is there
+  ++g_free_count;
+}
+
+void leave_slots_by_jump() noexcept {
+  for (unsigned number = 0; number < slots_made(); ++number) {
+    StreamSlot& slot = *slot_number(number);
+    if (!slot.lock.is_held()) continue;
+    slot.unfit = true;
+    slot.idle.store(true, std::memory_order_relaxed);
+    slot.lock.unlock();
+  }
+  release_by_jump(g_lock);
+  leave_kept_by_jump();
+}
+
+void forget_slots_after_fork() noexcept {
+  // A thread of the parent may have held any lock, and have been half-way through anything.
+  g_lock.unlock();
+  forget_kept_after_fork();
+  g_free_count = 0;
+  for (unsigned number = 0; number < slots_made(); ++number) {
+    StreamSlot* const slot = slot_number(number);
+    g_slot_of_descriptor[slot->fd].store(nullptr, std::memory_order_relaxed);
+    slot->live = false;
+    slot->in_flight.forget();
+    slot->lock.unlock();
+    g_free[g_free_count++] = static_cast<std::uint16_t>(number);
+  }
+}
+
+}  // namespace iotune::tuner

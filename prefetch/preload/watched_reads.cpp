@@ -1,0 +1,243 @@
+// Prefetching as the recorder's advice: the program's transfers become streams, and streams ask the
+// helper. README.md tells how the parts go together.
+#include <algorithm>
+
+#include "recorder/wrappers/advice.h"
+#include "core/os/ticks.h"
+#include "prefetch/cache/cached_reads.h"
+#include "prefetch/preload/helper_thread.h"
+#include "prefetch/cache/piece_fillers.h"
+#include "prefetch/preload/program_transfers.h"
+#include "prefetch/cache/read_cache.h"
+#include "prefetch/preload/slice.h"
+#include "prefetch/budget/storage_budget.h"
+#include "prefetch/preload/stream_slots.h"
+#include "prefetch/preload/thread_lock.h"
+#include "prefetch/cache/written_files.h"
+
+namespace iotune::tuner {
+namespace {
+
+using patterns::Extent;
+using recorder::Transfer;
+
+constexpr std::int64_t kPageBytes = 4096;
+// Reads that take less found their data in memory.
+constexpr std::uint64_t kQuickNs = 50'000;
+
+// What Transfer::counted says: of this process; of the storage with that number, too.
+constexpr std::uint8_t kOfProcess = 1, kOfStorage = 2;
+
+constinit const PrefetchHost* g_host = nullptr;
+constinit std::atomic<bool> g_slots_ready{false};
+constinit ThreadLock g_setup_lock;
+constinit PrefetchOptions g_options;
+
+// At the first read, when enough time has passed to tell the length of a tick.
+void set_up() noexcept {
+  const ThreadGuard guard(g_setup_lock);
+  if (g_slots_ready.load(std::memory_order_relaxed)) return;
+  prefetch::Limits limits;
+  const std::uint64_t mult = g_host->ns_per_tick();
+  limits.quick = (kQuickNs << recorder::TickRate::kShift) / (mult == 0 ? 1 : mult);
+  set_up_slots(g_options, limits);
+  g_slots_ready.store(true, std::memory_order_release);
+}
+
+void note(StreamSlot& slot) noexcept {
+  const prefetch::Counts& counts = slot.stream().counts();
+  if (counts.requested == 0) return;
+  g_host->note({.fd = slot.fd,
+                .file = slot.file,
+                .reads = counts.reads,
+                .hits = counts.hits,
+                .late = counts.late,
+                .requested = counts.requested,
+                .requested_bytes = counts.requested_bytes,
+                .vain_bytes = counts.vain_bytes(),
+                .wait = counts.wait,
+                .saved = counts.saved,
+                .greatest_depth = counts.greatest_depth,
+                .served = served_reads(slot.number),
+                .predictor = g_options.name});
+}
+
+// stdio reads whole pages, and most of a program's small reads come out of what it has. False where
+// this one did.
+bool read_by_stdio(StreamSlot& slot, Extent& access) noexcept {
+  std::int64_t first = access.offset / kPageBytes;
+  const std::int64_t end = (access.offset + access.length + kPageBytes - 1) / kPageBytes;
+  const std::int64_t buffered_end = slot.first_page + slot.buffered_pages;
+  if (first >= slot.first_page && first < buffered_end) first = buffered_end;
+  if (first >= end) return false;
+  // Of a long read it is the end that stdio has.
+  slot.first_page = std::max(access.offset / kPageBytes, end - UINT16_MAX);
+  slot.buffered_pages = static_cast<std::uint16_t>(end - slot.first_page);
+  access = {first * kPageBytes, (end - first) * kPageBytes};
+  return true;
+}
+
+// A read that may count. Locks its stream.
+__attribute__((noinline)) void follow(const Transfer& read, StreamSlot* slot) noexcept {
+  if (!g_slots_ready.load(std::memory_order_acquire)) set_up();
+  if (slot == nullptr) slot = make_slot(read.fd, read.file);
+  if (slot == nullptr) return;
+  bool wants = false;
+  {
+    const ThreadGuard guard(slot->lock);
+    if (!slot->live || slot->fd != read.fd || slot->file != read.file || slot->unfit) return;
+    Extent access{read.offset, read.bytes};
+    if (read.buffered && !read_by_stdio(*slot, access)) return;
+    const KeptState* const state = kept_state(*slot);
+    const bool recorded = state != nullptr && state->plan != nullptr;
+    if (recorded) state->plan->add(access);
+    wants = slot->stream().saw_read(access, read.start_ticks, read.duration_ticks);
+    slot->is_ahead.store(slot->stream().is_ahead(), std::memory_order_relaxed);
+    // A plan is written down whole.
+    slot->idle.store(!recorded && slot->stream().is_idle(), std::memory_order_relaxed);
+  }
+  // It may have been asked for while it was under way: no helper needs to begin it any more.
+  if (!read.served && is_any_cached(slot->number)) {
+    take_over({slot->number, read.fd, read.file}, {read.offset, read.bytes});
+  }
+  if (wants) ask_helper(*slot);
+}
+
+inline void saw_read(const Transfer& read) noexcept {
+  StreamSlot* const slot = slot_of(read.fd);
+  // The slot may be another descriptor's by now: then one read is not told of, or one more is.
+  if (slot != nullptr && slot->idle.load(std::memory_order_relaxed) &&
+      read.duration_ticks < quick_ticks()) {
+    return;
+  }
+  follow(read, slot);
+}
+
+// Whether the program has to wait for this one whatever we do. A guess: nothing but the order of
+// transfers follows from it.
+bool is_ahead(const Transfer& transfer) noexcept {
+  const StreamSlot* const slot = transfer.reads ? slot_of(transfer.fd) : nullptr;
+  return slot != nullptr && slot->is_ahead.load(std::memory_order_relaxed);
+}
+
+void before_transfer(Transfer& transfer) noexcept {
+  if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
+  transfer.counted = kOfProcess;
+  begin_program_transfer();
+  if (g_options.schedule != Schedule::kOurs) return;
+  const unsigned storage = storage_of(transfer.fd);
+  if (g_storage_budget.begin_transfer(storage)) {
+    transfer.counted = static_cast<std::uint8_t>(kOfStorage + storage);
+  }
+}
+
+void left_transfer(std::uint8_t counted) noexcept {
+  if (counted != 0) end_program_transfer();
+  if (counted >= kOfStorage) g_storage_budget.end_transfer(counted - kOfStorage);
+}
+
+void after_transfer(const Transfer& transfer) noexcept {
+  left_transfer(transfer.counted);
+  if (g_slice_runs.load(std::memory_order_acquire)) tell_slice(transfer);
+  if (transfer.reads && transfer.bytes > 0 && transfer.offset >= 0) saw_read(transfer);
+}
+
+void before_close(int fd, std::uint32_t) noexcept {
+  forget_storage_of(fd);
+  if (g_slice_runs.load(std::memory_order_acquire)) tell_slice_of_close(fd);
+  StreamSlot* const slot = slot_of(fd);
+  if (slot == nullptr) return;
+  {
+    const ThreadGuard guard(slot->lock);
+    if (!slot->live || slot->fd != fd) return;
+    slot->live = false;
+    slot->closing.store(true, std::memory_order_release);
+  }
+  // What the helper was about to add to the cache goes as well; its threads begin none of it then.
+  for (int i = 0; i < 2; ++i) {
+    drop_stream(slot->number, true);
+    wait_for_helper(*slot);
+  }
+  slot->stream().end();
+  note(*slot);
+  keep_model(*slot);
+  free_slot(*slot);
+}
+
+// Streams whose descriptors are open when the trace is written.
+void before_trace() noexcept {
+  if (!g_slots_ready.load(std::memory_order_acquire)) return;
+  for (unsigned number = 0; number < slots_made(); ++number) {
+    StreamSlot& slot = *slot_number(number);
+    const ThreadGuard guard(slot.lock);
+    if (!slot.live) continue;
+    slot.stream().end();
+    note(slot);
+    keep_model(slot);
+  }
+}
+
+// A signal handler leaves this thread's calls by longjmp.
+void jumped() noexcept {
+  release_by_jump(g_setup_lock);
+  leave_slice_by_jump();
+  if (g_slots_ready.load(std::memory_order_acquire)) leave_slots_by_jump();
+  if (leave_cache_by_jump()) end_caching("a signal handler jumped out of a change of it");
+}
+
+// In the child of a fork, which has no helper and makes streams of its own.
+void after_fork() noexcept {
+  g_setup_lock.unlock();
+  forget_transfers_after_fork();
+  forget_slice_after_fork();
+  forget_helper_after_fork();
+  forget_fillers_after_fork();
+  register_after_fork();
+  if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
+}
+
+}  // namespace
+}  // namespace iotune::tuner
+
+using namespace iotune::tuner;
+
+extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
+    const PrefetchHost* host, PrefetchHooks* hooks) noexcept {
+  if (host->version != kPrefetchInterfaceVersion) {
+    host->say(
+        "libiotune-prefetch.so and libiotune.so are of different versions: "
+        "nothing is prefetched");
+    return false;
+  }
+  g_host = host;
+  g_options = read_options(*host);
+  if (g_options.kind == nullptr) return false;
+  set_up_kept(*host);
+  set_up_helper(*host, g_options.schedule);
+  set_up_slices(*host, g_options.schedule);
+  *hooks = {};
+  if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
+    hooks->serve_read = serve_read;
+    hooks->before_change = before_change;
+    hooks->after_change = after_change;
+    hooks->opened = opened;
+    hooks->before_any_close = before_any_close;
+    hooks->after_any_close = after_any_close;
+    hooks->mapped = mapped;
+    hooks->synchronised = synchronised;
+    hooks->before_mpi_init = rank_begins;
+  }
+  hooks->slice_transfer = make_slice_transfer;
+  hooks->slice_seek = make_slice_seek;
+  hooks->preexecute = start_slice;
+  if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
+    hooks->before_transfer = before_transfer;
+  }
+  hooks->after_transfer = after_transfer;
+  hooks->left_transfer = left_transfer;
+  hooks->before_close = before_close;
+  hooks->before_trace = before_trace;
+  hooks->after_fork = after_fork;
+  hooks->jumped = jumped;
+  return true;
+}
