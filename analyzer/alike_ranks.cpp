@@ -9,7 +9,6 @@ namespace {
 
 using recorder::Call;
 using recorder::EventsPlace;
-using recorder::Layer;
 using recorder::ProcessCalls;
 using recorder::ProcessSection;
 

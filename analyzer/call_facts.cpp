@@ -9,7 +9,6 @@ namespace iotune::analyzer {
 namespace {
 
 using recorder::CallSignature;
-using recorder::Layer;
 using Note = CallFacts::Note;
 
 template <std::size_t N>

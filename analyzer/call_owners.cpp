@@ -10,7 +10,6 @@ namespace {
 
 using recorder::ArgumentValue;
 using recorder::Call;
-using recorder::Layer;
 
 std::vector<std::uint64_t> unsigned_values(std::span<const std::int64_t> values) {
   return {values.begin(), values.end()};

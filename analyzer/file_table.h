@@ -57,7 +57,7 @@ struct DecisionNote {
 };
 
 struct FileRecord {
-  // By recorder::Layer. Bytes are those of outermost transfers: the file's are their sum.
+  // By Layer. Bytes are those of outermost transfers: the file's are their sum.
   struct LayerUse {
     bool opened = false;
     std::uint64_t written = 0, read = 0;

@@ -6,7 +6,6 @@ namespace iotune::analyzer {
 namespace {
 
 using recorder::Call;
-using recorder::Layer;
 
 constexpr std::int64_t kAppend = 128, kSeekSet = 600, kSeekCurrent = 602;  // FORMAT.md
 

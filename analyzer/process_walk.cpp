@@ -25,7 +25,6 @@ namespace {
 using recorder::Call;
 using recorder::CallArguments;
 using recorder::CallSignature;
-using recorder::Layer;
 using recorder::StreamTotals;
 using recorder::TransferExtras;
 

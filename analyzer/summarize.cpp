@@ -102,7 +102,7 @@ FilePattern file_pattern(const std::string& path, const FileRecord& record,
     }
   }
   // Where HDF5 was at work, what moves beside it is the file's own book-keeping.
-  const bool hdf5 = record.layers[static_cast<std::size_t>(recorder::Layer::kHdf5)].opened;
+  const bool hdf5 = record.layers[static_cast<std::size_t>(Layer::kHdf5)].opened;
   for (const auto& [key, bytes] : record.bytes) {
     if (hdf5 || !record.datasets.empty()) break;
     for (DatasetPattern& pattern : patterns_of(bytes, key.second)) {

@@ -6,7 +6,6 @@ namespace iotune::analyzer {
 namespace {
 
 using recorder::CallStream;
-using recorder::Layer;
 
 // By these LateBytes tells what a transfer left in HDF5's buffers.
 bool is_write_of_hdf5(const CallStream& stream) {

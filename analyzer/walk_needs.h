@@ -9,7 +9,7 @@
 namespace iotune::analyzer {
 
 // The layers of a call that HDF5 made itself, with none of another library between.
-inline constexpr std::uint8_t kInHdf5 = 1 << static_cast<std::size_t>(recorder::Layer::kHdf5);
+inline constexpr std::uint8_t kInHdf5 = 1 << static_cast<std::size_t>(Layer::kHdf5);
 
 recorder::WalkNeeds walk_needs();
 

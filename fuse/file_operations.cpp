@@ -16,6 +16,8 @@ namespace {
 
 using recorder::AccessKind;
 
+using prefetch::ReadAheadCache;
+using prefetch::ReadStream;
 using Change = ReadAheadCache::Change;
 
 ReadAheadCache* read_ahead_cache() {

@@ -77,7 +77,7 @@ bool serve(MountedRoot& root) {
   return good;
 }
 
-void report(ReadAheadCache& cache) {
+void report(prefetch::ReadAheadCache& cache) {
   const auto& [reads, hits, waited, fetched_bytes, used_bytes] = cache.totals();
   std::fprintf(
       stderr,

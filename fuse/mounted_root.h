@@ -21,7 +21,7 @@ struct MountedRoot {
   std::string real_path(const char* path) const { return options.root + path; }
 
   Options options;
-  RequestDelay data_delay, metadata_delay;
+  prefetch::RequestDelay data_delay, metadata_delay;
   std::unique_ptr<RequestRecorder> recorder;  // nullptr: nothing is recorded
   std::unique_ptr<Prefetching> prefetching;   // nullptr: nothing is read ahead
 };

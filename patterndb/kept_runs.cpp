@@ -310,7 +310,7 @@ class Learner {
 
 std::string database_mark(std::string_view database) {
   static constexpr char kHex[] = "0123456789abcdef";
-  std::uint64_t hash = recorder::Fnv1a::of(std::string(database).c_str());
+  std::uint64_t hash = Fnv1a::of(std::string(database).c_str());
   std::string mark(16, '0');
   for (std::size_t i = 16; i-- > 0; hash >>= 4U) mark[i] = kHex[hash & 15U];
   return mark;

@@ -96,7 +96,7 @@ std::string spool_dir_of(const std::string& database) {
   std::string spool = folder + "/spool";
   if (database.empty() || database == "none" || database == folder + "/patterns.db") return spool;
   const std::unique_ptr<char, void (*)(void*)> real(realpath(database.c_str(), nullptr), free);
-  recorder::Fnv1a hash;
+  Fnv1a hash;
   for (const char c : real ? std::string(real.get()) : database) hash.add(c);
   char name[32];
   snprintf(name, sizeof name, "/of-%016llx", static_cast<unsigned long long>(hash.value()));

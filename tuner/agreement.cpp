@@ -13,7 +13,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::MpiApi;
 using recorder::Word;
 
 constinit int g_keyval = 0;
@@ -108,7 +107,7 @@ int rank_in(const MpiApi& mpi, Word comm) noexcept {
 
 Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   const Word none = mpi.constants.comm_null;
-  if (!mpi.constants.known || !recorder::all_ranks_tune() || same(mpi, comm, none)) return none;
+  if (!mpi.constants.known || !all_ranks_tune() || same(mpi, comm, none)) return none;
   // Nobody else hears what is said there. Threads may open files on it at the same time: making it
   // a private one, the later would free that of the earlier.
   if (same(mpi, comm, mpi.constants.comm_self)) return comm;
@@ -119,7 +118,7 @@ Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
     return reinterpret_cast<Word>(value);
   }
   if (!inside_world(mpi, comm)) return none;
-  Word made = recorder::split_quietly(mpi, comm);
+  Word made = split_quietly(mpi, comm);
   if (made == none) return none;
   if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {
     mpi.MPI_Comm_free(&made);
@@ -139,7 +138,7 @@ void free_world_communicator(const MpiApi& mpi) noexcept {
 }
 
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept {
-  const int world = recorder::world_ranks();
+  const int world = world_ranks();
   question.ranks = world > opening_ranks ? world : opening_ranks;
   if (opening_ranks == 1 && question.ranks > 1 && std::strcmp(question.layer, "hdf5") == 0) {
     question.layer = "hdf5-self";
@@ -160,7 +159,7 @@ bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
   constexpr int kMultiple = 3;
   int level = kMultiple;
   return mpi.MPI_Query_thread(&level) != 0 ||
-         recorder::common_thread_level(mpi.abi, level) >= kMultiple;
+         common_thread_level(mpi.abi, level) >= kMultiple;
 }
 
 // One for all opens that every rank takes part in; of others ranks would have to keep one each.
@@ -201,11 +200,11 @@ void decline(const MpiApi& mpi, Word comm) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
   const std::uint64_t bytes = share_text(mpi, comm, text, 0, 0);
   if (bytes == 0 || !names_settings(text, bytes)) return;
-  Decision* const decision = static_cast<Decision*>(recorder::private_memory(sizeof(Decision)));
+  Decision* const decision = static_cast<Decision*>(private_memory(sizeof(Decision)));
   // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
   // it is taken for good, as it came from our own library.
   const bool parsed = decision == nullptr || parse_decision(text, bytes, *decision);
-  if (decision != nullptr) recorder::unmap(decision, sizeof(Decision));
+  if (decision != nullptr) unmap(decision, sizeof(Decision));
   if (parsed) all_agree(mpi, comm, false, 0);
 }
 
@@ -227,11 +226,11 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     int here = 1;
     mpi.MPI_Comm_size(comm, &here);
     ask_as_run(here, question);
-    question.nodes = recorder::run_nodes();
+    question.nodes = run_nodes();
     question.mpi = mpi.version;
-    if (mpi.abi == recorder::MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
+    if (mpi.abi == MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
     bytes = ask_database(question, text, sizeof text);
-    if (mpi.abi == recorder::MpiAbi::kOpenMpi && names_hints(text, bytes)) {
+    if (mpi.abi == MpiAbi::kOpenMpi && names_hints(text, bytes)) {
       bytes = add_own_parameters(text, bytes, own_parameters(mpi));
     }
   }

@@ -13,7 +13,7 @@ struct CallAttempts {
   // Which candidate the call now under way goes without: kNone, or `count`: all of them.
   static constexpr int kNone = -1;
   int without;
-  recorder::ShortText<256> words;  // why the first call failed
+  ShortText<256> words;  // why the first call failed
 };
 
 // No candidates, nothing left out.

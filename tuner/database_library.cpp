@@ -28,7 +28,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::ShortText;
 
 struct Library {
   int (*decide)(const iotune_question*, char*, std::size_t);
@@ -44,7 +43,7 @@ constinit std::atomic<const Library*> g_library{nullptr};
 // may call the loader (iconv, the name service), which another thread may be inside of that waits
 // here, in a constructor that opens a file: so nobody waits for ever, and who has waited too long
 // goes without an answer.
-constinit recorder::SleepLock g_turn_lock;
+constinit SleepLock g_turn_lock;
 constinit bool g_inside = false;
 constexpr timespec kLongestWait = {1, 0};
 
@@ -70,7 +69,7 @@ class Turn {
   }
 
  private:
-  recorder::JumpSafeGuard guard_;
+  JumpSafeGuard guard_;
 };
 
 // One line about the database is enough: who hears that none can be read knows already why
@@ -80,7 +79,7 @@ constinit bool g_said = false;
 void say_nothing_is_tuned(const char* why) noexcept {
   ShortText<1024> text;
   text << why << ": nothing is tuned";
-  recorder::say_once(g_said, text.c_str());
+  say_once(g_said, text.c_str());
 }
 
 template <typename Function>
@@ -94,7 +93,7 @@ void load_library() noexcept {
   if (g_library.load(std::memory_order_acquire) != nullptr) return;
   const Library* none = nullptr;
   ShortText<4096> path;
-  const char* const own = recorder::own_library_path();
+  const char* const own = own_library_path();
   const char* const slash = std::strrchr(own, '/');
   if (slash == nullptr) {
     say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
@@ -111,14 +110,14 @@ void load_library() noexcept {
     g_library.compare_exchange_strong(none, &kNone);
     return;
   }
-  auto* const found = static_cast<Library*>(recorder::private_memory(sizeof(Library)));
+  auto* const found = static_cast<Library*>(private_memory(sizeof(Library)));
   if (found == nullptr) return;
   find(handle, found->decide, "iotune_decide");
   find(handle, found->program_answers, "iotune_program_answers");
   find(handle, found->learn, "iotune_learn");
   find(handle, found->series_closed, "iotune_series_closed");
   if (!g_library.compare_exchange_strong(none, found, std::memory_order_acq_rel)) {
-    recorder::unmap(found, sizeof *found);
+    unmap(found, sizeof *found);
   }
 }
 
@@ -165,7 +164,7 @@ bool nothing_was_learnt_yet() noexcept {
 }  // namespace
 
 std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
-  if (recorder::is_narrowed() || database_is_off()) return 0;
+  if (is_narrowed() || database_is_off()) return 0;
   load_library();
   const Turn turn;
   const Library& database = turn.library();
@@ -176,15 +175,15 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.nodes = static_cast<std::uint32_t>(asked.nodes);
   question.creating = asked.creating ? 1 : 0;
   question.layer = asked.layer;
-  question.program = recorder::program_path();
+  question.program = program_path();
   question.file = asked.file;
   question.mpi = asked.mpi;
   question.mpi_io = asked.mpi_io;
   question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
   question.filesystem = file_system_of(asked.file);
-  question.frozen = recorder::configuration().frozen ? 1 : 0;
+  question.frozen = configuration().frozen ? 1 : 0;
   question.known_only = asked.known_only ? 1 : 0;
-  question.site_database = recorder::site_database();
+  question.site_database = site_database();
   const int bytes = database.decide(&question, answer, capacity);
   if (bytes > 0) return static_cast<std::size_t>(bytes);
   if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer);
@@ -192,7 +191,7 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
 }
 
 bool nothing_can_be_asked() noexcept {
-  if (recorder::is_narrowed() || database_is_off()) return true;
+  if (is_narrowed() || database_is_off()) return true;
   const Library* const loaded = g_library.load(std::memory_order_acquire);
   return loaded != nullptr && loaded->decide == nullptr;
 }
@@ -201,11 +200,11 @@ namespace {
 // Only what it says of a file's name is for files that the program opens itself. One that is too
 // long to look at may.
 bool may_name_files(const char* config) noexcept {
-  const int fd = recorder::raw::open(config, O_RDONLY | O_CLOEXEC, 0);
+  const int fd = raw::open(config, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return true;  // why it cannot be read is told
   char text[4096];
-  const long bytes = recorder::raw::read(fd, text, sizeof text);
-  recorder::raw::close(fd);
+  const long bytes = raw::read(fd, text, sizeof text);
+  raw::close(fd);
   constexpr char kAttribute[] = "FileName";
   return bytes < 0 || bytes == static_cast<long>(sizeof text) ||
          memmem(text, static_cast<std::size_t>(bytes), kAttribute, sizeof kAttribute - 1) !=
@@ -216,7 +215,7 @@ bool may_name_files(const char* config) noexcept {
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
-  if (*recorder::site_database() != '\0') return true;
+  if (*site_database() != '\0') return true;
   ShortText<4096> path;
   database_path(path);
   return access(path.c_str(), F_OK) == 0;
@@ -224,7 +223,7 @@ bool something_may_be_known() noexcept {
 }  // namespace
 
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
-  if (recorder::is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
+  if (is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
   load_library();
   const Turn turn;
   const Library& database = turn.library();
@@ -233,9 +232,9 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
   question.version = IOTUNE_DECISION_VERSION;
   question.ranks = static_cast<std::uint32_t>(ranks);
   question.nodes = static_cast<std::uint32_t>(nodes);
-  question.program = recorder::program_path();
-  question.frozen = recorder::configuration().frozen ? 1 : 0;
-  question.site_database = recorder::site_database();
+  question.program = program_path();
+  question.frozen = configuration().frozen ? 1 : 0;
+  question.site_database = site_database();
   const int bytes = database.program_answers(&question, answers, capacity);
   if (bytes < 0) say_nothing_is_tuned(answers);
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
@@ -257,16 +256,16 @@ void learn_from_runs(const RunEnd& end) noexcept {
   asked.trace = end.trace;
   asked.name = end.name;
   asked.until_ns = end.until_ns;
-  asked.site_database = recorder::site_database();
+  asked.site_database = site_database();
   char message[1024] = "";
   if (database.learn(&asked, message, sizeof message) >= 0) return;
   ShortText<1280> text;
   text << "the run leaves no observation: " << message;
-  recorder::say_once(g_said, text.c_str());
+  say_once(g_said, text.c_str());
 }
 
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
-  if (recorder::is_narrowed()) return;
+  if (is_narrowed()) return;
   // Only where something was asked, and so loaded, before.
   if (g_library.load(std::memory_order_acquire) == nullptr) return;
   const Turn turn;

@@ -29,7 +29,7 @@ bool nothing_can_be_asked() noexcept;
 std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;
 
 // Where the user's database lies, as patterndb/places.h has it.
-void database_path(recorder::ShortText<4096>& path) noexcept;
+void database_path(ShortText<4096>& path) noexcept;
 
 // Some question was asked in this process: the library need not be loaded any more.
 bool database_is_loaded() noexcept;

@@ -11,9 +11,6 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::DatasetCall;
-using recorder::Hdf5Api;
-using recorder::Hid;
-using recorder::Provider;
 
 constexpr int kContiguousLayout = 1;           // H5D_CONTIGUOUS
 constexpr int kFillNever = 1, kFillIfSet = 2;  // H5D_FILL_TIME_NEVER, _IFSET
@@ -27,7 +24,7 @@ constexpr std::size_t kRefusalBytes = 192;
 int parse_list(const char* text, std::uint64_t (&numbers)[kMaxDimensions]) noexcept {
   int n = 0;
   while (n < kMaxDimensions) {
-    numbers[n++] = recorder::parse_decimal(text);
+    numbers[n++] = parse_decimal(text);
     text = std::strchr(text, ',');
     if (text == nullptr) break;
     ++text;
@@ -90,7 +87,7 @@ Hid build_list(Provider& hdf5, const Hdf5Api& api, Hid given,
   if (given != 0) {
     list = api.H5Pcopy(given);
   } else {
-    const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kDatasetCreate);
+    const Hid list_class = list_class(hdf5, ListClass::kDatasetCreate);
     if (list_class >= 0) list = api.H5Pcreate(list_class);
   }
   if (list < 0) return -1;
@@ -105,10 +102,10 @@ Hid build_list(Provider& hdf5, const Hdf5Api& api, Hid given,
 }
 
 // nullptr: no longer possible. The same on all ranks: a communicator is freed by all or by none.
-const recorder::MpiApi* mpi_of(const FilePlan& plan, recorder::Word& comm) noexcept {
+const MpiApi* mpi_of(const FilePlan& plan, recorder::Word& comm) noexcept {
   comm = __atomic_load_n(&plan.comm, __ATOMIC_RELAXED);
-  Provider* const world = recorder::world_provider();
-  return world == nullptr || comm == 0 ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  return world == nullptr || comm == 0 ? nullptr : mpi_api(*world);
 }
 
 }  // namespace
@@ -124,7 +121,7 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
   Hid list = wanted ? build_list(hdf5, api, call.dcpl, layout) : -1;
   if (plan.mpio) {
     recorder::Word comm = 0;
-    const recorder::MpiApi* const mpi = mpi_of(plan, comm);
+    const MpiApi* const mpi = mpi_of(plan, comm);
     std::uint64_t hash = hash_text(kHashStart, wanted ? layout.chunk->value : "");
     const bool fill = layout.fill_time != nullptr && layout.fill_time_refused == nullptr;
     hash = hash_text(hash, fill ? layout.fill_time->value : "");
@@ -150,12 +147,12 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
 
 const char* refusal_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
   if (layout.refusal == nullptr) {
-    layout.refusal = static_cast<char*>(recorder::private_memory(kRefusalBytes));
+    layout.refusal = static_cast<char*>(private_memory(kRefusalBytes));
   }
   if (layout.refusal == nullptr) return "HDF5 refuses it";
   char said[kRefusalBytes];
   copy_last_words(api, said, sizeof said);
-  recorder::ShortText<kRefusalBytes> words;
+  ShortText<kRefusalBytes> words;
   words << "HDF5 refuses it";
   if (said[0] != '\0') words << ": " << said;
   std::memcpy(layout.refusal, words.c_str(), words.size() + 1);
@@ -173,7 +170,7 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
   bool all_failed = failed;
   if (plan.mpio) {
     recorder::Word comm = 0;
-    const recorder::MpiApi* const mpi = mpi_of(plan, comm);
+    const MpiApi* const mpi = mpi_of(plan, comm);
     all_failed = mpi != nullptr && all_agree(*mpi, comm, failed, 0);
   }
   if (!failed) return false;
@@ -198,7 +195,7 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
 
 void close_layout(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
   if (layout.tuned_dcpl > 0) api.H5Pclose(layout.tuned_dcpl);
-  if (layout.refusal != nullptr) recorder::unmap(layout.refusal, kRefusalBytes);
+  if (layout.refusal != nullptr) unmap(layout.refusal, kRefusalBytes);
 }
 
 }  // namespace iotune::tuner

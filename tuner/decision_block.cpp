@@ -102,13 +102,13 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
     return true;
   }
   if (is("mca")) {
-    to.own_parameters = static_cast<unsigned>(recorder::parse_decimal(rest));
+    to.own_parameters = static_cast<unsigned>(parse_decimal(rest));
     return true;
   }
   if (is("row")) {
     const bool negative = rest_bytes > 0 && *rest == '-';
     const auto value =
-        static_cast<std::int64_t>(recorder::parse_decimal(rest + (negative ? 1 : 0)));
+        static_cast<std::int64_t>(parse_decimal(rest + (negative ? 1 : 0)));
     to.row = negative ? -value : value;
     return true;
   }
@@ -156,7 +156,7 @@ bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept 
 std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameters) noexcept {
   static constexpr char kEnd[] = "end\n";
   constexpr std::size_t kEndBytes = sizeof kEnd - 1;
-  recorder::ShortText<32> line;
+  ShortText<32> line;
   line << "mca " << parameters << '\n' << kEnd;
   if (parameters == 0 || bytes < kEndBytes ||
       bytes - kEndBytes + line.size() > IOTUNE_DECISION_MAX_BYTES ||
@@ -177,7 +177,7 @@ int unasked_opens(const char* text, std::size_t bytes) noexcept {
   const void* const line = memmem(text, bytes, kLine, sizeof kLine - 1);
   if (line == nullptr) return 0;
   return static_cast<int>(
-      recorder::parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
+      parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
 }
 
 const char* find_setting(const Decision& decision, const char* name) noexcept {

@@ -10,10 +10,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Hdf5Api;
-using recorder::Hid;
-using recorder::parse_decimal;
-using recorder::ShortText;
 using Value = ShortText<96>;
 
 // An alignment of A pads every object of at least `threshold` bytes by less than A: with a

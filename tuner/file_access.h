@@ -18,24 +18,24 @@ struct FileOpening {
 bool concerns_file_access(const Decision& decision) noexcept;
 
 // Adds what set_file_access would set.
-void add_file_access(const recorder::Hdf5Api& api, const ListSettings& program,
+void add_file_access(const Hdf5Api& api, const ListSettings& program,
                      const Decision& decision, const FileOpening& opening,
                      CallAttempts& attempts) noexcept;
 
 // Sets on `fapl`, a copy of the program's list, what the decision names, the program did not set
 // and the attempt does not leave out. Local. False where HDF5 refused one: the copy is then not to
 // be used.
-bool set_file_access(const recorder::Hdf5Api& api, recorder::Hid fapl, const ListSettings& program,
+bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
                      const Decision& decision, const FileOpening& opening,
                      const CallAttempts& attempts) noexcept;
 
 // A text of all that set_file_access would do, for ranks to compare.
-std::uint64_t hash_file_access(const recorder::Hdf5Api& api, std::uint64_t hash,
+std::uint64_t hash_file_access(const Hdf5Api& api, std::uint64_t hash,
                                const ListSettings& program, const Decision& decision,
                                const FileOpening& opening) noexcept;
 
 // Reads back from the open file and notes each setting. `opened`: its access list.
-void note_file_access(const recorder::Hdf5Api& api, recorder::Hid file, recorder::Hid opened,
+void note_file_access(const Hdf5Api& api, Hid file, Hid opened,
                       const char* path, const ListSettings& program, const Decision& decision,
                       const FileOpening& opening, const CallAttempts& attempts) noexcept;
 

@@ -15,7 +15,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::ShortText;
 
 // Lustre's user interface (lustre_user.h), in the byte order of the host.
 constexpr unsigned long kSetStripe = 0x4008669a;
@@ -48,8 +47,8 @@ void give_default_layout(int fd) noexcept {
   ShortText<128> link;
   link << "/proc/self/fd/" << fd;
   // The file is new: nobody has locks on it that closing this descriptor could drop.
-  const int again = recorder::raw::open(link.c_str(), O_WRONLY | O_CLOEXEC, 0);
-  if (again >= 0) recorder::raw::close(again);
+  const int again = raw::open(link.c_str(), O_WRONLY | O_CLOEXEC, 0);
+  if (again >= 0) raw::close(again);
 }
 
 const char* set_lustre(int fd, FileLayout wanted) noexcept {
@@ -78,13 +77,13 @@ const char* set_lustre(int fd, FileLayout wanted) noexcept {
 }
 
 bool read_lustre(const char* path, FileLayout& layout) noexcept {
-  void* const bytes = recorder::private_memory(kAttributeBytes);
+  void* const bytes = private_memory(kAttributeBytes);
   if (bytes == nullptr) return false;
   const ssize_t got = getxattr(path, kLustreName, bytes, kAttributeBytes);
   LustreLayout head{};
   const bool whole = got >= static_cast<ssize_t>(sizeof head);
   if (whole) std::memcpy(&head, bytes, sizeof head);
-  recorder::unmap(bytes, kAttributeBytes);
+  unmap(bytes, kAttributeBytes);
   if (!whole || (head.magic != kLayoutV1 && head.magic != kLayoutV3)) return false;
   layout = {head.stripe_count, head.stripe_size, (head.pattern & kOverstriping) != 0};
   return true;
@@ -97,14 +96,14 @@ bool is_lustre(const char* directory) noexcept {
 }
 
 bool has_components(const char* directory) noexcept {
-  void* const bytes = recorder::private_memory(kAttributeBytes);
+  void* const bytes = private_memory(kAttributeBytes);
   if (bytes == nullptr) return true;  // not known: left alone
   std::uint32_t magic = 0;
   if (getxattr(directory, kLustreName, bytes, kAttributeBytes) >=
       static_cast<ssize_t>(sizeof magic)) {
     std::memcpy(&magic, bytes, sizeof magic);
   }
-  recorder::unmap(bytes, kAttributeBytes);
+  unmap(bytes, kAttributeBytes);
   return magic == kComposite;
 }
 
@@ -114,7 +113,7 @@ constexpr std::size_t kCephTextBytes = 256;
 // The number behind `key` in "stripe_unit=65536 stripe_count=1 object_size=4194304 pool=x".
 std::uint64_t number_of(const char* text, const char* key) noexcept {
   const char* const found = std::strstr(text, key);
-  return found == nullptr ? 0 : recorder::parse_decimal(found + std::strlen(key));
+  return found == nullptr ? 0 : parse_decimal(found + std::strlen(key));
 }
 
 const char* set_ceph(int fd, FileLayout wanted) noexcept {

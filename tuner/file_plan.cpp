@@ -17,7 +17,7 @@ constexpr int kMostNotes = 32;
 
 constinit FilePlan* g_plans = nullptr;
 constinit int g_individual = 0;  // plans in the list that want it
-constinit recorder::SleepLock g_lock;
+constinit SleepLock g_lock;
 
 bool is_for_datasets(const char* name) noexcept {
   const Parameter* const parameter = find_parameter(name);
@@ -58,7 +58,7 @@ void note_individual_io(FilePlan& plan) noexcept {
   if (outcome == plan.individual_noted) return;
   plan.individual_noted = outcome;
   Verdict verdict = Verdict::kWithoutEffect;
-  recorder::ShortText<192> reason;
+  ShortText<192> reason;
   switch (outcome) {
     case IndividualOutcome::kNotNoted:
     case IndividualOutcome::kNoTransfer:
@@ -95,7 +95,7 @@ namespace {
 // A short list must not look like the whole one.
 void note_further_datasets(const FilePlan& plan) noexcept {
   if (plan.notes_left >= 0) return;
-  recorder::ShortText<64> reason;
+  ShortText<64> reason;
   reason << "and " << -plan.notes_left << " further datasets";
   for (int i = 0; i < plan.decision.count; ++i) {
     const Setting& setting = plan.decision.settings[i];
@@ -114,7 +114,7 @@ bool concerns_datasets(const Decision& decision) noexcept {
 }
 
 FilePlan* make_file_plan(const Decision& decision) noexcept {
-  auto* const plan = static_cast<FilePlan*>(recorder::private_memory(sizeof(FilePlan)));
+  auto* const plan = static_cast<FilePlan*>(private_memory(sizeof(FilePlan)));
   if (plan == nullptr) return nullptr;
   for (int i = 0; i < decision.count; ++i) {
     if (is_for_datasets(decision.settings[i].name)) {
@@ -127,28 +127,28 @@ FilePlan* make_file_plan(const Decision& decision) noexcept {
 }
 
 void discard_file_plan(FilePlan* plan) noexcept {
-  if (plan != nullptr) recorder::unmap(plan, sizeof(FilePlan));
+  if (plan != nullptr) unmap(plan, sizeof(FilePlan));
 }
 
-bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept {
+bool is_open_file(Provider& hdf5, std::int64_t file) noexcept {
   constexpr int kFileId = 1;  // H5I_FILE
-  const recorder::Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (api == nullptr) return false;
-  const recorder::QuietProbes quiet(*api);
+  const QuietProbes quiet(*api);
   return api->H5Iget_type(file) == kFileId;
 }
 
 namespace {
 // The file of the i-th plan of this HDF5, -1 behind the last. (HDF5 is not called under the lock.)
 std::int64_t file_of_plan(std::uint32_t provider, int i) noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   for (const FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
     if (plan->provider == provider && i-- == 0) return plan->file;
   }
   return -1;
 }
 
-void drop_plans_of_closed_files(recorder::Provider& hdf5) noexcept {
+void drop_plans_of_closed_files(Provider& hdf5) noexcept {
   for (int i = 0;;) {
     const std::int64_t file = file_of_plan(hdf5.number, i);
     if (file < 0) return;
@@ -161,11 +161,11 @@ void drop_plans_of_closed_files(recorder::Provider& hdf5) noexcept {
 }
 }  // namespace
 
-void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept {
+void keep_file_plan(Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept {
   drop_plans_of_closed_files(hdf5);
   FilePlan* replaced = nullptr;
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, replaced);  // an id that was closed in a way that is not wrapped
     plan->provider = hdf5.number;
     plan->file = file;
@@ -176,11 +176,11 @@ void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan)
   discard_file_plan(replaced);
 }
 
-void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept {
+void forget_file_plan(const Provider& hdf5, std::int64_t file) noexcept {
   if (__atomic_load_n(&g_plans, __ATOMIC_RELAXED) == nullptr) return;
   FilePlan* freed = nullptr;
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     take_out(hdf5.number, file, freed);
   }
   if (freed != nullptr) {
@@ -190,16 +190,16 @@ void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcep
   discard_file_plan(freed);
 }
 
-FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
+FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api,
                          std::int64_t object) noexcept {
   if (!any_file_plan() || api.H5Iget_file_id == nullptr) return nullptr;
   std::int64_t file = -1;
   {
-    const recorder::QuietProbes quiet(api);
+    const QuietProbes quiet(api);
     file = api.H5Iget_file_id(object);
     if (file >= 0) api.H5Idec_ref(file);
   }
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   for (FilePlan* plan = g_plans; plan != nullptr && file >= 0; plan = plan->next) {
     if (plan->file == file && plan->provider == hdf5.number) {
       ++plan->users;
@@ -212,14 +212,14 @@ FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
 void release(FilePlan* plan) noexcept {
   bool last = false;
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     last = --plan->users == 0;
   }
   if (last) discard_file_plan(plan);
 }
 
 void forget_plan_communicator(recorder::Word comm) noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   for (FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
     if (plan->comm == comm) __atomic_store_n(&plan->comm, 0, __ATOMIC_RELAXED);
   }

@@ -49,9 +49,9 @@ void discard_file_plan(FilePlan* plan) noexcept;
 bool concerns_datasets(const Decision& decision) noexcept;
 
 // Lets plans go whose files were closed in a way that is not wrapped.
-void keep_file_plan(recorder::Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
+void keep_file_plan(Provider& hdf5, std::int64_t file, FilePlan* plan) noexcept;
 // At H5Fclose: also notes what no transfer came for.
-void forget_file_plan(const recorder::Provider& hdf5, std::int64_t file) noexcept;
+void forget_file_plan(const Provider& hdf5, std::int64_t file) noexcept;
 
 // Writes down what became of individual I/O, again only where that has changed. Not while a record
 // is being written.
@@ -59,12 +59,12 @@ void note_individual_io(FilePlan& plan) noexcept;
 
 // The plan of the file that `object` (a file, group or dataset) belongs to, nullptr where it has
 // none. Given back with release. Calls HDF5 only where some open file has a plan.
-FilePlan* find_file_plan(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
+FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api,
                          std::int64_t object) noexcept;
 void release(FilePlan* plan) noexcept;
 
 // Does the id name a file that is open?
-bool is_open_file(recorder::Provider& hdf5, std::int64_t file) noexcept;
+bool is_open_file(Provider& hdf5, std::int64_t file) noexcept;
 
 // The program has freed the communicator that `comm` was made of.
 void forget_plan_communicator(recorder::Word comm) noexcept;

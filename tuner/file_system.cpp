@@ -19,7 +19,6 @@
 namespace iotune::tuner {
 namespace {
 
-namespace raw = recorder::raw;
 
 constexpr std::size_t kMostMounts = std::size_t{1} << 20;
 
@@ -90,7 +89,7 @@ bool MountOptions::has(const char* option) const noexcept {
 
 MountOptions mount_options(const char* mountinfo, unsigned major, unsigned minor) noexcept {
   MountOptions found{mountinfo, 0};
-  recorder::ShortText<32> device;
+  ShortText<32> device;
   device << major << ':' << minor << ' ';
   // "36 35 98:0 /root /point rw,noatime shared:1 - type source options", and what may stand before
   // the dash grows; blanks in names are written as \040.
@@ -113,7 +112,7 @@ MountOptions mount_options(const char* mountinfo, unsigned major, unsigned minor
 const char* file_system_of(const char* file) noexcept {
   const char* const slash = std::strrchr(file, '/');
   if (slash == nullptr) return "unknown";
-  recorder::ShortText<4096> directory;
+  ShortText<4096> directory;
   char first_of_target;
   if (raw::readlink(file, &first_of_target, 1) > 0) {
     return real_directory_of(file, directory) ? ask(directory.c_str()) : "unknown";
@@ -133,14 +132,14 @@ bool locks_hold_between_nodes(const char* file, const char* file_system) noexcep
   }
   if (std::strcmp(file_system, "lustre") != 0) return false;
   // By the device: a mount point's name says nothing of a path with links in it.
-  recorder::ShortText<4096> directory;
+  ShortText<4096> directory;
   struct stat status {};
   if (!real_directory_of(file, directory) ||
       raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(directory.c_str()), raw::word(&status),
                 0) != 0) {
     return false;
   }
-  auto* const text = static_cast<char*>(recorder::private_memory(kMostMounts));
+  auto* const text = static_cast<char*>(private_memory(kMostMounts));
   const int fd = raw::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0);
   std::size_t used = 0;
   while (fd >= 0 && text != nullptr && used + 1 < kMostMounts) {
@@ -155,7 +154,7 @@ bool locks_hold_between_nodes(const char* file, const char* file_system) noexcep
     const MountOptions options = mount_options(text, major(status.st_dev), minor(status.st_dev));
     hold = options.has("flock") && !options.has("localflock") && !options.has("noflock");
   }
-  if (text != nullptr) recorder::unmap(text, kMostMounts);
+  if (text != nullptr) unmap(text, kMostMounts);
   return hold;
 }
 

@@ -3,8 +3,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Hdf5Api;
-using recorder::Hid;
 
 constexpr int kNative = 0;  // H5_VOL_NATIVE
 
@@ -25,7 +23,7 @@ bool is_native(const Hdf5Api& api, Hid connector) noexcept {
 bool has_native_connector(const Hdf5Api& api, Hid fapl) noexcept {
   // HDF5 1.10 has no connectors.
   if (api.H5Pget_vol_id == nullptr || api.H5VLclose == nullptr) return true;
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   Hid connector = -1;
   if (api.H5Pget_vol_id(fapl, &connector) < 0 || connector < 0) return false;
   const bool native = is_native(api, connector);
@@ -33,9 +31,9 @@ bool has_native_connector(const Hdf5Api& api, Hid fapl) noexcept {
   return native;
 }
 
-Hid serial_list(recorder::Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
-  const recorder::QuietProbes quiet(api);
-  const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kFileAccess);
+Hid serial_list(Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
+  const QuietProbes quiet(api);
+  const Hid list_class = list_class(hdf5, ListClass::kFileAccess);
   const Hid fresh = list_class < 0 ? -1 : api.H5Pcreate(list_class);
   if (fresh < 0) return -1;
   const Hid given = fapl == 0 ? fresh : fapl;

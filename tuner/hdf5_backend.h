@@ -7,12 +7,12 @@
 namespace iotune::tuner {
 
 // Of a file access list, before an open with it. False also where it cannot be told.
-bool has_native_connector(const recorder::Hdf5Api& api, recorder::Hid fapl) noexcept;
+bool has_native_connector(const Hdf5Api& api, Hid fapl) noexcept;
 
 // The list to start from where the file is opened by HDF5's own connector and its driver for one
 // process, sec2: a copy of the program's list, or a fresh one for H5P_DEFAULT. The caller closes
 // it. -1 for any other file, which is left alone; both may come by environment too.
-recorder::Hid serial_list(recorder::Provider& hdf5, const recorder::Hdf5Api& api,
-                          recorder::Hid fapl) noexcept;
+Hid serial_list(Provider& hdf5, const Hdf5Api& api,
+                          Hid fapl) noexcept;
 
 }  // namespace iotune::tuner

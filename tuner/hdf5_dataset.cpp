@@ -12,11 +12,7 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::DatasetCall;
-using recorder::Hdf5Api;
-using recorder::Hid;
 using recorder::OpenState;
-using recorder::parse_decimal;
-using recorder::Provider;
 
 constexpr int kChunkedLayout = 2;   // H5D_CHUNKED
 constexpr unsigned kReadWrite = 1;  // H5F_ACC_RDWR
@@ -77,7 +73,7 @@ const Setting* find_for(const Decision& decision, const char* parameter,
 // A list to set properties on: a copy of the program's, or a fresh one for H5P_DEFAULT.
 Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
   if (given != 0) return api.H5Pcopy(given);
-  const Hid list_class = recorder::list_class(hdf5, recorder::ListClass::kDatasetAccess);
+  const Hid list_class = list_class(hdf5, ListClass::kDatasetAccess);
   return list_class < 0 ? -1 : api.H5Pcreate(list_class);
 }
 
@@ -153,7 +149,7 @@ struct DatasetFacts {
 
 void ask_dataset(const Hdf5Api& api, Hid dataset, Hid file, DatasetFacts& facts) noexcept {
   facts = {};
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   api.H5Iget_name(dataset, facts.name, sizeof facts.name);
   if (const Hid dcpl = api.H5Dget_create_plist(dataset); dcpl >= 0) {
     facts.layout = api.H5Pget_layout(dcpl);
@@ -175,7 +171,7 @@ void ask_dataset(const Hdf5Api& api, Hid dataset, Hid file, DatasetFacts& facts)
 
 void note(FilePlan& plan, const DatasetFacts& facts, const Setting& setting, const char* got,
           Verdict verdict, const char* reason) noexcept {
-  recorder::ShortText<640> text;
+  ShortText<640> text;
   text << facts.name;
   if (reason[0] != '\0') text << ": " << reason;
   note_setting(plan.path, setting.name, setting.value, got, verdict, text.c_str());
@@ -184,7 +180,7 @@ void note(FilePlan& plan, const DatasetFacts& facts, const Setting& setting, con
 void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
   const LayoutInProgress& layout = at.layout;
   if (layout.chunk != nullptr) {
-    recorder::ShortText<256> got;
+    ShortText<256> got;
     for (int i = 0; i < facts.chunk_dimensions; ++i) got << (i == 0 ? "" : ",") << facts.chunk[i];
     if (layout.chunk_refused != nullptr) {
       note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kRefused, layout.chunk_refused);
@@ -210,7 +206,7 @@ void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcep
 }
 
 void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
-  recorder::ShortText<32> got;
+  ShortText<32> got;
   if (facts.cache_known) got << facts.cache_bytes;
   Verdict verdict = Verdict::kApplied;
   const char* reason = "";
@@ -237,14 +233,14 @@ void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) no
 
 // H5FD_mpio_collective_opt_t of the list, -1 where it cannot be read. (HDF5 has no call for it.)
 int collective_opt(const Hdf5Api& api, Hid dxpl) noexcept {
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   int value = -1;
   return api.H5Pget(dxpl, "mpio_collective_opt", &value) < 0 ? -1 : value;
 }
 
 // HDF5 leaves in the list what it made of the transfer, -1 where it does not tell.
 int actual_io_mode(const Hdf5Api& api, Hid dxpl) noexcept {
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   int mode = -1;
   const bool told =
       api.H5Pget_mpio_actual_io_mode != nullptr && api.H5Pget_mpio_actual_io_mode(dxpl, &mode) >= 0;
@@ -267,7 +263,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
                                       OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
   // Mostly there is no plan, and no more memory than that is to be asked for it.
-  const Hdf5Api* const api = any_file_plan() ? recorder::hdf5_api(hdf5) : nullptr;
+  const Hdf5Api* const api = any_file_plan() ? hdf5_api(hdf5) : nullptr;
   if (api == nullptr) return;
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
@@ -279,7 +275,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
     at.layout.fill_time = find_for(at.plan->decision, "fill_time", name);
   }
   {
-    const recorder::QuietProbes quiet(*api);
+    const QuietProbes quiet(*api);
     set_layout(hdf5, *api, *at.plan, call, at.layout);
     if (at.cache != nullptr) set_chunk_cache(hdf5, *api, call, at);
   }
@@ -293,7 +289,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
                                      std::int64_t& dapl, OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
   if (at.plan == nullptr) return false;
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (api == nullptr) return false;
   const bool again = try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
   const bool without_cache = !again && at.tuned_dapl > 0 && dataset < 0 && at.layout.errors.hidden;
@@ -311,7 +307,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
                                      OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
   if (at.plan == nullptr) return;
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (api == nullptr) return;
   // What a failed call says belongs to the program: closing our lists would empty the stack.
   const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
@@ -340,11 +336,11 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
   const bool watched = series_is_watched(), individual = dxpl != 0 && any_individual_io();
   if (!watched && !individual) return;
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (watched) {
     int asked = 0;
     if (dxpl != 0 && api != nullptr && api->H5Pget_dxpl_mpio != nullptr) {
-      const recorder::QuietProbes quiet(*api);
+      const QuietProbes quiet(*api);
       if (api->H5Pget_dxpl_mpio(dxpl, &asked) < 0) asked = 0;
     }
     state.words[kSeriesStart] = series_clock_ns();
@@ -358,7 +354,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   if (plan == nullptr) return;
   int mode = 0;
   {
-    const recorder::QuietProbes quiet(*api);
+    const QuietProbes quiet(*api);
     if (!plan->individual_io || api->H5Pget_dxpl_mpio(dxpl, &mode) < 0) mode = 0;
   }
   // -1: it cannot be read, on no rank.
@@ -379,7 +375,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
     count_transfer(state.words[kSeriesStart], state.words[kSeriesMode] != 0);
   }
   const TransferInProgress at = transfer_of(state);
-  const Hdf5Api* const api = at.plan == nullptr ? nullptr : recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = at.plan == nullptr ? nullptr : hdf5_api(hdf5);
   if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
   // Looked at only: a note would fall into the record that is being written.

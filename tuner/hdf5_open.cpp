@@ -25,12 +25,8 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Hdf5Api;
 using recorder::Hdf5Making;
-using recorder::Hid;
-using recorder::MpiApi;
 using recorder::OpenState;
-using recorder::Provider;
 using recorder::Word;
 
 // What one open keeps from before to after; a block of its own, because threads may open at the
@@ -97,7 +93,7 @@ void forget(const Hdf5Api& api, OpenState& state) noexcept {
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   bool good = set_file_access(api, copy, open.program, open.decision, open.opening, open.attempts);
   if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
     Word info = make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
@@ -114,8 +110,8 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
 
 // The MPI whose ranks decide together; nullptr where the file is left alone.
 const MpiApi* mpi_of(const ListSettings& program) noexcept {
-  Provider* const world = recorder::world_provider();
-  const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
   const bool together = program.mpio && mpi != nullptr && program.private_comm != 0 &&
                         program.private_comm != mpi->constants.comm_null;
   return together ? mpi : nullptr;
@@ -154,7 +150,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
   open.mpi = &mpi;
   open.notes = rank_in(mpi, comm) == 0 && open.decision.source[0] != '\0';
   if (open.decision.count == 0) return true;  // nothing to vote on, nothing planned
-  plan_hints(mpi, path, open.program.info, open.decision, {recorder::run_nodes(), named_relatively},
+  plan_hints(mpi, path, open.program.info, open.decision, {run_nodes(), named_relatively},
              open.hints);
   const std::uint64_t hash = hash_hints(
       hash_file_access(api, kHashStart, open.program, open.decision, open.opening), open.hints);
@@ -189,7 +185,7 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
 
 bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
   char text[IOTUNE_DECISION_MAX_BYTES];
-  FileQuestion question{path, "hdf5", open.opening.creating, 1, recorder::run_nodes(), nullptr};
+  FileQuestion question{path, "hdf5", open.opening.creating, 1, run_nodes(), nullptr};
   ask_as_run(1, question);
   const std::size_t bytes = ask_database(question, text, sizeof text);
   if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
@@ -272,7 +268,7 @@ bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
 }
 
 Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   return api.H5Fget_access_plist(file);
 }
 
@@ -280,7 +276,7 @@ Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   if (open.decision.count == 0) return;
-  const recorder::QuietProbes quiet(api);
+  const QuietProbes quiet(api);
   note_file_access(api, file, opened, path, open.program, open.decision, open.opening,
                    open.attempts);
   const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
@@ -318,12 +314,12 @@ void keep_datasets_plan(Provider& hdf5, const char* path, Hid file, OpenInProgre
 }  // namespace
 
 void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) noexcept {
-  Provider* const world = recorder::world_provider();
-  const MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
   if (mpi == nullptr) return;
   ListSettings settings = settings_of(hdf5, fapl);
   settings.mpio = true;
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   settings.driver = api == nullptr ? -1 : api->H5Pget_driver(fapl);
   settings.private_comm = private_communicator(*mpi, comm);
   // store_settings frees what the list held before.
@@ -338,9 +334,9 @@ void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) n
 
 void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::int64_t& fapl,
                       OpenState& state) noexcept {
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   // A rank that gave up its rights votes for leaving the file alone, as one without memory does.
-  OpenInProgress* const open = recorder::is_narrowed() ? nullptr : g_spare.take();
+  OpenInProgress* const open = is_narrowed() ? nullptr : g_spare.take();
   if (open == nullptr || api == nullptr) {
     const ListSettings program = settings_of(hdf5, fapl);
     if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);
@@ -386,7 +382,7 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
 bool again_hdf5_open(Provider& hdf5, const char* path, std::int64_t file, std::int64_t& fapl,
                      OpenState& state) noexcept {
   OpenInProgress* const open = in_progress(state);
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (open == nullptr || api == nullptr || open->tuned_fapl < 0) return false;
   return make_again(*api, path, file, fapl, *open);
 }
@@ -395,7 +391,7 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
                      OpenState& state) noexcept {
   // The file's own access list holds what the program set on the list it passed.
   OpenInProgress* const open = in_progress(state);
-  const Hdf5Api* const api = recorder::hdf5_api(hdf5);
+  const Hdf5Api* const api = hdf5_api(hdf5);
   if (file >= 0 && state.words[kSeriesStart] != 0) {
     watch_series(hdf5, file, path, state.words[kSeriesStart]);
   }

@@ -5,9 +5,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Hdf5Api;
-using recorder::Hid;
-using recorder::MpiApi;
 
 // H5E_error2_t.
 struct ErrorFrame {

@@ -13,15 +13,15 @@ struct HiddenErrors {
   void *function, *argument;
   bool hidden, old_form;
 };
-void hide_errors(const recorder::Hdf5Api& api, HiddenErrors& errors) noexcept;
+void hide_errors(const Hdf5Api& api, HiddenErrors& errors) noexcept;
 // Nothing where they are not hidden.
-void show_errors(const recorder::Hdf5Api& api, HiddenErrors& errors) noexcept;
+void show_errors(const Hdf5Api& api, HiddenErrors& errors) noexcept;
 // As HDF5 does at the end of a call that failed.
 void call_handler(const HiddenErrors& errors) noexcept;
 
 // What HDF5 said of the call that has just failed: the text of the innermost frame that has one,
 // cut to `bytes` with its NUL. Empty where it said nothing.
-void copy_last_words(const recorder::Hdf5Api& api, char* to, std::size_t bytes) noexcept;
+void copy_last_words(const Hdf5Api& api, char* to, std::size_t bytes) noexcept;
 
 // MPI's handler of files that are not open, which a failing MPI_File_open calls. Of the process,
 // not of the thread; by default it returns, and then nothing is changed.
@@ -29,7 +29,7 @@ struct HiddenFileErrors {
   recorder::Word handler;
   bool hidden;
 };
-void hide_file_errors(const recorder::MpiApi& mpi, HiddenFileErrors& errors) noexcept;
-void show_file_errors(const recorder::MpiApi& mpi, HiddenFileErrors& errors) noexcept;
+void hide_file_errors(const MpiApi& mpi, HiddenFileErrors& errors) noexcept;
+void show_file_errors(const MpiApi& mpi, HiddenFileErrors& errors) noexcept;
 
 }  // namespace iotune::tuner

@@ -23,15 +23,14 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Mode;
 
-void before_finalize(recorder::Provider& provider) noexcept {
-  const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
+void before_finalize(Provider& provider) noexcept {
+  const MpiApi* const mpi = mpi_api(provider);
   if (mpi != nullptr) free_world_communicator(*mpi);
 }
 
-void after_init(recorder::Provider& provider) noexcept {
-  const recorder::MpiApi* const mpi = recorder::mpi_api(provider);
+void after_init(Provider& provider) noexcept {
+  const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || !mpi->constants.known) return;
   make_keyval(*mpi);
   learn_program_answers(*mpi);
@@ -39,11 +38,11 @@ void after_init(recorder::Provider& provider) noexcept {
 
 // Small serial programs that merely touched a file teach nothing.
 void run_ended(const char* trace) noexcept {
-  const bool parallel = recorder::world_provider() != nullptr;
+  const bool parallel = world_provider() != nullptr;
   if (parallel || recorder::hdf5_version()[0] != '\0') learn_at_run_end(trace);
 }
 
-void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
+void follow_property(Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
                      int count) noexcept {
   if (call == recorder::CallNumber::kH5Fclose) {
     // An id may have had more references than this one (H5Iget_file_id, H5Iinc_ref): on one
@@ -58,7 +57,7 @@ void follow_property(recorder::Provider& hdf5, recorder::CallNumber call, const 
 // After recorder's constructor, which reads the configuration.
 IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
   recorder::Advice& advice = recorder::g_advice;
-  const Mode mode = recorder::configuration().mode;
+  const Mode mode = configuration().mode;
   if (mode == Mode::kOff) return;
   advice.before_mpi_finalize = before_finalize;
   advice.run_ended = run_ended;
@@ -66,12 +65,12 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
     unlock_settings_after_fork();
     unlock_file_plans_after_fork();
     unlock_database_after_fork();
-    forget_prefetch_after_fork();
+    prefetch::forget_prefetch_after_fork();
     forget_series_after_fork();
     forget_decisions_after_fork();
   };
   if (mode != Mode::kTune) return;
-  install_prefetch();
+  prefetch::install_prefetch();
   advice.after_mpi_init = after_init;
   advice.before_create = [](const char* path, int flags) {
     watch_before_create(path, flags);

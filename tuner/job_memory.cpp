@@ -11,8 +11,7 @@
 namespace iotune::tuner {
 namespace {
 
-namespace raw = recorder::raw;
-using Path = recorder::ShortText<1024>;
+using Path = ShortText<1024>;
 
 // Bytes read, 0 for none; `to` is a text afterwards.
 std::size_t read_text(const char* path, char* to, std::size_t capacity) noexcept {
@@ -37,7 +36,7 @@ std::uint64_t least_upwards(const char* mount, const char* group, std::size_t gr
     // Version 2 says "max" where there is none.
     if (!path.cut() && read_text(path.c_str(), text, sizeof text) > 0 && text[0] >= '0' &&
         text[0] <= '9') {
-      const std::uint64_t limit = recorder::parse_decimal(text);
+      const std::uint64_t limit = parse_decimal(text);
       if (limit < least) least = limit;
     }
     if (length == 0) return least;

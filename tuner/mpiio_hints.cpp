@@ -15,8 +15,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::MpiApi;
-using recorder::ShortText;
 using recorder::Word;
 
 constexpr int kMaxInfoValue = 1024;
@@ -28,7 +26,7 @@ bool is_null(const MpiApi& mpi, Word info) noexcept {
 bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
   if (info == 0 || is_null(mpi, info)) return false;
   char value[kMaxInfoValue + 1];
-  return recorder::read_info(mpi, info, name, value, sizeof value);
+  return read_info(mpi, info, name, value, sizeof value);
 }
 
 void add(Decision& to, const char* name, const char* value) noexcept {
@@ -125,7 +123,7 @@ void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& 
       why_not_named(mpi, info, decision, "cb_config_list") != nullptr) {
     return;
   }
-  const std::uint64_t count = recorder::parse_decimal(aggregators);
+  const std::uint64_t count = parse_decimal(aggregators);
   const auto hosts = static_cast<std::uint64_t>(from.nodes < 1 ? 1 : from.nodes);
   ShortText<32> list;
   list << "*:" << (count + hosts - 1) / hosts;
@@ -253,7 +251,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
                 const HintPlan& plan) noexcept {
   if (decision.count == 0) return;
   Word info = 0;
-  const OpenMpiIo open_mpi = mpi.abi == recorder::MpiAbi::kOpenMpi && plan.wanted.count > 0
+  const OpenMpiIo open_mpi = mpi.abi == MpiAbi::kOpenMpi && plan.wanted.count > 0
                                  ? openmpi_io(mpi, path)
                                  : OpenMpiIo::kUnknown;
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
@@ -261,13 +259,13 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
   for (int i = 0; i < decision.count; ++i) {
     const Setting& setting = decision.settings[i];
     if (plan.refused[i] == nullptr) continue;
-    if (readable && !recorder::read_info(mpi, info, setting.name, got, sizeof got)) got[0] = '\0';
+    if (readable && !read_info(mpi, info, setting.name, got, sizeof got)) got[0] = '\0';
     note_setting(path, setting.name, setting.value, got, Verdict::kRefused, plan.refused[i]);
   }
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
     if (!goes_by_info(setting.name)) continue;
-    const bool found = readable && recorder::read_info(mpi, info, setting.name, got, sizeof got);
+    const bool found = readable && read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
                    "the file's hints cannot be read");
@@ -286,7 +284,7 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     } else if (std::strcmp(got, setting.value) != 0) {
       note_setting(path, setting.name, setting.value, got, Verdict::kWithoutEffect,
                    "MPI-IO chose another value");
-    } else if (mpi.abi == recorder::MpiAbi::kOpenMpi && !reports_hints_in_use(mpi.version)) {
+    } else if (mpi.abi == MpiAbi::kOpenMpi && !reports_hints_in_use(mpi.version)) {
       // Version 4 echoes every key, even nonsense; 5 those that some component has asked for.
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
                    "Open MPI returns what it was given");

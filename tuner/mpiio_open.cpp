@@ -16,9 +16,7 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::MpiApi;
 using recorder::OpenState;
-using recorder::Provider;
 using recorder::Word;
 
 struct OpenInProgress {
@@ -27,7 +25,7 @@ struct OpenInProgress {
   PosixOpens opens;
   Word comm;  // the private one
   Word program_info, tuned_info;
-  int amode;  // as recorder::AccessMode has it
+  int amode;  // as AccessMode has it
   CallAttempts attempts;
   HiddenFileErrors errors;
   MadeFile made;
@@ -37,7 +35,7 @@ struct OpenInProgress {
 constinit SpareBlock<OpenInProgress> g_spare;
 
 bool must_be_new(const OpenInProgress& open) noexcept {
-  constexpr int kNew = recorder::kModeCreate | recorder::kModeExclusive;
+  constexpr int kNew = kModeCreate | kModeExclusive;
   return (open.amode & kNew) == kNew;
 }
 
@@ -70,17 +68,17 @@ void free_info(const MpiApi& mpi, OpenInProgress& open) noexcept {
 
 void before_mpiio_open(Provider& provider, Word comm, const char* path, int amode, Word& info,
                        OpenState& state) noexcept {
-  const MpiApi* const mpi = recorder::mpi_api(provider);
-  if (mpi == nullptr || recorder::world_provider() != &provider) return;
+  const MpiApi* const mpi = mpi_api(provider);
+  if (mpi == nullptr || world_provider() != &provider) return;
   const Word own = private_communicator(*mpi, comm);
   if (own == mpi->constants.comm_null) return;
-  OpenInProgress* const open = recorder::is_narrowed() ? nullptr : g_spare.take();
+  OpenInProgress* const open = is_narrowed() ? nullptr : g_spare.take();
   if (open == nullptr) {
     decline(*mpi, own);
     return;
   }
-  open->amode = recorder::common_amode(mpi->abi, amode);
-  const bool creating = (open->amode & recorder::kModeCreate) != 0;
+  open->amode = common_amode(mpi->abi, amode);
+  const bool creating = (open->amode & kModeCreate) != 0;
   if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
     g_spare.give_back(open);
     return;
@@ -96,7 +94,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0 && open->decision.source[0] != '\0';
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
-  plan_hints(*mpi, path, info, open->decision, {recorder::run_nodes(), state.named_relatively},
+  plan_hints(*mpi, path, info, open->decision, {run_nodes(), state.named_relatively},
              open->hints);
   for (int i = 0; i < open->decision.count; ++i) {
     if (!is_beneath_hdf5(open->decision.settings[i].name)) {
@@ -129,14 +127,14 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
 bool again_mpiio_open(Provider& provider, const char* path, Word file, int result, Word& info,
                       OpenState& state) noexcept {
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
-  const MpiApi* const mpi = recorder::mpi_api(provider);
+  const MpiApi* const mpi = mpi_api(provider);
   if (open == nullptr || mpi == nullptr || open->tuned_info == 0) return false;
   // Only placement and advice were wanted: the call carries nothing that it could fail of.
   if (open->attempts.count == 0) return end_attempts(*mpi, *open), false;
   const bool failed = result != 0;
   if (failed) keep_words_of(*mpi, result, *open);
   // To close it there would remove the file.
-  const bool may_close = (open->amode & recorder::kModeDeleteOnClose) == 0;
+  const bool may_close = (open->amode & kModeDeleteOnClose) == 0;
   if (all_agree(*mpi, open->comm, !failed, 0) ||
       !all_agree(*mpi, open->comm, failed || may_close, 0)) {
     end_attempts(*mpi, *open);
@@ -165,7 +163,7 @@ bool again_mpiio_open(Provider& provider, const char* path, Word file, int resul
 void after_mpiio_open(Provider& provider, const char* path, Word file, int result,
                       OpenState& state) noexcept {
   auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
-  const MpiApi* const mpi = recorder::mpi_api(provider);
+  const MpiApi* const mpi = mpi_api(provider);
   const bool has_hints = open != nullptr && open->tuned_info != 0;
   if (file != 0) remember_exchange(file, has_hints ? &open->hints.wanted : nullptr);
   if (open == nullptr || mpi == nullptr) return;

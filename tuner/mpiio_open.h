@@ -5,11 +5,11 @@
 
 namespace iotune::tuner {
 
-void before_mpiio_open(recorder::Provider& provider, recorder::Word comm, const char* path,
+void before_mpiio_open(Provider& provider, recorder::Word comm, const char* path,
                        int amode, recorder::Word& info, recorder::OpenState& state) noexcept;
-bool again_mpiio_open(recorder::Provider& provider, const char* path, recorder::Word file,
+bool again_mpiio_open(Provider& provider, const char* path, recorder::Word file,
                       int result, recorder::Word& info, recorder::OpenState& state) noexcept;
-void after_mpiio_open(recorder::Provider& provider, const char* path, recorder::Word file,
+void after_mpiio_open(Provider& provider, const char* path, recorder::Word file,
                       int result, recorder::OpenState& state) noexcept;
 
 }  // namespace iotune::tuner

@@ -18,7 +18,7 @@ constexpr int kMostValueBytes = 4096;
 // second.
 class ToolInterface {
  public:
-  explicit ToolInterface(const recorder::MpiApi& mpi) noexcept : mpi_(mpi) {
+  explicit ToolInterface(const MpiApi& mpi) noexcept : mpi_(mpi) {
     constexpr int kThreadSingle = 0;
     int provided = 0;
     open_ = mpi.MPI_T_init_thread != nullptr && mpi.MPI_T_cvar_get_index != nullptr &&
@@ -48,7 +48,7 @@ class ToolInterface {
   }
 
  private:
-  const recorder::MpiApi& mpi_;
+  const MpiApi& mpi_;
   bool open_;
 };
 
@@ -84,7 +84,7 @@ constinit unsigned g_named = 0, g_own = 0;
 
 // Once, because they do not change while the program runs. Threads that come at the same time read
 // the same.
-void read_parameters(const recorder::MpiApi& mpi) noexcept {
+void read_parameters(const MpiApi& mpi) noexcept {
   if (__atomic_load_n(&g_read, __ATOMIC_ACQUIRE)) return;
   if (!io_parameters_may_be_set()) {
     __atomic_store_n(&g_named, kNamesNothing, __ATOMIC_RELAXED);
@@ -110,8 +110,8 @@ void read_parameters(const recorder::MpiApi& mpi) noexcept {
 // 4 of "Open MPI v4.1.4"; 0 of all that is no Open MPI.
 unsigned major_version(const char* mpi_version) noexcept {
   constexpr char kName[] = "Open MPI v";
-  if (!recorder::starts_with(mpi_version, kName)) return 0;
-  return static_cast<unsigned>(recorder::parse_decimal(mpi_version + sizeof kName - 1));
+  if (!starts_with(mpi_version, kName)) return 0;
+  return static_cast<unsigned>(parse_decimal(mpi_version + sizeof kName - 1));
 }
 
 constexpr unsigned kFirstWithoutRomio = 6;
@@ -121,14 +121,14 @@ bool has_romio(const char* mpi_version) noexcept {
 }
 
 bool on_lustre(const char* path) noexcept {
-  recorder::ShortText<4096> directory;
+  ShortText<4096> directory;
   return real_directory_of(path, directory) &&
          layout_kind_of(directory.c_str()) == LayoutKind::kLustre;
 }
 
 }  // namespace
 
-OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
+OpenMpiIo openmpi_io(const MpiApi& mpi, const char* path) noexcept {
   if (!has_romio(mpi.version)) return OpenMpiIo::kOmpio;
   read_parameters(mpi);
   const unsigned named = __atomic_load_n(&g_named, __ATOMIC_RELAXED);
@@ -139,8 +139,8 @@ OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept {
 }
 
 const char* name_of_openmpi_io(const char* path) noexcept {
-  recorder::Provider* const world = recorder::world_provider();
-  const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
   // With the standard ABI too, which Open MPI has from version 6 on.
   if (mpi == nullptr || major_version(mpi->version) == 0) return nullptr;
   switch (openmpi_io(*mpi, path)) {
@@ -154,7 +154,7 @@ const char* name_of_openmpi_io(const char* path) noexcept {
   return nullptr;
 }
 
-unsigned own_parameters(const recorder::MpiApi& mpi) noexcept {
+unsigned own_parameters(const MpiApi& mpi) noexcept {
   read_parameters(mpi);
   return __atomic_load_n(&g_own, __ATOMIC_RELAXED);
 }

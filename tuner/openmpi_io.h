@@ -10,7 +10,7 @@ enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 
 // As its parameter `io` says, wherever that was set; where it was not, Open MPI takes ROMIO on
 // Lustre and OMPIO elsewhere. From version 6 on there is OMPIO alone. Local.
-OpenMpiIo openmpi_io(const recorder::MpiApi& mpi, const char* path) noexcept;
+OpenMpiIo openmpi_io(const MpiApi& mpi, const char* path) noexcept;
 
 // The same by its name in patterndb/proven_table.h, for the MPI of the program's world; nullptr
 // where it cannot be told.
@@ -20,7 +20,7 @@ const char* name_of_openmpi_io(const char* path) noexcept;
 // wherever the user or the site set them: ~/.openmpi/mca-params.conf, the site's own, the
 // environment, mpirun. Local, but asked on one rank for all, because all of MPI's components are
 // loaded for it.
-unsigned own_parameters(const recorder::MpiApi& mpi) noexcept;
+unsigned own_parameters(const MpiApi& mpi) noexcept;
 bool parameters_name(unsigned parameters, const char* hint) noexcept;
 
 // Whether hints of MPI_File_open reach its ROMIO: those of version 5 do not (seen with 5.0.8 and

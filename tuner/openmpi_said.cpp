@@ -16,9 +16,6 @@
 namespace iotune::tuner {
 namespace {
 
-namespace raw = recorder::raw;
-using recorder::ShortText;
-using recorder::starts_with;
 
 // Of MPI-IO, of the file systems beneath it, and what names other files of parameters.
 bool concerns_io(const char* parameter) noexcept {

@@ -6,7 +6,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::MpiApi;
 using recorder::Word;
 
 // The hint, the value with which ranks may not exchange what they transfer (nullptr: any but the
@@ -54,7 +53,7 @@ bool fill_info(const MpiApi& mpi, Word now, Word wanted) noexcept {
   bool fills = false;
   for (const Joining& one : kJoining) {
     char value[16];
-    if (!recorder::read_info(mpi, now, one.name, value, sizeof value)) continue;
+    if (!read_info(mpi, now, one.name, value, sizeof value)) continue;
     if (!one.is_apart(value)) continue;
     fills = mpi.MPI_Info_set(wanted, one.name, one.joined) == 0 || fills;
   }
@@ -80,9 +79,9 @@ void remember_exchange(Word file, const Decision* hints) noexcept {
   replace(0, file);
 }
 
-void before_ordered(recorder::Provider& provider, Word file) noexcept {
+void before_ordered(Provider& provider, Word file) noexcept {
   if (!g_used.load(std::memory_order_relaxed) || !replace(file, 0)) return;
-  const MpiApi* const mpi = recorder::mpi_api(provider);
+  const MpiApi* const mpi = mpi_api(provider);
   Word now = 0, wanted = 0;
   if (mpi == nullptr || mpi->MPI_File_get_info(file, &now) != 0) return;
   if (mpi->MPI_Info_create(&wanted) == 0) {

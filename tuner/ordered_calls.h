@@ -20,6 +20,6 @@ bool can_remember(const Decision& hints) noexcept;
 void remember_exchange(recorder::Word file, const Decision* hints) noexcept;
 
 // Collective, as the call that follows is.
-void before_ordered(recorder::Provider& provider, recorder::Word file) noexcept;
+void before_ordered(Provider& provider, recorder::Word file) noexcept;
 
 }  // namespace iotune::tuner

@@ -39,7 +39,7 @@ void note_refused(const char* file, const Decision& decision) noexcept {
 
 void note_decision(const char* file, const Decision& decision) noexcept {
   if (!recorder::buffer_exists()) return;
-  RecordWriter record(CallNumber::kiotune_decision, recorder::ticks_now());
+  RecordWriter record(CallNumber::kiotune_decision, ticks_now());
   record.number(decision.row);
   record.number(decision.distance_milli);
   record.number(state_number(decision.state));
@@ -60,7 +60,7 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   std::int64_t& place = g_noted[static_cast<std::uint64_t>(digest) % kNoted];
   const bool known = __atomic_exchange_n(&place, digest, __ATOMIC_RELAXED) == digest;
   if (!known || !recorder::is_opening_unrecorded()) return note_decision(file, decision);
-  RecordWriter record(CallNumber::kiotune_decision_again, recorder::ticks_now());
+  RecordWriter record(CallNumber::kiotune_decision_again, ticks_now());
   record.number(handle);
   record.number(digest);
   record.commit();
@@ -74,7 +74,7 @@ void forget_decisions_after_fork() noexcept {
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,
                   Verdict verdict, const char* reason) noexcept {
   if (!recorder::buffer_exists()) return;
-  RecordWriter record(CallNumber::kiotune_setting, recorder::ticks_now());
+  RecordWriter record(CallNumber::kiotune_setting, ticks_now());
   record.number(static_cast<std::int64_t>(verdict));
   record.text(file);
   record.text(parameter);

@@ -14,19 +14,18 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::ShortText;
 
 __thread Placement* t_placement __attribute__((tls_model("initial-exec"))) = nullptr;
 
 std::uint64_t number_of(const Decision& decision, const char* name) noexcept {
   const char* const value = find_setting(decision, name);
-  return value == nullptr ? 0 : recorder::parse_decimal(value);
+  return value == nullptr ? 0 : parse_decimal(value);
 }
 
 bool is_empty_file(const char* path) noexcept {
   struct stat status {};
-  return recorder::raw::call(SYS_newfstatat, recorder::raw::kAtFdcwd, recorder::raw::word(path),
-                             recorder::raw::word(&status), 0) == 0 &&
+  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path),
+                             raw::word(&status), 0) == 0 &&
          S_ISREG(status.st_mode) && status.st_size == 0;
 }
 
@@ -53,8 +52,8 @@ bool is_told_by_another_rank(const Placement& placement, const FileLayout& layou
 bool is_there(const char* path) noexcept {
   constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW: a dangling link counts as there
   alignas(8) char status[256];
-  return recorder::raw::call(SYS_newfstatat, recorder::raw::kAtFdcwd, recorder::raw::word(path),
-                             recorder::raw::word(status), kNoFollow) == 0;
+  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path),
+                             raw::word(status), kNoFollow) == 0;
 }
 
 bool is_placement(const char* name) noexcept {

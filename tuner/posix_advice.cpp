@@ -18,8 +18,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::ShortText;
-namespace raw = recorder::raw;
 
 __thread PosixAdvice* t_advice __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -114,7 +112,7 @@ bool arm_posix_advice(const char* path, bool anew, const Decision& decision, con
   std::memset(&plan, 0, sizeof plan);
   plan.path = path;
   plan.advice = advice_of(advice);
-  plan.reserve_bytes = reserve == nullptr ? 0 : recorder::parse_decimal(reserve);
+  plan.reserve_bytes = reserve == nullptr ? 0 : parse_decimal(reserve);
   plan.anew = anew;
   plan.similar_only = std::strcmp(decision.source, "similar") == 0;
   plan.last_fd = -1;

@@ -22,7 +22,6 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::MpiApi;
 using recorder::OpenState;
 
 struct OpenInProgress {
@@ -54,7 +53,7 @@ class KeptErrno {
 bool on_small_stack() noexcept {
   constexpr std::size_t kLeastBytes = 64 << 10;
   stack_t stack{};
-  return recorder::raw::call(SYS_sigaltstack, 0, recorder::raw::word(&stack)) == 0 &&
+  return raw::call(SYS_sigaltstack, 0, raw::word(&stack)) == 0 &&
          (stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < kLeastBytes;
 }
 
@@ -132,12 +131,12 @@ OpenInProgress* answer_for(const char* path, bool creating) noexcept {
 }  // namespace
 
 void learn_program_answers(const MpiApi& mpi) noexcept {
-  if (!recorder::all_ranks_tune() || g_answers != nullptr) return;
+  if (!all_ranks_tune() || g_answers != nullptr) return;
   const recorder::Word world = mpi.constants.comm_world;
-  auto* const text = static_cast<char*>(recorder::private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
+  auto* const text = static_cast<char*>(private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
   std::uint64_t bytes = 0;
   if (rank_in(mpi, world) == 0 && text != nullptr) {
-    bytes = ask_for_program(recorder::world_ranks(), recorder::run_nodes(), text,
+    bytes = ask_for_program(world_ranks(), run_nodes(), text,
                             IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
   }
   bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0 &&
@@ -154,7 +153,7 @@ void learn_program_answers(const MpiApi& mpi) noexcept {
     g_answers_bytes = bytes;
     __atomic_store_n(&g_answers, text, __ATOMIC_RELEASE);
   } else if (text != nullptr) {
-    recorder::unmap(text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+    unmap(text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
   }
 }
 

@@ -10,7 +10,7 @@
 namespace iotune::tuner {
 
 // Collective over the world, in which all ranks tune: rank 0 asks.
-void learn_program_answers(const recorder::MpiApi& mpi) noexcept;
+void learn_program_answers(const MpiApi& mpi) noexcept;
 
 // Slots of recorder.
 void before_program_open(const char* path, int flags, recorder::OpenState& state) noexcept;

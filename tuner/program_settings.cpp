@@ -13,7 +13,6 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::CallNumber;
-using recorder::Provider;
 using recorder::Word;
 
 struct Entry {
@@ -26,7 +25,7 @@ struct Entry {
 // Lists that live at one time: few. Searched in a line, newest first.
 constinit Entry* g_entries = nullptr;
 constinit std::size_t g_count = 0, g_capacity = 0;
-constinit recorder::SleepLock g_lock;
+constinit SleepLock g_lock;
 
 Entry* find(std::uint32_t provider, std::int64_t id) noexcept {
   for (std::size_t i = g_count; i > 0; --i) {
@@ -45,11 +44,11 @@ Entry* add(std::uint32_t provider, std::int64_t id) noexcept {
   }
   if (g_count == g_capacity) {
     const std::size_t capacity = g_capacity == 0 ? 64 : g_capacity * 2;
-    auto* const entries = static_cast<Entry*>(recorder::private_memory(capacity * sizeof(Entry)));
+    auto* const entries = static_cast<Entry*>(private_memory(capacity * sizeof(Entry)));
     if (entries == nullptr) return nullptr;
     if (g_entries != nullptr) {
       std::memcpy(entries, g_entries, g_count * sizeof(Entry));
-      recorder::unmap(g_entries, g_capacity * sizeof(Entry));
+      unmap(g_entries, g_capacity * sizeof(Entry));
     }
     g_entries = entries;
     g_capacity = capacity;
@@ -61,8 +60,8 @@ Entry* add(std::uint32_t provider, std::int64_t id) noexcept {
 
 // Each holder has a copy of its own, so that closing one list frees one.
 Word copy_info(Word info) noexcept {
-  Provider* const world = recorder::world_provider();
-  const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
   Word copy = 0;
   if (mpi == nullptr || info == 0 ||
       (info & mpi->constants.handle_mask) == mpi->constants.info_null ||
@@ -73,8 +72,8 @@ Word copy_info(Word info) noexcept {
 }
 
 void free_info(Word info) noexcept {
-  Provider* const world = recorder::world_provider();
-  const recorder::MpiApi* const mpi = world == nullptr ? nullptr : recorder::mpi_api(*world);
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
   int finalized = 1;
   if (mpi == nullptr || info == 0 ||
       (info & mpi->constants.handle_mask) == mpi->constants.info_null) {
@@ -85,7 +84,7 @@ void free_info(Word info) noexcept {
 }
 
 void mark(const Provider& provider, std::int64_t id, ProgramSet bit) noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   Entry* entry = find(provider.number, id);
   if (entry == nullptr) entry = add(provider.number, id);
   if (entry != nullptr) entry->settings.set_by_program |= bit;
@@ -107,10 +106,10 @@ void add_hint(const char* name, std::size_t bytes) noexcept {
 // A ROMIO hints file: "name value" a line, # starts a comment. False where it cannot be opened.
 bool read_hints_file(const char* path) noexcept {
   char text[kHintsBytes];
-  const int fd = path == nullptr ? -1 : recorder::raw::open(path, O_RDONLY | O_CLOEXEC, 0);
+  const int fd = path == nullptr ? -1 : raw::open(path, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
-  const long bytes = recorder::raw::read(fd, text, sizeof text - 1);
-  recorder::raw::close(fd);
+  const long bytes = raw::read(fd, text, sizeof text - 1);
+  raw::close(fd);
   if (bytes <= 0) return true;
   text[bytes] = '\0';
   for (const char* line = text; line != nullptr && *line != '\0';) {
@@ -137,7 +136,7 @@ void read_hints_variable(const char* text) noexcept {
 }  // namespace
 
 ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   const Entry* const entry = find(hdf5.number, id);
   return entry == nullptr ? ListSettings{} : entry->settings;
 }
@@ -145,7 +144,7 @@ ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept {
 void store_settings(const Provider& hdf5, std::int64_t id, const ListSettings& settings) noexcept {
   Word old = 0;
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     Entry* entry = find(hdf5.number, id);
     if (entry != nullptr) old = entry->settings.info;
     if (entry == nullptr) entry = add(hdf5.number, id);
@@ -166,7 +165,7 @@ void inherit_settings(const Provider& hdf5, std::int64_t id,
 }
 
 void forget_communicator(Word comm) noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   for (std::size_t i = 0; i < g_count; ++i) {
     if (g_entries[i].used != 0 && g_entries[i].settings.private_comm == comm) {
       g_entries[i].settings.private_comm = 0;
@@ -181,7 +180,7 @@ void unlock_settings_after_fork() noexcept {
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept {
   Word old = 0;
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     Entry* const entry = find(hdf5.number, id);
     if (entry == nullptr) return;
     old = entry->settings.info;
@@ -245,7 +244,7 @@ void follow_property_call(Provider& hdf5, CallNumber call, const std::int64_t* w
 
 namespace {
 void read_hints() noexcept {
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   if (g_hints_read) return;
   g_hints_used = 0;
   // As ROMIO does: where its variable names no file that can be opened, the site's own holds.

@@ -36,13 +36,13 @@ struct ListSettings {
 };
 
 // Copies; all zero for a list that was never seen.
-ListSettings settings_of(const recorder::Provider& hdf5, std::int64_t id) noexcept;
-void store_settings(const recorder::Provider& hdf5, std::int64_t id,
+ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept;
+void store_settings(const Provider& hdf5, std::int64_t id,
                     const ListSettings& settings) noexcept;
 // For another id, with a copy of the hints of its own.
-void inherit_settings(const recorder::Provider& hdf5, std::int64_t id,
+void inherit_settings(const Provider& hdf5, std::int64_t id,
                       const ListSettings& settings) noexcept;
-void forget_settings(const recorder::Provider& hdf5, std::int64_t id) noexcept;
+void forget_settings(const Provider& hdf5, std::int64_t id) noexcept;
 
 // The program has freed the communicator that `comm` was made of: files of lists that name it
 // are left alone. The same on all ranks, because the free is collective.
@@ -52,7 +52,7 @@ void forget_communicator(recorder::Word comm) noexcept;
 void unlock_settings_after_fork() noexcept;
 
 // Follows H5Pset_*, H5Pcopy, H5Pclose, H5Fget_access_plist and H5Fclose.
-void follow_property_call(recorder::Provider& hdf5, recorder::CallNumber call,
+void follow_property_call(Provider& hdf5, recorder::CallNumber call,
                           const std::int64_t* words, int count) noexcept;
 
 // True where ROMIO_HINTS (else /etc/romio-hints), MPICH_MPIIO_HINTS or an MCA parameter names the

@@ -9,8 +9,6 @@
 namespace iotune::tuner {
 namespace {
 
-namespace raw = recorder::raw;
-using recorder::ShortText;
 
 constexpr int kMostLinks = 40;  // the kernel's own limit
 

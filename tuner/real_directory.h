@@ -7,6 +7,6 @@ namespace iotune::tuner {
 
 // Of an absolute path. Links at its end are followed too, dangling ones as well, because that is
 // where an open makes the file. False where it cannot be told.
-bool real_directory_of(const char* file, recorder::ShortText<4096>& directory) noexcept;
+bool real_directory_of(const char* file, ShortText<4096>& directory) noexcept;
 
 }  // namespace iotune::tuner

@@ -23,8 +23,6 @@
 namespace iotune::tuner {
 namespace {
 
-namespace raw = recorder::raw;
-using recorder::ShortText;
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
 constexpr std::uint64_t kMostNs = 50 * kMillisecondNs, kShareOfRun = 50;
@@ -42,15 +40,15 @@ alignas(8) constinit char g_entries[4096] = {};
 // 0: not known.
 std::uint64_t run_ns() noexcept {
   constexpr std::uint64_t kTickNs = 10 * kMillisecondNs;  // USER_HZ is 100 to every program
-  const std::uint64_t began_ns = recorder::process_start_time(raw::getpid()) * kTickNs;
-  const std::uint64_t now_ns = recorder::clock_ns(CLOCK_BOOTTIME);
+  const std::uint64_t began_ns = process_start_time(raw::getpid()) * kTickNs;
+  const std::uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
   return began_ns == 0 || began_ns > now_ns ? 0 : now_ns - began_ns;
 }
 
 std::uint64_t budget_ns() noexcept {
   const char* const said = std::getenv("IOTUNE_LEARN_MS");
   if (said != nullptr && *said >= '0' && *said <= '9') {
-    return recorder::parse_decimal(said) * kMillisecondNs;
+    return parse_decimal(said) * kMillisecondNs;
   }
   const std::uint64_t share_ns = run_ns() / kShareOfRun;
   return share_ns < kMostNs ? share_ns : kMostNs;
@@ -64,11 +62,11 @@ bool draws_runs() noexcept {
 
 // Whether one more of `bytes` may be kept. Those that nobody came for go.
 bool has_room(int folder, std::uint64_t bytes) noexcept {
-  const auto now_ns = static_cast<std::int64_t>(recorder::clock_ns(CLOCK_REALTIME));
+  const auto now_ns = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME));
   unsigned kept = 0;
-  recorder::for_each_entry(folder, g_entries, [&](const char* name) noexcept {
+  for_each_entry(folder, g_entries, [&](const char* name) noexcept {
     struct stat status {};
-    if (!recorder::ends_with(name, ".trace") || !recorder::stat_of(folder, name, status)) {
+    if (!ends_with(name, ".trace") || !stat_of(folder, name, status)) {
       return true;
     }
     // A link's own time where the trace lies on another file system.
@@ -90,7 +88,7 @@ bool has_room(int folder, std::uint64_t bytes) noexcept {
 // empty where it is not kept; patterndb/kept_runs.h has the form of the names.
 void keep_run(const char* trace, const char* folder_path, bool held,
               ShortText<4096>& name) noexcept {
-  const int folder = recorder::open_directory(raw::kAtFdcwd, folder_path);
+  const int folder = open_directory(raw::kAtFdcwd, folder_path);
   if (folder < 0) return;
   struct stat status {};
   const bool found =
@@ -101,11 +99,11 @@ void keep_run(const char* trace, const char* folder_path, bool held,
     ShortText<4096> database;
     database_path(database);
     ShortText<4096> base;
-    const std::uint64_t now_ns = recorder::clock_ns(CLOCK_REALTIME);
+    const std::uint64_t now_ns = clock_ns(CLOCK_REALTIME);
     base.add_hex(now_ns);
     base << '-' << static_cast<std::uint64_t>(raw::getpid()) << '-';
     base.add_hex(drawn) << '-';
-    base.add_hex(recorder::Fnv1a::of(database.c_str()));
+    base.add_hex(Fnv1a::of(database.c_str()));
     if (held) base << "-held";
     ShortText<4096> path;
     path << base.c_str() << ".path";
@@ -129,8 +127,8 @@ void keep_run(const char* trace, const char* folder_path, bool held,
 }  // namespace
 
 void learn_at_run_end(const char* trace) noexcept {
-  if (recorder::is_narrowed() || !recorder::configuration().learns) return;
-  const std::uint64_t began_ns = recorder::clock_ns(CLOCK_MONOTONIC);
+  if (is_narrowed() || !configuration().learns) return;
+  const std::uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
   const std::uint64_t budget = budget_ns();
   static constinit ShortText<4096> folder, name;
   folder.clear();

@@ -26,30 +26,30 @@ struct Watch {
 
 constinit bool g_watching = false;
 constinit Watch g_watch = {};
-constinit recorder::SleepLock g_lock;
+constinit SleepLock g_lock;
 
 std::uint64_t file_bytes(const char* path) noexcept {
-  if (recorder::is_narrowed()) return 0;
+  if (is_narrowed()) return 0;
   struct stat status {};
-  const long result = recorder::raw::call(SYS_newfstatat, AT_FDCWD, recorder::raw::word(path),
-                                          recorder::raw::word(&status), 0);
+  const long result = raw::call(SYS_newfstatat, AT_FDCWD, raw::word(path),
+                                          raw::word(&status), 0);
   return result == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 }  // namespace
 
 std::uint64_t series_clock_ns() noexcept {
-  return recorder::is_narrowed() ? 0 : recorder::clock_ns(CLOCK_MONOTONIC);
+  return is_narrowed() ? 0 : clock_ns(CLOCK_MONOTONIC);
 }
 
 [[gnu::hot]] bool series_is_watched() noexcept {
   return __atomic_load_n(&g_watching, __ATOMIC_RELAXED);
 }
 
-void watch_series(const recorder::Provider& hdf5, std::int64_t file, const char* path,
+void watch_series(const Provider& hdf5, std::int64_t file, const char* path,
                   std::uint64_t started_ns) noexcept {
   const std::uint64_t now = series_clock_ns();
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   g_watch.provider = hdf5.number;
   g_watch.file = file;
   std::strncpy(g_watch.path, path, sizeof g_watch.path - 1);
@@ -61,18 +61,18 @@ void watch_series(const recorder::Provider& hdf5, std::int64_t file, const char*
 
 void count_transfer(std::uint64_t started_ns, bool collective) noexcept {
   const std::uint64_t now = series_clock_ns();
-  const recorder::JumpSafeGuard guard(g_lock);
+  const JumpSafeGuard guard(g_lock);
   g_watch.inside_ns += now - started_ns;
   g_watch.last_end_ns = now;
   g_watch.collective = g_watch.collective || collective;
 }
 
-void series_closed(const recorder::Provider& hdf5, std::int64_t file) noexcept {
+void series_closed(const Provider& hdf5, std::int64_t file) noexcept {
   if (!series_is_watched()) return;
   const std::uint64_t now = series_clock_ns();
   Watch ended = {};
   {
-    const recorder::JumpSafeGuard guard(g_lock);
+    const JumpSafeGuard guard(g_lock);
     if (!g_watching || g_watch.file != file || g_watch.provider != hdf5.number) return;
     __atomic_store_n(&g_watching, false, __ATOMIC_RELAXED);
     g_watch.inside_ns += now - g_watch.last_end_ns;

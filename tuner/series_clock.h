@@ -11,7 +11,7 @@ namespace iotune::tuner {
 std::uint64_t series_clock_ns() noexcept;
 
 // The file was opened; `started_ns` is when its open began. One at a time: another ends the watch.
-void watch_series(const recorder::Provider& hdf5, std::int64_t file, const char* path,
+void watch_series(const Provider& hdf5, std::int64_t file, const char* path,
                   std::uint64_t started_ns) noexcept;
 
 // True while a file is watched, by this process alone.
@@ -21,7 +21,7 @@ bool series_is_watched() noexcept;
 void count_transfer(std::uint64_t started_ns, bool collective) noexcept;
 
 // At H5Fclose: tells what it took.
-void series_closed(const recorder::Provider& hdf5, std::int64_t file) noexcept;
+void series_closed(const Provider& hdf5, std::int64_t file) noexcept;
 
 void forget_series_after_fork() noexcept;
 

@@ -14,14 +14,14 @@ class SpareBlock {
   // Not initialised; nullptr without memory. For threads at once.
   T* take() noexcept {
     T* const kept = __atomic_exchange_n(&kept_, nullptr, __ATOMIC_ACQUIRE);
-    return kept != nullptr ? kept : static_cast<T*>(recorder::private_memory(sizeof(T)));
+    return kept != nullptr ? kept : static_cast<T*>(private_memory(sizeof(T)));
   }
 
   void give_back(T* block) noexcept {
     T* none = nullptr;
     if (!__atomic_compare_exchange_n(&kept_, &none, block, false, __ATOMIC_RELEASE,
                                      __ATOMIC_RELAXED)) {
-      recorder::unmap(block, sizeof(T));
+      unmap(block, sizeof(T));
     }
   }
 

@@ -10,7 +10,6 @@ namespace iotune::analyzer {
 namespace {
 
 using recorder::Call;
-using recorder::Layer;
 
 // Of one call; a view that scatters it over more is too irregular.
 constexpr std::size_t kMaxExtents = std::size_t{1} << 20U;

@@ -14,7 +14,6 @@ namespace {
 
 using patterns::Extent;
 using recorder::Call;
-using recorder::Layer;
 
 constexpr std::size_t kHeldAccesses = 256;
 // Pieces of one transfer under a view: what lies behind has no place.

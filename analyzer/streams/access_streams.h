@@ -19,12 +19,12 @@ struct AccessStream {
   std::size_t process;  // index into the trace's processes
   std::int64_t rank;    // -1: not a rank of MPI_COMM_WORLD
   std::string path;     // absolute
-  recorder::Layer layer;
+  Layer layer;
   bool write;
 };
 
 // "mpiio", "stdio" or "posix".
-const char* layer_name(recorder::Layer layer) noexcept;
+const char* layer_name(Layer layer) noexcept;
 
 class AccessStreamSink {
  public:

@@ -25,7 +25,7 @@ struct StreamRecord {
 
 struct PartOptions {
   std::size_t first_process = 0, processes = SIZE_MAX;
-  unsigned layers = ~0U;           // bit n: recorder::Layer n
+  unsigned layers = ~0U;           // bit n: Layer n
   std::string predictor = "nest";  // patterns/predict/predictors.h
   unsigned ahead = 0;              // accesses that are predicted; 0: nothing is
 };

@@ -5,7 +5,7 @@
 
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 template <typename Function>
@@ -172,4 +172,4 @@ Hid list_class(Provider& provider, ListClass of) noexcept {
   return -1;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

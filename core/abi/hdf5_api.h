@@ -9,7 +9,7 @@
 
 #include "core/link/real_function.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 using Hid = std::int64_t;  // hid_t from HDF5 1.10 on
 
@@ -153,4 +153,4 @@ class QuietProbes {
   bool silenced_ = false, old_form_ = false;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -5,7 +5,7 @@
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 constinit const MpiConstants kMpich = {
@@ -214,4 +214,4 @@ ArrayIntegers array_integers(MpiAbi abi) noexcept {
   }
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

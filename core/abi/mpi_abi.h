@@ -6,7 +6,7 @@
 
 #include "core/link/provider.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 using Word = std::uintptr_t;
 
@@ -84,4 +84,4 @@ struct ArrayIntegers {
 };
 ArrayIntegers array_integers(MpiAbi abi) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

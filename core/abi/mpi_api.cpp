@@ -4,7 +4,7 @@
 
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 constinit std::atomic<Provider*> g_world{nullptr};
@@ -138,4 +138,4 @@ void set_world_provider(Provider* mpi) noexcept {
   g_world.store(mpi, std::memory_order_release);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -3,7 +3,7 @@
 
 #include "core/abi/mpi_abi.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 struct MpiApi {
   MpiConstants constants;
@@ -93,4 +93,4 @@ struct StatusSpace {
   alignas(8) char bytes[64];
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 #if defined(__x86_64__)
@@ -251,4 +251,4 @@ const char* NeededNames::next() noexcept {
   return nullptr;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

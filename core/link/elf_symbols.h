@@ -6,7 +6,7 @@
 
 struct link_map;
 
-namespace iotune::recorder {
+namespace iotune {
 
 // A name with the hashes that the objects' tables are ordered by.
 struct SymbolName {
@@ -47,4 +47,4 @@ class NeededNames {
   const char* names_;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -13,7 +13,7 @@
 #include "core/os/sleep_lock.h"
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // The list's head, by the word that the loader keeps for debuggers in the program itself.
@@ -323,4 +323,4 @@ void* symbol_of_program(const SymbolName& name) noexcept {
   return program == nullptr ? nullptr : symbol_in(*program, name, indirect);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

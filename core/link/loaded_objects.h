@@ -8,7 +8,7 @@
 
 struct link_map;
 
-namespace iotune::recorder {
+namespace iotune {
 
 using LoadedObject = struct link_map;
 
@@ -73,4 +73,4 @@ const LoadedObject* object_behind(const LoadedObject* object) noexcept;
 // into it (copy relocation).
 void* symbol_of_program(const SymbolName& name) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -9,7 +9,7 @@
 #include "core/abi/mpi_abi.h"
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 constinit Provider g_providers[kMaxProviders];
@@ -186,4 +186,4 @@ std::size_t forget_unloaded_providers(std::uint16_t* numbers, std::size_t capaci
   return count;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

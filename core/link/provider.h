@@ -7,7 +7,7 @@
 
 #include "core/link/loaded_objects.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // kMpich: MPICH 3.2 to 5 in its own ABI and its kin; kOpenMpi: 4 and 5; kStandard: MPI 5.0's ABI.
 enum class MpiAbi : std::uint8_t { kMpich, kOpenMpi, kStandard };
@@ -81,4 +81,4 @@ constexpr std::size_t kMaxProviders = 16;
 // Outside of it.
 void ask_library(Introduction& made) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -9,7 +9,7 @@
 #include "core/os/private_memory.h"
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // What follows runs inside of with_objects_still().
@@ -397,4 +397,4 @@ void* program_symbol(const char* name) noexcept {
   return found;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -12,7 +12,7 @@
 
 #include "core/link/provider.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 struct RealFunction {
   void* function = nullptr;
@@ -169,4 +169,4 @@ void* default_symbol(const char* name) noexcept;
 // The program's own definition of a variable that its MPI or HDF5 has too (copy relocation).
 void* program_symbol(const char* name) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -10,7 +10,7 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Below `at`, or from the working directory with raw::kAtFdcwd; never through a link. Negative
 // where it cannot be opened.
@@ -44,4 +44,4 @@ bool for_each_entry(int directory, char (&room)[N], Each&& each) noexcept {
   return bytes == 0;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace iotune::recorder {
+namespace iotune {
 
 class Fnv1a {
  public:
@@ -22,4 +22,4 @@ class Fnv1a {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

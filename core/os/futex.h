@@ -11,7 +11,7 @@
 #include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 
@@ -51,4 +51,4 @@ inline std::uint64_t monotonic_ns() noexcept {
   return nanoseconds(now);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

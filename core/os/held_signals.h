@@ -11,7 +11,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Two system calls: not for the hot path. After a narrowing nothing is held.
 class HeldSignals {
@@ -42,4 +42,4 @@ class HeldSignals {
   std::uint64_t before_ = 0;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -9,7 +9,7 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // A number that programs which choose theirs (dup2, shells) do not hit.
 inline int moved_high(int fd) noexcept {
@@ -25,4 +25,4 @@ inline int moved_high(int fd) noexcept {
   return static_cast<int>(high);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

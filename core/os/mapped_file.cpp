@@ -11,7 +11,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/size_limit.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 bool maps_safely(int fd) noexcept {
@@ -104,4 +104,4 @@ void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
   return memory;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -8,7 +8,7 @@
 
 #include "core/os/private_memory.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 enum class MapFailure : std::uint8_t {
   kNone,
@@ -33,4 +33,4 @@ bool make_private(void* memory, std::size_t bytes) noexcept;
 void* extend_mapped(const char* path, std::uint64_t offset, std::size_t bytes,
                     MapFailure& failure) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace iotune::recorder {
+namespace iotune {
 
 inline std::int64_t changed_ns_of(const struct stat& status) noexcept {
   return status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
@@ -49,4 +49,4 @@ class OldestEntries {
   Entry entry_[Most] = {};
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -67,7 +67,7 @@ iotune_call_on_stack:
 )");
 #endif
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // More than our deepest path. Zeros take no room in the library.
@@ -103,4 +103,4 @@ void run_with_room(void (*run)(void*), void* context) noexcept {
   run(context);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

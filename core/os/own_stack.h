@@ -2,7 +2,7 @@
 // stack of SIGSTKSZ, of which the kernel's frame has taken a third already.
 #pragma once
 
-namespace iotune::recorder {
+namespace iotune {
 
 // A system call.
 bool on_small_alternate_stack() noexcept;
@@ -20,4 +20,4 @@ void run_with_room(Work&& work) noexcept {
   run_with_room([](void* made) { (*static_cast<Work*>(made))(); }, &work);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -9,7 +9,7 @@
 #include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // ThreadSanitizer sees libc's calls only: of raw ones it takes memory at an address that was used
 // before for the same memory.
@@ -47,4 +47,4 @@ inline void* private_memory(std::size_t bytes) noexcept {
 #endif
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

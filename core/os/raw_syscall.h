@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace iotune::recorder::raw {
+namespace iotune::raw {
 
 inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                  long f = 0) noexcept {
@@ -100,4 +100,4 @@ inline void* mmap(std::size_t bytes, int protection, int flags, int fd,
   return result < 0 && result > -4096 ? nullptr : reinterpret_cast<void*>(result);
 }
 
-}  // namespace iotune::recorder::raw
+}  // namespace iotune::raw

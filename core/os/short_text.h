@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // A NUL-terminated text of at most N - 1 bytes. What does not fit is cut off, and cut() says so.
 template <std::size_t N>
@@ -128,4 +128,4 @@ inline std::uint64_t parse_decimal(const char* text) noexcept {
   return value;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -7,7 +7,7 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // The kernel's own form of what a signal does.
 struct SignalAction {
@@ -53,4 +53,4 @@ inline bool may_be_in_signal_handler() noexcept {
          may_be_in_signal_handler(blocked);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -7,7 +7,7 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 inline bool within_size_limit(std::uint64_t end) noexcept {
   struct rlimit limit {};
@@ -15,4 +15,4 @@ inline bool within_size_limit(std::uint64_t end) noexcept {
   return limit.rlim_cur == RLIM_INFINITY || end <= limit.rlim_cur;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -8,7 +8,7 @@
 #include "core/os/futex.h"
 #include "core/os/signal_context.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Most locks are free again before a thread could fall asleep. No system call is made meanwhile.
 template <typename Try>
@@ -96,4 +96,4 @@ class LockGuard {
 };
 using SleepGuard = LockGuard<SleepLock>;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

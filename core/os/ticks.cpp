@@ -7,7 +7,7 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 TickSource g_tick_source = TickSource::kUnknown;
 bool g_counter_forbidden = false;
@@ -114,4 +114,4 @@ TickRate rate_between(const ClockReading& first, const ClockReading& last,
   return {static_cast<std::uint64_t>(scaled)};
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // What time stamps are made of.
 // kClock: CLOCK_MONOTONIC nanoseconds, where the counter is not constant over frequency changes and
@@ -68,4 +68,4 @@ void restore_tick_source() noexcept;
 TickRate rate_between(const ClockReading& first, const ClockReading& last,
                       TickRate fallback) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

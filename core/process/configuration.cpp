@@ -17,7 +17,7 @@
 #include "core/os/short_text.h"
 #include "core/process/site_limits.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 IOTUNE_START_DATA constinit Configuration g_configuration;
@@ -346,4 +346,4 @@ void say_once(bool& once, const char* text) noexcept {
   say(text);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

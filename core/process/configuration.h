@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace iotune::recorder {
+namespace iotune {
 
 enum class Mode : std::uint8_t { kOff, kRecord, kTune };
 
@@ -56,4 +56,4 @@ void say_on_any_rank(const char* text) noexcept;
 void set_quiet_rank(bool quiet) noexcept;
 bool is_quiet_rank() noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -9,7 +9,7 @@
 #include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // All zero in a copy: there the lock is free, whoever held it in the parent.
@@ -66,4 +66,4 @@ void mark_memory_after_fork() noexcept {
   if (mark != nullptr) mark->stands.store(true, std::memory_order_release);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Whole pages of private memory.
 void wipe_on_fork(void* memory, std::size_t bytes) noexcept;
@@ -22,4 +22,4 @@ bool is_copied_memory() noexcept;
 // For those who know that they are a copy.
 void mark_memory_after_fork() noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

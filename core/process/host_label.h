@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Hands `push` the characters of `node_name` (uname's) up to the first dot, '-' for all but ASCII's
 // letters and digits; "node" where nothing is left. python/iotune/locations.py has the same.
@@ -19,4 +19,4 @@ void make_host_label(const char* node_name, Push&& push) noexcept {
   for (const char letter : {'n', 'o', 'd', 'e'}) push(letter);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -6,7 +6,7 @@
 #include "core/os/sleep_lock.h"
 #include "core/process/thread_state.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 enum class Waiting : bool { kAsLongAsItTakes, kNotInHandler };
 
@@ -72,4 +72,4 @@ class SignalSafeGuard {
   JumpSafeGuard guard_;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

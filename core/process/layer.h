@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace iotune::recorder {
+namespace iotune {
 
 enum class Layer : std::uint8_t { kHdf5 = 0, kMpiIo = 1, kStdio = 2, kPosix = 3, kIotune = 4 };
 
@@ -12,4 +12,4 @@ constexpr std::uint8_t bit_of(Layer layer) noexcept {
   return static_cast<std::uint8_t>(1u << static_cast<unsigned>(layer));
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -7,7 +7,7 @@
 // counter is noticed at the first time stamp (ticks.h).
 #pragma once
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Set once and for the whole process, even where one thread alone gave up rights. Inline, because
 // locks and private memory are also used by a library of its own, which has its own copy.
@@ -18,4 +18,4 @@ inline bool is_narrowed() noexcept {
   return __builtin_expect(__atomic_load_n(&g_narrowed, __ATOMIC_RELAXED), 0);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -16,7 +16,7 @@
 #include "core/process/run_identity.h"
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 using Path = ShortText<768>;
@@ -351,4 +351,4 @@ void remove_presence_files() noexcept {
   if (shared_path(path, nullptr)) remove_directory(path);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

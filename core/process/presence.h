@@ -2,7 +2,7 @@
 // rank registers before the real MPI_Init, and after it the registrations must add up.
 #pragma once
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Before the real MPI_Init.
 void register_presence() noexcept;
@@ -25,4 +25,4 @@ int run_nodes() noexcept;
 // After a collective call in which every rank of the world has taken part.
 void remove_presence_files() noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

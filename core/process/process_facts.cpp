@@ -8,7 +8,7 @@
 #include "core/process/host_label.h"
 #include "core/process/working_directory.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 constinit ShortText<65> g_host;
@@ -69,4 +69,4 @@ bool is_relative_to_mpi(const char* name) noexcept {
   return name == nullptr || *path_of_mpi(name) != '/';
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -3,7 +3,7 @@
 
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // The node's name, cut at the first dot; letters, digits and '-' only.
 const char* host_name() noexcept;
@@ -20,4 +20,4 @@ void absolute_path_of_mpi(const char* name, ShortText<4096>& to) noexcept;
 // Whether it depends on the working directory which file that name means.
 bool is_relative_to_mpi(const char* name) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

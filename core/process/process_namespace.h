@@ -7,7 +7,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Numbers of processes and threads mean nothing outside of this namespace. 0: it cannot be told.
 inline std::uint64_t process_namespace() noexcept {
@@ -19,4 +19,4 @@ inline std::uint64_t process_namespace() noexcept {
   return digits == nullptr ? 0 : parse_decimal(digits);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

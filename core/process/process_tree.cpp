@@ -9,7 +9,7 @@
 #include "core/process/run_identity.h"
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // "NAME=value" as an environment has it; found byte by byte, for an environment may be long.
@@ -72,4 +72,4 @@ const char* process_tree() noexcept {
   return tree.c_str();
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -3,10 +3,10 @@
 // calls.
 #pragma once
 
-namespace iotune::recorder {
+namespace iotune {
 
 // "PID-START" of the topmost process above this one that began with the same IOTUNE_TRACE and
 // LD_PRELOAD, or of this one; the same in a child of fork. Reads /proc at the first call.
 const char* process_tree() noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

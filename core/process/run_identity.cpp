@@ -13,7 +13,7 @@
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 constinit void (*g_run_directory_made)(const char* root) = nullptr;
 
@@ -249,4 +249,4 @@ void forget_run_directory_after_fork() noexcept {
   g_directory_failed = false;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

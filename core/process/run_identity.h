@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Start time of a process in clock ticks since boot (/proc/PID/stat, field 22); 0 if unknown.
 std::uint64_t process_start_time(long pid) noexcept;
@@ -51,4 +51,4 @@ const char* private_buffer_root() noexcept;
 
 void forget_run_directory_after_fork() noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -10,7 +10,7 @@
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 constexpr std::size_t kMostBytes = 4096;
@@ -155,4 +155,4 @@ bool job_is_in_share(const char* job_id, unsigned share) noexcept {
   return (hash >> 32) % 100 < share;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

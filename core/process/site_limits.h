@@ -5,7 +5,7 @@
 
 #include "core/process/configuration.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 struct SiteLimits {
   Mode most = Mode::kTune;
@@ -26,4 +26,4 @@ const char* site_database() noexcept;
 // all jobs of a smaller one.
 bool job_is_in_share(const char* job_id, unsigned share) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -8,9 +8,11 @@
 #include "core/os/ticks.h"
 #include "core/process/layer.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
+namespace recorder {
 struct Ring;
+}
 class JumpSafeGuard;
 
 constexpr std::size_t kMaxGuards = 4;
@@ -30,7 +32,7 @@ struct ThreadState {
   // kUntouched: all, and the advice does nothing about the file's datasets either.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // the one that is open
-  Ring* ring;
+  recorder::Ring* ring;
   // Transfers that the advice counts as under way (told_transfer.h), of signal handlers, too, which
   // may be left: by the address of what stands for them, never looked at.
   std::uintptr_t told[kMaxGuards];
@@ -140,4 +142,4 @@ class CallScope {
   std::uint64_t start_ = 0, end_ = 0;
 };
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -6,7 +6,7 @@
 #include "core/os/short_text.h"
 #include "core/process/narrowing.h"
 
-namespace iotune::recorder {
+namespace iotune {
 namespace {
 
 // Of the moment of the narrowing; empty where it is unknown.
@@ -61,4 +61,4 @@ void root_changes(const char* path) noexcept {
   g_root.add(root.c_str(), bytes);
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace iotune::recorder {
+namespace iotune {
 
 // Before the narrowing, while the kernel may still be asked.
 void remember_working_directory() noexcept;
@@ -22,4 +22,4 @@ const char* root_of_paths() noexcept;
 // The program's root becomes `path`.
 void root_changes(const char* path) noexcept;
 
-}  // namespace iotune::recorder
+}  // namespace iotune

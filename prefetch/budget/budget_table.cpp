@@ -9,11 +9,9 @@
 #include "core/os/short_text.h"
 #include "prefetch/budget/shared_table.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
-namespace raw = recorder::raw;
-using recorder::ShortText;
 
 // In the file's name: another layout is another file.
 constexpr int kLayout = 2;
@@ -41,7 +39,7 @@ ThreadState state_of(std::uint64_t thread) noexcept {
     at = std::strchr(at + 1, ' ');
     if (at == nullptr) return {};
   }
-  return {static_cast<std::uint32_t>(recorder::parse_decimal(at + 1)), letter};
+  return {static_cast<std::uint32_t>(parse_decimal(at + 1)), letter};
 }
 
 bool is_alive(std::uint64_t owner) noexcept {
@@ -62,7 +60,7 @@ bool take(ProcessUse& entry, std::uint64_t before, std::uint64_t owner) noexcept
 }  // namespace
 
 BudgetTable* map_budget_table(const char* private_folder) noexcept {
-  const std::uint64_t space = recorder::process_namespace();
+  const std::uint64_t space = process_namespace();
   if (space == 0 || private_folder == nullptr) return nullptr;
   ShortText<512> path;
   path << private_folder << "/prefetch-budget-" << kLayout << '-' << space;
@@ -96,4 +94,4 @@ void free_dead_entries(BudgetTable& table) noexcept {
   }
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 inline constexpr unsigned kBudgetProcesses = 256;
 inline constexpr unsigned kBudgetStorages = 16;
@@ -65,4 +65,4 @@ ProcessUse* take_budget_entry(BudgetTable& table) noexcept;
 // Frees the entries of processes that are gone. Reads /proc: some 10 us a process.
 void free_dead_entries(BudgetTable& table) noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -6,13 +6,12 @@
 #include "core/os/raw_syscall.h"
 #include "prefetch/budget/storage_budget.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 constinit StorageBudget g_storage_budget;
 
 namespace {
 
-namespace raw = recorder::raw;
 
 // The storage's number and 2; 1: it has none; 0: not asked yet.
 constinit std::atomic<std::uint8_t> g_storages[recorder::kMaxDescriptors] = {};
@@ -58,4 +57,4 @@ void forget_storage_of(int fd) noexcept {
   }
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -7,10 +7,9 @@
 #include "core/os/raw_syscall.h"
 #include "prefetch/preload/helper_thread.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
-namespace raw = recorder::raw;
 
 struct Request {
   unsigned slot;
@@ -59,7 +58,7 @@ void* watch_requests(void*) noexcept {
     const std::uint32_t ended = g_ended.load(std::memory_order_relaxed);
     const std::uint32_t begun = g_begun.load(std::memory_order_acquire);
     if (begun == ended) {
-      recorder::sleep_while(g_begun, begun);
+      sleep_while(g_begun, begun);
       continue;
     }
     const Request request = g_requests[ended % kMostRequests];
@@ -103,7 +102,7 @@ void hint_within_budget(const StreamSlot& slot, std::int64_t offset, std::int64_
       slot.number,        slot.fd,  slot.file, static_cast<std::uint32_t>(bytes),
       offset + bytes - 1, begin_ns, storage};
   g_begun.store(begun + 1, std::memory_order_seq_cst);
-  recorder::wake_all(g_begun);
+  wake_all(g_begun);
 }
 
 void forget_requests_after_fork() noexcept {
@@ -112,4 +111,4 @@ void forget_requests_after_fork() noexcept {
   g_ended.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -7,7 +7,7 @@
 #include "prefetch/budget/storage_budget.h"
 #include "prefetch/preload/stream_slots.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // By the helper, at its start. False: there is no budget, and none of the others may be called.
 bool start_request_watch(const PrefetchHost& host) noexcept;
@@ -18,4 +18,4 @@ void hint_within_budget(const StreamSlot& slot, std::int64_t offset, std::int64_
 
 void forget_requests_after_fork() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -11,10 +11,9 @@
 #include "core/os/short_text.h"
 #include "core/os/size_limit.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
-namespace raw = recorder::raw;
 
 constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
 
@@ -40,7 +39,7 @@ const char* prepare(int fd, std::size_t bytes, TableStorage storage, SharedTable
       !is_fit(static_cast<long>(system.f_type), storage)) {
     return "its table would not be in memory (tmpfs)";
   }
-  if (!recorder::within_size_limit(bytes)) {  // a file that grows past it is a SIGXFSZ
+  if (!within_size_limit(bytes)) {  // a file that grows past it is a SIGXFSZ
     return "the file size limit (ulimit -f) is too small for its table";
   }
   if (raw::call(SYS_fallocate, fd, 0, 0, static_cast<long>(bytes)) != 0)
@@ -65,4 +64,4 @@ SharedTable map_shared_table(const char* path, std::size_t bytes, TableStorage s
   return table;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 struct SharedTable {
   void* memory = nullptr;       // nullptr: it cannot be had
@@ -24,4 +24,4 @@ constexpr std::uint64_t device_number(std::uint32_t major, std::uint32_t minor) 
   return std::uint64_t{major} << 32 | minor;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

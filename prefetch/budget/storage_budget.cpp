@@ -7,10 +7,9 @@
 
 #include "core/os/raw_syscall.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
-namespace raw = recorder::raw;
 
 constexpr unsigned kSixteenths = 16;
 // Requests by whose times it is told whether they queue, by most of them: a mean would follow the
@@ -238,4 +237,4 @@ void StorageBudget::learn(unsigned storage, std::int64_t bytes,
                           std::memory_order_relaxed);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -9,7 +9,7 @@
 
 #include "prefetch/budget/budget_table.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // Of one node, and of 1/n of that for a job on n nodes.
 inline constexpr unsigned kMostRequests = 32, kFirstRequests = 8, kLeastRequests = 4;
@@ -63,4 +63,4 @@ unsigned storage_of(int fd) noexcept;
 // The descriptor is closed, or will stand for something else.
 void forget_storage_of(int fd) noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -12,13 +12,12 @@
 #include "prefetch/cache/read_cache.h"
 #include "prefetch/preload/stream_slots.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
 using recorder::kMakeTheCall;
 using recorder::Transfer;
-namespace raw = recorder::raw;
 
 // Of a vector; longer ones are the kernel's.
 constexpr std::int64_t kMostParts = 16;
@@ -143,4 +142,4 @@ void synchronised(int fd) noexcept {
   if (slot != nullptr && is_any_cached(slot->number)) drop_stream(slot->number, false);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

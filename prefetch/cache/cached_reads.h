@@ -3,7 +3,7 @@
 
 #include "recorder/wrappers/advice.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // As the slot of recorder::Advice. What it returns, and the descriptor's position after it, are
 // what the kernel would have made of the call.
@@ -12,4 +12,4 @@ std::int64_t serve_read(recorder::Transfer& transfer, const void* memory,
 
 void synchronised(int fd) noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -13,14 +13,13 @@
 #include "prefetch/cache/read_cache.h"
 #include "prefetch/budget/storage_budget.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 constinit std::atomic<bool> g_caches{false};
 
 namespace {
 
 using patterns::Extent;
-namespace raw = recorder::raw;
 
 // Reads of the storage at once; hints have as many under way in the kernel.
 constexpr unsigned kMostFillers = 16;
@@ -35,7 +34,7 @@ constinit std::atomic<bool> g_said{false};
 constinit bool g_ranks_known = false;
 constinit unsigned g_plans = 0;
 
-constinit recorder::SleepLock g_lock;  // of the queue
+constinit SleepLock g_lock;  // of the queue
 constinit PieceName g_queue[kQueue];
 constinit unsigned g_first = 0, g_count = 0;
 constinit std::atomic<std::uint32_t> g_events{0}, g_idle{0};
@@ -104,7 +103,7 @@ void fill_in_turn(PieceName name) noexcept {
 }
 
 bool take(PieceName& name) noexcept {
-  const recorder::SleepGuard guard(g_lock);
+  const SleepGuard guard(g_lock);
   if (g_count == 0) return false;
   name = g_queue[g_first];
   g_first = (g_first + 1) % kQueue;
@@ -114,12 +113,12 @@ bool take(PieceName& name) noexcept {
 
 bool put(PieceName name) noexcept {
   {
-    const recorder::SleepGuard guard(g_lock);
+    const SleepGuard guard(g_lock);
     if (g_count == kQueue) return false;
     g_queue[(g_first + g_count++) % kQueue] = name;
   }
   g_events.fetch_add(1, std::memory_order_seq_cst);
-  if (g_idle.load(std::memory_order_seq_cst) != 0) recorder::wake_one(g_events);
+  if (g_idle.load(std::memory_order_seq_cst) != 0) wake_one(g_events);
   return true;
 }
 
@@ -134,7 +133,7 @@ void* run_filler(void*) noexcept {
       continue;
     }
     g_idle.fetch_add(1, std::memory_order_seq_cst);
-    recorder::sleep_while(g_events, events);
+    sleep_while(g_events, events);
     g_idle.fetch_sub(1, std::memory_order_seq_cst);
   }
   return nullptr;
@@ -169,7 +168,7 @@ bool ranks_agree() noexcept {
 void end_caching(const char* why) noexcept {
   g_caches.store(false, std::memory_order_seq_cst);
   if (g_said.exchange(true, std::memory_order_relaxed)) return;
-  recorder::ShortText<256> text;
+  ShortText<256> text;
   text << "IOTUNE_PREFETCH_DELIVERY=cache: " << why << ": hints are given instead";
   g_host->say(text.c_str());
 }
@@ -251,4 +250,4 @@ void forget_fillers_after_fork() noexcept {
   g_idle.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

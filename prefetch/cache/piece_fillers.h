@@ -9,7 +9,7 @@
 #include "prefetch/preload/stream_slots.h"
 #include "prefetch/cache/written_files.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // By the constructor. False where nothing can be cached, which has been said.
 bool set_up_caching(const PrefetchHost& host, const PrefetchOptions& options) noexcept;
@@ -34,4 +34,4 @@ extern std::atomic<bool> g_caches;
 
 void forget_fillers_after_fork() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -9,11 +9,10 @@
 #include "core/os/private_memory.h"
 #include "prefetch/preload/stream_slots.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
-namespace raw = recorder::raw;
 
 // Memory is given in these; a piece has the number of its first one.
 constexpr std::int64_t kUnitBytes = 64 << 10;
@@ -172,11 +171,11 @@ bool set_up_read_cache(std::uint64_t memory_bytes) noexcept {
   const auto rounded = [=](std::size_t bytes) { return (bytes + page - 1) / page * page; };
   const std::size_t heads = rounded(sizeof(Cache) + alignof(Piece) + units * sizeof(Piece));
   const std::size_t bytes = heads + static_cast<std::size_t>(units) * kUnitBytes;
-  void* const memory = recorder::private_memory(bytes);
+  void* const memory = private_memory(bytes);
   if (memory == nullptr) return false;
   constexpr long kWipeOnFork = 18;  // MADV_WIPEONFORK, Linux 4.14
   if (raw::call(SYS_madvise, raw::word(memory), raw::word(bytes), kWipeOnFork) != 0) {
-    recorder::unmap(memory, bytes);
+    unmap(memory, bytes);
     return false;
   }
   constexpr std::size_t kAlign = alignof(Piece);
@@ -268,7 +267,7 @@ void end_filling(PieceName name, std::int64_t bytes) noexcept {
     }
     g_cache->filled.fetch_add(1, std::memory_order_seq_cst);
   }
-  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_cache->filled);
+  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) wake_all(g_cache->filled);
 }
 
 Found find_pieces(const CachedStream& stream, const FileStamp& stamp, std::uint64_t word,
@@ -350,7 +349,7 @@ void wait_for_filled(std::uint32_t seen) noexcept {
   g_cache->waiting.fetch_add(1, std::memory_order_seq_cst);
   // At times looked at anyway: who jumped out of here by a signal's handler is counted for ever.
   const timespec moment{0, 100'000'000};
-  recorder::sleep_while(g_cache->filled, seen, &moment);
+  sleep_while(g_cache->filled, seen, &moment);
   g_cache->waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -370,7 +369,7 @@ void drop_stream(unsigned slot, bool ends) noexcept {
     if (ends) held.file = 0;
     g_cache->filled.fetch_add(1, std::memory_order_seq_cst);
   }
-  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_cache->filled);
+  if (g_cache->waiting.load(std::memory_order_seq_cst) != 0) wake_all(g_cache->filled);
 }
 
 bool leave_cache_by_jump() noexcept {
@@ -392,4 +391,4 @@ void count_served(unsigned slot) noexcept {
   ++g_cache->held[slot].served;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

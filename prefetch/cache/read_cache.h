@@ -11,7 +11,7 @@
 #include "patterns/extent.h"
 #include "prefetch/cache/written_files.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // One read of the storage.
 inline constexpr std::int64_t kPieceBytes = 1 << 20;
@@ -87,4 +87,4 @@ bool leave_cache_by_jump() noexcept;
 std::uint64_t served_reads(unsigned slot) noexcept;
 void count_served(unsigned slot) noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -15,10 +15,9 @@
 #include "core/os/short_text.h"
 #include "prefetch/budget/shared_table.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
-namespace raw = recorder::raw;
 using recorder::kMaxDescriptors;
 
 constexpr unsigned kWords = 4096, kProcesses = 512, kEntries = 60;
@@ -54,7 +53,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 constinit Table* g_table = nullptr;
 constinit std::uint64_t g_table_device = 0, g_table_inode = 0;
-constinit recorder::ShortText<512> g_path;
+constinit ShortText<512> g_path;
 constinit std::atomic<Process*> g_own{nullptr};  // nullptr: there was no room
 constinit std::uint64_t g_space = 0;             // of process ids
 constinit long g_pid = 0;
@@ -180,12 +179,12 @@ bool may_write(int fd) noexcept {
 
 // What a program finds open when it begins. False where that cannot be told.
 bool note_inherited() noexcept {
-  const int directory = recorder::open_directory(raw::kAtFdcwd, "/proc/self/fd");
+  const int directory = open_directory(raw::kAtFdcwd, "/proc/self/fd");
   if (directory < 0) return false;
   alignas(8) char entries[4096] = {};
-  const bool all = recorder::for_each_entry(directory, entries, [=](const char* name) noexcept {
+  const bool all = for_each_entry(directory, entries, [=](const char* name) noexcept {
     if (name[0] < '0' || name[0] > '9') return true;
-    const auto fd = static_cast<int>(recorder::parse_decimal(name));
+    const auto fd = static_cast<int>(parse_decimal(name));
     if (fd != directory && may_write(fd)) note_writer(fd);
     return true;
   });
@@ -194,7 +193,7 @@ bool note_inherited() noexcept {
 }
 
 std::uint64_t print_of(const char* run_id) noexcept {
-  return recorder::Fnv1a::of(run_id) | 1;
+  return Fnv1a::of(run_id) | 1;
 }
 
 std::int64_t ns_of(const statx_timestamp& time) noexcept {
@@ -224,7 +223,7 @@ const char* set_up_written_files(const PrefetchHost& host) noexcept {
   g_table_inode = mapped.inode;
   g_table = static_cast<Table*>(mapped.memory);
   g_pid = raw::getpid();
-  g_space = recorder::process_namespace() & 0xffffffffu;
+  g_space = process_namespace() & 0xffffffffu;
   forget_dead_writers();
   // A program that was executed has its process's number from the one before: first what it
   // inherited is counted, then what that one had is taken back.
@@ -350,4 +349,4 @@ void register_after_fork() noexcept {
   }
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

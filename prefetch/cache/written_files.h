@@ -12,7 +12,7 @@
 
 #include "prefetch/preload/library_interface.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // What is known of a file without asking its storage: a change of any of it is a change.
 struct FileStamp {
@@ -52,4 +52,4 @@ unsigned registered_ranks(const char* run_id) noexcept;
 
 void register_after_fork() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

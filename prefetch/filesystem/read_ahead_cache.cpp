@@ -9,7 +9,7 @@
 #include <limits>
 #include <new>
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 namespace {
 
 // One read of the storage; the kernel asks for no more at once either.
@@ -307,4 +307,4 @@ ReadAheadCache::Change::~Change() {
   if (entered_) cache_->leave(file_);
 }
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

@@ -22,7 +22,7 @@
 #include "prefetch/filesystem/request_delay.h"
 #include "patterns/extent.h"
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 
 // One descriptor that is read ahead on. Its fields are the cache's.
 struct AheadReader {
@@ -122,4 +122,4 @@ class ReadAheadCache {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

@@ -8,7 +8,7 @@
 #include "patterns/predict/markov_predictor.h"
 #include "patterns/predict/recorded_plan.h"
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
@@ -84,4 +84,4 @@ void ReadStream::saw_read(off_t offset, std::int64_t bytes, std::uint64_t arrive
   for (unsigned i = 0; i < count; ++i) shared_.cache.request(file_, reader_, requests[i]);
 }
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

@@ -13,7 +13,7 @@
 #include "prefetch/filesystem/stream_models.h"
 #include "prefetch/streams/stream.h"
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 
 // Reads that take less found their data in memory.
 inline constexpr std::uint64_t kQuickNs = 50'000;
@@ -60,4 +60,4 @@ class ReadStream {
   std::vector<patterns::Extent> plan_;      // of this run, for the next one
 };
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <ctime>
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -32,4 +32,4 @@ void RequestDelay::wait(std::uint64_t arrived_ns, std::uint64_t bytes) {
   }
 }
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 
 // Latency is each request's own: those under way at once wait at once. Bandwidth is shared: bytes
 // queue behind each other, as at one device. Safe from any thread.
@@ -24,4 +24,4 @@ class RequestDelay {
   std::uint64_t device_free_ns_ = 0;
 };
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

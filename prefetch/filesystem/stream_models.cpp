@@ -1,6 +1,6 @@
 #include "prefetch/filesystem/stream_models.h"
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 
 StreamModels::Key StreamModels::enter(const std::string& path) {
   const std::lock_guard lock(mutex_);
@@ -22,4 +22,4 @@ void StreamModels::leave(const Key& key, std::vector<std::byte> learned) {
   models_[key] = std::make_shared<const std::vector<std::byte>>(std::move(learned));
 }
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

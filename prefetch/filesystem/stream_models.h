@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace iotune::fuse {
+namespace iotune::prefetch {
 
 using Model = std::shared_ptr<const std::vector<std::byte>>;
 
@@ -32,4 +32,4 @@ class StreamModels {
   std::set<Key> open_;
 };
 
-}  // namespace iotune::fuse
+}  // namespace iotune::prefetch

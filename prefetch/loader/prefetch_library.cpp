@@ -21,7 +21,7 @@
 #include "core/os/ticks.h"
 #include "prefetch/preload/library_interface.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // Where both are one program, as in tests under sanitizers, there is nothing to load.
 // NOLINTBEGIN(readability-redundant-declaration): weak in here alone
@@ -31,13 +31,13 @@ extern "C" __attribute__((weak, visibility("hidden"))) bool iotune_prefetch_inst
 
 namespace {
 
-constinit recorder::ClockReading g_begin = {};
+constinit ClockReading g_begin = {};
 constinit PrefetchHost g_host = {};
 constinit PrefetchHooks g_hooks = {};
 constinit bool g_one_of_several = false;
 
-recorder::TickRate tick_rate() noexcept {
-  return recorder::rate_between(g_begin, recorder::read_clocks(), {});
+TickRate tick_rate() noexcept {
+  return rate_between(g_begin, read_clocks(), {});
 }
 
 void note(const PrefetchNote& said) noexcept {
@@ -45,9 +45,9 @@ void note(const PrefetchNote& said) noexcept {
   const std::uint64_t mult = tick_rate().mult;
   const auto ns = [mult](std::uint64_t ticks) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * mult) >>
-                                      recorder::TickRate::kShift);
+                                      TickRate::kShift);
   };
-  recorder::RecordWriter record(recorder::CallNumber::kiotune_prefetch, recorder::ticks_now());
+  recorder::RecordWriter record(recorder::CallNumber::kiotune_prefetch, ticks_now());
   record.key(said.file);
   record.number(std::int64_t{said.fd});
   for (const std::uint64_t value :
@@ -69,30 +69,30 @@ bool one_of_several() noexcept {
 }
 
 int ranks_on_node() noexcept {
-  if (recorder::world_provider() == nullptr) return g_one_of_several ? -1 : 1;
-  return recorder::all_ranks_tune() && recorder::run_nodes() == 1 ? recorder::world_size() : 0;
+  if (world_provider() == nullptr) return g_one_of_several ? -1 : 1;
+  return all_ranks_tune() && run_nodes() == 1 ? recorder::world_size() : 0;
 }
 
 // Beside this library. RTLD_LOCAL: it has nothing for the program.
 decltype(&iotune_prefetch_install) load() noexcept {
   if (&iotune_prefetch_install != nullptr) return &iotune_prefetch_install;
-  const char* const own = recorder::own_library_path();
+  const char* const own = own_library_path();
   const char* const slash = std::strrchr(own, '/');
   if (slash == nullptr) {
-    recorder::say(
+    say(
         "libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
         "nothing is prefetched");
     return nullptr;
   }
-  recorder::ShortText<4096> path;
+  ShortText<4096> path;
   path.add(own, static_cast<std::size_t>(slash - own));
   path << "/libiotune-prefetch.so";
   void* const handle = path.cut() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const found = handle == nullptr ? nullptr : dlsym(handle, "iotune_prefetch_install");
   if (found == nullptr) {
-    recorder::ShortText<4608> text;
+    ShortText<4608> text;
     text << path.c_str() << " cannot be loaded: nothing is prefetched";
-    recorder::say(text.c_str());
+    say(text.c_str());
   }
   return reinterpret_cast<decltype(&iotune_prefetch_install)>(found);
 }
@@ -100,15 +100,15 @@ decltype(&iotune_prefetch_install) load() noexcept {
 }  // namespace
 
 void install_prefetch() noexcept {
-  const recorder::Configuration& said = recorder::configuration();
+  const Configuration& said = configuration();
   if (said.prefetch == nullptr || std::strcmp(said.prefetch, "none") == 0 ||
-      recorder::g_recording != recorder::kRecorded) {
+      g_recording != kRecorded) {
     return;
   }
-  const recorder::OwnCode own;
+  const OwnCode own;
   const auto install = load();
   if (install == nullptr) return;
-  g_begin = recorder::read_clocks();
+  g_begin = read_clocks();
   g_one_of_several = one_of_several();
   g_host = {.version = kPrefetchInterfaceVersion,
             .predictor = said.prefetch,
@@ -116,17 +116,17 @@ void install_prefetch() noexcept {
             .delivery = said.prefetch_delivery,
             .memory_mib = said.prefetch_memory_mib,
             .state_home = said.state_home,
-            .say = recorder::say,
+            .say = say,
             .note = note,
             .world_rank = recorder::world_rank,
             .ranks_on_node = ranks_on_node,
-            .run_nodes = recorder::run_nodes,
-            .run_id = recorder::run_id,
-            .buffer_root = recorder::private_buffer_root,
+            .run_nodes = run_nodes,
+            .run_id = run_id,
+            .buffer_root = private_buffer_root,
             .ns_per_tick = [] { return tick_rate().mult; },
-            .symbol = recorder::default_symbol,
-            .thread_is_ours = [] { ++recorder::t_thread.ours; },
-            .runs_ahead = [](bool does) { recorder::t_thread.runs_ahead = does ? 1 : 0; }};
+            .symbol = default_symbol,
+            .thread_is_ours = [] { ++t_thread.ours; },
+            .runs_ahead = [](bool does) { t_thread.runs_ahead = does ? 1 : 0; }};
   if (!install(&g_host, &g_hooks)) {
     g_hooks = {};
     return;
@@ -151,21 +151,21 @@ void install_prefetch() noexcept {
   advice.jumped = g_hooks.jumped;
   advice.slice_transfer = g_hooks.slice_transfer;
   advice.slice_seek = g_hooks.slice_seek;
-  recorder::g_recording = recorder::kWatched;
+  g_recording = kWatched;
 }
 
 void forget_prefetch_after_fork() noexcept {
   if (g_hooks.after_fork != nullptr) g_hooks.after_fork();
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch
 
-using namespace iotune::tuner;
+using namespace iotune::prefetch;
 
 // Found by include/iotune.h.
 extern "C" __attribute__((visibility("default"))) int iotune_preexecute_slice(
     void (*slice)(void*), void* argument) noexcept {
   if (g_hooks.preexecute == nullptr) return ENOTSUP;
-  const iotune::recorder::OwnCode own;
+  const iotune::OwnCode own;
   return g_hooks.preexecute(slice, argument);
 }

@@ -17,11 +17,10 @@
 #include "prefetch/preload/program_transfers.h"
 #include "prefetch/budget/requests_under_way.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
-namespace raw = recorder::raw;
 
 // The kernel takes no more of a hint than it would read ahead: 128 KiB where nobody said otherwise.
 constexpr std::int64_t kHintBytes = 128 << 10;
@@ -194,7 +193,7 @@ void* run_helper(void*) noexcept {
       g_sleeps.store(0, std::memory_order_relaxed);
       continue;
     }
-    recorder::sleep_while(g_sleeps, 1);
+    sleep_while(g_sleeps, 1);
   }
   return nullptr;
 }
@@ -253,11 +252,11 @@ namespace {
 // Asked again at the next read that wants something, where it cannot be now: libc makes no thread
 // inside of a signal handler.
 void start_helper() noexcept {
-  if (recorder::may_be_in_signal_handler()) return;
+  if (may_be_in_signal_handler()) return;
   Helper none = Helper::kNone;
   if (!g_helper.compare_exchange_strong(none, Helper::kStarting)) return;
   if (reads_itself() && g_block == nullptr) {
-    g_block = static_cast<std::byte*>(recorder::private_memory(kBlockBytes));
+    g_block = static_cast<std::byte*>(private_memory(kBlockBytes));
   }
   const bool started = (!reads_itself() || g_block != nullptr) && start_quiet_thread(run_helper);
   g_helper.store(started ? Helper::kRuns : Helper::kImpossible);
@@ -277,7 +276,7 @@ void ask_helper(const StreamSlot& slot) noexcept {
   g_asking[slot.number / 64].fetch_or(bit, std::memory_order_seq_cst);
   if (g_helper.load(std::memory_order_relaxed) == Helper::kNone) start_helper();
   if (g_sleeps.load(std::memory_order_seq_cst) != 0 && g_sleeps.exchange(0) != 0) {
-    recorder::wake_all(g_sleeps);
+    wake_all(g_sleeps);
   }
 }
 
@@ -292,4 +291,4 @@ void forget_helper_after_fork() noexcept {
   for (std::atomic<std::uint64_t>& word : g_asking) word.store(0);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -5,7 +5,7 @@
 
 #include "prefetch/preload/stream_slots.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 void set_up_helper(const PrefetchHost& host, Schedule schedule) noexcept;
 
@@ -25,4 +25,4 @@ bool start_quiet_thread(void* (*run)(void*), ThreadStack stack = ThreadStack::kS
 // By a thread of ours, at its start: it may go where the program's own may not.
 void leave_single_core() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -13,12 +13,11 @@
 #include "core/os/short_text.h"
 #include "core/os/size_limit.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
-namespace raw = recorder::raw;
-using Path = recorder::ShortText<4096>;
+using Path = ShortText<4096>;
 
 // How many streams of this process were on a path, by its hash.
 struct Seen {
@@ -34,7 +33,7 @@ constinit std::uint32_t g_kept = 0;
 constinit ThreadLock g_lock;
 
 std::uint64_t hash_of(const char* text) noexcept {
-  const std::uint64_t hash = recorder::Fnv1a::of(text);
+  const std::uint64_t hash = Fnv1a::of(text);
   return hash == 0 ? 1 : hash;
 }
 
@@ -61,7 +60,7 @@ void add_name(Path& path, const KeptKey& key, const char* predictor) noexcept {
 }
 
 void give_back(std::span<std::byte> memory) noexcept {
-  if (!memory.empty()) recorder::unmap(memory.data(), memory.size());
+  if (!memory.empty()) unmap(memory.data(), memory.size());
 }
 
 // A copy: a file that shrinks under its mapping would be a SIGBUS. Empty where it cannot be had.
@@ -75,7 +74,7 @@ std::span<std::byte> content_of(int fd) noexcept {
     return {};
   }
   const auto bytes = static_cast<std::size_t>(status.st_size);
-  auto* const memory = static_cast<std::byte*>(recorder::private_memory(bytes));
+  auto* const memory = static_cast<std::byte*>(private_memory(bytes));
   if (memory == nullptr) return {};
   if (raw::read(fd, memory, bytes) == status.st_size) return {memory, bytes};
   give_back({memory, bytes});
@@ -89,7 +88,7 @@ void set_up_kept(const PrefetchHost& host) noexcept {
 }
 
 KeptKey kept_key(int fd) noexcept {
-  recorder::ShortText<64> link;
+  ShortText<64> link;
   link << "/proc/self/fd/" << fd;
   char path[4096];
   path[0] = '\0';
@@ -145,7 +144,7 @@ void write_kept(const KeptKey& key, const char* predictor,
   if (fd < 0) return;
   const std::uint32_t crc = patterns::crc32c(bytes.data(), bytes.size());
   const bool written =
-      recorder::within_size_limit(bytes.size() + 4) &&
+      within_size_limit(bytes.size() + 4) &&
       raw::write(fd, bytes.data(), bytes.size()) == static_cast<long>(bytes.size()) &&
       raw::write(fd, &crc, 4) == 4;
   raw::close(fd);
@@ -162,11 +161,11 @@ void forget_kept_after_fork() noexcept {
 }
 
 PlanRecorder* PlanRecorder::make() noexcept {
-  return static_cast<PlanRecorder*>(recorder::private_memory(sizeof(PlanRecorder)));
+  return static_cast<PlanRecorder*>(private_memory(sizeof(PlanRecorder)));
 }
 
 void PlanRecorder::release() noexcept {
-  recorder::unmap(this, sizeof(PlanRecorder));
+  unmap(this, sizeof(PlanRecorder));
 }
 
 void PlanRecorder::add(const Extent& access) noexcept {
@@ -177,13 +176,13 @@ void PlanRecorder::add(const Extent& access) noexcept {
 
 void PlanRecorder::encode() noexcept {
   const std::size_t scratch_bytes = patterns::plan_scratch_bytes();
-  auto* const scratch = static_cast<std::byte*>(recorder::private_memory(scratch_bytes));
+  auto* const scratch = static_cast<std::byte*>(private_memory(scratch_bytes));
   patterns::ByteWriter out({plan_ + bytes_, kPlanBytes - bytes_});
   full_ = scratch == nullptr ||
           !patterns::write_plan({accesses_, pending_}, {scratch, scratch_bytes}, out);
   if (!full_) bytes_ += out.bytes_used();
   pending_ = 0;
-  if (scratch != nullptr) recorder::unmap(scratch, scratch_bytes);
+  if (scratch != nullptr) unmap(scratch, scratch_bytes);
 }
 
 std::span<const std::byte> PlanRecorder::finish() noexcept {
@@ -191,4 +190,4 @@ std::span<const std::byte> PlanRecorder::finish() noexcept {
   return {plan_, bytes_};
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -13,7 +13,7 @@
 #include "prefetch/preload/library_interface.h"
 #include "prefetch/preload/thread_lock.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 struct KeptKey {
   std::uint64_t path = 0;  // its hash; 0: nothing is kept
@@ -59,4 +59,4 @@ class PlanRecorder {
   std::byte plan_[kPlanBytes];
 };
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -6,7 +6,7 @@
 
 #include "recorder/wrappers/advice.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 inline constexpr std::uint32_t kPrefetchInterfaceVersion = 4;
 
@@ -38,7 +38,7 @@ struct PrefetchHost {
   const char* (*run_id)();
   // In memory, private to the user; nullptr: there is none.
   const char* (*buffer_root)();
-  // Of the time since the process began; shifted left by recorder::TickRate::kShift.
+  // Of the time since the process began; shifted left by TickRate::kShift.
   std::uint64_t (*ns_per_tick)();
   // Of the global scope; nullptr: there is none.
   void* (*symbol)(const char* name);
@@ -78,4 +78,4 @@ extern "C" {
 bool iotune_prefetch_install(const PrefetchHost* host, PrefetchHooks* hooks) noexcept;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -4,7 +4,7 @@
 
 #include "core/os/short_text.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 struct Name {
@@ -18,7 +18,7 @@ constexpr const char* kSchedules[] = {"none", "pp", "ppis", "ours"};
 
 void complain(const PrefetchHost& host, const char* variable, const char* value,
               const char* known) noexcept {
-  recorder::ShortText<256> text;
+  ShortText<256> text;
   text << variable << '=' << value << " is none of " << known << ": nothing is prefetched";
   host.say(text.c_str());
 }
@@ -75,4 +75,4 @@ PrefetchOptions read_options(const PrefetchHost& host) noexcept {
   return options;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -6,7 +6,7 @@
 #include "patterns/predict/predictors.h"
 #include "prefetch/preload/library_interface.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // How prefetches give way to the program's own transfers.
 enum class Schedule : std::uint8_t {
@@ -35,4 +35,4 @@ struct PrefetchOptions {
 // Says on stderr what it does not know; that counts as none.
 PrefetchOptions read_options(const PrefetchHost& host) noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

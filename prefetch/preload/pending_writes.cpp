@@ -1,6 +1,6 @@
 #include "prefetch/preload/pending_writes.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // Writes of both sides are alike as a rule; of others a rest in the middle stays whole.
 void PendingWrites::settle(Ring& entries, Write& from) noexcept {
@@ -50,4 +50,4 @@ bool PendingWrites::overlap(const FileIdentity& file,
   return false;
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

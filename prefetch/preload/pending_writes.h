@@ -7,7 +7,7 @@
 
 #include "patterns/extent.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;
@@ -42,4 +42,4 @@ class PendingWrites {
   Ring pending_, ahead_;
 };
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -2,7 +2,7 @@
 
 #include "core/os/futex.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 constinit std::atomic<std::uint32_t> g_under_way{0};
@@ -21,7 +21,7 @@ void end_program_transfer() noexcept {
          !g_under_way.compare_exchange_weak(before, before - 1, std::memory_order_seq_cst)) {
   }
   if (before == 1 && g_waiting.load(std::memory_order_seq_cst) != 0) {
-    recorder::wake_all(g_under_way);
+    wake_all(g_under_way);
   }
 }
 
@@ -32,7 +32,7 @@ void wait_for_program(const std::atomic<bool>& given_up) noexcept {
     if (given_up.load(std::memory_order_acquire)) break;
     // Giving up wakes nobody: it is looked at now and then.
     const timespec moment{0, 2'000'000};
-    recorder::sleep_while(g_under_way, count, &moment);
+    sleep_while(g_under_way, count, &moment);
   }
   g_waiting.fetch_sub(1, std::memory_order_seq_cst);
 }
@@ -42,4 +42,4 @@ void forget_transfers_after_fork() noexcept {
   g_waiting.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 void begin_program_transfer() noexcept;
 void end_program_transfer() noexcept;
@@ -15,4 +15,4 @@ void wait_for_program(const std::atomic<bool>& given_up) noexcept;
 
 void forget_transfers_after_fork() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

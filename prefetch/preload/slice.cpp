@@ -19,14 +19,13 @@
 #include "prefetch/preload/program_transfers.h"
 #include "prefetch/preload/thread_lock.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 constinit std::atomic<bool> g_slice_runs{false};
 
 namespace {
 
 using patterns::Extent;
-namespace raw = recorder::raw;
 
 // As the helper's (helper_thread.cpp).
 constexpr std::int64_t kHintBytes = 128 << 10, kBlockBytes = 1 << 20;
@@ -92,7 +91,7 @@ void wait_while(Condition condition) noexcept {
   for (;;) {
     const std::uint32_t events = g_events.load(std::memory_order_acquire);
     if (!condition() || g_closes.load(std::memory_order_acquire) != closes) return;
-    recorder::sleep_while(g_events, events);
+    sleep_while(g_events, events);
   }
 }
 
@@ -113,7 +112,7 @@ void request(int fd, const Extent& extent) noexcept {
     const long bytes = reads ? raw::call(SYS_pread64, fd, raw::word(g_slice->block), piece, at)
                              : raw::call(SYS_fadvise64, fd, at, piece, POSIX_FADV_WILLNEED);
     g_in_use.store(kNoDescriptor, std::memory_order_seq_cst);
-    if (g_waiting_closes.load(std::memory_order_seq_cst) != 0) recorder::wake_all(g_in_use);
+    if (g_waiting_closes.load(std::memory_order_seq_cst) != 0) wake_all(g_in_use);
     if (reads ? bytes <= 0 : bytes < 0) return;
     at += reads ? bytes : piece;
   }
@@ -146,9 +145,9 @@ void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept {
 }
 
 int start_slice(void (*slice)(void*), void* argument) noexcept {
-  if (recorder::may_be_in_signal_handler()) return EAGAIN;
+  if (may_be_in_signal_handler()) return EAGAIN;
   if (g_slice_runs.exchange(true, std::memory_order_acq_rel)) return EBUSY;
-  void* const memory = g_slice != nullptr ? g_slice : recorder::private_memory(sizeof(Slice));
+  void* const memory = g_slice != nullptr ? g_slice : private_memory(sizeof(Slice));
   if (memory == nullptr) {
     g_slice_runs.store(false, std::memory_order_release);
     return EAGAIN;
@@ -218,18 +217,18 @@ void tell_slice(const recorder::Transfer& made) noexcept {
     g_slice->pending.program_wrote(identity_of(status), {made.offset, made.bytes});
   }
   g_events.fetch_add(1, std::memory_order_acq_rel);
-  recorder::wake_all(g_events);
+  wake_all(g_events);
 }
 
 void tell_slice_of_close(int fd) noexcept {
   g_closes.fetch_add(1, std::memory_order_acq_rel);
   g_events.fetch_add(1, std::memory_order_acq_rel);
-  recorder::wake_all(g_events);
+  wake_all(g_events);
   const auto closed = static_cast<std::uint32_t>(fd);
   if (g_in_use.load(std::memory_order_seq_cst) != closed) return;
   g_waiting_closes.fetch_add(1, std::memory_order_seq_cst);
   while (g_in_use.load(std::memory_order_seq_cst) == closed) {
-    recorder::sleep_while(g_in_use, closed);
+    sleep_while(g_in_use, closed);
   }
   g_waiting_closes.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -245,4 +244,4 @@ void forget_slice_after_fork() noexcept {
   g_waiting_closes.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -8,7 +8,7 @@
 #include "recorder/wrappers/advice.h"
 #include "prefetch/preload/options.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept;
 
@@ -28,4 +28,4 @@ void tell_slice_of_close(int fd) noexcept;
 void forget_slice_after_fork() noexcept;
 void leave_slice_by_jump() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

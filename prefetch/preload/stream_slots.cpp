@@ -6,7 +6,7 @@
 #include "patterns/predict/nest_predictor.h"
 #include "core/os/private_memory.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 constinit std::atomic<StreamSlot*> g_slot_of_descriptor[recorder::kMaxDescriptors] = {};
 
@@ -38,7 +38,7 @@ StreamSlot* take_slot() noexcept {
   if (number == kMostStreams) return nullptr;
   std::byte*& slab = g_slabs[number / kSlab];
   if (slab == nullptr) {
-    slab = static_cast<std::byte*>(recorder::private_memory(kSlab * g_slot_bytes));
+    slab = static_cast<std::byte*>(private_memory(kSlab * g_slot_bytes));
     if (slab == nullptr) return nullptr;
   }
   auto* const slot = new (slab + number % kSlab * g_slot_bytes) StreamSlot{};
@@ -120,14 +120,14 @@ void keep_model(StreamSlot& slot) noexcept {
   if (g_options.kind->name != "markov") return;
   // A transition is at most seven varints.
   constexpr std::size_t kBytes = std::size_t{16384} * 7 * patterns::kMaxVarintBytes + 64;
-  auto* const memory = static_cast<std::byte*>(recorder::private_memory(kBytes));
+  auto* const memory = static_cast<std::byte*>(private_memory(kBytes));
   if (memory == nullptr) return;
   patterns::ByteWriter out({memory, kBytes});
   const std::byte* const predictor = slot.predictor();
   if (std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(predictor))->save(out)) {
     write_kept(state->key, g_options.name, out.written());
   }
-  recorder::unmap(memory, kBytes);
+  unmap(memory, kBytes);
 }
 
 void free_slot(StreamSlot& slot) noexcept {
@@ -169,4 +169,4 @@ void forget_slots_after_fork() noexcept {
   }
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

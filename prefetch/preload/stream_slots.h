@@ -13,7 +13,7 @@
 #include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 inline constexpr unsigned kMostStreams = 256;  // a StreamSlot's number has 8 bits
 
@@ -87,4 +87,4 @@ void leave_slots_by_jump() noexcept;
 // In the child of a fork: the parent's streams are not its own.
 void forget_slots_after_fork() noexcept;
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -11,7 +11,7 @@
 
 #include "core/os/sleep_lock.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // Differs between threads that live, and is not 0; without thread-local memory.
 inline std::uint32_t this_thread() noexcept {
@@ -33,11 +33,11 @@ class ThreadLock {
 
   void lock() noexcept {
     const std::uint32_t own = this_thread();
-    if (!take(own) && !recorder::try_for_a_moment([&] { return take(own); })) wait(own);
+    if (!take(own) && !try_for_a_moment([&] { return take(own); })) wait(own);
   }
   void unlock() noexcept {
     if ((owner_.exchange(0, std::memory_order_release) & kNobodyWaits) == 0) {
-      recorder::wake_one(owner_);
+      wake_one(owner_);
     }
   }
   // By this thread.
@@ -60,18 +60,18 @@ class ThreadLock {
       if (holder == 0) continue;
       const std::uint32_t awaited = holder & ~kNobodyWaits;
       if (holder != awaited && !owner_.compare_exchange_strong(holder, awaited)) continue;
-      recorder::sleep_while(owner_, awaited, &recorder::kNap);
+      sleep_while(owner_, awaited, &kNap);
     }
   }
 
   std::atomic<std::uint32_t> owner_{0};
 };
 
-using ThreadGuard = recorder::LockGuard<ThreadLock>;
+using ThreadGuard = LockGuard<ThreadLock>;
 
 // For what is never half changed so that it would matter.
 inline void release_by_jump(ThreadLock& lock) noexcept {
   if (lock.is_held()) lock.unlock();
 }
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -6,14 +6,14 @@
 
 #include "core/os/futex.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 
 // All zero is none.
 class UsesUnderWay {
  public:
   void begin() noexcept { word_.fetch_add(1, std::memory_order_relaxed); }
   void end() noexcept {
-    if (word_.fetch_sub(1, std::memory_order_release) == (kAwaited | 1)) recorder::wake_all(word_);
+    if (word_.fetch_sub(1, std::memory_order_release) == (kAwaited | 1)) wake_all(word_);
   }
   // Sleeps until all have ended. New ones are prevented by other means.
   void wait_for_end() noexcept {
@@ -22,7 +22,7 @@ class UsesUnderWay {
       if (uses == 0) break;
       std::uint32_t seen = uses;
       if (word_.compare_exchange_strong(seen, uses | kAwaited) || seen == (uses | kAwaited)) {
-        recorder::sleep_while(word_, uses | kAwaited);
+        sleep_while(word_, uses | kAwaited);
       }
     }
     word_.fetch_and(~kAwaited, std::memory_order_relaxed);
@@ -35,4 +35,4 @@ class UsesUnderWay {
   std::atomic<std::uint32_t> word_{0};
 };
 
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

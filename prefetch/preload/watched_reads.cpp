@@ -15,7 +15,7 @@
 #include "prefetch/preload/thread_lock.h"
 #include "prefetch/cache/written_files.h"
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 using patterns::Extent;
@@ -39,7 +39,7 @@ void set_up() noexcept {
   if (g_slots_ready.load(std::memory_order_relaxed)) return;
   prefetch::Limits limits;
   const std::uint64_t mult = g_host->ns_per_tick();
-  limits.quick = (kQuickNs << recorder::TickRate::kShift) / (mult == 0 ? 1 : mult);
+  limits.quick = (kQuickNs << TickRate::kShift) / (mult == 0 ? 1 : mult);
   set_up_slots(g_options, limits);
   g_slots_ready.store(true, std::memory_order_release);
 }
@@ -197,9 +197,9 @@ void after_fork() noexcept {
 }
 
 }  // namespace
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch
 
-using namespace iotune::tuner;
+using namespace iotune::prefetch;
 
 extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
     const PrefetchHost* host, PrefetchHooks* hooks) noexcept {

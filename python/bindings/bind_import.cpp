@@ -53,13 +53,13 @@ class ImportWriter {
            std::int64_t offset, std::int64_t length, std::uint64_t start_ns, std::uint64_t end_ns,
            int layer, bool collective, std::uint8_t layers) {
     if (kind < 0 || kind > static_cast<int>(AccessKind::kSync)) throw py::value_error("no kind");
-    if (layer < static_cast<int>(recorder::Layer::kMpiIo) ||
-        layer > static_cast<int>(recorder::Layer::kPosix)) {
+    if (layer < static_cast<int>(Layer::kMpiIo) ||
+        layer > static_cast<int>(Layer::kPosix)) {
       throw py::value_error("no layer");
     }
     NewAccess access;
     access.kind = static_cast<AccessKind>(kind);
-    access.layer = static_cast<recorder::Layer>(layer);
+    access.layer = static_cast<Layer>(layer);
     access.collective = collective;
     access.layers = layers;
     access.path = path;
@@ -108,7 +108,7 @@ void bind_import(py::module_& module) {
            py::arg("end_ns"))
       .def("add", &ImportWriter::add, py::arg("process"), py::arg("thread"), py::arg("kind"),
            py::arg("path"), py::arg("offset"), py::arg("length"), py::arg("start_ns"),
-           py::arg("end_ns"), py::arg("layer") = static_cast<int>(recorder::Layer::kPosix),
+           py::arg("end_ns"), py::arg("layer") = static_cast<int>(Layer::kPosix),
            py::arg("collective") = false, py::arg("layers") = 0)
       .def("hide_mpi_positions", &ImportWriter::hide_mpi_positions, py::arg("process"),
            py::arg("path"), py::arg("hidden"))

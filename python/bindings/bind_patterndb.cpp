@@ -260,8 +260,8 @@ PlatformFilter read_filter(const Node& node) {
 }
 
 std::vector<std::string> lower_databases() {
-  iotune::recorder::read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
-  return lower_db_paths(iotune::recorder::site_database());
+  iotune::read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
+  return lower_db_paths(iotune::site_database());
 }
 
 class PythonDb {

@@ -460,6 +460,7 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
         '#include "recorder/ring/record_writer.h"',
         '#include "recorder/wrappers/wrapper_parts.h"',
         "",
+        "using namespace iotune;",
         "using namespace iotune::recorder;",
         "",
         'extern "C" {',

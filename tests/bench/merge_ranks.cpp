@@ -234,6 +234,7 @@ bool write_trace(const Bytes& message, const char* path) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): out of memory ends it
 int main(int argc, char** argv) {
+  using namespace iotune;
   using namespace iotune::recorder;
   const long ranks = argc > 1 ? std::atol(argv[1]) : 0;
   const std::string pattern = argc > 2 ? argv[2] : "";

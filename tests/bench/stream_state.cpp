@@ -6,5 +6,5 @@
 
 int main() {
   std::printf("%zu %zu\n", iotune::patterns::predictor_kind("nest")->bytes({}),
-              sizeof(iotune::tuner::StreamSlot));
+              sizeof(iotune::prefetch::StreamSlot));
 }

@@ -38,7 +38,7 @@ json transfers_json(const recorder::Call& call) {
   json out = json::array();
   const auto arguments = recorder::arguments_of(call);
   if (!arguments || !call.signature()->transfer ||
-      call.signature()->layer != recorder::Layer::kHdf5) {
+      call.signature()->layer != Layer::kHdf5) {
     return out;
   }
   for (const recorder::TransferExtras& one : recorder::transfer_extras(*arguments)) {

@@ -10,6 +10,7 @@ struct __dirstream;
 using DIR = __dirstream;
 extern "C" int dirfd(DIR* stream) noexcept;
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 namespace {

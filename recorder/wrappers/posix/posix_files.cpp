@@ -211,6 +211,7 @@ void announce_descriptors() noexcept {
 
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

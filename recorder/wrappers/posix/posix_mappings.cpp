@@ -31,6 +31,7 @@ int unmap_directly(void* address, std::size_t bytes) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

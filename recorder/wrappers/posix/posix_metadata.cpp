@@ -11,6 +11,7 @@
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -222,6 +222,7 @@ Result on_request(CallNumber number, const void* request, Call call) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -299,6 +299,7 @@ int formatted(int fd, Call call) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

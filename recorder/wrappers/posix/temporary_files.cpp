@@ -101,6 +101,7 @@ FILE* temporary(FILE* (*make)()) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -5,6 +5,7 @@
 
 struct _IO_FILE;
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 namespace {

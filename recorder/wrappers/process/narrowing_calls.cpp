@@ -174,6 +174,7 @@ using SystemCall = long(long, long, long, long, long, long, long);
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

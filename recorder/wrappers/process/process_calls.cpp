@@ -6,6 +6,7 @@
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 namespace {

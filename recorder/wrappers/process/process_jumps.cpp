@@ -11,6 +11,7 @@
 #include "recorder/wrappers/told_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 namespace {

@@ -5,6 +5,7 @@
 #include "core/process/thread_state.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -212,6 +212,7 @@ int closed(FILE* stream, int (*real)(FILE*)) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -42,6 +42,7 @@ Result positioned(CallNumber number, Times times, FILE* stream, bool with_positi
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

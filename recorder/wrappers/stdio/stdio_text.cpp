@@ -110,6 +110,7 @@ std::int64_t bytes_of_line(const char* line) noexcept {
 }  // namespace
 }  // namespace iotune::recorder
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 extern "C" {

@@ -20,6 +20,7 @@
 
 namespace {
 
+using namespace iotune;
 using namespace iotune::recorder;
 
 constexpr std::size_t kBlockHead = 16, kAlign = 8;

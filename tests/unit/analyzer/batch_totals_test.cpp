@@ -16,7 +16,7 @@ using recorder::BlockType;
 using recorder::CallNumber;
 
 constexpr std::int64_t kType = 1275068685, kFile = 777, kOther = 778, kUnseen = 779;
-constexpr std::uint8_t kInMpi = recorder::bit_of(recorder::Layer::kMpiIo);
+constexpr std::uint8_t kInMpi = bit_of(Layer::kMpiIo);
 
 class Process {
  public:

@@ -57,7 +57,7 @@ class Rank {
   // The file's descriptor, which HDF5 opened.
   void opened_below() {
     ring_.add(CallNumber::kiotune_file, {now_ += 10, 0}, {kDescriptor},
-              {3, static_cast<std::int64_t>(recorder::Layer::kPosix)}, "/x.h5", true, kInHdf5);
+              {3, static_cast<std::int64_t>(Layer::kPosix)}, "/x.h5", true, kInHdf5);
   }
   void writes_below(std::int64_t count) {
     ring_.add(CallNumber::kpwrite, {now_ += 10, 1}, {3, kDescriptor}, {count, 0, count}, "", true,
@@ -74,7 +74,7 @@ class Rank {
   void has_file() {
     ring_.add(CallNumber::kH5Fcreate, {now_ += 10, 5}, {}, {2, 0, 0, kFile}, "/x.h5", true);
     ring_.add(CallNumber::kiotune_file, {now_ += 10, 0}, {1},
-              {kFile, static_cast<std::int64_t>(recorder::Layer::kHdf5)}, "/x.h5", true);
+              {kFile, static_cast<std::int64_t>(Layer::kHdf5)}, "/x.h5", true);
   }
   const std::vector<std::byte>& bytes() const { return ring_.bytes(); }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 constexpr FileIdentity kFile{1, 2}, kOther{1, 3};
@@ -52,4 +52,4 @@ TEST(PendingWrites, OfVeryManyTheOldestAreForgotten) {
 }
 
 }  // namespace
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

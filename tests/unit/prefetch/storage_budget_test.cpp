@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace iotune::tuner {
+namespace iotune::prefetch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -174,4 +174,4 @@ TEST_F(StorageBudgetTest, ATableThatOthersMayReadIsNotTaken) {
 }
 
 }  // namespace
-}  // namespace iotune::tuner
+}  // namespace iotune::prefetch

@@ -18,8 +18,7 @@
 namespace iotune {
 namespace {
 
-using recorder::SleepLock;
-using tuner::ThreadLock;
+using prefetch::ThreadLock;
 
 // 'S': it sleeps; 'R': it runs, or could.
 char state_of(pid_t thread) {
@@ -133,7 +132,7 @@ TEST(SleepLock, IsNotWaitedForInASignalHandler) {
 }
 
 TEST(UsesUnderWay, WhoWaitsForTheLastSleeps) {
-  tuner::UsesUnderWay uses;
+  prefetch::UsesUnderWay uses;
   uses.begin();
   uses.begin();
   uses.end();

@@ -80,7 +80,7 @@ class Links : public testing::Test {
     return (folder_ / name).string();
   }
   static std::string real(const std::string& file) {
-    recorder::ShortText<4096> directory;
+    ShortText<4096> directory;
     return real_directory_of(file.c_str(), directory) ? directory.c_str() : "";
   }
   std::filesystem::path folder_, memory_;

@@ -77,9 +77,8 @@ void note_setting(const char*, const char* name, const char*, const char*, Verdi
 
 namespace {
 
-using recorder::MpiApi;
 
-MpiApi mpi_named(const char* version, recorder::MpiAbi abi) {
+MpiApi mpi_named(const char* version, MpiAbi abi) {
   MpiApi mpi{};
   snprintf(mpi.version, sizeof mpi.version, "%s", version);
   mpi.abi = abi;
@@ -134,7 +133,7 @@ TEST_F(Hints, OpenMpi6SaysWhatItUses) {
                                       {"romio_cb_write", "enable"},
                                       {"collective_buffering", "true"}});
   const std::map<std::string, std::string> in_use{{"cb_nodes", "2"}, {"cb_buffer_size", "4096"}};
-  note(mpi_named("Open MPI v6.0.0", recorder::MpiAbi::kOpenMpi), decision, in_use);
+  note(mpi_named("Open MPI v6.0.0", MpiAbi::kOpenMpi), decision, in_use);
   EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
   EXPECT_EQ(g_notes["cb_buffer_size"].first, Verdict::kWithoutEffect);
   EXPECT_EQ(g_notes["collective_buffering"].first, Verdict::kWithoutEffect);
@@ -148,7 +147,7 @@ TEST_F(Hints, OpenMpisRomioIsNotAsked) {
   const std::map<std::string, std::string> given{{"cb_nodes", "2"}, {"romio_cb_write", "enable"}};
   for (const auto& [version, verdict] : {std::pair{"Open MPI v4.1.4", Verdict::kUnverifiable},
                                          std::pair{"Open MPI v5.0.11", Verdict::kWithoutEffect}}) {
-    note(mpi_named(version, recorder::MpiAbi::kOpenMpi), decision, given);
+    note(mpi_named(version, MpiAbi::kOpenMpi), decision, given);
     EXPECT_EQ(g_notes["cb_nodes"].first, verdict) << version;
     EXPECT_EQ(g_notes["romio_cb_write"].first, verdict) << version;
   }
@@ -156,14 +155,14 @@ TEST_F(Hints, OpenMpisRomioIsNotAsked) {
 
 TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
   const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
-  note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", recorder::MpiAbi::kMpich), decision,
+  note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", MpiAbi::kMpich), decision,
        {{"cb_nodes", "2"}});
   EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
   EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
 }
 
 TEST_F(Hints, ARelativeNameRefusesLateOpens) {
-  const MpiApi mpi = mpi_named("MPICH 4.0.2", recorder::MpiAbi::kMpich);
+  const MpiApi mpi = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
   const Decision decision = settings({{"romio_no_indep_rw", "true"}, {"cb_buffer_size", "65536"}});
   EXPECT_EQ(planned(mpi, decision).wanted.count, 2);
   const HintPlan plan = planned(mpi, decision, true);
@@ -174,7 +173,7 @@ TEST_F(Hints, ARelativeNameRefusesLateOpens) {
 
 // ROMIO would set romio_cb_write itself.
 TEST_F(Hints, WhatOverridesAHintOfOthersIsTheirs) {
-  const MpiApi mpi = mpi_named("MPICH 4.0.2", recorder::MpiAbi::kMpich);
+  const MpiApi mpi = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
   const Decision decision = settings({{"romio_no_indep_rw", "true"}});
   for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
     recorder::g_of_program = {{name, "automatic"}};

@@ -54,8 +54,8 @@ int find(const char* name, int* index) {
   return 1;
 }
 
-recorder::MpiApi tool_interface() {
-  recorder::MpiApi mpi{};
+MpiApi tool_interface() {
+  MpiApi mpi{};
   mpi.MPI_T_init_thread = [](int, int*) {
     ++g_sessions;
     ++g_open;
@@ -84,7 +84,7 @@ recorder::MpiApi tool_interface() {
 }
 
 TEST(OpenMpiIo, ParametersThatAreNotAtTheirDefaultAreTheUsers) {
-  const recorder::MpiApi mpi = tool_interface();
+  const MpiApi mpi = tool_interface();
   const unsigned own = own_parameters(mpi);
   EXPECT_TRUE(parameters_name(own, "striping_unit"));
   for (const char* hint : {"striping_factor", "cb_nodes", "cb_buffer_size", "romio_cb_write"}) {
@@ -100,7 +100,7 @@ TEST(OpenMpiIo, ParametersThatAreNotAtTheirDefaultAreTheUsers) {
 
 // No ROMIO is there to be named, on Lustre neither.
 TEST(OpenMpiIo, FromVersion6OnThereIsOmpioAlone) {
-  recorder::MpiApi mpi = tool_interface();
+  MpiApi mpi = tool_interface();
   const int sessions = g_sessions;
   for (const char* version : {"Open MPI v6.0.0", "Open MPI v6.0.0rc1", "Open MPI v10.1.0"}) {
     std::strncpy(mpi.version, version, sizeof mpi.version - 1);
