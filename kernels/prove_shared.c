@@ -42,7 +42,7 @@ static void close_shared(struct prove* prove, struct shared* one, int file_is_kn
 }
 
 /* As the tuner does at the first ordered call of a file whose ranks do not exchange what they
- * transfer: ROMIO then keeps no order (tuner/ordered_calls.h). */
+ * transfer: ROMIO then keeps no order (tuner/mpiio/ordered_calls.h). */
 static void let_ranks_exchange(const struct prove* prove, const struct shared* one) {
   static const char* const names[] = {"romio_cb_read", "romio_cb_write"};
   static const char threshold[] = "romio_lustre_coll_threshold";

@@ -28,7 +28,7 @@ ALIGNMENT = f"{4 * _MIB},{_MIB}"
 STRIPED = ("lustre", "cephfs")
 # Their headers take about a kilobyte each: the metadata cache has two megabytes to begin with.
 _MANY_DATASETS = 2000
-# Layers of parameters (patterndb/parameters.h) beneath a program that calls no HDF5.
+# Layers of parameters (patterndb/settings/parameters.h) beneath a program that calls no HDF5.
 _BENEATH = {
     "mpiio": ("mpi-io hint", "file system", "posix"),
     "posix": ("file system", "posix"),

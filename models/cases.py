@@ -21,7 +21,7 @@ from iotune.trace import Trace, open_trace
 
 # A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
 MOST_BYTES = 512 * 1024 * 1024
-# In a platform (patterndb/records.h).
+# In a platform (patterndb/store/records.h).
 NO_LIBRARY = "none"
 
 

@@ -39,7 +39,7 @@ def _mpi_io(platform: Mapping[str, str]) -> str:
         return _MPICH
     if not mpi.startswith("Open MPI v") or os.environ.get("OMPI_MCA_io"):
         return ""
-    # Open MPI takes its ROMIO on Lustre (tuner/openmpi_io.h).
+    # Open MPI takes its ROMIO on Lustre (tuner/mpiio/openmpi_io.h).
     return "" if platform.get("filesystem") == "lustre" else _OMPIO
 
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/saturating.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {

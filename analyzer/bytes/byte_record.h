@@ -7,7 +7,7 @@
 #include "analyzer/bytes/byte_runs.h"
 #include "analyzer/bytes/index_sets.h"
 #include "analyzer/bytes/infer_shape.h"
-#include "analyzer/run_summary.h"
+#include "analyzer/summary/run_summary.h"
 
 namespace iotune::analyzer {
 

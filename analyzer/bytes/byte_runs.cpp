@@ -4,7 +4,7 @@
 #include <span>
 #include <tuple>
 
-#include "analyzer/saturating.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/index_set.h"
+#include "analyzer/datasets/index_set.h"
 
 namespace iotune::analyzer {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "analyzer/call_facts.h"
-#include "analyzer/saturating.h"
+#include "analyzer/calls/call_facts.h"
+#include "analyzer/summary/saturating.h"
 
 namespace iotune::analyzer {
 namespace {

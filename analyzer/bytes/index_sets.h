@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/index_set.h"
+#include "analyzer/datasets/index_set.h"
 
 namespace iotune::analyzer {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyzer/bytes/shape_candidates.h"
-#include "analyzer/distribution.h"
+#include "analyzer/datasets/distribution.h"
 
 namespace iotune::analyzer {
 namespace {

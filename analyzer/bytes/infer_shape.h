@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/bytes/index_sets.h"
-#include "analyzer/descriptor.h"
+#include "analyzer/datasets/descriptor.h"
 
 namespace iotune::analyzer {
 

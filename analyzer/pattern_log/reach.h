@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/pattern_log/related_value.h"
+#include "analyzer/pattern_log/coding/related_value.h"
 #include "analyzer/pattern_log/shapes.h"
 
 namespace iotune::analyzer::pattern_log {

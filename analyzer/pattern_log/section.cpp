@@ -4,11 +4,11 @@
 #include <memory>
 #include <unordered_map>
 
-#include "analyzer/pattern_log/align_lists.h"
-#include "analyzer/pattern_log/column_model.h"
+#include "analyzer/pattern_log/coding/align_lists.h"
+#include "analyzer/pattern_log/coding/column_model.h"
 #include "analyzer/pattern_log/log_bytes.h"
-#include "analyzer/pattern_log/name_model.h"
-#include "analyzer/pattern_log/term_model.h"
+#include "analyzer/pattern_log/coding/name_model.h"
+#include "analyzer/pattern_log/coding/term_model.h"
 
 namespace iotune::analyzer::pattern_log {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/pattern_log/log_bytes.h"
-#include "recorder/read/input_file.h"
+#include "recorder/read/blocks/input_file.h"
 #include "recorder/read/result.h"
 
 namespace iotune::analyzer::pattern_log {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "analyzer/call_owners.h"
-#include "analyzer/mpi_accesses.h"
+#include "analyzer/calls/call_owners.h"
+#include "analyzer/calls/mpi_accesses.h"
 #include "recorder/read/access_words.h"
 #include "recorder/read/call_walk.h"
 

@@ -10,7 +10,7 @@
 #include "analyzer/pattern_log/channels.h"
 #include "analyzer/pattern_log/section.h"
 #include "analyzer/pattern_log/section_file.h"
-#include "analyzer/saturating.h"
+#include "analyzer/summary/saturating.h"
 #include "analyzer/streams/term_text.h"
 #include "patterns/loop_finder.h"
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "patterndb/rows.h"
-#include "patterndb/site_copies.h"
+#include "patterndb/store/rows.h"
+#include "patterndb/decide/site_copies.h"
 
 namespace iotune::patterndb {
 

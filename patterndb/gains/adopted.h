@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "patterndb/records.h"
-#include "patterndb/sqlite.h"
+#include "patterndb/store/records.h"
+#include "patterndb/store/sqlite.h"
 
 namespace iotune::patterndb {
 

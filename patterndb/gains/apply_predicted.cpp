@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "patterndb/gains/predicted.h"
-#include "patterndb/places.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "patterndb/decide.h"
+#include "patterndb/decide/decide.h"
 
 namespace iotune::patterndb {
 

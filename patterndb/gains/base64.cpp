@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "patterndb/result.h"
+#include "patterndb/store/result.h"
 
 namespace iotune::patterndb {
 

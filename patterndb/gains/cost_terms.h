@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "patterndb/features.h"
+#include "patterndb/matching/features.h"
 
 namespace iotune::patterndb {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "patterndb/features.h"
+#include "patterndb/matching/features.h"
 #include "patterndb/gains/cost_terms.h"
-#include "patterndb/result.h"
+#include "patterndb/store/result.h"
 
 namespace iotune::patterndb {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "patterndb/gains/gain_model.h"
-#include "patterndb/nearest_answers.h"
-#include "patterndb/parameters.h"
+#include "patterndb/matching/nearest_answers.h"
+#include "patterndb/settings/parameters.h"
 
 namespace iotune::patterndb {
 

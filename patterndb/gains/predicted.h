@@ -5,7 +5,7 @@
 #include <string>
 
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/pattern_db.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

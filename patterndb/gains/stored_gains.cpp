@@ -2,9 +2,9 @@
 
 #include "patterndb/gains/base64.h"
 #include "patterndb/gains/gain_model.h"
-#include "patterndb/nearest_answers.h"
-#include "patterndb/pattern_db.h"
-#include "patterndb/rows.h"
+#include "patterndb/matching/nearest_answers.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/rows.h"
 
 namespace iotune::patterndb {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/record_json.h"
-#include "patterndb/records.h"
-#include "patterndb/sqlite.h"
+#include "patterndb/exchange/record_json.h"
+#include "patterndb/store/records.h"
+#include "patterndb/store/sqlite.h"
 
 namespace iotune::patterndb {
 

@@ -11,19 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/program_identity.h"
-#include "patterndb/decide.h"
-#include "patterndb/decision.h"
-#include "patterndb/decision_sources.h"
-#include "patterndb/drift_in_run.h"
-#include "patterndb/gate.h"
-#include "patterndb/kept_runs.h"
-#include "patterndb/observe.h"
-#include "patterndb/places.h"
-#include "patterndb/program_answers.h"
-#include "patterndb/run_answers.h"
-#include "patterndb/series.h"
-#include "patterndb/unasked_opens.h"
+#include "analyzer/summary/program_identity.h"
+#include "patterndb/decide/decide.h"
+#include "patterndb/decide/decision.h"
+#include "patterndb/decide/decision_sources.h"
+#include "patterndb/decide/drift_in_run.h"
+#include "patterndb/settings/gate.h"
+#include "patterndb/learn/kept_runs.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/store/places.h"
+#include "patterndb/decide/program_answers.h"
+#include "patterndb/decide/run_answers.h"
+#include "patterndb/decide/series.h"
+#include "patterndb/decide/unasked_opens.h"
 
 namespace {
 

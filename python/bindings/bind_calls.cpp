@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/call_columns.h"
-#include "analyzer/call_rows.h"
+#include "analyzer/calls/call_columns.h"
+#include "analyzer/calls/call_rows.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"

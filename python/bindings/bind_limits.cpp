@@ -9,7 +9,7 @@
 
 #include "python/bindings/bindings.h"
 #include "core/process/site_limits.h"
-#include "tuner/job_memory.h"
+#include "tuner/decision/job_memory.h"
 
 namespace {
 

@@ -9,19 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/config_xml.h"
-#include "patterndb/decide.h"
+#include "patterndb/exchange/config_xml.h"
+#include "patterndb/decide/decide.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/gate.h"
-#include "patterndb/kept_runs.h"
-#include "patterndb/observe.h"
-#include "patterndb/parameter_gates.h"
-#include "patterndb/parameters.h"
-#include "patterndb/pattern_db.h"
-#include "patterndb/places.h"
-#include "patterndb/proofs.h"
-#include "patterndb/proven.h"
-#include "patterndb/record_json.h"
+#include "patterndb/settings/gate.h"
+#include "patterndb/learn/kept_runs.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/settings/parameter_gates.h"
+#include "patterndb/settings/parameters.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/places.h"
+#include "patterndb/settings/proofs.h"
+#include "patterndb/settings/proven.h"
+#include "patterndb/exchange/record_json.h"
 #include "core/process/site_limits.h"
 
 namespace py = pybind11;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/descriptor.h"
-#include "analyzer/summarize.h"
+#include "analyzer/datasets/descriptor.h"
+#include "analyzer/summary/summarize.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
 #include "recorder/call_table.h"
@@ -136,7 +136,7 @@ void bind_trace(py::module_& module) {
         return json_text(analyzer::to_json(taken(std::move(summary))));
       },
       py::arg("path"), py::arg("calls_at_once") = std::uint64_t{1} << 18U,
-      "What the run did, as JSON: analyzer/run_summary.h.");
+      "What the run did, as JSON: analyzer/summary/run_summary.h.");
   module.def(
       "losses",
       [](const std::string& path) {

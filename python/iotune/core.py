@@ -164,7 +164,7 @@ def features(
     settings: Sequence[Mapping[str, str]],
     question: Mapping[str, int] | None = None,
 ) -> list[list[float]] | None:
-    """Numbers with a meaning for each of `settings` on a pattern (patterndb/features.h).
+    """Numbers with a meaning for each of `settings` on a pattern (patterndb/matching/features.h).
 
     `question`: nodes, datasets, repeats, striped (0 or 1), stripe_count, stripe_bytes. None where
     the pattern is irregular or its dataset's dimensions are not known. Raises Error for settings

@@ -50,7 +50,7 @@ def traces_dir() -> Path:
 
 
 def kept_runs_dir() -> Path:
-    """Runs that are still to be learnt from (patterndb/kept_runs.h)."""
+    """Runs that are still to be learnt from (patterndb/learn/kept_runs.h)."""
     return state_dir() / "learn"
 
 

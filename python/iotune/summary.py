@@ -1,4 +1,4 @@
-"""What a run did, in patterns: analyzer/run_summary.h as Python values.
+"""What a run did, in patterns: analyzer/summary/run_summary.h as Python values.
 
 Fields that an older or newer native part does not give keep their defaults; unknown ones are
 left out.

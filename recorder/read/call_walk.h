@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "recorder/read/call.h"
-#include "recorder/read/stream_totals.h"
-#include "recorder/read/trace_index.h"
+#include "recorder/read/blocks/stream_totals.h"
+#include "recorder/read/blocks/trace_index.h"
 
 namespace iotune::recorder {
 

@@ -12,11 +12,11 @@
 #include <system_error>
 
 #include "recorder/format.h"
-#include "recorder/read/block_file.h"
-#include "recorder/read/block_sorter.h"
-#include "recorder/read/block_text.h"
-#include "recorder/read/buffer_reader.h"
-#include "recorder/read/trace_index.h"
+#include "recorder/read/blocks/block_file.h"
+#include "recorder/read/blocks/block_sorter.h"
+#include "recorder/read/blocks/block_text.h"
+#include "recorder/read/blocks/buffer_reader.h"
+#include "recorder/read/blocks/trace_index.h"
 
 namespace iotune::recorder {
 namespace {

@@ -6,7 +6,7 @@
 #include <queue>
 #include <utility>
 
-#include "recorder/read/events_decoder.h"
+#include "recorder/read/blocks/events_decoder.h"
 #include "recorder/read/losses.h"
 
 namespace iotune::recorder {

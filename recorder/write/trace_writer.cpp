@@ -15,7 +15,7 @@
 #include "recorder/call_table.h"
 #include "recorder/events_encoder.h"
 #include "recorder/format.h"
-#include "recorder/read/block_file.h"
+#include "recorder/read/blocks/block_file.h"
 #include "recorder/ring_record.h"
 
 namespace iotune::recorder {

@@ -51,7 +51,7 @@ def make_database(path: Path, patterns: int) -> None:
     """As many programs, each with a pattern and an answer of its own, three runs each."""
     db = sqlite3.connect(path)
     for step in ("schema.sql", "schema_v2.sql", "schema_v3.sql"):
-        db.executescript((ROOT / "patterndb" / step).read_text())
+        db.executescript((ROOT / "patterndb" / "store" / step).read_text())
     db.execute(f"PRAGMA application_id = {0x696F746E}")
     db.execute("PRAGMA user_version = 3")
     db.execute(

@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-HEADER = Path(__file__).resolve().parents[2] / "patterndb" / "decision.h"
+HEADER = Path(__file__).resolve().parents[2] / "patterndb" / "decide" / "decision.h"
 (VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER.read_text()))
 
 
 class Question(ctypes.Structure):
-    """iotune_question of patterndb/decision.h."""
+    """iotune_question of patterndb/decide/decision.h."""
 
     _fields_ = (
         *((name, ctypes.c_uint32) for name in ("version", "ranks", "nodes", "creating")),

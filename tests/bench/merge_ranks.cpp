@@ -16,7 +16,7 @@
 #include <string>
 
 #include "recorder/rank_blocks.h"
-#include "recorder/read/shared_ranks.h"
+#include "recorder/read/blocks/shared_ranks.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::recorder {

@@ -81,7 +81,7 @@ def two_ranks(place: Place, *words: str, **env: Any) -> Done:
 def write_database(path: Path, version: int) -> None:
     path.parent.mkdir(parents=True)
     with contextlib.closing(sqlite3.connect(path)) as db:
-        db.executescript((ROOT / "patterndb" / "schema.sql").read_text())
+        db.executescript((ROOT / "patterndb" / "store" / "schema.sql").read_text())
         db.execute("PRAGMA application_id = 0x696F746E")
         db.execute(f"PRAGMA user_version = {version}")
         db.commit()

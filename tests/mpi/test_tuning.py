@@ -21,7 +21,7 @@ from settings import VERDICTS  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 DECLARED_ID = re.search(
     r"kApplicationId = (0x[0-9a-fA-F]+|\d+)",
-    "".join(p.read_text() for p in (ROOT / "patterndb").glob("*.[ch]*")),
+    "".join(p.read_text() for p in (ROOT / "patterndb").rglob("*.[ch]*")),
 )
 assert DECLARED_ID is not None
 APPLICATION_ID = int(DECLARED_ID[1], 0)
@@ -47,7 +47,7 @@ def make_database(path: Path) -> None:
     """An empty database, made of the schema as it is installed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(path)) as db:
-        db.executescript((ROOT / "patterndb" / "schema.sql").read_text())
+        db.executescript((ROOT / "patterndb" / "store" / "schema.sql").read_text())
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA user_version = 1")
         db.commit()

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/mpi_accesses.h"
-#include "analyzer/run_summary.h"
-#include "analyzer/summarize.h"
+#include "analyzer/calls/mpi_accesses.h"
+#include "analyzer/summary/run_summary.h"
+#include "analyzer/summary/summarize.h"
 #include "recorder/read/call_arguments.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"

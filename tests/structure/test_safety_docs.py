@@ -10,7 +10,7 @@ SAFETY = (ROOT / "docs" / "safety.md").read_text()
 
 
 def test_every_parameter_has_a_row() -> None:
-    table = (ROOT / "patterndb" / "parameters.h").read_text()
+    table = (ROOT / "patterndb" / "settings" / "parameters.h").read_text()
     known = re.findall(r'^    \{"(\w+)", ParameterLayer::', table, re.MULTILINE)
     assert len(known) > 10, known
     offered = SAFETY.split("## Never set")[0]

@@ -26,7 +26,7 @@ SHAPES = ("rows", "cyclic", "columns", "uneven", "whole")
 WHO = ("all", "all", "all", "odd", "first", "last", "notlast")
 OWN_HINTS = ("-", "-", "-", "cb_nodes=1", "romio_cb_write=disable", "cb_buffer_size=65536")
 
-# Every parameter of patterndb/parameters.h, with values that differ from the defaults.
+# Every parameter of patterndb/settings/parameters.h, with values that differ from the defaults.
 SETTINGS: dict[str, tuple[str, ...]] = {
     "alignment": ("0,4096", "4096,4096", "65536,65536", "1,1048576"),
     "meta_block_size": ("0", "65536", "1048576"),

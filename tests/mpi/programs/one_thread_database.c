@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "patterndb/decision.h"
+#include "patterndb/decide/decision.h"
 
 static atomic_int inside;
 

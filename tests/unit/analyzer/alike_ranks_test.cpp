@@ -1,5 +1,5 @@
 // What is said of ranks that share blocks must be what is said of them one by one.
-#include "analyzer/alike_ranks.h"
+#include "analyzer/summary/alike_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "analyzer/summarize.h"
+#include "analyzer/summary/summarize.h"
 #include "recorder/rank_blocks.h"
 #include "tests/unit/recorder_read/made_files.h"
 

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "analyzer/summarize.h"
+#include "analyzer/summary/summarize.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::analyzer {

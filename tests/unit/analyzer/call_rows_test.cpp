@@ -1,10 +1,10 @@
-#include "analyzer/call_rows.h"
+#include "analyzer/calls/call_rows.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analyzer/call_columns.h"
+#include "analyzer/calls/call_columns.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/trace_reader.h"
 #include "tests/unit/recorder_read/made_files.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "analyzer/descriptor.h"
+#include "analyzer/datasets/descriptor.h"
 #include "tests/unit/analyzer/plain_naming.h"
 
 namespace iotune::analyzer {

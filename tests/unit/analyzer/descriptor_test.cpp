@@ -1,4 +1,4 @@
-#include "analyzer/descriptor.h"
+#include "analyzer/datasets/descriptor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "analyzer/file_view.h"
+#include "analyzer/calls/file_view.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <memory>
 
-#include "analyzer/mpi_accesses.h"
+#include "analyzer/calls/mpi_accesses.h"
 #include "recorder/call_table.h"
 
 namespace iotune::analyzer {

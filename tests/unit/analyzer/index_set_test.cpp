@@ -1,4 +1,4 @@
-#include "analyzer/index_set.h"
+#include "analyzer/datasets/index_set.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/nest_text.h"
+#include "analyzer/datasets/nest_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/program_identity.h"
+#include "analyzer/summary/program_identity.h"
 
 #include <gtest/gtest.h>
 

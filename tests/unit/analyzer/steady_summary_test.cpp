@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "analyzer/summarize.h"
+#include "analyzer/summary/summarize.h"
 #include "tests/unit/recorder_read/irregular_trace.h"
 
 namespace iotune::analyzer {

@@ -1,7 +1,7 @@
 // Datasets that grow, are made again or are selected by points, through a whole trace.
 #include <gtest/gtest.h>
 
-#include "analyzer/summarize.h"
+#include "analyzer/summary/summarize.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::analyzer {

@@ -1,4 +1,4 @@
-#include "analyzer/summarize.h"
+#include "analyzer/summary/summarize.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "patterndb/byte_key.h"
+#include "patterndb/store/byte_key.h"
 
 #include <random>
 

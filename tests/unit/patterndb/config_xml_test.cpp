@@ -1,5 +1,5 @@
 // Each known fault of H5Tuner's own reader has a test here.
-#include "patterndb/config_xml.h"
+#include "patterndb/exchange/config_xml.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>

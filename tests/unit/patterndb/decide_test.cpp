@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "fixtures.h"
-#include "patterndb/config_xml.h"
-#include "patterndb/observe.h"
-#include "patterndb/places.h"
-#include "patterndb/spool.h"
+#include "patterndb/exchange/config_xml.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/store/places.h"
+#include "patterndb/store/spool.h"
 
 namespace iotune::patterndb::testing {
 namespace {

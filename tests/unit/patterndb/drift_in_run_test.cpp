@@ -1,4 +1,4 @@
-#include "patterndb/drift_in_run.h"
+#include "patterndb/decide/drift_in_run.h"
 
 #include <tuple>
 

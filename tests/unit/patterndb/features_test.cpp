@@ -1,4 +1,4 @@
-#include "patterndb/features.h"
+#include "patterndb/matching/features.h"
 
 #include <gtest/gtest.h>
 

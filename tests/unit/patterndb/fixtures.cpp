@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "patterndb/places.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb::testing {
 

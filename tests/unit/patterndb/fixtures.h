@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "patterndb/decide.h"
-#include "patterndb/pattern_db.h"
-#include "patterndb/records.h"
+#include "patterndb/decide/decide.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/records.h"
 
 namespace iotune::patterndb::testing {
 

@@ -1,4 +1,4 @@
-#include "patterndb/gate.h"
+#include "patterndb/settings/gate.h"
 
 #include <array>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "fixtures.h"
-#include "patterndb/places.h"
-#include "patterndb/proofs.h"
+#include "patterndb/store/places.h"
+#include "patterndb/settings/proofs.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Runs that are learnt from in steps, by processes that may die at any moment.
-#include "patterndb/kept_runs.h"
+#include "patterndb/learn/kept_runs.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <random>
 
 #include "fixtures.h"
-#include "patterndb/pattern_db.h"
-#include "patterndb/sqlite.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/sqlite.h"
 #include "tests/unit/recorder_read/irregular_trace.h"
 
 namespace iotune::patterndb::testing {
@@ -34,7 +34,7 @@ class KeptRuns : public Folder {
                static_cast<std::streamsize>(trace.size()));
   }
 
-  // As tuner/run_end.cpp does.
+  // As tuner/decision/run_end.cpp does.
   std::string keep_run(int number, const std::string& database, bool held = false) {
     std::string base = at("learn/") + std::to_string(1000 + number) + "-1-2-" +
                        database_mark(database) + (held ? kHeldMark : "");

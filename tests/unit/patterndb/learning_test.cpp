@@ -4,9 +4,9 @@
 #include <random>
 
 #include "fixtures.h"
-#include "patterndb/default_test.h"
-#include "patterndb/exploration.h"
-#include "patterndb/record_json.h"
+#include "patterndb/decide/default_test.h"
+#include "patterndb/decide/exploration.h"
+#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "patterndb/decision.h"
+#include "patterndb/decide/decision.h"
 
 static double microseconds(void) {
   struct timespec now;

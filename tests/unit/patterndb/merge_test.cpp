@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "fixtures.h"
-#include "patterndb/record_json.h"
+#include "patterndb/exchange/record_json.h"
 #include "statfs_mock.h"
 
 namespace iotune::patterndb::testing {

@@ -1,5 +1,5 @@
 // Of many answers the index finds the same nearest ones as a comparison with all.
-#include "patterndb/nearest_answers.h"
+#include "patterndb/matching/nearest_answers.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -9,9 +9,9 @@
 #include <random>
 
 #include "fixtures.h"
-#include "patterndb/pattern_db.h"
-#include "patterndb/rows.h"
-#include "patterndb/schema.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/rows.h"
+#include "patterndb/store/schema.h"
 
 namespace iotune::patterndb::testing {
 namespace {

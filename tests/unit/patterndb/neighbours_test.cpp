@@ -1,4 +1,4 @@
-#include "patterndb/neighbours.h"
+#include "patterndb/matching/neighbours.h"
 
 #include <cmath>
 

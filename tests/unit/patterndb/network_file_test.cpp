@@ -1,5 +1,5 @@
 // A change is a copy and a rename.
-#include "patterndb/network_file.h"
+#include "patterndb/store/network_file.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "fixtures.h"
-#include "patterndb/record_json.h"
-#include "patterndb/sqlite.h"
+#include "patterndb/exchange/record_json.h"
+#include "patterndb/store/sqlite.h"
 #include "statfs_mock.h"
 
 namespace iotune::patterndb::testing {

@@ -1,8 +1,8 @@
-#include "patterndb/observe.h"
+#include "patterndb/learn/observe.h"
 
 #include "fixtures.h"
-#include "patterndb/places.h"
-#include "patterndb/record_json.h"
+#include "patterndb/store/places.h"
+#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

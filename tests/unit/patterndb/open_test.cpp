@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "fixtures.h"
-#include "patterndb/places.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Compiled without any C++ header: the table must serve the preload.
-#include "patterndb/filesystems.h"
-#include "patterndb/parameters.h"
+#include "patterndb/settings/filesystems.h"
+#include "patterndb/settings/parameters.h"
 
 static_assert(iotune::find_parameter("no_such_name") == nullptr);
 static_assert(iotune::validate("cb_nodes", "2") == nullptr);

@@ -1,4 +1,4 @@
-#include "patterndb/parameters.h"
+#include "patterndb/settings/parameters.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "patterndb/parameter_gates.h"
-#include "patterndb/settings.h"
+#include "patterndb/settings/parameter_gates.h"
+#include "patterndb/settings/settings.h"
 
 namespace iotune {
 namespace {

@@ -4,9 +4,9 @@
 #include "fixtures.h"
 #include "gain_model_bytes.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/observe.h"
-#include "patterndb/places.h"
-#include "patterndb/spool.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/store/places.h"
+#include "patterndb/store/spool.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,9 +1,9 @@
-#include "patterndb/program_answers.h"
+#include "patterndb/decide/program_answers.h"
 
 #include "fixtures.h"
-#include "patterndb/observe.h"
-#include "patterndb/places.h"
-#include "patterndb/spool.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/store/places.h"
+#include "patterndb/store/spool.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,5 +1,5 @@
 #include "fixtures.h"
-#include "patterndb/record_json.h"
+#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -15,9 +15,9 @@
 #include <sstream>
 
 #include "fixtures.h"
-#include "patterndb/observe.h"
-#include "patterndb/record_json.h"
-#include "patterndb/spool.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/exchange/record_json.h"
+#include "patterndb/store/spool.h"
 #include "statfs_mock.h"
 
 namespace iotune::patterndb::testing {

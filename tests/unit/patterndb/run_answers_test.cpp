@@ -1,4 +1,4 @@
-#include "patterndb/run_answers.h"
+#include "patterndb/decide/run_answers.h"
 
 #include <vector>
 

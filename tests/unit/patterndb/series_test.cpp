@@ -1,4 +1,4 @@
-#include "patterndb/series.h"
+#include "patterndb/decide/series.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "patterndb/parameters.h"
+#include "patterndb/settings/parameters.h"
 
 namespace iotune::patterndb {
 namespace {

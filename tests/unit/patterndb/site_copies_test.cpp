@@ -1,8 +1,8 @@
 // A site's answer in the hands of one user: his runs confirm it or take it back for himself.
-#include "patterndb/site_copies.h"
+#include "patterndb/decide/site_copies.h"
 
 #include "fixtures.h"
-#include "patterndb/record_json.h"
+#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "patterndb/spool.h"
+#include "patterndb/store/spool.h"
 
 #include <sqlite3.h>
 #include <sys/mount.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "fixtures.h"
-#include "patterndb/observe.h"
-#include "patterndb/record_json.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb::testing {
 namespace {

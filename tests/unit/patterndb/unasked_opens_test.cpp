@@ -1,11 +1,11 @@
-#include "patterndb/unasked_opens.h"
+#include "patterndb/decide/unasked_opens.h"
 
 #include <algorithm>
 
 #include "fixtures.h"
-#include "patterndb/observe.h"
-#include "patterndb/places.h"
-#include "patterndb/spool.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/store/places.h"
+#include "patterndb/store/spool.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,11 +1,11 @@
 // Which files are one workload.
-#include "patterndb/workload_names.h"
+#include "patterndb/matching/workload_names.h"
 
-#include "analyzer/masked_name.h"
+#include "analyzer/summary/masked_name.h"
 #include "fixtures.h"
-#include "patterndb/drift_in_run.h"
-#include "patterndb/places.h"
-#include "patterndb/run_answers.h"
+#include "patterndb/decide/drift_in_run.h"
+#include "patterndb/store/places.h"
+#include "patterndb/decide/run_answers.h"
 
 namespace iotune::patterndb::testing {
 namespace {

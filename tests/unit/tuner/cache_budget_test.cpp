@@ -1,4 +1,4 @@
-#include "tuner/cache_budget.h"
+#include "tuner/hdf5/cache_budget.h"
 
 #include <gtest/gtest.h>
 

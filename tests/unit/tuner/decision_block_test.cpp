@@ -1,4 +1,4 @@
-#include "tuner/decision_block.h"
+#include "tuner/decision/decision_block.h"
 
 #include <gtest/gtest.h>
 

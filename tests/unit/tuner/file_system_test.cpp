@@ -1,4 +1,4 @@
-#include "tuner/file_system.h"
+#include "tuner/posix/file_system.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "tuner/real_directory.h"
+#include "tuner/posix/real_directory.h"
 
 namespace iotune::tuner {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/hint_gates.h"
+#include "tuner/mpiio/hint_gates.h"
 
 #include <gtest/gtest.h>
 

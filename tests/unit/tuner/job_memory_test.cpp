@@ -1,4 +1,4 @@
-#include "tuner/job_memory.h"
+#include "tuner/decision/job_memory.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Which hints are passed, and what reading them back says, under MPIs that are not here: an MPI
 // that the tests make, by what it calls itself.
-#include "tuner/mpiio_hints.h"
+#include "tuner/mpiio/mpiio_hints.h"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 #include <string>
 #include <utility>
 
-#include "tuner/file_layout.h"
-#include "tuner/file_system.h"
-#include "tuner/openmpi_said.h"
-#include "tuner/outcome_notes.h"
-#include "tuner/placement.h"
-#include "tuner/posix_advice.h"
-#include "tuner/program_settings.h"
+#include "tuner/posix/file_layout.h"
+#include "tuner/posix/file_system.h"
+#include "tuner/mpiio/openmpi_said.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/placement.h"
+#include "tuner/posix/posix_advice.h"
+#include "tuner/decision/program_settings.h"
 
 namespace iotune::recorder {
 

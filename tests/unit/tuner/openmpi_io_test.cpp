@@ -1,13 +1,13 @@
 // Parameters of components that no MPI here has: those of Open MPI's on Lustre.
-#include "tuner/openmpi_io.h"
+#include "tuner/mpiio/openmpi_io.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <iterator>
 
-#include "tuner/file_layout.h"
-#include "tuner/openmpi_said.h"
+#include "tuner/posix/file_layout.h"
+#include "tuner/mpiio/openmpi_said.h"
 
 namespace iotune::recorder {
 

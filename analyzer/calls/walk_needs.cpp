@@ -1,0 +1,56 @@
+#include "analyzer/calls/walk_needs.h"
+
+#include "analyzer/calls/call_facts.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::CallStream;
+
+// By these LateBytes tells what a transfer left in HDF5's buffers.
+bool is_write_of_hdf5(const CallStream& stream) {
+  return stream.layers == kInHdf5 && stream.signature->transfer &&
+         facts_of(*stream.signature).writes;
+}
+
+// Nothing else that Walk does depends on calls of POSIX that a library made for itself, nor on its
+// transfers of MPI-IO, but where they open files.
+bool is_left_out(const CallStream& stream) {
+  if (stream.signature == nullptr || stream.layers == 0) return false;
+  const CallFacts& facts = facts_of(*stream.signature);
+  if (is_write_of_hdf5(stream)) return false;
+  switch (stream.signature->layer) {
+    case Layer::kPosix:
+    case Layer::kStdio:
+      return !facts.waits_for_note;
+    case Layer::kMpiIo:
+      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+    default:
+      return false;
+  }
+}
+
+// Calls whose order does not matter, where there are no others: transfers, and what is made on
+// descriptors but for their opening and closing.
+bool is_told_by_totals(const CallStream& stream) {
+  if (is_left_out(stream)) return true;
+  if (stream.signature == nullptr || is_write_of_hdf5(stream)) return false;
+  const CallFacts& facts = facts_of(*stream.signature);
+  switch (stream.signature->layer) {
+    case Layer::kPosix:
+    case Layer::kStdio:
+      return !facts.waits_for_note && !facts.closes_file;
+    case Layer::kMpiIo:
+      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+recorder::WalkNeeds walk_needs() {
+  return {is_told_by_totals, is_left_out};
+}
+
+}  // namespace iotune::analyzer

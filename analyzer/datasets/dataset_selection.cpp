@@ -1,0 +1,94 @@
+#include "analyzer/datasets/dataset_selection.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::Selection;
+
+std::uint64_t corner(const Selection& selection, std::size_t row, std::size_t d) {
+  return static_cast<std::uint64_t>(selection.row(row)[d]);
+}
+
+// From one corner to the other, which belongs to it.
+Product box_of(const Selection& selection, std::size_t first, std::size_t last) {
+  Product product;
+  for (std::size_t d = 0; d < selection.dimensions; ++d) {
+    const std::uint64_t from = corner(selection, first, d), to = corner(selection, last, d);
+    product.push_back(IndexSet::interval(from, to >= from ? to - from + 1 : 0));
+  }
+  return product;
+}
+
+void add_product(Product product, std::vector<std::uint64_t>& dims, Region& region) {
+  for (std::size_t d = 0; d < product.size(); ++d) {
+    if (!product[d].empty()) dims[d] = std::max(dims[d], product[d].end());
+  }
+  region.add(std::move(product));
+}
+
+}  // namespace
+
+void add_selection(const Selection& selection, std::uint64_t points, bool scalar,
+                   std::vector<std::uint64_t>& dims, Region& region) {
+  using Kind = Selection::Kind;
+  if (selection.kind == Kind::kNone || points == 0) return;
+  if (selection.kind == Kind::kAll && selection.dimensions == 0 && scalar) {
+    region.add({IndexSet::interval(0, points)});
+    return;
+  }
+  if (selection.kind == Kind::kUnknown || selection.dimensions != region.dimensions() ||
+      dims.size() != region.dimensions()) {
+    region.add_unknown({}, {}, points);
+    return;
+  }
+  const std::size_t n = selection.dimensions;
+  switch (selection.kind) {
+    case Kind::kAll: {
+      Product product;
+      for (std::size_t d = 0; d < n; ++d) {
+        product.push_back(IndexSet::interval(0, corner(selection, 0, d)));
+      }
+      add_product(std::move(product), dims, region);
+      break;
+    }
+    case Kind::kRegular: {
+      Product product;
+      for (std::size_t d = 0; d < n; ++d) {
+        std::optional<IndexSet> set =
+            IndexSet::of(corner(selection, 0, d), corner(selection, 1, d), corner(selection, 2, d),
+                         corner(selection, 3, d));
+        if (!set) {
+          region.add_unknown({}, {}, points);
+          return;
+        }
+        product.push_back(std::move(*set));
+      }
+      add_product(std::move(product), dims, region);
+      break;
+    }
+    case Kind::kBlocks:
+      for (std::size_t i = 0; i < selection.entries; ++i) {
+        add_product(box_of(selection, 2 * i, 2 * i + 1), dims, region);
+      }
+      break;
+    case Kind::kPoints:
+      for (std::size_t i = 0; i < selection.entries; ++i) {
+        add_product(box_of(selection, i, i), dims, region);
+      }
+      break;
+    default: {
+      std::vector<std::uint64_t> first, last;
+      for (std::size_t d = 0; d < n; ++d) {
+        first.push_back(corner(selection, 0, d));
+        last.push_back(corner(selection, 1, d));
+        if (last[d] < UINT64_MAX / 4) dims[d] = std::max(dims[d], last[d] + 1);
+      }
+      region.add_unknown(first, last, points);
+    }
+  }
+}
+
+}  // namespace iotune::analyzer

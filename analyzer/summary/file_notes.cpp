@@ -1,0 +1,91 @@
+#include "analyzer/summary/file_notes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "recorder/decision_digest.h"
+
+namespace iotune::analyzer {
+namespace {
+
+using recorder::CallArguments;
+
+void note_prefetch(PrefetchOutcome& prefetch, const CallArguments& arguments) {
+  const auto number = [&](const char* name) {
+    return static_cast<std::uint64_t>(arguments.find(name)->numbers[0]);
+  };
+  prefetch.predictor = arguments.find("predictor")->text;
+  ++prefetch.streams;
+  prefetch.reads += number("reads");
+  prefetch.hits += number("hits");
+  prefetch.late += number("late");
+  prefetch.served += number("served");
+  prefetch.requests += number("requested");
+  prefetch.requested_bytes += number("requested_bytes");
+  prefetch.vain_bytes += number("vain_bytes");
+  prefetch.wait_seconds += static_cast<double>(number("wait_ns")) * 1e-9;
+  prefetch.saved_seconds += static_cast<double>(number("saved_ns")) * 1e-9;
+  prefetch.depth = std::max(prefetch.depth, number("depth"));
+}
+
+void note_setting(FileRecord& file, const CallArguments& arguments) {
+  static constexpr const char* kVerdicts[] = {"applied", "without effect", "refused",
+                                              "unverifiable", "not told of"};
+  SettingOutcome outcome;
+  outcome.parameter = arguments.find("parameter")->text;
+  outcome.wanted = arguments.find("wanted")->text;
+  outcome.got = arguments.find("got")->text;
+  outcome.reason = arguments.find("reason")->text;
+  const std::int64_t verdict = arguments.find("verdict")->numbers[0];
+  if (verdict >= 0 && verdict < 5) outcome.verdict = kVerdicts[verdict];
+  auto& settings = file.settings;
+  const bool known =
+      std::any_of(settings.begin(), settings.end(), [&](const SettingOutcome& other) {
+        return other.parameter == outcome.parameter && other.wanted == outcome.wanted &&
+               other.got == outcome.got && other.verdict == outcome.verdict &&
+               other.reason == outcome.reason;
+      });
+  if (!known) settings.push_back(std::move(outcome));
+}
+
+}  // namespace
+
+void FileNotes::take(FileRecord& file, CallFacts::Note note, const CallArguments& arguments) {
+  using Note = CallFacts::Note;
+  if (note == Note::kFile) {
+    const std::int64_t layer = arguments.find("layer")->numbers[0];
+    if (layer >= 0 && layer < 4) file.layers[layer].opened = true;
+  } else if (note == Note::kDecision) {
+    note_decision(file, arguments);
+  } else if (note == Note::kDecisionAgain) {
+    const auto said = decisions_.find(arguments.find("digest")->numbers[0]);
+    if (said != decisions_.end() && !file.decision) file.decision = said->second;
+  } else if (note == Note::kSetting) {
+    note_setting(file, arguments);
+  } else if (note == Note::kPrefetch) {
+    note_prefetch(file.prefetch, arguments);
+  } else if (note == Note::kSampledOut) {
+    file.sampled_out = true;
+  }
+}
+
+void FileNotes::note_decision(FileRecord& file, const CallArguments& arguments) {
+  static constexpr const char* kStates[] = {"untrained", "default-is-best", "tuned", "reverted",
+                                            "refused"};
+  const auto number = [&](const char* name) { return arguments.find(name)->numbers[0]; };
+  const auto text = [&](const char* name) { return arguments.find(name)->text; };
+  const std::int64_t distance = number("distance_thousandths"), state = number("state");
+  DecisionNote decision;
+  decision.source = text("source");
+  decision.pattern = text("pattern");
+  decision.message = text("message");
+  decision.row = number("row");
+  decision.distance = static_cast<double>(distance) / 1000.0;
+  if (state >= 0 && state < 5) decision.state = kStates[state];
+  const std::int64_t digest = recorder::decision_digest(
+      decision.row, distance, state, decision.source, decision.pattern, decision.message);
+  if (!file.decision) file.decision = decision;
+  decisions_.try_emplace(digest, std::move(decision));
+}
+
+}  // namespace iotune::analyzer

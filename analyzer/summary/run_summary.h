@@ -1,0 +1,130 @@
+// What a run did, in patterns: the analyzer's result, and all that the pattern
+// database and the reports know of a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recorder/read/actual_io.h"
+
+namespace iotune::analyzer {
+
+enum class Distribution : std::uint8_t { kBlock, kCyclic, kCyclicK, kWhole /* "*" */, kIrregular };
+
+// One dimension of a descriptor. `count` is what a rank holds of the whole dataset in this
+// dimension over all its calls, in elements: the largest of all ranks where they differ.
+struct DimensionPattern {
+  Distribution distribution;
+  std::uint64_t count;
+  std::uint64_t cyclic_block;  // k of CYCLIC(k), else 1
+};
+
+// The paper's notation (Behzad et al., PDSW'15, section 2.2): see docs/descriptors.md.
+struct Descriptor {
+  std::vector<DimensionPattern> dimensions;
+  std::string text() const;  // canonical: <3D,(BLOCK,*,CYCLIC(4)),(60,100,300)>
+};
+
+enum class TransferMode : std::uint8_t { kIndependent, kCollective, kMixed, kUnknown };
+
+// All transfers of one direction on one dataset of one file by all ranks. Of a file without HDF5
+// the bytes of the file are such datasets.
+struct DatasetPattern {
+  std::string dataset;  // path in the file
+  bool write;
+  Descriptor descriptor;
+  std::uint64_t element_bytes;
+  std::vector<std::uint64_t> dataset_dims;
+  std::vector<std::uint64_t> process_grid;  // per dimension; empty when irregular
+  std::vector<std::uint64_t> halo;          // elements that neighbours share; empty: none
+  std::vector<std::uint64_t> chunk;         // empty: not chunked
+  std::uint32_t filters;
+  std::uint32_t ranks;  // that moved data
+  TransferMode mode;
+  std::uint64_t calls;    // over all ranks
+  std::uint64_t repeats;  // how often the whole was done again (time steps)
+  std::uint64_t bytes;
+  // Of its collective calls, over all ranks, as far as HDF5 told.
+  recorder::ActualCounts actual;
+  // The slowest rank's sum of call durations, with what closing and flushing took of its bytes.
+  double seconds;
+  // Dimensions and descriptor follow from the bytes alone: docs/descriptors.md, "Without HDF5".
+  bool inferred = false;
+  bool through_mpi = false;  // of what is inferred: moved by MPI-IO, else by POSIX or stdio
+  std::string ambiguity;     // what else they may be; empty where views declare the array
+};
+
+// A setting as the tuner noted it down (iotune_setting).
+struct SettingOutcome {
+  std::string parameter, wanted, got, reason;
+  std::string verdict;  // applied, without effect, refused, unverifiable, not told of
+
+  template <class A>
+  void archive(A& a) {
+    a(parameter, wanted, got, reason, verdict);
+  }
+};
+
+// What prefetching did for a file: over all streams of all ranks (iotune_prefetch).
+struct PrefetchOutcome {
+  std::string predictor;  // empty: nothing was prefetched
+  std::uint64_t streams = 0, reads = 0;
+  std::uint64_t hits = 0;    // reads of what had been requested before
+  std::uint64_t late = 0;    // hits that waited all the same
+  std::uint64_t served = 0;  // reads that no call was made for: out of iotune's own memory
+  std::uint64_t requests = 0, requested_bytes = 0, vain_bytes = 0;
+  double wait_seconds = 0, saved_seconds = 0;  // sums; what is saved is an estimate
+  std::uint64_t depth = 0;                     // the greatest
+
+  template <class A>
+  void archive(A& a) {
+    a(predictor, streams, reads, hits, late, served, requests, requested_bytes, vain_bytes,
+      wait_seconds, saved_seconds, depth);
+  }
+};
+
+struct FilePattern {
+  std::string path;
+  std::string masked_name;  // base name, each number as '#'
+  std::uint64_t bytes_written, bytes_read;
+  // Slowest rank: sum over its outermost calls on this file, open and close included.
+  double io_seconds;
+  double elapsed_seconds;    // first open to last close
+  double opened_at_seconds;  // after the run's first call
+  // A process that ended without a word (a signal, _exit) left it open: what it would have moved
+  // is not known.
+  bool cut_short;
+  // Of a long series: of some opening only its times and settings are known (IOTUNE_RECORD).
+  bool sampled_out;
+  std::vector<DatasetPattern> datasets;  // in order of first transfer
+  // Index of a dataset that speaks for the file: of the largest ones, the first
+  // (PDSW'15, section 3.3), and how many share its size and pattern. None without transfers.
+  std::optional<std::size_t> speaker;
+  std::size_t speaker_count;
+  std::string decision_source, decision_pattern, decision_message;  // iotune_decision
+  std::int64_t decision_row;                                        // -1: none
+  double decision_distance;
+  std::string decision_state;
+  std::vector<SettingOutcome> settings;
+  PrefetchOutcome prefetch;
+};
+
+struct RunSummary {
+  std::string run_id, program, program_name, mpi, hdf5;
+  std::string identity;  // analyzer/summary/program_identity.h
+  std::vector<std::string> argv;
+  std::uint32_t ranks;      // size of MPI_COMM_WORLD, 1 without MPI
+  std::uint32_t processes;  // sections in the trace
+  std::uint32_t nodes;
+  double start_unix_seconds, elapsed_seconds;
+  double io_seconds;  // in outermost calls on files, of the slowest process
+  std::uint64_t calls, dropped;
+  std::vector<FilePattern> files;     // in order of first open
+  std::vector<std::string> warnings;  // damage, ranks that are missing, calls dropped
+};
+
+std::string to_json(const RunSummary& summary);  // the same names; distributions as text
+
+}  // namespace iotune::analyzer

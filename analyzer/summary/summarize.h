@@ -1,0 +1,54 @@
+// A trace as patterns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "analyzer/calls/process_walk.h"
+#include "analyzer/summary/run_summary.h"
+#include "recorder/read/result.h"
+
+namespace iotune::analyzer {
+
+using recorder::Error;
+using recorder::Result;
+
+// Reads a trace or a process buffer, one process after the other: memory is what one of them with
+// `calls_at_once` calls needs (of those with more calls a batch is held at a time), and what the
+// patterns need. Damage and whatever is missing becomes a warning.
+Result<RunSummary> summarize(const std::string& trace_path,
+                             std::uint64_t calls_at_once = std::uint64_t{1} << 18U);
+
+// The same in steps, for whoever has little time: what is left off is gone on with by another
+// program. All functions may throw std::bad_alloc.
+class SteadySummary {
+ public:
+  // Only the trace's heads are read.
+  static Result<SteadySummary> open(const std::string& trace_path,
+                                    std::uint64_t calls_at_once = 4096);
+  SteadySummary(SteadySummary&&) noexcept;
+  ~SteadySummary();
+
+  // At least one step. True: whole, finish() may be called.
+  bool go_on(const StopWhen& stop);
+  // Nothing is left to read.
+  bool is_whole() const;
+  // Where it stands, for restore() after an open() of the same trace by the same build.
+  std::string state();
+  // False where the bytes are not such a state: it begins anew.
+  bool restore(std::string_view state);
+  // Names the patterns: a single step, some 10 ms where offsets are irregular.
+  RunSummary finish();
+
+  // Which run it is, as the trace's first process says.
+  std::string run_id() const;
+
+ private:
+  struct Work;
+  explicit SteadySummary(std::unique_ptr<Work> work);
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace iotune::analyzer

@@ -1,0 +1,441 @@
+#include "patterndb/decide/decide.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "patterndb/exchange/config_xml.h"
+#include "patterndb/decide/exploration.h"
+#include "patterndb/gains/adopted.h"
+#include "patterndb/gains/apply_predicted.h"
+#include "patterndb/settings/gate.h"
+#include "patterndb/matching/neighbours.h"
+#include "patterndb/settings/parameters.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/places.h"
+#include "patterndb/decide/site_copies.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+// A program waits in its open.
+constexpr int kReadMilliseconds = 200;
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return text;
+}
+
+std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// Of source "config" where a leaf is for this file, be it one that is left out.
+Decision from_config(const Question& question, const std::string& path) {
+  Result<Config> config = read_config(path, question.file);
+  if (!config) throw Fault{config.error().text()};
+  Decision decision;
+  // Programs open logs and decks by POSIX, too, and what is said of every file is meant for data.
+  if (file_layer_named(question.layer) == FileLayer::kPosix) {
+    decision.settings = config->named_settings;
+  } else {
+    decision.settings = config->settings;
+    decision.of_variables = config->of_variables;
+  }
+  decision.forced = config->forced;
+  const std::size_t count = decision.settings.values().size() + decision.of_variables.size();
+  if (count > IOTUNE_DECISION_MAX_SETTINGS) {
+    throw Fault{path + ": " + std::to_string(count) + " settings for " + question.file +
+                ", at most " + std::to_string(IOTUNE_DECISION_MAX_SETTINGS) + " are applied"};
+  }
+  const bool empty = count == 0;
+  if (!empty || !config->notes.empty()) decision.source = "config";
+  decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
+  for (const std::string& note : config->notes) decision.message += "; " + note;
+  return decision;
+}
+
+PatternDb open_to_read(const std::string& path) {
+  Result<PatternDb> db = PatternDb::open(path, {Access::kReadOnly, kReadMilliseconds});
+  if (!db) throw Fault{db.error().text()};
+  return std::move(*db);
+}
+
+std::string evidence(const TuningRow& row) {
+  std::string text;
+  // What was measured, as training says it: "for vpic-io vpic#.h5".
+  if (row.source == "train" && row.evidence.starts_with("for ")) text += " " + row.evidence;
+  if (row.gain) text += ", gain " + number(*row.gain);
+  if (row.low && row.high) text += " [" + number(*row.low) + ", " + number(*row.high) + "]";
+  if (row.rounds > 0) text += " in " + std::to_string(row.rounds) + " rounds";
+  return text;
+}
+
+// What a database says never changes how others can read the file: that only a user asks for.
+Settings without_layout(const Settings& settings, std::string& message) {
+  Settings kept;
+  for (const auto& [name, value] : settings.values()) {
+    const Parameter* parameter = find_parameter(name.c_str());
+    if (parameter != nullptr && parameter->disk == DiskEffect::kLayout) {
+      message += "; " + name + " left out, it changes the layout and must be asked for";
+    } else {
+      kept.add(name, value);
+    }
+  }
+  return kept;
+}
+
+// Patterns are equal by the bytes of a dataset, however many there are: what is reserved for the
+// file that was trained with may be several times this one's, and would stay reserved. Room for
+// metadata, and for holes that alignment leaves, is no reason.
+Settings without_excess(const Settings& settings, const std::vector<KnownFile>& known,
+                        std::string& message) {
+  constexpr double kMore = 1.1, kMetadataBytes = 65536, kMetadataBytesOfDataset = 4096;
+  Settings kept;
+  for (const auto& [name, value] : settings.values()) {
+    const double asked = name == "fallocate" ? strtod(value.c_str(), nullptr) : 0;
+    const double bytes = known.empty() ? 0 : known.front().bytes;  // as it was written last
+    const double most =
+        bytes * kMore + kMetadataBytes +
+        kMetadataBytesOfDataset * static_cast<double>(known.empty() ? 0 : known.front().datasets);
+    if (asked == 0 || (bytes > 0 && asked <= most)) {
+      kept.add(name, value);
+      continue;
+    }
+    message += "; " + name + "=" + value + " left out, it was measured with another file: " +
+               (bytes > 0 ? "datasets of this one had " + number(bytes / (1 << 20)) + " MiB"
+                          : "how large this one becomes is not known");
+  }
+  return kept;
+}
+
+void apply(const TuningRow& row, Decision& decision) {
+  decision.source = row.state == State::kUntrained ? "untrained" : "exact";
+  decision.state = row.state;
+  decision.row = row.id;
+  if (row.state != State::kUntrained && !decision.distance) decision.distance = 0;
+  switch (row.state) {
+    case State::kUntrained:
+      decision.message = "pattern known, not trained on this platform: iotune train";
+      return;
+    case State::kDefaultIsBest:
+      decision.message = "measured" + evidence(row) + ": the default is best";
+      return;
+    case State::kReverted:
+      decision.message = "taken back, it measured worse than the default";
+      if (!row.evidence.empty()) decision.message += ": " + row.evidence;
+      return;
+    case State::kRefused:
+      decision.message = "refused before" + evidence(row);
+      if (!row.evidence.empty()) decision.message += ": " + row.evidence;
+      return;
+    case State::kTuned:
+      break;
+  }
+  Result<Settings> settings = Settings::parse(row.settings);
+  if (!settings) {
+    decision.state = State::kRefused;
+    decision.message = "row " + std::to_string(row.id) +
+                       " holds settings that this iotune does not know: " + settings.error().text();
+    return;
+  }
+  const bool is_copy =
+      (row.source == kCopySource || row.source == kPredictedSource) && !row.evidence.empty();
+  decision.message = (is_copy                                       ? row.evidence
+                      : row.source == "train" || row.source.empty() ? "trained"
+                                                                    : "stored: " + row.source) +
+                     evidence(row);
+  if (decision.distance == 0 && row.descriptor != decision.pattern) {
+    decision.message += "; equal in bytes to " + row.descriptor;
+  }
+  decision.settings = without_layout(*settings, decision.message);
+}
+
+// The share of runs that are left at the default beside this answer. The first run gets what was
+// measured: a user who has just trained would look for it there.
+double share_at_default(const TuningRow& row) {
+  return row.was_given || row.default_share >= 1 ? row.default_share : 0;
+}
+
+// Some runs stay at the default, else nobody would notice that settings have become bad.
+void explore(double default_share, double drawn, Decision& decision) {
+  if (decision.settings.empty() || !(drawn < default_share)) return;
+  decision.source = "explore";
+  decision.message = "left at the default in this run, as 1 in " + number(1 / default_share) +
+                     " is, to compare with " + decision.settings.text() + "; " + decision.message;
+  decision.settings = {};
+}
+
+// What a database has for a file.
+struct Found {
+  Decision decision;
+  Workload workload;
+  Platform platform;
+  std::string byte_key;             // of the pattern that speaks for the file
+  std::optional<TuningRow> answer;  // its own, or the similar pattern's that is trusted
+  std::string answer_key;           // of the answer's pattern
+  double default_share = 0;         // of runs that get it, to be left at the default
+};
+
+// The pattern has no answer of its own: that of one that resembles it, where it can be trusted.
+void apply_similar(PatternDb& db, const std::string& byte_key, Found& found) {
+  Result<Neighbourhood> around = db.neighbourhood(byte_key, found.platform);
+  if (!around) return;
+  Decision& decision = found.decision;
+  const Judgement judgement = judge(*around);
+  if (judgement.distance >= 0) decision.distance = judgement.distance;
+  if (judgement.trusted == nullptr) {
+    decision.message += "; " + judgement.why;
+    return;
+  }
+  apply(judgement.trusted->answer, decision);
+  decision.source = "similar";
+  decision.message = judgement.why + ": " + decision.message;
+  found.answer = judgement.trusted->answer;
+  found.answer_key = judgement.trusted->byte_key;
+  found.default_share = judgement.trusted->answer.default_share;
+}
+
+Platform platform_of(const Question& question) {
+  Platform platform{question.filesystem.empty() ? filesystem_of(question.file)
+                                                : canonical_filesystem(question.filesystem),
+                    question.mpi, question.hdf5, host_class()};
+  return platform_of_layer(std::move(platform), file_layer_named(question.layer));
+}
+
+// What one database knows. `known`: what speaks for the file, where another database knows that.
+Found from_one(const Question& question, const std::string& path,
+               std::optional<KnownPattern>& known) {
+  PatternDb db = open_to_read(path);
+  Result<PatternDb::OwnWorkload> own = db.workload_of(
+      {base_name(question.program), base_name(question.file), question.ranks, question.nodes});
+  if (!own) throw Fault{own.error().text()};
+  const Workload& workload = own->workload;
+  Result<std::optional<KnownPattern>> pattern = db.pattern_of(workload, question.creating);
+  if (!pattern) throw Fault{pattern.error().text()};
+  Found found;
+  Decision& decision = found.decision;
+  found.workload = workload;
+  decision.workload_file = workload.file;
+  decision.by_name = own->told_apart;
+  if (known) *pattern = known;
+  known = *pattern;
+  if (!*pattern) {
+    decision.message = "workload " + workload.program + " " + workload.file + " on " +
+                       std::to_string(workload.ranks) + " ranks and " +
+                       std::to_string(workload.nodes) + " nodes was never observed";
+    return found;
+  }
+  decision.pattern = (*pattern)->descriptor;
+  found.byte_key = found.answer_key = (*pattern)->byte_key;
+  const Platform platform = found.platform = platform_of(question);
+  Result<std::optional<TuningRow>> row = db.newest_tuning((*pattern)->byte_key, platform);
+  if (!row) throw Fault{row.error().text()};
+  found.answer = *row;
+  if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
+    decision.source = "drift";
+    decision.state = (*row)->state;
+    decision.row = (*row)->id;
+    decision.distance = 0;
+    decision.message =
+        "the workload showed another pattern in its run before this one: its answer "
+        "is trusted when it shows this one again";
+    return found;
+  }
+  apply(*row ? **row : TuningRow(), decision);
+  if (*row) found.default_share = share_at_default(**row);
+  if (decision.source == "untrained" && !(*pattern)->settled) {
+    decision.message +=
+        "; the workload showed another pattern in its run before this one: what resembles it is "
+        "trusted when it shows this one again";
+  } else if (decision.source == "untrained") {
+    apply_similar(db, found.byte_key, found);
+  }
+  if (question.creating && !decision.settings.empty()) {
+    Result<std::vector<KnownFile>> files = db.files_of(workload);
+    if (!files) throw Fault{files.error().text()};
+    decision.known = *files;
+    // A similar pattern's is refused as a whole, by who applies it.
+    if (decision.source == "exact") {
+      decision.settings = without_excess(decision.settings, decision.known, decision.message);
+    }
+  }
+  return found;
+}
+
+// Settings whose row is the user's own are left out of some runs, to be compared.
+Decision drawn(Found found, const Question& question, const Places& places) {
+  if (!question.frozen && found.decision.row >= 0 && !found.byte_key.empty()) {
+    explore(found.default_share,
+            places.draw ? *places.draw : draw(seed_of_this_run(), found.workload, found.byte_key),
+            found.decision);
+  }
+  return std::move(found.decision);
+}
+
+// What a lower database knows. Its rows say nothing to the user's own.
+Found from_lower(const Question& question, const std::string& path,
+                 std::optional<KnownPattern>& known) {
+  Found found = from_one(question, path, known);
+  found.decision.row = -1;
+  found.decision.message = path + ": " + found.decision.message;
+  return found;
+}
+
+bool is_there(const std::string& path) {
+  return !path.empty() && access(path.c_str(), F_OK) == 0;
+}
+
+// The lower databases' answer: the first one's for the pattern itself, else the first one's for
+// what resembles it.
+std::optional<Found> from_lower_ones(const Question& question, const Places& places,
+                                     std::optional<KnownPattern>& known) {
+  std::optional<Found> best;
+  const auto rank = [](const Found& found) {
+    return found.decision.source == "exact" ? 2 : found.decision.source == "similar" ? 1 : 0;
+  };
+  for (const std::string& path : places.lower) {
+    if (!is_there(path) || path == places.database) continue;
+    Found found = from_lower(question, path, known);
+    if (!best || rank(found) > rank(*best)) best = std::move(found);
+    if (rank(*best) == 2) break;
+  }
+  return best;
+}
+
+// A similar pattern's answer of a lower database that is copied here is tested by this user's runs:
+// under the copy's row, and some of them at the default.
+void take_for_copy(const Places& places, Found& lower) {
+  if (lower.decision.source != "similar" || !lower.answer) return;
+  PatternDb db = open_to_read(places.database);
+  Result<std::optional<TuningRow>> copy = db.newest_tuning(lower.answer_key, lower.platform);
+  if (!copy) throw Fault{copy.error().text()};
+  if (!*copy || (*copy)->source != kCopySource || (*copy)->settings != lower.answer->settings) {
+    return;
+  }
+  lower.decision.row = (*copy)->id;
+  lower.default_share = (*copy)->default_share;
+}
+
+// The user's own answer, then that of a lower database for the same pattern; then what resembles
+// it, in the same order. What was copied from a lower database is the user's own for as long as
+// that has nothing newer.
+Decision measured_answer(const Question& question, const Places& places,
+                         std::optional<KnownPattern>& known) {
+  if (!is_there(places.database)) {
+    std::optional<Found> lower = from_lower_ones(question, places, known);
+    if (lower) return std::move(lower->decision);
+  }
+  Found own = from_one(question, places.database, known);
+  const std::string& source = own.decision.source;
+  const bool open = source == "unknown" || source == "untrained";
+  const bool is_copy = source == "exact" && own.answer && own.answer->copied_at;
+  if (!open && source != "similar" && !is_copy) return drawn(std::move(own), question, places);
+  std::optional<Found> lower = from_lower_ones(question, places, known);
+  if (!lower) return drawn(std::move(own), question, places);
+  const std::string& theirs = lower->decision.source;
+  const bool holds = is_copy ? theirs == "exact" && goes_before(*lower->answer, own.answer)
+                             : theirs == "exact" || (open && theirs == "similar");
+  if (!holds) return drawn(std::move(own), question, places);
+  take_for_copy(places, *lower);
+  lower->decision.workload_file = own.decision.workload_file;
+  lower->decision.by_name = lower->decision.by_name || own.decision.by_name;
+  return drawn(std::move(*lower), question, places);
+}
+
+Decision from_database(const Question& question, const Places& places) {
+  std::optional<KnownPattern> known;
+  Decision decision = measured_answer(question, places, known);
+  // Where a site froze its answers, only what was measured is applied.
+  if (decision.source == "untrained" && known && known->settled && !question.frozen) {
+    apply_predicted(question, places, platform_of(question), known->byte_key, decision);
+  }
+  return decision;
+}
+
+// A configuration speaks for the files that it has leaves for, and where there is no other voice.
+Decision from_config_or_database(const Question& question, const Places& places) {
+  Decision said = from_config(question, places.config);
+  if (said.source == "config" || places.database == "none") {
+    said.source = "config";
+    return said;
+  }
+  if (!is_there(places.database) &&
+      std::none_of(places.lower.begin(), places.lower.end(), is_there)) {
+    said.message += ", and there is no database";
+    return said;
+  }
+  Decision found = from_database(question, places);
+  found.message += "; " + said.message;
+  return found;
+}
+
+}  // namespace
+
+Question question_from(const iotune_question& question) {
+  auto text = [](const char* string) { return std::string(string == nullptr ? "" : string); };
+  return {text(question.layer),
+          text(question.program),
+          text(question.file),
+          text(question.mpi),
+          text(question.hdf5),
+          text(question.filesystem),
+          question.ranks,
+          question.nodes,
+          question.creating != 0,
+          question.frozen != 0,
+          {},
+          question.mpi_io};
+}
+
+Places places_from_environment(const std::string& site_database) {
+  const char* config = secure_getenv("IOTUNE_CONFIG");
+  Places places{default_db_path(), default_spool_dir(), config == nullptr ? "" : config};
+  places.lower = lower_db_paths(site_database);
+  if (!exploration_is_on()) places.draw = 1;
+  return places;
+}
+
+Result<Decision> decide(const Question& question, const Places& places) noexcept {
+  return guarded<Decision>([&] {
+    Decision decision = places.config.empty() ? from_database(question, places)
+                                              : from_config_or_database(question, places);
+    pass_gate(question, places, decision);
+    return decision;
+  });
+}
+
+std::string decision_text(const Decision& decision) {
+  if (!decision.gated && !(decision.settings.empty() && decision.of_variables.empty())) {
+    throw Fault{"a decision did not pass the gate"};
+  }
+  std::string text = "iotune-decision 1\nsource " + decision.source + "\nstate " +
+                     state_name(decision.state) + "\nrow " + std::to_string(decision.row) + "\n";
+  if (decision.distance) text += "distance " + number(*decision.distance) + "\n";
+  if (!decision.pattern.empty()) text += "pattern " + one_line(decision.pattern) + "\n";
+  text += "message " + one_line(decision.message) + "\n";
+  for (const auto& [name, value] : decision.settings.values()) {
+    text += "set " + name + " " + value + "\n";
+  }
+  for (const VariableSetting& one : decision.of_variables) {
+    text += "set " + one.name + " " + one.value + " " + one.variable + "\n";
+  }
+  if (decision.sieves) text += "sieves 1\n";
+  // In words for people: as many as there is room for.
+  constexpr std::size_t kMostBytes = IOTUNE_DECISION_MAX_BYTES - 256;
+  for (const RefusedSetting& one : decision.refused) {
+    const std::string line =
+        one_line("refuse " + one.name + " " + one.value + " " + one.reason) + "\n";
+    if (text.size() + line.size() < kMostBytes) text += line;
+  }
+  return text + "end\n";
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,239 @@
+// list, show, query, untrained, observations: what people and the trainer read.
+#include "patterndb/learn/report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/matching/workload_names.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+// NOLINTNEXTLINE(bugprone-exception-escape): what may throw is the destructor of Json
+struct Group {
+  Json platform;
+  std::int64_t platform_id = 0;
+  std::string settings;
+  std::vector<double> seconds, rates;
+  std::set<std::string> runs;
+  double last_at = 0;
+};
+
+// Reads rows of (platform id, platform, settings text, seconds, bytes, run, observed_at).
+Json measured(Statement& rows) {
+  std::map<std::pair<std::int64_t, std::string>, Group> groups;
+  while (rows.step()) {
+    Group& group = groups[{rows.integer(0), rows.text(5)}];
+    group.platform_id = rows.integer(0);
+    group.platform = platform_row(rows, 1);
+    group.settings = rows.text(5);
+    double seconds = rows.real(6);
+    group.seconds.push_back(seconds);
+    if (seconds > 0) group.rates.push_back(rows.real(7) / seconds);
+    group.runs.insert(rows.text(8));
+    group.last_at = std::max(group.last_at, rows.real(9));
+  }
+  Json list = Json::array();
+  for (const auto& [key, group] : groups) {
+    Json entry = {{"platform", group.platform},
+                  {"settings", settings_object(group.settings)},
+                  {"settings_text", group.settings},
+                  {"files", group.seconds.size()},
+                  {"runs", group.runs.size()},
+                  {"median_seconds", median(group.seconds)},
+                  {"median_bytes_per_second", nullptr},
+                  {"rates", group.rates},
+                  {"gain", nullptr},  // over the default on the same platform
+                  {"last_at", group.last_at}};
+    if (!group.rates.empty()) {
+      double rate = median(group.rates);
+      entry["median_bytes_per_second"] = rate;
+      auto base = groups.find({group.platform_id, ""});
+      if (base != groups.end() && !base->second.rates.empty() && !group.settings.empty()) {
+        double base_rate = median(base->second.rates);
+        if (base_rate > 0) entry["gain"] = rate / base_rate;
+      }
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+// Statements are kept, because a list may ask for 10^5 patterns.
+class Reporter {
+ public:
+  explicit Reporter(Connection& connection)
+      : workloads_(connection, std::string("SELECT ") + kWorkloadColumns +
+                                   ", wp.dataset, wp.datasets, wp.repeats, wp.speaker, "
+                                   "wp.last_seen FROM workload_patterns wp "
+                                   "JOIN workloads w ON w.id = wp.workload WHERE wp.pattern = ? "
+                                   "ORDER BY wp.last_seen DESC"),
+        tunings_(connection, std::string("SELECT ") + kTuningColumns + ", " + kPlatformColumns +
+                                 ", s.text, q.descriptor, t.platform FROM patterns q "
+                                 "JOIN tunings t ON t.pattern = q.id "
+                                 "JOIN platforms f ON f.id = t.platform "
+                                 "JOIN settings s ON s.id = t.settings WHERE q.byte_key = ? "
+                                 "ORDER BY t.made_at DESC, t.id DESC"),
+        observations_(connection, std::string("SELECT f.id, ") + kPlatformColumns +
+                                      ", s.text, o.seconds, o.bytes_written + o.bytes_read, "
+                                      "o.run, o.observed_at FROM patterns q "
+                                      "JOIN observations o ON o.pattern = q.id "
+                                      "JOIN platforms f ON f.id = o.platform "
+                                      "JOIN settings s ON s.id = o.settings "
+                                      "WHERE q.byte_key = ?") {}
+
+  Json pattern(const Statement& row) {
+    Json pattern = pattern_row(row, 0);
+    pattern["workloads"] = workloads(row.integer(0));
+    pattern["answers"] = tunings(row.text(1), true);
+    return pattern;
+  }
+
+  Json with_evidence(const Statement& row) {
+    Json entry = pattern(row);
+    entry["history"] = tunings(row.text(1), false);
+    entry["measured"] = measured_of(row.text(1));
+    return entry;
+  }
+
+ private:
+  Json workloads(std::int64_t pattern) {
+    Json list = Json::array();
+    workloads_.bind(1, pattern);
+    while (workloads_.step()) {
+      Json entry = workload_row(workloads_, 0);
+      entry["dataset"] = workloads_.text(4);
+      entry["datasets"] = workloads_.integer(5);
+      entry["repeats"] = workloads_.integer(6);
+      entry["speaker"] = workloads_.integer(7) != 0;
+      entry["last_seen"] = workloads_.real(8);
+      list.push_back(std::move(entry));
+    }
+    workloads_.reset();
+    return list;
+  }
+
+  Json tunings(const std::string& key, bool newest_only) {
+    Json list = Json::array();
+    std::set<std::int64_t> platforms;
+    tunings_.bind(1, key);
+    while (tunings_.step()) {
+      if (newest_only && !platforms.insert(tunings_.integer(kTuningWidth + 6)).second) continue;
+      Json entry = tuning_row(tunings_, 0);
+      entry["platform"] = platform_row(tunings_, kTuningWidth);
+      entry["settings"] = settings_object(tunings_.text(kTuningWidth + 4));
+      entry["settings_text"] = tunings_.text(kTuningWidth + 4);
+      entry["descriptor"] = tunings_.text(kTuningWidth + 5);
+      list.push_back(std::move(entry));
+    }
+    tunings_.reset();
+    return list;
+  }
+
+  Json measured_of(const std::string& key) {
+    observations_.bind(1, key);
+    Json list = measured(observations_);
+    observations_.reset();
+    return list;
+  }
+
+  Statement workloads_, tunings_, observations_;
+};
+
+std::string select_patterns(const char* where) {
+  return std::string("SELECT ") + kPatternColumns + " FROM patterns p " + where + " ORDER BY p.id";
+}
+
+}  // namespace
+
+Result<std::string> PatternDb::list() noexcept {
+  return guarded<std::string>([&] {
+    sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
+    Reporter reporter(*connection_);
+    Statement rows(*connection_, select_patterns(""));
+    Json patterns = Json::array();
+    while (rows.step()) patterns.push_back(reporter.pattern(rows));
+    return dump({{"database", path()}, {"patterns", std::move(patterns)}});
+  });
+}
+
+Result<std::string> PatternDb::show(std::int64_t pattern) noexcept {
+  return guarded<std::string>([&] {
+    sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
+    Statement row(*connection_, select_patterns("WHERE p.id = ?"));
+    row.bind(1, pattern);
+    if (!row.step()) throw Fault{path() + ": no pattern " + std::to_string(pattern)};
+    return dump(Reporter(*connection_).with_evidence(row));
+  });
+}
+
+Result<std::string> PatternDb::query(std::string_view text,
+                                     std::optional<std::uint64_t> element_bytes) noexcept {
+  return guarded<std::string>([&] {
+    std::string wanted(text), bytes;
+    const char* by = "descriptor";
+    const char* where = "WHERE p.descriptor = ?1";
+    if (text.find("> write ") != text.npos || text.find("> read ") != text.npos) {
+      by = "byte key";
+      where = "WHERE p.byte_key = ?1";
+    } else {
+      Result<ParsedDescriptor> descriptor = parse_descriptor(text);
+      if (!descriptor) throw Fault{descriptor.error().text()};
+      wanted = descriptor_text(*descriptor);
+      if (descriptor->last_in_bytes || element_bytes) {
+        by = "bytes";
+        where = "WHERE p.byte_descriptor = ?1";
+        if (element_bytes) wanted = descriptor_text(in_bytes(*descriptor, *element_bytes));
+      }
+    }
+    sqlite::Transaction one_state(*connection_, sqlite::Transaction::Kind::kRead);
+    Reporter reporter(*connection_);
+    Statement rows(*connection_, select_patterns(where));
+    rows.bind(1, wanted);
+    Json patterns = Json::array();
+    while (rows.step()) patterns.push_back(reporter.with_evidence(rows));
+    return dump({{"database", path()},
+                 {"query", wanted},
+                 {"matched_by", by},
+                 {"patterns", std::move(patterns)}});
+  });
+}
+
+Result<std::string> PatternDb::observations(std::optional<std::int64_t> pattern,
+                                            const std::optional<Workload>& workload,
+                                            std::optional<std::int64_t> bytes) noexcept {
+  return guarded<std::string>([&] {
+    std::string sql = std::string("SELECT f.id, ") + kPlatformColumns +
+                      ", s.text, o.seconds, o.bytes_written + o.bytes_read, o.run, o.observed_at "
+                      "FROM observations o JOIN platforms f ON f.id = o.platform "
+                      "JOIN settings s ON s.id = o.settings JOIN workloads w ON w.id = o.workload "
+                      "LEFT JOIN patterns p ON p.id = o.pattern WHERE 1";
+    if (pattern) sql += " AND p.byte_key = (SELECT byte_key FROM patterns WHERE id = ?1)";
+    if (workload) sql += " AND w.program=?2 AND w.file=?3 AND w.ranks=?4 AND w.nodes=?5";
+    if (bytes) sql += " AND o.bytes_written + o.bytes_read BETWEEN ?6 * 0.9 AND ?6 * 1.1";
+    Statement rows(*connection_, sql);
+    std::string file;
+    if (workload) file = stored_name(*connection_, *workload).file;
+    if (pattern) rows.bind(1, *pattern);
+    if (bytes) rows.bind(6, *bytes);
+    if (workload) {
+      rows.bind(2, workload->program).bind(3, file);
+      rows.bind(4, workload->ranks).bind(5, workload->nodes);
+    }
+    return dump({{"database", path()}, {"measured", measured(rows)}});
+  });
+}
+
+}  // namespace iotune::patterndb

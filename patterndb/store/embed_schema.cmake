@@ -1,0 +1,10 @@
+# cmake -DOUTPUT=… -DSTEPS="a.sql,b.sql" -P embed_schema.cmake: SQL files as C++ string literals.
+string(REPLACE "," ";" steps "${STEPS}")
+set(text "#include \"patterndb/store/schema.h\"\n\nnamespace iotune::patterndb {\n\n")
+string(APPEND text "const char* const kSchemaSteps[] = {\n")
+foreach(step IN LISTS steps)
+  file(READ "${step}" sql)
+  string(APPEND text "R\"sql(${sql})sql\",\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace iotune::patterndb\n")
+file(WRITE "${OUTPUT}" "${text}")

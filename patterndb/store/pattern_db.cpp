@@ -1,0 +1,239 @@
+#include "patterndb/store/pattern_db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "patterndb/matching/nearest_answers.h"
+#include "patterndb/store/network_file.h"
+#include "patterndb/store/places.h"
+#include "patterndb/store/schema.h"
+#include "patterndb/store/sqlite.h"
+
+namespace iotune::patterndb {
+
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x696F746E;  // "iotn"
+
+std::string file_uri(const std::string& path) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      auto byte = static_cast<unsigned char>(c);
+      uri += '%';
+      uri += kHex[byte >> 4];
+      uri += kHex[byte & 15];
+    } else {
+      uri += c;
+    }
+  }
+  return uri;
+}
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
+}
+
+void create_file(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  if (slash != std::string::npos && slash > 0) make_private_folder(path.substr(0, slash));
+  int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0 && errno != EEXIST) throw Fault{path + ": " + error_text(errno)};
+  if (descriptor >= 0) close(descriptor);
+}
+
+std::int64_t pragma(sqlite::Connection& connection, const char* sql) {
+  sqlite::Statement statement(connection, sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+// A shared database is data, never code: no triggers, no views, no functions in its schema.
+void distrust(sqlite::Connection& connection) {
+  sqlite3* handle = connection.handle();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  connection.execute("PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;");
+}
+
+void demand_version(sqlite::Connection& connection, std::int64_t version) {
+  const std::string& path = connection.path();
+  if (version == 0) {
+    if (pragma(connection, "SELECT count(*) FROM sqlite_master") != 0) {
+      throw Fault{path + ": a database, but none of iotune"};
+    }
+    return;
+  }
+  if (pragma(connection, "PRAGMA application_id") != kApplicationId) {
+    throw Fault{path + ": a database, but none of iotune"};
+  }
+  if (version > kSchemaVersion) {
+    throw Fault{path + ": pattern database of version " + std::to_string(version) +
+                "; this iotune knows versions up to " + std::to_string(kSchemaVersion)};
+  }
+}
+
+void migrate(sqlite::Connection& connection) {
+  sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::kWrite);
+  std::int64_t version = pragma(connection, "PRAGMA user_version");  // now under the lock
+  demand_version(connection, version);
+  const bool had_patterns = version > 0;
+  for (; version < kSchemaVersion; ++version) connection.execute(kSchemaSteps[version]);
+  if (had_patterns) fill_geometry(connection);
+  std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
+                      "; PRAGMA user_version=" + std::to_string(kSchemaVersion);
+  connection.execute(marks.c_str());
+  transaction.commit();
+}
+
+// The file system is not known to be local: a change makes a new file, so this one never changes.
+std::unique_ptr<sqlite::Connection> open_unchanging(const std::string& path) {
+  auto connection = std::make_unique<sqlite::Connection>(path, file_uri(path) + "?immutable=1",
+                                                         SQLITE_OPEN_READONLY);
+  distrust(*connection);
+  return connection;
+}
+
+std::unique_ptr<sqlite::Connection> open_changing(const std::string& path,
+                                                  const std::string& message_path, int flags,
+                                                  int busy_milliseconds) {
+  auto connection = std::make_unique<sqlite::Connection>(message_path, file_uri(path), flags);
+  sqlite3_busy_timeout(connection->handle(), busy_milliseconds);
+  distrust(*connection);
+  return connection;
+}
+
+// immutable=1 ignores a journal, so half a transaction would pass for a database.
+void demand_no_journal(const std::string& path) {
+  if (exists(path + "-journal")) {
+    throw Fault{path + ": an interrupted change lies beside it, only its owner can finish it"};
+  }
+}
+
+// The file that `path` leads to: a change takes its place, not that of a link to it.
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), free);
+  return real ? std::string(real.get()) : path;
+}
+
+void change_copy(const std::string& path, int wait_milliseconds,
+                 const std::function<void(sqlite::Connection&)>& change) {
+  const std::string real = real_path(path);
+  const auto change_one = [&](const std::string& copy) {
+    auto connection = open_changing(copy, path, SQLITE_OPEN_READWRITE, 0);
+    // The copy is made durable as a whole, and gone where the change fails.
+    connection->execute(
+        "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"
+        "PRAGMA foreign_keys=ON;");
+    change(*connection);
+  };
+  if (is_on_network(real)) {
+    change_by_copy(real, wait_milliseconds, change_one);
+  } else {
+    change_under_sqlite_lock(real, wait_milliseconds, change_one);
+  }
+}
+
+// As it is at this moment, whoever changes it: a change makes another file. Only somebody else's
+// change in place is waited for, and a dead one's is taken back.
+std::unique_ptr<sqlite::Connection> open_as_it_is(const std::string& path, int busy_milliseconds) {
+  if (!is_on_network(path) && is_changed_in_place(path)) {
+    return open_changing(path, path, SQLITE_OPEN_READWRITE, busy_milliseconds);
+  }
+  return open_unchanging(path);
+}
+
+std::unique_ptr<sqlite::Connection> open_connection(const std::string& path, OpenOptions options) {
+  if (path.empty()) throw Fault{"no place for the pattern database: HOME is not set"};
+  if (path == "none") throw Fault{"IOTUNE_DB=none: no pattern database is used"};
+  if (!exists(path)) {
+    if (options.access != Access::kCreate) throw Fault{path + ": no pattern database there"};
+    create_file(path);
+  }
+  std::string refusal = reason_to_refuse(path);
+  if (!refusal.empty()) throw Fault{refusal};
+
+  bool reading = options.access == Access::kReadOnly;
+  bool writable = can_be_changed(path);
+  if (!writable) {
+    if (!reading) throw Fault{path + ": " + error_text(errno)};
+    demand_no_journal(path);
+  }
+  auto connection =
+      writable ? open_as_it_is(path, options.busy_milliseconds) : open_unchanging(path);
+  std::int64_t version = pragma(*connection, "PRAGMA user_version");
+  demand_version(*connection, version);
+  if (reading && version < kSchemaVersion && !writable) {
+    throw Fault{path + ": pattern database of version " + std::to_string(version) +
+                ", to be brought to " + std::to_string(kSchemaVersion) +
+                " by its owner (iotune db ingest)"};
+  }
+  if (version < kSchemaVersion) {
+    connection.reset();
+    change_copy(path, options.busy_milliseconds, migrate);
+    connection = open_as_it_is(path, options.busy_milliseconds);
+  }
+  return connection;
+}
+
+}  // namespace
+
+PatternDb::PatternDb(std::unique_ptr<sqlite::Connection> connection, OpenOptions options,
+                     bool in_memory)
+    : connection_(std::move(connection)), options_(options), in_memory_(in_memory) {}
+PatternDb::PatternDb(PatternDb&&) noexcept = default;
+PatternDb& PatternDb::operator=(PatternDb&&) noexcept = default;
+PatternDb::~PatternDb() = default;
+
+void PatternDb::change(const std::function<void(sqlite::Connection&)>& change) {
+  auto in_transaction = [&](sqlite::Connection& connection) {
+    sqlite::Transaction transaction(connection, sqlite::Transaction::Kind::kWrite);
+    change(connection);
+    transaction.commit();
+  };
+  if (in_memory_) return in_transaction(*connection_);
+  if (options_.access == Access::kReadOnly) throw Fault{path() + ": opened to be read only"};
+  change_copy(path(), options_.busy_milliseconds, in_transaction);
+  connection_ = open_as_it_is(path(), options_.busy_milliseconds);
+}
+
+const std::string& PatternDb::path() const {
+  return connection_->path();
+}
+
+Result<PatternDb> PatternDb::copy_in_memory(const std::string& path) noexcept {
+  return guarded<PatternDb>([&] {
+    std::string refusal = reason_to_refuse(path);
+    if (!refusal.empty()) throw Fault{refusal};
+    if (!exists(path)) throw Fault{path + ": no pattern database there"};
+    const bool writable = can_be_changed(path);
+    if (!writable || is_on_network(path)) demand_no_journal(path);
+    auto source = writable ? open_as_it_is(path, 5000) : open_unchanging(path);
+    const std::int64_t version = pragma(*source, "PRAGMA user_version");
+    demand_version(*source, version);
+    if (version == 0) throw Fault{path + ": an empty file, no pattern database"};
+    auto copy = std::make_unique<sqlite::Connection>(
+        path, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY);
+    sqlite3_backup* backup = sqlite3_backup_init(copy->handle(), "main", source->handle(), "main");
+    if (backup == nullptr) copy->fail(sqlite3_errcode(copy->handle()));
+    int done = sqlite3_backup_step(backup, -1);
+    sqlite3_backup_finish(backup);
+    if (done != SQLITE_DONE) source->fail(done);
+    distrust(*copy);
+    if (pragma(*copy, "PRAGMA user_version") < kSchemaVersion) migrate(*copy);
+    return PatternDb(std::move(copy), {}, true);
+  });
+}
+
+Result<PatternDb> PatternDb::open(const std::string& path, OpenOptions options) noexcept {
+  return guarded<PatternDb>(
+      [&] { return PatternDb(open_connection(path, options), options, false); });
+}
+
+}  // namespace iotune::patterndb

@@ -1,0 +1,71 @@
+// Rows of the database: found or added by their unique keys, inside the caller's transaction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "patterndb/store/records.h"
+#include "patterndb/store/sqlite.h"
+
+namespace iotune::patterndb::rows {
+
+std::int64_t platform(sqlite::Connection& connection, const Platform& platform);
+std::int64_t workload(sqlite::Connection& connection, const Workload& workload);
+std::int64_t pattern(sqlite::Connection& connection, const Pattern& pattern);
+std::int64_t settings(sqlite::Connection& connection, const std::string& canonical_text);
+
+struct StoredUse {
+  std::int64_t workload, pattern;
+  std::string dataset;
+  std::uint64_t datasets, repeats;
+  bool speaker;
+  double last_seen;
+  bool settled = true;
+};
+// The newest sighting holds.
+void use(sqlite::Connection& connection, const StoredUse& use);
+
+struct StoredDrift {
+  std::int64_t workload, before, after;
+  std::string run;
+  double observed_at;
+};
+void drift(sqlite::Connection& connection, const StoredDrift& drift);
+
+// Returns the row and whether it is new.
+struct Added {
+  std::int64_t id;
+  bool fresh;
+};
+struct StoredTuning {
+  std::int64_t pattern, platform, settings;
+};
+std::optional<std::int64_t> find_tuning(sqlite::Connection& connection, const StoredTuning& keys,
+                                        const Tuning& evidence);
+Added tuning(sqlite::Connection& connection, const StoredTuning& keys, const Tuning& evidence);
+
+// False where (name, item) was counted before.
+struct StoredObservation {
+  std::string spool_file;
+  std::int64_t item;
+  std::string run, trace, program, path;
+  std::int64_t workload, platform;
+  std::int64_t pattern;  // 0: none
+  std::int64_t settings;
+  std::string decision_source;
+  std::int64_t decision_row;
+  std::uint64_t bytes_written, bytes_read;
+  double seconds, elapsed_seconds, observed_at;
+};
+bool observation(sqlite::Connection& connection, const StoredObservation& row);
+
+// False where it is there already.
+struct StoredModel {
+  std::string name, kind;
+  std::int64_t platform;  // 0: any
+  std::string payload;
+  double made_at;
+};
+bool model(sqlite::Connection& connection, const StoredModel& row);
+
+}  // namespace iotune::patterndb::rows

@@ -1,0 +1,262 @@
+#include "tuner/decision/agreement.h"
+
+#include <climits>
+#include <cstring>
+
+#include "patterndb/decide/decision.h"
+#include "core/os/mapped_file.h"
+#include "core/process/presence.h"
+#include "tuner/decision/file_plan.h"
+#include "tuner/mpiio/openmpi_io.h"
+#include "tuner/decision/program_settings.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::Word;
+
+constinit int g_keyval = 0;
+constinit bool g_keyval_made = false;
+constinit const MpiApi* g_mpi = nullptr;
+
+// So many further opens on the world's communicator get nothing: rank 0 said so to all, and nobody
+// says it of each. Opens are collective, so that all ranks count the same ones. By number and not
+// by name or kind: in a program that is wrong each rank may be told of another file. Not where
+// threads may open at the same time, HDF5's on its own duplicate of the world and MPI-IO's on the
+// world: ranks would see these in another order.
+constinit Word g_unasked_comm = 0;
+constinit int g_unasked = 0;
+
+// Counts the open that it is asked for.
+bool is_unasked(Word comm) noexcept {
+  const int left = __atomic_load_n(&g_unasked, __ATOMIC_RELAXED);
+  if (left == 0 || comm != __atomic_load_n(&g_unasked_comm, __ATOMIC_RELAXED)) return false;
+  __atomic_store_n(&g_unasked, left - 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+void forget_unasked(Word comm) noexcept {
+  if (comm == __atomic_load_n(&g_unasked_comm, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&g_unasked, 0, __ATOMIC_RELAXED);
+  }
+}
+
+// The program frees its communicator: ours goes with it. Runs inside MPI_Comm_free, which is
+// collective.
+int free_private(Word, int, void* value, void*) noexcept {
+  Word comm = reinterpret_cast<Word>(value);
+  // HDF5 keeps a duplicate of its own: property lists may outlive the communicator.
+  forget_communicator(comm);
+  forget_plan_communicator(comm);
+  forget_unasked(comm);
+  return g_mpi->MPI_Comm_free(&comm);
+}
+
+// A duplicate of the communicator gets one of its own. Not MPI_COMM_NULL_COPY_FN: that is NULL in
+// one ABI and a function in another.
+int copy_nothing(Word, int, void*, void*, void*, int* keep) noexcept {
+  *keep = 0;
+  return 0;
+}
+
+bool same(const MpiApi& mpi, Word a, Word b) noexcept {
+  return ((a ^ b) & mpi.constants.handle_mask) == 0;
+}
+
+// Every member belongs to this rank's world: others may not be loaded, and are not counted.
+bool inside_world(const MpiApi& mpi, Word comm) noexcept {
+  if (same(mpi, comm, mpi.constants.comm_world) || same(mpi, comm, mpi.constants.comm_self)) {
+    return true;
+  }
+  int inter = 1;
+  if (mpi.MPI_Comm_test_inter(comm, &inter) != 0 || inter != 0) return false;
+  int size = 0, world_size = 0, outside = 0;
+  mpi.MPI_Comm_size(comm, &size);
+  mpi.MPI_Comm_size(mpi.constants.comm_world, &world_size);
+  if (size > world_size) return false;
+  Word group = 0, world_group = 0;
+  if (mpi.MPI_Comm_group(comm, &group) != 0) return false;
+  if (mpi.MPI_Comm_group(mpi.constants.comm_world, &world_group) == 0) {
+    // One rank at a time: no memory that grows with the communicator.
+    for (int rank = 0; rank < size && outside == 0; ++rank) {
+      int in_world = mpi.constants.undefined;
+      mpi.MPI_Group_translate_ranks(group, 1, &rank, world_group, &in_world);
+      outside = in_world == mpi.constants.undefined ? 1 : 0;
+    }
+    mpi.MPI_Group_free(&world_group);
+  } else {
+    outside = 1;
+  }
+  mpi.MPI_Group_free(&group);
+  return outside == 0;
+}
+
+}  // namespace
+
+bool make_keyval(const MpiApi& mpi) noexcept {
+  if (g_keyval_made) return true;
+  g_mpi = &mpi;
+  g_keyval_made = mpi.MPI_Comm_create_keyval(copy_nothing, free_private, &g_keyval, nullptr) == 0;
+  return g_keyval_made;
+}
+
+int rank_in(const MpiApi& mpi, Word comm) noexcept {
+  int rank = -1;
+  return mpi.MPI_Comm_rank(comm, &rank) == 0 ? rank : -1;
+}
+
+Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
+  const Word none = mpi.constants.comm_null;
+  if (!mpi.constants.known || !all_ranks_tune() || same(mpi, comm, none)) return none;
+  // Nobody else hears what is said there. Threads may open files on it at the same time: making it
+  // a private one, the later would free that of the earlier.
+  if (same(mpi, comm, mpi.constants.comm_self)) return comm;
+  if (!g_keyval_made) return none;
+  void* value = nullptr;
+  int found = 0;
+  if (mpi.MPI_Comm_get_attr(comm, g_keyval, &value, &found) == 0 && found != 0) {
+    return reinterpret_cast<Word>(value);
+  }
+  if (!inside_world(mpi, comm)) return none;
+  Word made = split_quietly(mpi, comm);
+  if (made == none) return none;
+  if (mpi.MPI_Comm_set_attr(comm, g_keyval, reinterpret_cast<void*>(made)) != 0) {
+    mpi.MPI_Comm_free(&made);
+    return none;
+  }
+  return made;
+}
+
+void free_world_communicator(const MpiApi& mpi) noexcept {
+  if (!g_keyval_made) return;
+  void* value = nullptr;
+  int found = 0;
+  const Word world = mpi.constants.comm_world;
+  if (mpi.MPI_Comm_get_attr(world, g_keyval, &value, &found) == 0 && found != 0) {
+    mpi.MPI_Comm_delete_attr(world, g_keyval);
+  }
+}
+
+void ask_as_run(int opening_ranks, FileQuestion& question) noexcept {
+  const int world = world_ranks();
+  question.ranks = world > opening_ranks ? world : opening_ranks;
+  if (opening_ranks == 1 && question.ranks > 1 && std::strcmp(question.layer, "hdf5") == 0) {
+    question.layer = "hdf5-self";
+  }
+}
+
+namespace {
+
+// What rank 0 says of a file: a decision's length and as much of its text as fits. Most files have
+// no decision and most decisions are short, so that one message says all.
+struct Answer {
+  std::uint64_t bytes;
+  std::int64_t unasked_opens;
+  char text[496];
+};
+
+bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
+  constexpr int kMultiple = 3;
+  int level = kMultiple;
+  return mpi.MPI_Query_thread(&level) != 0 ||
+         common_thread_level(mpi.abi, level) >= kMultiple;
+}
+
+// One for all opens that every rank takes part in; of others ranks would have to keep one each.
+bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
+  void* value = nullptr;
+  int found = 0;
+  return g_keyval_made &&
+         mpi.MPI_Comm_get_attr(mpi.constants.comm_world, g_keyval, &value, &found) == 0 &&
+         found != 0 && reinterpret_cast<Word>(value) == comm;
+}
+
+// The decision's text on every rank, in `text` of IOTUNE_DECISION_MAX_BYTES; its length, 0: none,
+// or the talk has failed. On rank 0 `text` holds it already, `bytes` long.
+std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t bytes,
+                         int unasked) noexcept {
+  Answer answer{bytes, unasked, {}};
+  std::memcpy(answer.text, text, bytes < sizeof answer.text ? bytes : sizeof answer.text);
+  if (mpi.MPI_Bcast(&answer, sizeof answer, mpi.constants.byte, 0, comm) != 0 ||
+      answer.bytes > IOTUNE_DECISION_MAX_BYTES) {
+    return 0;
+  }
+  if (answer.unasked_opens > 0 && is_of_world(mpi, comm)) {
+    __atomic_store_n(&g_unasked_comm, comm, __ATOMIC_RELAXED);
+    __atomic_store_n(&g_unasked, static_cast<int>(answer.unasked_opens), __ATOMIC_RELAXED);
+  }
+  if (answer.bytes <= sizeof answer.text) {
+    std::memcpy(text, answer.text, answer.bytes);
+    return answer.bytes;
+  }
+  const int length = static_cast<int>(answer.bytes);
+  return mpi.MPI_Bcast(text, length, mpi.constants.byte, 0, comm) == 0 ? answer.bytes : 0;
+}
+
+}  // namespace
+
+void decline(const MpiApi& mpi, Word comm) noexcept {
+  if (is_unasked(comm)) return;
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  const std::uint64_t bytes = share_text(mpi, comm, text, 0, 0);
+  if (bytes == 0 || !names_settings(text, bytes)) return;
+  Decision* const decision = static_cast<Decision*>(private_memory(sizeof(Decision)));
+  // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
+  // it is taken for good, as it came from our own library.
+  const bool parsed = decision == nullptr || parse_decision(text, bytes, *decision);
+  if (decision != nullptr) unmap(decision, sizeof(Decision));
+  if (parsed) all_agree(mpi, comm, false, 0);
+}
+
+namespace {
+// Whether some setting may have been made by a parameter of Open MPI, which are dear to ask for.
+bool names_hints(const char* text, std::uint64_t bytes) noexcept {
+  return memmem(text, bytes, "\nset cb_", 8) != nullptr ||
+         memmem(text, bytes, "\nset striping_", 14) != nullptr;
+}
+}  // namespace
+
+bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
+                      Decision& decision) noexcept {
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  std::uint64_t bytes = 0;
+  question.known_only = is_unasked(comm);
+  const bool asks = rank_in(mpi, comm) == 0;
+  if (asks) {
+    int here = 1;
+    mpi.MPI_Comm_size(comm, &here);
+    ask_as_run(here, question);
+    question.nodes = run_nodes();
+    question.mpi = mpi.version;
+    if (mpi.abi == MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
+    bytes = ask_database(question, text, sizeof text);
+    if (mpi.abi == MpiAbi::kOpenMpi && names_hints(text, bytes)) {
+      bytes = add_own_parameters(text, bytes, own_parameters(mpi));
+    }
+  }
+  if (question.known_only) {
+    const bool known = bytes != 0 && parse_decision(text, bytes, decision);
+    if (!known || decision.count > 0) clear(decision);
+    return true;
+  }
+  int unasked = 0;
+  if (asks) {
+    unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
+    if (unasked > 0 && threads_may_open_at_once(mpi)) unasked = 0;
+  }
+  bytes = share_text(mpi, comm, text, bytes, unasked);
+  return bytes != 0 && parse_decision(text, bytes, decision);
+}
+
+bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {
+  // The least of h and of ~h over all ranks: complements of each other only if all are equal.
+  const auto signed_hash = static_cast<std::int64_t>(hash);
+  const std::int64_t mine[3] = {signed_hash, ~signed_hash, willing ? 1 : 0};
+  std::int64_t least[3] = {};
+  if (mpi.MPI_Allreduce(mine, least, 3, mpi.constants.int64, mpi.constants.op_min, comm) != 0) {
+    return false;
+  }
+  return least[2] == 1 && least[0] == ~least[1];
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,281 @@
+#include "tuner/decision/database_library.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/process/process_facts.h"
+#include "patterndb/decide/decision.h"
+#include "core/process/configuration.h"
+#include "core/link/glibc_floor.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/os/mapped_file.h"
+#include "core/process/narrowing.h"
+#include "recorder/gather/process_text.h"
+#include "core/os/raw_syscall.h"
+#include "core/link/real_function.h"
+#include "core/os/short_text.h"
+#include "core/process/site_limits.h"
+#include "core/process/thread_state.h"
+#include "tuner/posix/file_system.h"
+
+namespace iotune::tuner {
+namespace {
+
+
+struct Library {
+  int (*decide)(const iotune_question*, char*, std::size_t);
+  int (*program_answers)(const iotune_question*, char*, std::size_t);
+  int (*learn)(const iotune_run_end*, char*, std::size_t);
+  void (*series_closed)(const char*, double, std::uint64_t, int);
+};
+// Nothing is there where the library could not be loaded, or is not used any more.
+constinit const Library kNone = {};
+constinit std::atomic<const Library*> g_library{nullptr};
+
+// The library is for one thread at a time, and the threads of a program may open files at once. It
+// may call the loader (iconv, the name service), which another thread may be inside of that waits
+// here, in a constructor that opens a file: so nobody waits for ever, and who has waited too long
+// goes without an answer.
+constinit SleepLock g_turn_lock;
+constinit bool g_inside = false;
+constexpr timespec kLongestWait = {1, 0};
+
+class Turn {
+ public:
+  Turn() noexcept : guard_(g_turn_lock, kLongestWait) {
+    if (!guard_.held()) return;
+    // Who was inside left by a longjmp, or in the parent of a fork: what it left half changed is
+    // not used any more.
+    if (g_inside) g_library.store(&kNone, std::memory_order_release);
+    g_inside = true;
+  }
+  ~Turn() {
+    if (guard_.held()) g_inside = false;
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // What may be called until the end of the turn.
+  const Library& library() const noexcept {
+    const Library* const loaded = g_library.load(std::memory_order_acquire);
+    return guard_.held() && loaded != nullptr ? *loaded : kNone;
+  }
+
+ private:
+  JumpSafeGuard guard_;
+};
+
+// One line about the database is enough: who hears that none can be read knows already why
+// none is written.
+constinit bool g_said = false;
+
+void say_nothing_is_tuned(const char* why) noexcept {
+  ShortText<1024> text;
+  text << why << ": nothing is tuned";
+  say_once(g_said, text.c_str());
+}
+
+template <typename Function>
+void find(void* handle, Function& function, const char* name) noexcept {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+}
+
+// By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its SQLite.
+// Before the turn: another thread may be in the loader. Threads that do it at once find the same.
+void load_library() noexcept {
+  if (g_library.load(std::memory_order_acquire) != nullptr) return;
+  const Library* none = nullptr;
+  ShortText<4096> path;
+  const char* const own = own_library_path();
+  const char* const slash = std::strrchr(own, '/');
+  if (slash == nullptr) {
+    say_nothing_is_tuned("libiotune.so was preloaded without a path, libiotune-db.so is not found");
+    g_library.compare_exchange_strong(none, &kNone);
+    return;
+  }
+  path.add(own, static_cast<std::size_t>(slash - own));
+  path << "/libiotune-db.so";
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    ShortText<4608> text;
+    text << path.c_str() << " cannot be loaded";
+    say_nothing_is_tuned(text.c_str());
+    g_library.compare_exchange_strong(none, &kNone);
+    return;
+  }
+  auto* const found = static_cast<Library*>(private_memory(sizeof(Library)));
+  if (found == nullptr) return;
+  find(handle, found->decide, "iotune_decide");
+  find(handle, found->program_answers, "iotune_program_answers");
+  find(handle, found->learn, "iotune_learn");
+  find(handle, found->series_closed, "iotune_series_closed");
+  if (!g_library.compare_exchange_strong(none, found, std::memory_order_acq_rel)) {
+    unmap(found, sizeof *found);
+  }
+}
+
+// Asked once: the variables lie all over memory, which an open between two transfers finds cold.
+bool database_is_off() noexcept {
+  enum : signed char { kNotAsked, kOff, kOn };
+  static constinit signed char answer = kNotAsked;
+  if (__atomic_load_n(&answer, __ATOMIC_RELAXED) == kNotAsked) {
+    const char* const path = std::getenv("IOTUNE_DB");
+    const char* const config = std::getenv("IOTUNE_CONFIG");
+    const bool off =
+        path != nullptr && std::strcmp(path, "none") == 0 && (config == nullptr || *config == '\0');
+    __atomic_store_n(&answer, off ? kOff : kOn, __ATOMIC_RELAXED);
+  }
+  return __atomic_load_n(&answer, __ATOMIC_RELAXED) == kOff;
+}
+
+}  // namespace
+
+void database_path(ShortText<4096>& path) noexcept {
+  const char* const given = std::getenv("IOTUNE_DB");
+  const char* const data = std::getenv("XDG_DATA_HOME");
+  const char* const home = std::getenv("HOME");
+  path.clear();
+  if (given != nullptr && *given != '\0') {
+    path << given;
+  } else if (data != nullptr && *data == '/') {
+    path << data << "/iotune/patterns.db";
+  } else {
+    path << (home == nullptr ? "" : home) << "/.local/share/iotune/patterns.db";
+  }
+}
+
+namespace {
+// The user's own database comes into being with the first run that is learnt from.
+bool nothing_was_learnt_yet() noexcept {
+  const char* const named = std::getenv("IOTUNE_DB");
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  if ((named != nullptr && *named != '\0') || (config != nullptr && *config != '\0')) return false;
+  ShortText<4096> path;
+  database_path(path);
+  return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+}
+}  // namespace
+
+std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
+  if (is_narrowed() || database_is_off()) return 0;
+  load_library();
+  const Turn turn;
+  const Library& database = turn.library();
+  if (database.decide == nullptr) return 0;
+  iotune_question question = {};
+  question.version = IOTUNE_DECISION_VERSION;
+  question.ranks = static_cast<std::uint32_t>(asked.ranks);
+  question.nodes = static_cast<std::uint32_t>(asked.nodes);
+  question.creating = asked.creating ? 1 : 0;
+  question.layer = asked.layer;
+  question.program = program_path();
+  question.file = asked.file;
+  question.mpi = asked.mpi;
+  question.mpi_io = asked.mpi_io;
+  question.hdf5 = recorder::hdf5_version()[0] == '\0' ? nullptr : recorder::hdf5_version();
+  question.filesystem = file_system_of(asked.file);
+  question.frozen = configuration().frozen ? 1 : 0;
+  question.known_only = asked.known_only ? 1 : 0;
+  question.site_database = site_database();
+  const int bytes = database.decide(&question, answer, capacity);
+  if (bytes > 0) return static_cast<std::size_t>(bytes);
+  if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer);
+  return 0;
+}
+
+bool nothing_can_be_asked() noexcept {
+  if (is_narrowed() || database_is_off()) return true;
+  const Library* const loaded = g_library.load(std::memory_order_acquire);
+  return loaded != nullptr && loaded->decide == nullptr;
+}
+
+namespace {
+// Only what it says of a file's name is for files that the program opens itself. One that is too
+// long to look at may.
+bool may_name_files(const char* config) noexcept {
+  const int fd = raw::open(config, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return true;  // why it cannot be read is told
+  char text[4096];
+  const long bytes = raw::read(fd, text, sizeof text);
+  raw::close(fd);
+  constexpr char kAttribute[] = "FileName";
+  return bytes < 0 || bytes == static_cast<long>(sizeof text) ||
+         memmem(text, static_cast<std::size_t>(bytes), kAttribute, sizeof kAttribute - 1) !=
+             nullptr;
+}
+
+// Whether there is anything to be asked: the library is not loaded for nothing.
+bool something_may_be_known() noexcept {
+  const char* const config = std::getenv("IOTUNE_CONFIG");
+  if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
+  if (*site_database() != '\0') return true;
+  ShortText<4096> path;
+  database_path(path);
+  return access(path.c_str(), F_OK) == 0;
+}
+}  // namespace
+
+std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
+  if (is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
+  load_library();
+  const Turn turn;
+  const Library& database = turn.library();
+  if (database.program_answers == nullptr) return 0;
+  iotune_question question = {};
+  question.version = IOTUNE_DECISION_VERSION;
+  question.ranks = static_cast<std::uint32_t>(ranks);
+  question.nodes = static_cast<std::uint32_t>(nodes);
+  question.program = program_path();
+  question.frozen = configuration().frozen ? 1 : 0;
+  question.site_database = site_database();
+  const int bytes = database.program_answers(&question, answers, capacity);
+  if (bytes < 0) say_nothing_is_tuned(answers);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+bool database_is_loaded() noexcept {
+  return g_library.load(std::memory_order_acquire) != nullptr;
+}
+
+void learn_from_runs(const RunEnd& end) noexcept {
+  load_library();
+  const Turn turn;
+  const Library& database = turn.library();
+  if (database.learn == nullptr) return;
+  iotune_run_end asked = {};
+  asked.version = IOTUNE_DECISION_VERSION;
+  asked.held = end.held ? 1 : 0;
+  asked.folder = end.folder;
+  asked.trace = end.trace;
+  asked.name = end.name;
+  asked.until_ns = end.until_ns;
+  asked.site_database = site_database();
+  char message[1024] = "";
+  if (database.learn(&asked, message, sizeof message) >= 0) return;
+  ShortText<1280> text;
+  text << "the run leaves no observation: " << message;
+  say_once(g_said, text.c_str());
+}
+
+void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+  if (is_narrowed()) return;
+  // Only where something was asked, and so loaded, before.
+  if (g_library.load(std::memory_order_acquire) == nullptr) return;
+  const Turn turn;
+  const Library& database = turn.library();
+  if (database.series_closed == nullptr) return;
+  database.series_closed(file, seconds, bytes, collective ? 1 : 0);
+}
+
+void unlock_database_after_fork() noexcept {
+  g_turn_lock.unlock();
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,54 @@
+// libiotune-db.so, loaded by the one process that needs a decision.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/os/short_text.h"
+
+namespace iotune::tuner {
+
+struct FileQuestion {
+  const char* file;   // absolute path
+  const char* layer;  // "hdf5", "hdf5-self", "mpiio" (decision.h)
+  bool creating;
+  int ranks, nodes;
+  const char* mpi;                                    // nullptr without
+  const char* (*mpi_io)(const char* file) = nullptr;  // decision.h
+  bool known_only = false;                            // decision.h
+};
+
+// The decision's text. Bytes written; 0, after one line on stderr, where there is none to be
+// had. Runs with OwnCode held.
+std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t capacity) noexcept;
+
+// Whether ask_database() has nothing to say in all of this run.
+bool nothing_can_be_asked() noexcept;
+
+// For the files that the program opens by POSIX itself (iotune_program_answers); 0: nothing.
+std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;
+
+// Where the user's database lies, as patterndb/store/places.h has it.
+void database_path(ShortText<4096>& path) noexcept;
+
+// Some question was asked in this process: the library need not be loaded any more.
+bool database_is_loaded() noexcept;
+
+// As iotune_run_end (patterndb/decide/decision.h).
+struct RunEnd {
+  const char* folder;
+  const char* trace;
+  const char* name;
+  bool held;
+  std::uint64_t until_ns;
+};
+
+// Learns from this run and from those that were kept; what fails is said once.
+void learn_from_runs(const RunEnd& end) noexcept;
+
+// A file that was asked about is closed: what its I/O took in this process.
+void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;
+
+void unlock_database_after_fork() noexcept;
+
+}  // namespace iotune::tuner

@@ -1,0 +1,434 @@
+#include "tuner/hdf5/hdf5_open.h"
+
+#include <cstring>
+
+#include "patterndb/decide/decision.h"
+#include "core/abi/hdf5_api.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "core/process/presence.h"
+#include "recorder/ring/process_buffer.h"
+#include "tuner/decision/agreement.h"
+#include "tuner/hdf5/file_access.h"
+#include "tuner/decision/file_plan.h"
+#include "tuner/hdf5/hdf5_backend.h"
+#include "tuner/hdf5/hidden_errors.h"
+#include "tuner/mpiio/hint_gates.h"
+#include "tuner/posix/made_file.h"
+#include "tuner/mpiio/mpiio_hints.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/posix_opens.h"
+#include "tuner/decision/program_settings.h"
+#include "tuner/decision/series_clock.h"
+#include "tuner/posix/spare_block.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::Hdf5Making;
+using recorder::OpenState;
+using recorder::Word;
+
+// What one open keeps from before to after; a block of its own, because threads may open at the
+// same time.
+struct OpenInProgress {
+  Decision decision;
+  HintPlan hints;
+  ListSettings program;
+  Hid program_fapl;            // as the program passed it
+  Hid given_fapl, tuned_fapl;  // a list to start from, and the one that is passed; -1: none
+  bool owns_given;
+  CallAttempts attempts;
+  HiddenErrors errors;
+  HiddenFileErrors file_errors;
+  MadeFile made;
+  Hdf5Making making;
+  PosixOpens opens;
+  FilePlan* plan;     // nullptr: nothing concerns datasets
+  const MpiApi* mpi;  // nullptr: a serial open
+  FileOpening opening;
+  bool notes;
+  const char* failure;  // why nothing was put into the call; nullptr: something was, or nothing is
+};
+
+constinit SpareBlock<OpenInProgress> g_spare;
+
+// All but what lies behind counts and flags, which nobody reads.
+void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
+  clear(open.decision);
+  clear(open.hints);
+  open.program = {};
+  open.program_fapl = open.given_fapl = fapl;
+  open.tuned_fapl = -1;
+  open.owns_given = false;
+  clear(open.attempts);
+  open.errors = {};
+  open.file_errors = {};
+  open.made.made = false;
+  open.making = making;
+  open.plan = nullptr;
+  open.mpi = nullptr;
+  open.opening.creating = making == Hdf5Making::kEmpties || making == Hdf5Making::kMakesNew;
+  open.opening.only_reads = making == Hdf5Making::kReads;
+  open.notes = false;
+  open.failure = nullptr;
+  clear(open.opens);
+}
+
+constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
+
+OpenInProgress* in_progress(const OpenState& state) noexcept {
+  return reinterpret_cast<OpenInProgress*>(state.words[0]);
+}
+void forget(const Hdf5Api& api, OpenState& state) noexcept {
+  OpenInProgress& open = *in_progress(state);
+  if (open.owns_given && open.given_fapl >= 0) api.H5Pclose(open.given_fapl);
+  discard_file_plan(open.plan);
+  g_spare.give_back(in_progress(state));
+  state.words[0] = 0;
+}
+
+// Builds the tuned list. With MPI this is collective over the private communicator, because
+// H5Pset_fapl_mpio is; every rank comes here after the same agreement.
+Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
+  const Hid copy = api.H5Pcopy(open.given_fapl);
+  if (copy < 0) return -1;
+  const QuietProbes quiet(api);
+  bool good = set_file_access(api, copy, open.program, open.decision, open.opening, open.attempts);
+  if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
+    Word info = make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
+    // A rank without memory for an MPI_Info still takes part, with the program's hints; the
+    // vote after this call takes the list back everywhere.
+    const Word passed = info == 0 ? open.program.info : info;
+    good = api.H5Pset_fapl_mpio(copy, open.program.private_comm, passed) >= 0 && info != 0 && good;
+    if (info != 0) open.mpi->MPI_Info_free(&info);
+  }
+  if (good) return copy;
+  api.H5Pclose(copy);
+  return -1;
+}
+
+// The MPI whose ranks decide together; nullptr where the file is left alone.
+const MpiApi* mpi_of(const ListSettings& program) noexcept {
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
+  const bool together = program.mpio && mpi != nullptr && program.private_comm != 0 &&
+                        program.private_comm != mpi->constants.comm_null;
+  return together ? mpi : nullptr;
+}
+
+// False where memory for the plan is wanting.
+bool plan_datasets(OpenInProgress& open) noexcept {
+  if (!concerns_datasets(open.decision)) return true;
+  open.plan = make_file_plan(open.decision);
+  return open.plan != nullptr;
+}
+
+// An H5Fcreate that finds a file cuts it to nothing, or fails.
+void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcept {
+  arm(path, {open.opening.creating, true}, open.decision, wanted, open.opens);
+}
+
+// A call that must make its file, and fails with our settings, leaves one in its own way. Only the
+// open beneath tells whose file that is: where opens are not seen, nothing is put into the call.
+const char* why_no_list(const char* path, const OpenInProgress& open) noexcept {
+  const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
+  return open.making != Hdf5Making::kMakesNew || seen
+             ? nullptr
+             : "a file that must be new is tuned only where its opens are recorded";
+}
+
+constexpr const char* kNoList = "a rank could not build the property list";
+
+bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
+                        bool named_relatively, OpenInProgress& open) noexcept {
+  const Word comm = open.program.private_comm;
+  if (!receive_decision(mpi, comm, {path, "hdf5", open.opening.creating, 0, 1, nullptr},
+                        open.decision)) {
+    return false;
+  }
+  open.mpi = &mpi;
+  open.notes = rank_in(mpi, comm) == 0 && open.decision.source[0] != '\0';
+  if (open.decision.count == 0) return true;  // nothing to vote on, nothing planned
+  plan_hints(mpi, path, open.program.info, open.decision, {run_nodes(), named_relatively},
+             open.hints);
+  const std::uint64_t hash = hash_hints(
+      hash_file_access(api, kHashStart, open.program, open.decision, open.opening), open.hints);
+  const char* const no_list = why_no_list(path, open);
+  if (!all_agree(mpi, comm, plan_datasets(open) && no_list == nullptr, hash)) {
+    open.hints.wanted.count = 0;
+    if (open.notes) {
+      note_decision(path, open.decision);
+      for (int i = 0; i < open.decision.count; ++i) {
+        note_setting(
+            path, open.decision.settings[i].name, open.decision.settings[i].value, "",
+            Verdict::kRefused,
+            no_list != nullptr ? no_list : "the ranks would not all apply the same settings");
+      }
+      open.notes = false;
+    }
+    return false;
+  }
+  if (hash == kHashStart) return true;  // agreed that nothing is to be changed
+  // A list costs several duplicates of its communicator: made only for what goes by it.
+  const bool by_list = has_hints_for_mpiio(open.hints) || concerns_file_access(open.decision);
+  if (by_list) open.tuned_fapl = tuned_list(api, open);
+  // Before the vote: no rank makes the file before it, so whether it was there is known.
+  arm(path, open.hints.wanted, open);
+  if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
+  disarm(open.opens);
+  if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  open.failure = kNoList;
+  return true;
+}
+
+bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
+  char text[IOTUNE_DECISION_MAX_BYTES];
+  FileQuestion question{path, "hdf5", open.opening.creating, 1, run_nodes(), nullptr};
+  ask_as_run(1, question);
+  const std::size_t bytes = ask_database(question, text, sizeof text);
+  if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
+  open.notes = true;
+  if (open.decision.count == 0) return true;
+  open.failure = why_no_list(path, open);
+  if (open.failure != nullptr) return true;
+  plan_datasets(open);
+  open.tuned_fapl = tuned_list(api, open);
+  if (open.tuned_fapl < 0) open.failure = kNoList;
+  if (open.failure == nullptr) arm(path, open.decision, open);
+  return true;
+}
+
+void start_attempts(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
+  add_file_access(api, open.program, open.decision, open.opening, open.attempts);
+  if (open.mpi != nullptr) {
+    add_hints(open.decision, open.hints, open.attempts);
+    hide_file_errors(*open.mpi, open.file_errors);
+  }
+  watch(path, open.made);
+  hide_errors(api, open.errors);
+}
+
+void end_attempts(const Hdf5Api& api, OpenInProgress& open) noexcept {
+  unwatch();
+  show_errors(api, open.errors);
+  if (open.mpi != nullptr) show_file_errors(*open.mpi, open.file_errors);
+}
+
+bool agree(const OpenInProgress& open, bool mine) noexcept {
+  return open.mpi == nullptr ? mine : all_agree(*open.mpi, open.program.private_comm, mine, 0);
+}
+
+// Whether the call would fail whatever it carries: there is no file for it, or one in its way.
+bool is_hopeless(const char* path, OpenInProgress& open) noexcept {
+  if (open.making == Hdf5Making::kMakesNew) return !remove_made(open.made);
+  return !is_there(path);
+}
+
+// After each call. Every rank comes here with the same attempts behind it.
+bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
+                OpenInProgress& open) noexcept {
+  if (is_own_call(open.attempts)) return false;
+  const bool failed = file < 0;
+  if (failed) {
+    char words[200];
+    copy_last_words(api, words, sizeof words);
+    keep_words(open.attempts, words);
+  }
+  if (agree(open, !failed)) {
+    end_attempts(api, open);
+    leave_out_hints(open.decision, open.attempts, open.hints);
+    return false;
+  }
+  if (failed) {
+    keep_words(open.attempts, "");
+  } else {
+    keep_words(open.attempts, "on another rank");
+    api.H5Fclose(file);
+  }
+  api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  const bool hopeless = is_hopeless(path, open);
+  advance(open.attempts, agree(open, hopeless));
+  if (!is_own_call(open.attempts)) {
+    open.tuned_fapl = tuned_list(api, open);
+    if (!agree(open, open.tuned_fapl >= 0)) advance(open.attempts, true);
+  }
+  if (!is_own_call(open.attempts)) {
+    fapl = open.tuned_fapl;
+    return true;
+  }
+  if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
+  open.tuned_fapl = -1;
+  end_attempts(api, open);
+  leave_out_hints(open.decision, open.attempts, open.hints);
+  fapl = open.program_fapl;
+  return true;
+}
+
+Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
+  const QuietProbes quiet(api);
+  return api.H5Fget_access_plist(file);
+}
+
+// Reads back what the open file really has.
+void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
+                  const OpenInProgress& open) noexcept {
+  if (open.decision.count == 0) return;
+  const QuietProbes quiet(api);
+  note_file_access(api, file, opened, path, open.program, open.decision, open.opening,
+                   open.attempts);
+  const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
+  finish_and_note(open.opens, wanted);
+  if (open.mpi == nullptr) {
+    for (int i = 0; i < open.decision.count; ++i) {
+      const Setting& setting = open.decision.settings[i];
+      if (goes_by_info(setting.name) || std::strcmp(setting.name, kIndividualIoSetting) == 0) {
+        note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
+                     "the file is not opened through MPI-IO");
+      }
+    }
+    return;
+  }
+  void* handle = nullptr;
+  Word mpi_file = 0;
+  if (api.H5Fget_vfd_handle(file, 0, &handle) >= 0 && handle != nullptr) {
+    mpi_file = *static_cast<Word*>(handle);
+  }
+  note_hints(*open.mpi, mpi_file, path, open.decision, open.hints);
+}
+
+void keep_datasets_plan(Provider& hdf5, const char* path, Hid file, OpenInProgress& open) noexcept {
+  FilePlan& plan = *open.plan;
+  std::strncpy(plan.path, path, sizeof plan.path - 1);
+  plan.mpio = open.mpi != nullptr;
+  plan.comm = plan.mpio ? open.program.private_comm : 0;
+  plan.individual_io = open.hints.individual_io;
+  plan.cache_set_by_program = (open.program.set_by_program & kSetCache) != 0;
+  plan.notes = open.notes;
+  keep_file_plan(hdf5, file, &plan);
+  open.plan = nullptr;
+}
+
+}  // namespace
+
+void follow_fapl_mpio(Provider& hdf5, std::int64_t fapl, Word comm, Word info) noexcept {
+  Provider* const world = world_provider();
+  const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
+  if (mpi == nullptr) return;
+  ListSettings settings = settings_of(hdf5, fapl);
+  settings.mpio = true;
+  const Hdf5Api* const api = hdf5_api(hdf5);
+  settings.driver = api == nullptr ? -1 : api->H5Pget_driver(fapl);
+  settings.private_comm = private_communicator(*mpi, comm);
+  // store_settings frees what the list held before.
+  Word copy = mpi->constants.info_null;
+  if (((info ^ mpi->constants.info_null) & mpi->constants.handle_mask) != 0) {
+    copy = 0;
+    if (mpi->MPI_Info_dup(info, &copy) != 0) copy = mpi->constants.info_null;
+  }
+  settings.info = copy;
+  store_settings(hdf5, fapl, settings);
+}
+
+void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::int64_t& fapl,
+                      OpenState& state) noexcept {
+  const Hdf5Api* const api = hdf5_api(hdf5);
+  // A rank that gave up its rights votes for leaving the file alone, as one without memory does.
+  OpenInProgress* const open = is_narrowed() ? nullptr : g_spare.take();
+  if (open == nullptr || api == nullptr) {
+    const ListSettings program = settings_of(hdf5, fapl);
+    if (const MpiApi* const mpi = mpi_of(program)) decline(*mpi, program.private_comm);
+    if (open != nullptr) g_spare.give_back(open);
+    return;
+  }
+  state.words[0] = reinterpret_cast<std::uint64_t>(open);
+  begin(*open, fapl, making);
+  open->program = settings_of(hdf5, fapl);
+  // Another driver was set since: what was seen of the list is not true any more. (Only where
+  // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)
+  if (open->program.mpio && api->H5Pget_driver(fapl) != open->program.driver) open->program = {};
+
+  bool decided = false;
+  if (open->program.mpio) {
+    const MpiApi* const mpi = mpi_of(open->program);
+    // A vote too: other ranks may have been given another connector.
+    if (mpi != nullptr && !has_native_connector(*api, fapl)) {
+      decline(*mpi, open->program.private_comm);
+      forget(*api, state);
+      return;
+    }
+    // Kept also where nothing is decided: the first file of a series is its baseline.
+    if (mpi != nullptr && open->opening.creating &&
+        rank_in(*mpi, open->program.private_comm) == 0) {
+      state.words[kSeriesStart] = series_clock_ns();
+    }
+    decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);
+  } else {
+    open->given_fapl = serial_list(hdf5, *api, fapl);
+    open->owns_given = true;
+    decided = open->given_fapl >= 0 && decide_alone(*api, path, *open);
+  }
+  if (!decided) {
+    forget(*api, state);
+    return;
+  }
+  if (open->tuned_fapl < 0) return;
+  fapl = open->tuned_fapl;
+  start_attempts(*api, path, *open);
+}
+
+bool again_hdf5_open(Provider& hdf5, const char* path, std::int64_t file, std::int64_t& fapl,
+                     OpenState& state) noexcept {
+  OpenInProgress* const open = in_progress(state);
+  const Hdf5Api* const api = hdf5_api(hdf5);
+  if (open == nullptr || api == nullptr || open->tuned_fapl < 0) return false;
+  return make_again(*api, path, file, fapl, *open);
+}
+
+void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
+                     OpenState& state) noexcept {
+  // The file's own access list holds what the program set on the list it passed.
+  OpenInProgress* const open = in_progress(state);
+  const Hdf5Api* const api = hdf5_api(hdf5);
+  if (file >= 0 && state.words[kSeriesStart] != 0) {
+    watch_series(hdf5, file, path, state.words[kSeriesStart]);
+  }
+  if (open == nullptr || api == nullptr) return;
+  disarm(open->opens);
+  // What a failed open says belongs to the program: closing our list would empty the stack.
+  const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
+  if (file >= 0) inherit_settings(hdf5, file, open->program);
+  // On every rank: reading the access list back duplicates the communicator, so that it is left
+  // out where nothing of it is wanted (hints are read from the file that MPI has open).
+  const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->decision);
+  const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
+  if (open->notes) {
+    if (file >= 0) {
+      note_decision_of_hdf5(path, file, open->decision);
+    } else {
+      note_decision(path, open->decision);
+    }
+    if (file < 0 || open->failure != nullptr) {
+      const bool pending = file == recorder::kPendingFile && open->failure == nullptr;
+      const char* const why = open->failure != nullptr ? open->failure
+                              : pending                ? "the file is still being opened"
+                                                       : "the program's call failed";
+      for (int i = 0; i < open->decision.count; ++i) {
+        note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
+                     pending ? Verdict::kUnverifiable : Verdict::kRefused, why);
+      }
+    } else {
+      note_outcome(*api, path, file, opened, *open);
+    }
+  }
+  if (file >= 0 && open->plan != nullptr && open->failure == nullptr)
+    keep_datasets_plan(hdf5, path, file, *open);
+  if (opened >= 0) api->H5Pclose(opened);
+  if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);
+  forget(*api, state);
+  if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
+}
+
+}  // namespace iotune::tuner

@@ -1,0 +1,64 @@
+// Settings that live in an MPI_Info: ROMIO's hints and striping.
+#pragma once
+
+#include "core/abi/mpi_api.h"
+#include "tuner/mpiio/call_attempts.h"
+#include "tuner/decision/decision_block.h"
+
+namespace iotune::tuner {
+
+// Hints of one decision as they are to be applied to one open.
+struct HintPlan {
+  // The settings beneath HDF5, less what the program or its user set. cb_nodes brings a
+  // fitting cb_config_list: ROMIO's default of one aggregator a host would undo it.
+  Decision wanted;
+  // Why others were left out, by index of the decision's settings: nullptr, or a reason.
+  const char* refused[Decision::kMaxSettings];
+  // HDF5's collective transfers may send each rank's bytes by itself: wanted, and not refused.
+  bool individual_io;
+};
+
+// Nothing wanted, nothing refused.
+void clear(HintPlan& plan) noexcept;
+
+// True of all that works beneath HDF5's lists: hints, placement, advice to the kernel.
+bool is_beneath_hdf5(const char* name) noexcept;
+// Of these, what is passed to MPI-IO: the others go by the descriptor.
+bool goes_by_info(const char* name) noexcept;
+
+// Where a file is opened from.
+struct OpenedFrom {
+  int nodes;
+  bool named_relatively;  // recorder::OpenState
+};
+
+// `info`: the program's hints or info_null. Local.
+void plan_hints(const MpiApi& mpi, const char* path, recorder::Word info,
+                const Decision& decision, OpenedFrom from, HintPlan& plan) noexcept;
+
+// Whether make_info would add anything.
+bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
+
+// Adds the hints that make_info would pass.
+void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& attempts) noexcept;
+
+// Leaves out what the attempt does, with its words as the reason, and what it brought along.
+void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
+                     HintPlan& plan) noexcept;
+
+// A new MPI_Info: the program's hints and the plan's, less what the attempt leaves out. 0 on
+// failure. Local; the caller frees it.
+recorder::Word make_info(const MpiApi& mpi, recorder::Word info, const HintPlan& plan,
+                         const Decision& decision, const CallAttempts& attempts) noexcept;
+
+// A text of all hints that the plan adds, for ranks to compare.
+std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
+
+// Leaves all of them out, for `reason` where none stands yet.
+void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept;
+
+// Reads the hints of an open file back and notes each as applied or without effect.
+void note_hints(const MpiApi& mpi, recorder::Word file, const char* path,
+                const Decision& decision, const HintPlan& plan) noexcept;
+
+}  // namespace iotune::tuner

@@ -1,0 +1,198 @@
+#include "tuner/posix/program_open.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "analyzer/summary/masked_name.h"
+#include "patterndb/decide/decision.h"
+#include "core/os/mapped_file.h"
+#include "core/process/presence.h"
+#include "core/os/raw_syscall.h"
+#include "tuner/decision/agreement.h"
+#include "tuner/decision/database_library.h"
+#include "tuner/posix/file_system.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/posix_opens.h"
+#include "tuner/posix/spare_block.h"
+
+namespace iotune::tuner {
+namespace {
+
+using recorder::OpenState;
+
+struct OpenInProgress {
+  Decision decision, wanted;
+  PosixOpens opens;
+};
+
+constinit SpareBlock<OpenInProgress> g_spare;
+
+// Written once, in MPI_Init; only read from then on.
+constinit const char* g_answers = nullptr;
+constinit std::size_t g_answers_bytes = 0;
+// Of the path that was written down last: who opens a file again and again is told of once.
+constinit std::uint64_t g_noted = 0;
+
+// The program's open has not been made yet, and one that succeeds leaves errno alone.
+class KeptErrno {
+ public:
+  KeptErrno() noexcept : kept_(errno) {}
+  ~KeptErrno() { errno = kept_; }
+  KeptErrno(const KeptErrno&) = delete;
+  KeptErrno& operator=(const KeptErrno&) = delete;
+
+ private:
+  int kept_;
+};
+
+// A signal handler on a stack of its own, which may be too small for paths.
+bool on_small_stack() noexcept {
+  constexpr std::size_t kLeastBytes = 64 << 10;
+  stack_t stack{};
+  return raw::call(SYS_sigaltstack, 0, raw::word(&stack)) == 0 &&
+         (stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < kLeastBytes;
+}
+
+struct Text {
+  const char* begin;
+  std::size_t bytes;
+  bool is(const char* other) const noexcept {
+    return std::strlen(other) == bytes && std::memcmp(begin, other, bytes) == 0;
+  }
+};
+
+// Takes `NAME value\n` from the front of what is left.
+bool take_line(Text& rest, const char* name, Text& value) noexcept {
+  const std::size_t word = std::strlen(name);
+  if (rest.bytes <= word || std::memcmp(rest.begin, name, word) != 0) return false;
+  const auto* const end = static_cast<const char*>(std::memchr(rest.begin, '\n', rest.bytes));
+  if (end == nullptr) return false;
+  value = {rest.begin + word, static_cast<std::size_t>(end - rest.begin) - word};
+  rest = {end + 1, rest.bytes - static_cast<std::size_t>(end + 1 - rest.begin)};
+  return true;
+}
+
+struct Block {
+  Text file, masked, filesystem, creating, decision;
+};
+
+bool take_block(Text& rest, Block& block) noexcept {
+  if (!take_line(rest, "file ", block.file) || !take_line(rest, "masked ", block.masked) ||
+      !take_line(rest, "filesystem ", block.filesystem) ||
+      !take_line(rest, "creating ", block.creating)) {
+    return false;
+  }
+  static constexpr char kEnd[] = "\nend\n";
+  const auto* const end =
+      static_cast<const char*>(memmem(rest.begin, rest.bytes, kEnd, sizeof kEnd - 1));
+  if (end == nullptr) return false;
+  block.decision = {rest.begin, static_cast<std::size_t>(end - rest.begin) + sizeof kEnd - 1};
+  rest = {rest.begin + block.decision.bytes, rest.bytes - block.decision.bytes};
+  return true;
+}
+
+bool masks_to(const char* name, const Text& masked) noexcept {
+  return analyzer::shared_numbers({masked.begin, masked.bytes}, name) >= 0;
+}
+
+bool is_for(const Block& block, const char* path, bool creating) noexcept {
+  if (!block.creating.is(creating ? "1" : "0")) return false;
+  const char* const slash = std::strrchr(path, '/');
+  const char* const base = slash == nullptr ? path : slash + 1;
+  const bool whole = std::memchr(block.file.begin, '/', block.file.bytes) != nullptr;
+  const bool named =
+      block.masked.is("1") ? masks_to(base, block.file) : block.file.is(whole ? path : base);
+  if (!named || on_small_stack()) return false;
+  return block.filesystem.bytes == 0 || block.filesystem.is(file_system_of(path));
+}
+
+bool is_for_posix(const char* name) noexcept {
+  return is_placement(name) || is_posix_advice(name);
+}
+
+// The first answer for the file: a configuration's come before a database's.
+OpenInProgress* answer_for(const char* path, bool creating) noexcept {
+  Text rest{g_answers, g_answers_bytes};
+  for (Block block{}; take_block(rest, block);) {
+    if (!is_for(block, path, creating)) continue;
+    OpenInProgress* const open = g_spare.take();
+    if (open == nullptr) return nullptr;
+    if (parse_decision(block.decision.begin, block.decision.bytes, open->decision)) return open;
+    g_spare.give_back(open);
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void learn_program_answers(const MpiApi& mpi) noexcept {
+  if (!all_ranks_tune() || g_answers != nullptr) return;
+  const recorder::Word world = mpi.constants.comm_world;
+  auto* const text = static_cast<char*>(private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
+  std::uint64_t bytes = 0;
+  if (rank_in(mpi, world) == 0 && text != nullptr) {
+    bytes = ask_for_program(world_ranks(), run_nodes(), text,
+                            IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+  }
+  bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0 &&
+               bytes <= IOTUNE_PROGRAM_ANSWERS_MAX_BYTES;
+  // A rank without the memory takes part all the same.
+  char piece[4096];
+  for (std::uint64_t at = 0; whole && at < bytes; at += sizeof piece) {
+    const std::uint64_t length = bytes - at < sizeof piece ? bytes - at : sizeof piece;
+    if (text != nullptr) std::memcpy(piece, text + at, length);
+    whole = mpi.MPI_Bcast(piece, static_cast<int>(length), mpi.constants.byte, 0, world) == 0;
+    if (text != nullptr) std::memcpy(text + at, piece, length);
+  }
+  if (whole && bytes != 0) {
+    g_answers_bytes = bytes;
+    __atomic_store_n(&g_answers, text, __ATOMIC_RELEASE);
+  } else if (text != nullptr) {
+    unmap(text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+  }
+}
+
+void before_program_open(const char* path, int flags, OpenState& state) noexcept {
+  if (__atomic_load_n(&g_answers, __ATOMIC_ACQUIRE) == nullptr) return;
+  const KeptErrno kept;
+  const bool creating = (flags & O_CREAT) != 0;
+  OpenInProgress* const open = answer_for(path, creating);
+  if (open == nullptr) return;
+  clear(open->wanted);
+  for (int i = 0; i < open->decision.count; ++i) {
+    if (!is_for_posix(open->decision.settings[i].name)) continue;
+    if (Setting* const slot = next_slot(open->wanted)) {
+      *slot = open->decision.settings[i];
+      ++open->wanted.count;
+    }
+  }
+  arm(path, {creating, (flags & O_TRUNC) != 0, true}, open->decision, open->wanted, open->opens);
+  state.words[0] = reinterpret_cast<std::uint64_t>(open);
+}
+
+void after_program_open(const char* path, OpenState& state) noexcept {
+  auto* const open = reinterpret_cast<OpenInProgress*>(state.words[0]);
+  if (open == nullptr) return;
+  disarm(open->opens);
+  const std::uint64_t name = hash_text(kHashStart, path);
+  if (__atomic_exchange_n(&g_noted, name, __ATOMIC_RELAXED) == name) {
+    g_spare.give_back(open);
+    return;
+  }
+  note_decision(path, open->decision);
+  finish_and_note(open->opens, open->wanted);
+  for (int i = 0; i < open->decision.count; ++i) {
+    const Setting& setting = open->decision.settings[i];
+    if (is_for_posix(setting.name)) continue;
+    note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
+                 "the file is opened by POSIX alone");
+  }
+  g_spare.give_back(open);
+}
+
+}  // namespace iotune::tuner
