@@ -1,5 +1,6 @@
-// Fills recorder's slots: the one place where recorder and tuner are put together.
-#include "recorder/wrappers/advice.h"
+// Fills the recorder's tables of hooks: the one place where recorder and tuner are put together.
+#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/open_hooks.h"
 #include "core/link/at_start.h"
 #include "core/process/configuration.h"
 #include "recorder/gather/process_text.h"
@@ -56,48 +57,47 @@ void follow_property(Provider& hdf5, recorder::CallNumber call, const std::int64
 
 // After recorder's constructor, which reads the configuration.
 IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
-  recorder::Advice& advice = recorder::g_advice;
-  const Mode mode = configuration().mode;
-  if (mode == Mode::kOff) return;
-  advice.before_mpi_finalize = before_finalize;
-  advice.run_ended = run_ended;
-  advice.after_fork = [] {
-    unlock_settings_after_fork();
-    unlock_file_plans_after_fork();
-    unlock_database_after_fork();
-    prefetch::forget_prefetch_after_fork();
-    forget_series_after_fork();
-    forget_decisions_after_fork();
-  };
-  if (mode != Mode::kTune) return;
+  if (configuration().mode == Mode::kOff) return;
+  recorder::LifeHooks& life = recorder::g_life_hooks;
+  life.before_mpi_finalize = before_finalize;
+  life.run_ended = run_ended;
+  if (configuration().mode != Mode::kTune) return;
   prefetch::install_prefetch();
-  advice.after_mpi_init = after_init;
-  advice.before_create = [](const char* path, int flags) {
-    watch_before_create(path, flags);
-    return before_create(path, flags);
+  life.after_mpi_init = after_init;
+  recorder::g_file_open_hooks = {
+      .before_create =
+          [](const char* path, int flags) {
+            watch_before_create(path, flags);
+            return before_create(path, flags);
+          },
+      .after_create =
+          [](int fd) {
+            watch_after_create(fd);
+            after_create(fd);
+          },
+      .after_open = after_open,
+      .before_program_open = before_program_open,
+      .after_program_open = after_program_open,
   };
-  advice.after_create = [](int fd) {
-    watch_after_create(fd);
-    after_create(fd);
+  recorder::g_hdf5_hooks = {
+      .before_open = before_hdf5_open,
+      .again_open = again_hdf5_open,
+      .after_open = after_hdf5_open,
+      .before_dataset = before_hdf5_dataset,
+      .again_dataset = again_hdf5_dataset,
+      .after_dataset = after_hdf5_dataset,
+      .before_transfer = before_hdf5_transfer,
+      .after_transfer = after_hdf5_transfer,
+      .leaves_datasets_alone = leaves_datasets_alone,
+      .property = follow_property,
+      .fapl_mpio = follow_fapl_mpio,
   };
-  advice.after_open = after_open;
-  advice.before_program_open = before_program_open;
-  advice.after_program_open = after_program_open;
-  advice.before_hdf5_dataset = before_hdf5_dataset;
-  advice.again_hdf5_dataset = again_hdf5_dataset;
-  advice.after_hdf5_dataset = after_hdf5_dataset;
-  advice.before_hdf5_transfer = before_hdf5_transfer;
-  advice.after_hdf5_transfer = after_hdf5_transfer;
-  advice.leaves_datasets_alone = leaves_datasets_alone;
-  advice.hdf5_fapl_mpio = follow_fapl_mpio;
-  advice.hdf5_property = follow_property;
-  advice.before_hdf5_open = before_hdf5_open;
-  advice.again_hdf5_open = again_hdf5_open;
-  advice.after_hdf5_open = after_hdf5_open;
-  advice.before_mpiio_open = before_mpiio_open;
-  advice.again_mpiio_open = again_mpiio_open;
-  advice.after_mpiio_open = after_mpiio_open;
-  advice.before_ordered = before_ordered;
+  recorder::g_mpiio_hooks = {
+      .before_open = before_mpiio_open,
+      .again_open = again_mpiio_open,
+      .after_open = after_mpiio_open,
+      .before_ordered = before_ordered,
+  };
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "core/link/glibc_floor.h"
 #include "core/os/private_memory.h"
 #include "core/process/thread_state.h"
@@ -80,6 +81,8 @@ bool is_tool(const LoadedObject* object, const char* name) noexcept {
 
 // dlcloses that run now, and what the loader had counted when the first of them began.
 constinit unsigned g_unloads = 0;
+constinit AfterFork g_after_fork([]() noexcept { CallerSymbol::resume_after_fork(); },
+                                 WhenCopied::kAlways);
 constinit LoadCounts g_at_suspension = {};
 constinit bool g_protected = false;
 // Rises when entries are buried.
@@ -284,6 +287,7 @@ void CallerSymbol::protect_unused(bool protects) noexcept {
 
 bool CallerSymbol::suspend_for_unload() noexcept {
   if (used_.load(std::memory_order_acquire) == 0) return false;
+  g_after_fork.enlist();
   with_objects_still([](const LoadCounts& counts) {
     if (g_unloads++ == 0) g_at_suspension = counts;
     for (std::uint16_t i = 1; i <= used_.load(std::memory_order_relaxed); ++i) {

@@ -4,6 +4,7 @@
 
 #include "core/os/held_signals.h"
 #include "core/os/sleep_lock.h"
+#include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 
 namespace iotune {
@@ -12,6 +13,20 @@ enum class Waiting : bool { kAsLongAsItTakes, kNotInHandler };
 
 class JumpSafeGuard {
  public:
+  explicit JumpSafeGuard(ProcessLock& lock,
+                         Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+      : JumpSafeGuard(enlisted(lock), waiting) {
+    left_by_jump_ = lock.left_by_jump();
+  }
+  JumpSafeGuard(ProcessLock& lock, Waiting waiting, const HeldSignals& signals) noexcept
+      : JumpSafeGuard(enlisted(lock), waiting, signals) {
+    left_by_jump_ = lock.left_by_jump();
+  }
+  JumpSafeGuard(ProcessLock& lock, const timespec& limit) noexcept
+      : JumpSafeGuard(enlisted(lock), limit) {
+    left_by_jump_ = lock.left_by_jump();
+  }
+  // Of a lock that a fork wipes with the memory it lies in.
   explicit JumpSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : lock_(lock) {
     if (waiting == Waiting::kNotInHandler) {
@@ -47,15 +62,24 @@ class JumpSafeGuard {
 
   // False only where not every wait was allowed.
   bool held() const noexcept { return held_; }
-  SleepLock& lock() noexcept { return lock_; }
+  // Instead of the destructor, whose frame a jump has taken away.
+  void release_by_jump() noexcept {
+    if (left_by_jump_ != nullptr) left_by_jump_();
+    lock_.unlock();
+  }
 
  private:
+  static SleepLock& enlisted(ProcessLock& lock) noexcept {
+    lock.enlist();
+    return lock;
+  }
   void enter() noexcept {
     if (t_thread.guard_count < kMaxGuards) t_thread.guards[t_thread.guard_count] = this;
     ++t_thread.guard_count;
   }
 
   SleepLock& lock_;
+  void (*left_by_jump_)() noexcept = nullptr;
   bool held_ = true;
 };
 
@@ -63,6 +87,10 @@ class JumpSafeGuard {
 // comes between. Only after a narrowing may a jump still leave it.
 class SignalSafeGuard {
  public:
+  explicit SignalSafeGuard(ProcessLock& lock,
+                           Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+      : guard_(lock, waiting, signals_) {}
+  // Of a lock that a fork wipes with the memory it lies in.
   explicit SignalSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : guard_(lock, waiting, signals_) {}
   bool held() const noexcept { return guard_.held(); }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/process/process_events.h"
 #include "core/process/process_facts.h"
 #include "core/process/configuration.h"
 #include "core/os/raw_syscall.h"
@@ -24,6 +25,8 @@ constinit ShortText<512> g_directory, g_root;
 constinit bool g_global = false;
 constinit bool g_owned = false;
 constinit bool g_directory_failed = false;
+// The child may have another user, or another root.
+constinit AfterFork g_after_fork([]() noexcept { g_directory_failed = false; });
 
 bool is_safe(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -234,6 +237,7 @@ const char* run_directory() noexcept {
             "another place)";
     say_once(said, text.c_str());
     g_directory_failed = true;
+    g_after_fork.enlist();
     return nullptr;
   }
   g_directory = path;
@@ -243,10 +247,6 @@ const char* run_directory() noexcept {
     if (g_run_directory_made != nullptr) g_run_directory_made(root.c_str());
   }
   return g_directory.c_str();
-}
-
-void forget_run_directory_after_fork() noexcept {
-  g_directory_failed = false;
 }
 
 }  // namespace iotune

@@ -49,6 +49,4 @@ extern void (*g_run_directory_made)(const char* root);
 // What that lies in, made private as well; nullptr where that cannot be had.
 const char* private_buffer_root() noexcept;
 
-void forget_run_directory_after_fork() noexcept;
-
 }  // namespace iotune

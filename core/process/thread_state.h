@@ -29,11 +29,11 @@ struct ThreadState {
   std::uint8_t told_count, told_as[kMaxGuards];
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Of a file that is sampled out (file_sample.h): what of HDF5's calls is not recorded.
-  // kUntouched: all, and the advice does nothing about the file's datasets either.
+  // kUntouched: all, and the tuner does nothing about the file's datasets either.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // the one that is open
   recorder::Ring* ring;
-  // Transfers that the advice counts as under way (told_transfer.h), of signal handlers, too, which
+  // Transfers that prefetching counts as under way (told_transfer.h), of signal handlers, too, which
   // may be left: by the address of what stands for them, never looked at.
   std::uintptr_t told[kMaxGuards];
   JumpSafeGuard* guards[kMaxGuards];
@@ -50,7 +50,7 @@ constexpr std::uint8_t kPassedBits =
 extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 // Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kWatched: transfers
-// are also told to the advice (advice.h), before and after.
+// are also told to prefetching (transfer_hooks.h), before and after.
 enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
 extern Recording g_recording;
 // Where a sample is recorded (Configuration::samples_files) the calls on dataspaces and property

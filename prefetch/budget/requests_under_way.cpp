@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <time.h>
 
+#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/raw_syscall.h"
 #include "prefetch/preload/helper_thread.h"
@@ -76,7 +77,17 @@ void* watch_requests(void*) noexcept {
   return nullptr;
 }
 
+constinit AfterFork g_after_fork([]() noexcept {
+  g_storage_budget.leave();
+  g_begun.store(0, std::memory_order_relaxed);
+  g_ended.store(0, std::memory_order_relaxed);
+});
+
 }  // namespace
+
+void set_up_requests(const PrefetchHost& host) noexcept {
+  host.enlist(g_after_fork);
+}
 
 bool start_request_watch(const PrefetchHost& host) noexcept {
   g_host = &host;
@@ -103,12 +114,6 @@ void hint_within_budget(const StreamSlot& slot, std::int64_t offset, std::int64_
       offset + bytes - 1, begin_ns, storage};
   g_begun.store(begun + 1, std::memory_order_seq_cst);
   wake_all(g_begun);
-}
-
-void forget_requests_after_fork() noexcept {
-  g_storage_budget.leave();
-  g_begun.store(0, std::memory_order_relaxed);
-  g_ended.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::prefetch

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
@@ -163,6 +164,14 @@ bool ranks_agree() noexcept {
   return g_ranks_known;
 }
 
+// The child has no fillers.
+constinit AfterFork g_after_fork([]() noexcept {
+  g_lock.unlock();
+  g_first = g_count = 0;
+  g_fillers = 0;
+  g_idle.store(0, std::memory_order_relaxed);
+});
+
 }  // namespace
 
 void end_caching(const char* why) noexcept {
@@ -181,6 +190,7 @@ bool set_up_caching(const PrefetchHost& host, const PrefetchOptions& options) no
     end_caching(fault);
     return false;
   }
+  host.enlist(g_after_fork);
   g_caches.store(true, std::memory_order_seq_cst);
   return true;
 }
@@ -241,13 +251,6 @@ Extent read_into_cache(const StreamSlot& slot, const CachedFile& file,
     if (!room) break;
   }
   return {at, end - at};
-}
-
-void forget_fillers_after_fork() noexcept {
-  g_lock.unlock();
-  g_first = g_count = 0;
-  g_fillers = 0;
-  g_idle.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::prefetch

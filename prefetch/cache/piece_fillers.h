@@ -32,6 +32,4 @@ patterns::Extent read_into_cache(const StreamSlot& slot, const CachedFile& file,
 void end_caching(const char* why) noexcept;
 extern std::atomic<bool> g_caches;
 
-void forget_fillers_after_fork() noexcept;
-
 }  // namespace iotune::prefetch

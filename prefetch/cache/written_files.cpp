@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "core/os/fnv1a.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "core/os/directory_entries.h"
@@ -200,6 +201,21 @@ std::int64_t ns_of(const statx_timestamp& time) noexcept {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
+// The child has its parent's descriptors and mappings, and a share of its own in the words.
+constinit AfterFork g_after_fork([]() noexcept {
+  g_pid = raw::getpid();
+  g_own.store(nullptr, std::memory_order_relaxed);
+  g_own.store(claim(), std::memory_order_release);
+  for (int fd = 0; fd <= g_highest.load(std::memory_order_relaxed); ++fd) {
+    const std::uint16_t word = g_writing[fd].load(std::memory_order_relaxed);
+    if (word != 0) add_writer(word - 1u);
+  }
+  for (const std::atomic<std::uint16_t>& place : g_mapped) {
+    const std::uint16_t word = place.load(std::memory_order_relaxed);
+    if (word != 0) add_writer(word - 1u);
+  }
+});
+
 }  // namespace
 
 bool stamp_of(int fd, FileStamp& stamp) noexcept {
@@ -222,6 +238,7 @@ const char* set_up_written_files(const PrefetchHost& host) noexcept {
   g_table_device = mapped.device;
   g_table_inode = mapped.inode;
   g_table = static_cast<Table*>(mapped.memory);
+  host.enlist(g_after_fork);
   g_pid = raw::getpid();
   g_space = process_namespace() & 0xffffffffu;
   forget_dead_writers();
@@ -331,22 +348,6 @@ unsigned registered_ranks(const char* run_id) noexcept {
     }
   }
   return count;
-}
-
-// The child has its parent's descriptors and mappings, and a share of its own in the words.
-void register_after_fork() noexcept {
-  if (g_table == nullptr) return;
-  g_pid = raw::getpid();
-  g_own.store(nullptr, std::memory_order_relaxed);
-  g_own.store(claim(), std::memory_order_release);
-  for (int fd = 0; fd <= g_highest.load(std::memory_order_relaxed); ++fd) {
-    const std::uint16_t word = g_writing[fd].load(std::memory_order_relaxed);
-    if (word != 0) add_writer(word - 1u);
-  }
-  for (const std::atomic<std::uint16_t>& place : g_mapped) {
-    const std::uint16_t word = place.load(std::memory_order_relaxed);
-    if (word != 0) add_writer(word - 1u);
-  }
 }
 
 }  // namespace iotune::prefetch

@@ -38,7 +38,7 @@ bool table_stands() noexcept;
 // Takes back what dead processes have left. System calls, as many as there are processes.
 void forget_dead_writers() noexcept;
 
-// As the slots of recorder::Advice.
+// As recorder::TransferHooks has them.
 std::uint32_t before_change(int directory, const char* path) noexcept;
 void after_change(std::uint32_t token) noexcept;
 void opened(int fd, int flags) noexcept;
@@ -49,7 +49,5 @@ void mapped(int fd) noexcept;
 // This process is one of the ranks of the run that is called so.
 void register_rank(const char* run_id) noexcept;
 unsigned registered_ranks(const char* run_id) noexcept;
-
-void register_after_fork() noexcept;
 
 }  // namespace iotune::prefetch

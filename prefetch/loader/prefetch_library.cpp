@@ -7,7 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/configuration.h"
 #include "core/link/glibc_floor.h"
 #include "core/abi/mpi_api.h"
@@ -126,36 +126,15 @@ void install_prefetch() noexcept {
             .ns_per_tick = [] { return tick_rate().mult; },
             .symbol = default_symbol,
             .thread_is_ours = [] { ++t_thread.ours; },
-            .runs_ahead = [](bool does) { t_thread.runs_ahead = does ? 1 : 0; }};
+            .runs_ahead = [](bool does) { t_thread.runs_ahead = does ? 1 : 0; },
+            .enlist = [](AfterFork& entry) { entry.enlist(); }};
+  g_hooks.transfers = recorder::g_transfer_hooks;
   if (!install(&g_host, &g_hooks)) {
     g_hooks = {};
     return;
   }
-  recorder::Advice& advice = recorder::g_advice;
-  if (g_hooks.before_transfer != nullptr) advice.before_transfer = g_hooks.before_transfer;
-  advice.after_transfer = g_hooks.after_transfer;
-  advice.left_transfer = g_hooks.left_transfer;
-  if (g_hooks.serve_read != nullptr) {
-    advice.serve_read = g_hooks.serve_read;
-    advice.before_change = g_hooks.before_change;
-    advice.after_change = g_hooks.after_change;
-    advice.opened = g_hooks.opened;
-    advice.before_any_close = g_hooks.before_any_close;
-    advice.after_any_close = g_hooks.after_any_close;
-    advice.mapped = g_hooks.mapped;
-    advice.synchronised = g_hooks.synchronised;
-    advice.before_mpi_init = g_hooks.before_mpi_init;
-  }
-  advice.before_close = g_hooks.before_close;
-  advice.before_trace = g_hooks.before_trace;
-  advice.jumped = g_hooks.jumped;
-  advice.slice_transfer = g_hooks.slice_transfer;
-  advice.slice_seek = g_hooks.slice_seek;
+  recorder::g_transfer_hooks = g_hooks.transfers;
   g_recording = kWatched;
-}
-
-void forget_prefetch_after_fork() noexcept {
-  if (g_hooks.after_fork != nullptr) g_hooks.after_fork();
 }
 
 }  // namespace iotune::prefetch

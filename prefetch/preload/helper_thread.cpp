@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <span>
 
+#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
@@ -264,11 +265,20 @@ void start_helper() noexcept {
   g_host->say("no thread could be started: nothing is prefetched");
 }
 
+// The child has no helper.
+constinit AfterFork g_after_fork([]() noexcept {
+  g_helper.store(Helper::kNone);
+  g_sleeps.store(0);
+  for (std::atomic<std::uint64_t>& word : g_asking) word.store(0);
+});
+
 }  // namespace
 
 void set_up_helper(const PrefetchHost& host, Schedule schedule) noexcept {
   g_host = &host;
   g_schedule = schedule;
+  host.enlist(g_after_fork);
+  set_up_requests(host);
 }
 
 void ask_helper(const StreamSlot& slot) noexcept {
@@ -282,13 +292,6 @@ void ask_helper(const StreamSlot& slot) noexcept {
 
 void wait_for_helper(StreamSlot& slot) noexcept {
   slot.in_flight.wait_for_end();
-}
-
-void forget_helper_after_fork() noexcept {
-  forget_requests_after_fork();
-  g_helper.store(Helper::kNone);
-  g_sleeps.store(0);
-  for (std::atomic<std::uint64_t>& word : g_asking) word.store(0);
 }
 
 }  // namespace iotune::prefetch

@@ -16,8 +16,6 @@ void ask_helper(const StreamSlot& slot) noexcept;
 // begins none.
 void wait_for_helper(StreamSlot& slot) noexcept;
 
-void forget_helper_after_fork() noexcept;
-
 // kSmall: for code of ours; kOfProgram: as large as the program's threads have.
 enum class ThreadStack : std::uint8_t { kSmall, kOfProgram };
 // A thread that blocks all signals but libc's own; nobody joins it. False where there is none.

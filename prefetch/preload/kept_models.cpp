@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "patterns/crc32c.h"
 #include "patterns/predict/recorded_plan.h"
 #include "core/os/fnv1a.h"
@@ -81,10 +82,13 @@ std::span<std::byte> content_of(int fd) noexcept {
   return {};
 }
 
+constinit AfterFork g_after_fork([]() noexcept { g_lock.unlock(); });
+
 }  // namespace
 
 void set_up_kept(const PrefetchHost& host) noexcept {
   g_host = &host;
+  host.enlist(g_after_fork);
 }
 
 KeptKey kept_key(int fd) noexcept {
@@ -156,10 +160,6 @@ void leave_kept_by_jump() noexcept {
 }
 
 // A thread of the parent may have held it.
-void forget_kept_after_fork() noexcept {
-  g_lock.unlock();
-}
-
 PlanRecorder* PlanRecorder::make() noexcept {
   return static_cast<PlanRecorder*>(private_memory(sizeof(PlanRecorder)));
 }

@@ -34,7 +34,6 @@ void release_kept(std::span<const std::byte> kept) noexcept;
 void write_kept(const KeptKey& key, const char* predictor,
                 std::span<const std::byte> bytes) noexcept;
 
-void forget_kept_after_fork() noexcept;
 void leave_kept_by_jump() noexcept;
 
 // The accesses of a stream on their way into a plan. Bounded: what does not fit any more is left

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "recorder/wrappers/advice.h"
+#include "core/process/process_events.h"
+#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
 
-inline constexpr std::uint32_t kPrefetchInterfaceVersion = 4;
+inline constexpr std::uint32_t kPrefetchInterfaceVersion = 5;
 
 // What a stream's record in the trace says (docs/prefetch.md, "In the trace"). Times in ticks.
 struct PrefetchNote {
@@ -46,29 +47,14 @@ struct PrefetchHost {
   void (*thread_is_ours)();
   // This thread runs, or ran, a slice of the program ahead of it: its calls come to the hooks.
   void (*runs_ahead)(bool does);
+  // Into the preload's list: a library of its own has none that the preload's fork would walk.
+  void (*enlist)(AfterFork& entry);
 };
 
-// As the slots of recorder::Advice. nullptr: nothing is to be done.
 struct PrefetchHooks {
-  void (*before_transfer)(recorder::Transfer& transfer);
-  void (*after_transfer)(const recorder::Transfer& transfer);
-  void (*left_transfer)(std::uint8_t counted);
-  std::int64_t (*serve_read)(recorder::Transfer& transfer, const void* memory, std::int64_t parts);
-  void (*before_close)(int fd, std::uint32_t file);
-  std::uint32_t (*before_change)(int directory, const char* path);
-  void (*after_change)(std::uint32_t token);
-  void (*opened)(int fd, int flags);
-  std::uint32_t (*before_any_close)(int fd);
-  void (*after_any_close)(std::uint32_t token);
-  void (*mapped)(int fd);
-  void (*synchronised)(int fd);
-  void (*before_mpi_init)();
-  void (*before_trace)();
-  void (*after_fork)();
-  void (*jumped)();
-  std::int64_t (*slice_transfer)(const recorder::Transfer& transfer);
-  std::int64_t (*slice_seek)(int fd, std::uint32_t file, std::int64_t offset, int whence);
-  // 0 or an errno value; see include/iotune.h.
+  // Filled by the preload with entries that do nothing, of which the library replaces its own.
+  recorder::TransferHooks transfers;
+  // 0 or an errno value; see include/iotune.h. nullptr: nothing can be run ahead.
   int (*preexecute)(void (*slice)(void*), void* argument);
 };
 

@@ -1,5 +1,6 @@
 #include "prefetch/preload/program_transfers.h"
 
+#include "core/process/process_events.h"
 #include "core/os/futex.h"
 
 namespace iotune::prefetch {
@@ -8,7 +9,16 @@ namespace {
 constinit std::atomic<std::uint32_t> g_under_way{0};
 constinit std::atomic<std::uint32_t> g_waiting{0};
 
+constinit AfterFork g_after_fork([]() noexcept {
+  g_under_way.store(0, std::memory_order_relaxed);
+  g_waiting.store(0, std::memory_order_relaxed);
+});
+
 }  // namespace
+
+void set_up_program_transfers(const PrefetchHost& host) noexcept {
+  host.enlist(g_after_fork);
+}
 
 void begin_program_transfer() noexcept {
   g_under_way.fetch_add(1, std::memory_order_seq_cst);
@@ -35,11 +45,6 @@ void wait_for_program(const std::atomic<bool>& given_up) noexcept {
     sleep_while(g_under_way, count, &moment);
   }
   g_waiting.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-void forget_transfers_after_fork() noexcept {
-  g_under_way.store(0, std::memory_order_relaxed);
-  g_waiting.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::prefetch

@@ -4,7 +4,12 @@
 
 #include <atomic>
 
+#include "prefetch/preload/library_interface.h"
+
 namespace iotune::prefetch {
+
+// Once, at the start.
+void set_up_program_transfers(const PrefetchHost& host) noexcept;
 
 void begin_program_transfer() noexcept;
 void end_program_transfer() noexcept;
@@ -12,7 +17,5 @@ void end_program_transfer() noexcept;
 // Returns once none is under way, or `given_up` is set: a transfer may last for ever, and who
 // closes the descriptor that the helper is about to use must not wait for it.
 void wait_for_program(const std::atomic<bool>& given_up) noexcept;
-
-void forget_transfers_after_fork() noexcept;
 
 }  // namespace iotune::prefetch

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <new>
 
+#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
@@ -137,11 +138,19 @@ void* run_slice(void*) noexcept {
   return nullptr;
 }
 
+constinit AfterFork g_after_fork([]() noexcept {
+  g_lock.unlock();
+  g_slice_runs.store(false, std::memory_order_relaxed);
+  g_in_use.store(kNoDescriptor, std::memory_order_relaxed);
+  g_waiting_closes.store(0, std::memory_order_relaxed);
+});
+
 }  // namespace
 
 void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept {
   g_host = &host;
   g_schedule = schedule;
+  host.enlist(g_after_fork);
 }
 
 int start_slice(void (*slice)(void*), void* argument) noexcept {
@@ -235,13 +244,6 @@ void tell_slice_of_close(int fd) noexcept {
 
 void leave_slice_by_jump() noexcept {
   release_by_jump(g_lock);
-}
-
-void forget_slice_after_fork() noexcept {
-  g_lock.unlock();
-  g_slice_runs.store(false, std::memory_order_relaxed);
-  g_in_use.store(kNoDescriptor, std::memory_order_relaxed);
-  g_waiting_closes.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::prefetch

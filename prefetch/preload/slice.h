@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "prefetch/preload/options.h"
 
 namespace iotune::prefetch {
@@ -25,7 +25,6 @@ extern std::atomic<bool> g_slice_runs;
 void tell_slice(const recorder::Transfer& made) noexcept;
 void tell_slice_of_close(int fd) noexcept;
 
-void forget_slice_after_fork() noexcept;
 void leave_slice_by_jump() noexcept;
 
 }  // namespace iotune::prefetch

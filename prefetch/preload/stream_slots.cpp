@@ -157,7 +157,6 @@ void leave_slots_by_jump() noexcept {
 void forget_slots_after_fork() noexcept {
   // A thread of the parent may have held any lock, and have been half-way through anything.
   g_lock.unlock();
-  forget_kept_after_fork();
   g_free_count = 0;
   for (unsigned number = 0; number < slots_made(); ++number) {
     StreamSlot* const slot = slot_number(number);

@@ -1,8 +1,9 @@
-// Prefetching as the recorder's advice: the program's transfers become streams, and streams ask the
+// Prefetching behind the recorder's transfer hooks: the program's transfers become streams, and streams ask the
 // helper. README.md tells how the parts go together.
 #include <algorithm>
 
-#include "recorder/wrappers/advice.h"
+#include "core/process/process_events.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/os/ticks.h"
 #include "prefetch/cache/cached_reads.h"
 #include "prefetch/preload/helper_thread.h"
@@ -32,6 +33,11 @@ constinit const PrefetchHost* g_host = nullptr;
 constinit std::atomic<bool> g_slots_ready{false};
 constinit ThreadLock g_setup_lock;
 constinit PrefetchOptions g_options;
+// The child makes streams of its own.
+constinit AfterFork g_after_fork([]() noexcept {
+  g_setup_lock.unlock();
+  if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
+});
 
 // At the first read, when enough time has passed to tell the length of a tick.
 void set_up() noexcept {
@@ -185,17 +191,6 @@ void jumped() noexcept {
   if (leave_cache_by_jump()) end_caching("a signal handler jumped out of a change of it");
 }
 
-// In the child of a fork, which has no helper and makes streams of its own.
-void after_fork() noexcept {
-  g_setup_lock.unlock();
-  forget_transfers_after_fork();
-  forget_slice_after_fork();
-  forget_helper_after_fork();
-  forget_fillers_after_fork();
-  register_after_fork();
-  if (g_slots_ready.load(std::memory_order_relaxed)) forget_slots_after_fork();
-}
-
 }  // namespace
 }  // namespace iotune::prefetch
 
@@ -212,32 +207,33 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   g_host = host;
   g_options = read_options(*host);
   if (g_options.kind == nullptr) return false;
+  host->enlist(g_after_fork);
+  set_up_program_transfers(*host);
   set_up_kept(*host);
   set_up_helper(*host, g_options.schedule);
   set_up_slices(*host, g_options.schedule);
-  *hooks = {};
+  recorder::TransferHooks& transfers = hooks->transfers;
   if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
-    hooks->serve_read = serve_read;
-    hooks->before_change = before_change;
-    hooks->after_change = after_change;
-    hooks->opened = opened;
-    hooks->before_any_close = before_any_close;
-    hooks->after_any_close = after_any_close;
-    hooks->mapped = mapped;
-    hooks->synchronised = synchronised;
-    hooks->before_mpi_init = rank_begins;
+    transfers.serve_read = serve_read;
+    transfers.before_change = before_change;
+    transfers.after_change = after_change;
+    transfers.opened = opened;
+    transfers.before_any_close = before_any_close;
+    transfers.after_any_close = after_any_close;
+    transfers.mapped = mapped;
+    transfers.synchronised = synchronised;
+    transfers.before_mpi_init = rank_begins;
   }
-  hooks->slice_transfer = make_slice_transfer;
-  hooks->slice_seek = make_slice_seek;
-  hooks->preexecute = start_slice;
+  transfers.slice_transfer = make_slice_transfer;
+  transfers.slice_seek = make_slice_seek;
   if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
-    hooks->before_transfer = before_transfer;
+    transfers.before = before_transfer;
   }
-  hooks->after_transfer = after_transfer;
-  hooks->left_transfer = left_transfer;
-  hooks->before_close = before_close;
-  hooks->before_trace = before_trace;
-  hooks->after_fork = after_fork;
-  hooks->jumped = jumped;
+  transfers.after = after_transfer;
+  transfers.left = left_transfer;
+  transfers.before_close = before_close;
+  transfers.before_trace = before_trace;
+  transfers.jumped = jumped;
+  hooks->preexecute = start_slice;
   return true;
 }

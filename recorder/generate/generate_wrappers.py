@@ -378,7 +378,7 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
         if "after" in call.flags:
             lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
         return "\n".join([*lines, "  return result;", "}", ""])
-    # The extras of a call with hooks tell the advice of its end, recorded or not.
+    # The extras of a call with hooks tell the tuner of its end, recorded or not.
     has_duties = call.extras and "before" in call.flags
     wanted = "" if has_duties else "if (scope.recorded()) "
     if not is_learnt_from(call):

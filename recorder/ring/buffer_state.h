@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/process/process_events.h"
 #include "recorder/ring/buffer_file.h"
 #include "recorder/ring/process_buffer.h"
 #include "core/os/sleep_lock.h"
@@ -44,7 +45,7 @@ extern Buffer g_buffer;
 // Of these, ring_count. Beside it, because zeros take no room in the library.
 extern RingPlace g_ring_places[kMaxRings];
 // Taken by whoever encodes a ring or adds a segment.
-extern SleepLock g_buffer_lock;
+extern ProcessLock g_buffer_lock;
 
 // Takes the rate of the ticks anew. The lock is held.
 void calibrate() noexcept;

@@ -1,5 +1,7 @@
 #include "recorder/ring/process_buffer.h"
 
+#include "core/link/at_start.h"
+#include "core/process/process_events.h"
 #include "recorder/events_encoder.h"
 #include "recorder/ring/buffer_state.h"
 #include "core/process/configuration.h"
@@ -20,7 +22,43 @@ namespace iotune::recorder {
 
 constinit Buffer g_buffer;
 constinit RingPlace g_ring_places[kMaxRings];
-constinit SleepLock g_buffer_lock;
+
+namespace {
+
+// Where a jump cut a change of the buffer short: what stands in it is joined later, calls from here
+// on are counted.
+void leave_half_changed_buffer() noexcept {
+  g_buffer.failed = true;
+  g_buffer.file.leave();
+  static constinit bool said = false;
+  say_once(said,
+           "a signal handler jumped out of a change of iotune's buffer: calls from here on are "
+           "counted, not recorded");
+}
+
+// In the child of a fork: forget the parent's buffer without touching it.
+void forget_buffer_after_fork() noexcept {
+  forget_rings();
+  drop_scratch();
+  const ClockReading first = read_clocks();
+  g_buffer.at_once = g_buffer.at_once || g_buffer.file.exists();
+  g_buffer.inherited = g_buffer.at_once || g_buffer.from_start;
+  g_buffer.file.forget();
+  g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
+  g_buffer.failed = false;
+  g_buffer.first = first;
+  t_thread.ring = nullptr;
+}
+
+IOTUNE_START_DATA constinit AfterFork g_after_fork(forget_buffer_after_fork);
+
+}  // namespace
+
+constinit ProcessLock g_buffer_lock(leave_half_changed_buffer);
+
+void enlist_buffer() noexcept {
+  g_after_fork.enlist();
+}
 
 void calibrate() noexcept {
   if (is_narrowed()) return;  // the rate of that moment stays
@@ -172,19 +210,6 @@ void count_dropped(std::uint64_t calls) noexcept {
 std::uint64_t dropped_calls() noexcept {
   return g_buffer.file.exists() ? __atomic_load_n(&g_buffer.file.header().dropped, __ATOMIC_RELAXED)
                                 : __atomic_load_n(&g_buffer.early_dropped, __ATOMIC_RELAXED);
-}
-
-bool is_lock_of_buffer(const SleepLock& lock) noexcept {
-  return &lock == &g_buffer_lock;
-}
-
-void leave_half_changed_buffer() noexcept {
-  g_buffer.failed = true;
-  g_buffer.file.leave();
-  static constinit bool said = false;
-  say_once(said,
-           "a signal handler jumped out of a change of iotune's buffer: calls from here on are "
-           "counted, not recorded");
 }
 
 void add_process_text(const char* text, std::size_t bytes) noexcept {
@@ -339,20 +364,6 @@ void remove_if_joined() noexcept {
   if (!g_buffer.file.exists() || g_buffer.joined_at == 0 || anything_pending()) return;
   g_buffer.file.remove();
   if (const char* const directory = run_directory()) remove_run_directory(directory);
-}
-
-void forget_buffer_after_fork() noexcept {
-  forget_rings();
-  drop_scratch();
-  const ClockReading first = read_clocks();
-  g_buffer.at_once = g_buffer.at_once || g_buffer.file.exists();
-  g_buffer.inherited = g_buffer.at_once || g_buffer.from_start;
-  g_buffer.file.forget();
-  g_buffer.calls = g_buffer.early_dropped = g_buffer.joined_at = 0;
-  g_buffer.failed = false;
-  g_buffer.first = first;
-  g_buffer_lock.unlock();  // a thread of the parent may have held it
-  t_thread.ring = nullptr;
 }
 
 }  // namespace iotune::recorder

@@ -12,7 +12,6 @@
 
 namespace iotune::recorder {
 
-class SleepLock;
 
 // How the times of a call are kept: always its own, or its own for the first ones of a thread and
 // of its stream behind them.
@@ -66,11 +65,6 @@ std::uint32_t recorded_threads() noexcept;
 
 void count_dropped(std::uint64_t calls) noexcept;
 std::uint64_t dropped_calls() noexcept;  // so far, in this process
-
-// Where a jump cut a change of the buffer short: what stands in it is joined later, calls from here
-// on are counted.
-void leave_half_changed_buffer() noexcept;
-bool is_lock_of_buffer(const SleepLock& lock) noexcept;
 
 // Adds a PROCESS block with what is known by now (rank, MPI …): key=value lines.
 void add_process_text(const char* text, std::size_t bytes) noexcept;
@@ -132,8 +126,8 @@ void mark_joined() noexcept;
 // Removes the file if nothing was added since.
 void remove_if_joined() noexcept;
 
-// In the child of a fork: forget the parent's buffer without touching it.
-void forget_buffer_after_fork() noexcept;
+// Once, at the start of the process: a child of fork makes a buffer of its own.
+void enlist_buffer() noexcept;
 
 // Start of the process's time, for pseudo calls and headers.
 const ClockReading& first_reading() noexcept;

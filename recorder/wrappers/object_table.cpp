@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "core/process/process_events.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
 
@@ -20,7 +21,8 @@ constinit std::size_t g_capacity = 0;
 // Read without the lock, too, by a thread that looks for what it put in itself.
 constinit std::atomic<std::size_t> g_used{0};
 constinit std::int64_t g_next_object = 1, g_next_file = 1;
-constinit SleepLock g_lock;
+constinit ProcessLock g_lock;
+constinit AfterUnload g_after_unload(forget_objects_of);
 
 std::size_t start_of(std::uint16_t provider, std::int64_t id, std::size_t capacity) noexcept {
   const std::uint64_t mixed =
@@ -82,6 +84,7 @@ void remove(Slot* slot) noexcept {
 }
 
 std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
+  g_after_unload.enlist();
   const JumpSafeGuard guard(g_lock);
   const std::size_t used = g_used.load(std::memory_order_relaxed) + 1;
   if (used * 2 > g_capacity && !grow()) return 0;
@@ -118,10 +121,6 @@ void forget_objects_of(std::uint16_t provider) noexcept {
 
 bool knows_no_objects() noexcept {
   return g_used.load(std::memory_order_relaxed) == 0;
-}
-
-void unlock_objects_after_fork() noexcept {
-  g_lock.unlock();
 }
 
 std::int64_t next_file_number() noexcept {

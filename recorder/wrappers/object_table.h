@@ -20,8 +20,6 @@ void forget_objects_of(std::uint16_t provider) noexcept;
 
 bool knows_no_objects() noexcept;
 
-void unlock_objects_after_fork() noexcept;
-
 // For files, across all layers.
 std::int64_t next_file_number() noexcept;
 

@@ -1,10 +1,10 @@
-// A transfer between the two slots of the advice (advice.h), which hears of its end also where a
+// A transfer between the two transfer hooks (transfer_hooks.h), which hear of its end also where a
 // signal handler jumps out of it: who waits for it to end would wait for ever.
 #pragma once
 
 #include <cerrno>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/thread_state.h"
 
 namespace iotune::recorder {
@@ -15,7 +15,7 @@ inline std::uintptr_t frame_of(const Transfer& transfer) noexcept {
 
 __attribute__((noinline)) inline void tell_before(Transfer& transfer) noexcept {
   const OwnCode own;
-  g_advice.before_transfer(transfer);
+  g_transfer_hooks.before(transfer);
   ThreadState& thread = t_thread;
   if (transfer.counted == 0 || thread.told_count == kMaxGuards) return;
   thread.told[thread.told_count] = frame_of(transfer);
@@ -32,7 +32,7 @@ __attribute__((noinline)) inline void tell_after(const Transfer& transfer) noexc
   if (thread.told_count > 0 && thread.told[thread.told_count - 1] == frame_of(transfer)) {
     --thread.told_count;
   }
-  g_advice.after_transfer(transfer);
+  g_transfer_hooks.after(transfer);
   errno = kept;
 }
 
@@ -41,7 +41,7 @@ inline void leave_transfers(std::uintptr_t stack) noexcept {
   ThreadState& thread = t_thread;
   while (thread.told_count > 0 && thread.told[thread.told_count - 1] < stack) {
     --thread.told_count;
-    g_advice.left_transfer(thread.told_as[thread.told_count]);
+    g_transfer_hooks.left(thread.told_as[thread.told_count]);
   }
 }
 

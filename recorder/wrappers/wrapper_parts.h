@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
 #include "core/process/configuration.h"
 #include "core/abi/hdf5_api.h"
 #include "core/link/real_function.h"

@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "patterndb/decide/decision.h"
 #include "core/os/mapped_file.h"
 #include "core/process/presence.h"
@@ -13,7 +14,7 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Word;
+using Word;
 
 constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;

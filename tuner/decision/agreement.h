@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/decision_block.h"
@@ -14,7 +15,7 @@ namespace iotune::tuner {
 // The private communicator over the members of `comm`, made at the first call and kept as an
 // attribute of `comm`. Collective over `comm`. comm_null where the file is to be left alone:
 // not all ranks loaded, an inter-communicator, members outside the world, an MPI without a row.
-recorder::Word private_communicator(const MpiApi& mpi, recorder::Word comm) noexcept;
+Word private_communicator(const MpiApi& mpi, Word comm) noexcept;
 
 // Once, after MPI_Init, by the one thread that is there: the key of the attribute.
 bool make_keyval(const MpiApi& mpi) noexcept;
@@ -30,18 +31,18 @@ void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 // without settings needs no vote: nothing is what all would apply. True and a cleared decision, or
 // on rank 0 one without settings, where all ranks knew before that the open gets none, and nobody
 // spoke.
-bool receive_decision(const MpiApi& mpi, recorder::Word comm, FileQuestion question,
+bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
                       Decision& decision) noexcept;
 
 // The part of a rank that cannot take part: changing nothing is a vote, never an absence. Goes
 // with receive_decision and, where there are settings, the first all_agree of the others.
-void decline(const MpiApi& mpi, recorder::Word comm) noexcept;
+void decline(const MpiApi& mpi, Word comm) noexcept;
 
 // Collective over `comm`: true on all ranks where all passed `willing` and equal hashes.
-bool all_agree(const MpiApi& mpi, recorder::Word comm, bool willing,
+bool all_agree(const MpiApi& mpi, Word comm, bool willing,
                std::uint64_t hash) noexcept;
 
 // Ranks of `comm` in order; -1 on failure.
-int rank_in(const MpiApi& mpi, recorder::Word comm) noexcept;
+int rank_in(const MpiApi& mpi, Word comm) noexcept;
 
 }  // namespace iotune::tuner

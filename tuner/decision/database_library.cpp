@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "core/process/process_facts.h"
 #include "patterndb/decide/decision.h"
 #include "core/process/configuration.h"
@@ -43,7 +44,7 @@ constinit std::atomic<const Library*> g_library{nullptr};
 // may call the loader (iconv, the name service), which another thread may be inside of that waits
 // here, in a constructor that opens a file: so nobody waits for ever, and who has waited too long
 // goes without an answer.
-constinit SleepLock g_turn_lock;
+constinit ProcessLock g_turn_lock;
 constinit bool g_inside = false;
 constexpr timespec kLongestWait = {1, 0};
 
@@ -272,10 +273,6 @@ void tell_series(const char* file, double seconds, std::uint64_t bytes, bool col
   const Library& database = turn.library();
   if (database.series_closed == nullptr) return;
   database.series_closed(file, seconds, bytes, collective ? 1 : 0);
-}
-
-void unlock_database_after_fork() noexcept {
-  g_turn_lock.unlock();
 }
 
 }  // namespace iotune::tuner

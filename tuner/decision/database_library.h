@@ -49,6 +49,4 @@ void learn_from_runs(const RunEnd& end) noexcept;
 // A file that was asked about is closed: what its I/O took in this process.
 void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;
 
-void unlock_database_after_fork() noexcept;
-
 }  // namespace iotune::tuner

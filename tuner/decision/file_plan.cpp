@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/process/process_events.h"
+#include "recorder/hooks/open_hooks.h"
 #include "patterndb/settings/parameters.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
@@ -17,7 +19,7 @@ constexpr int kMostNotes = 32;
 
 constinit FilePlan* g_plans = nullptr;
 constinit int g_individual = 0;  // plans in the list that want it
-constinit SleepLock g_lock;
+constinit ProcessLock g_lock;
 
 bool is_for_datasets(const char* name) noexcept {
   const Parameter* const parameter = find_parameter(name);
@@ -218,7 +220,7 @@ void release(FilePlan* plan) noexcept {
   if (last) discard_file_plan(plan);
 }
 
-void forget_plan_communicator(recorder::Word comm) noexcept {
+void forget_plan_communicator(Word comm) noexcept {
   const JumpSafeGuard guard(g_lock);
   for (FilePlan* plan = g_plans; plan != nullptr; plan = plan->next) {
     if (plan->comm == comm) __atomic_store_n(&plan->comm, 0, __ATOMIC_RELAXED);
@@ -231,10 +233,6 @@ void forget_plan_communicator(recorder::Word comm) noexcept {
 
 [[gnu::hot]] bool any_individual_io() noexcept {
   return __atomic_load_n(&g_individual, __ATOMIC_RELAXED) > 0;
-}
-
-void unlock_file_plans_after_fork() noexcept {
-  g_lock.unlock();
 }
 
 }  // namespace iotune::tuner

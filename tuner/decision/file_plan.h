@@ -1,6 +1,7 @@
 // What a file's decision says of its datasets and transfers, kept while the file is open.
 #pragma once
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
 #include "tuner/decision/decision_block.h"
@@ -30,7 +31,7 @@ struct FilePlan {
   int users;  // the list and the calls that look at it
   char path[4096];
   bool mpio;
-  recorder::Word comm;        // of the ranks that opened the file; 0 once the program freed it
+  Word comm;        // of the ranks that opened the file; 0 once the program freed it
   bool individual_io;         // collective transfers send their bytes independently
   bool cache_set_by_program;  // H5Pset_cache on the file's list
   bool notes;                 // this process writes down what became of each setting
@@ -67,14 +68,12 @@ void release(FilePlan* plan) noexcept;
 bool is_open_file(Provider& hdf5, std::int64_t file) noexcept;
 
 // The program has freed the communicator that `comm` was made of.
-void forget_plan_communicator(recorder::Word comm) noexcept;
+void forget_plan_communicator(Word comm) noexcept;
 
 // False while no file has a plan that is open.
 bool any_file_plan() noexcept;
 
 // True while some open file has `individual_io`.
 bool any_individual_io() noexcept;
-
-void unlock_file_plans_after_fork() noexcept;
 
 }  // namespace iotune::tuner

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "recorder/decision_digest.h"
 #include "recorder/ring/file_sample.h"
 #include "recorder/ring/process_buffer.h"
@@ -17,6 +18,10 @@ namespace {
 // Digests of what was noted whole, each in the place of its lowest bits.
 constexpr std::size_t kNoted = 64;
 constinit std::int64_t g_noted[kNoted] = {};
+// The child's trace is another one.
+constinit AfterFork g_after_fork([]() noexcept {
+  for (std::int64_t& digest : g_noted) __atomic_store_n(&digest, 0, __ATOMIC_RELAXED);
+});
 
 // In the order of decision.h; -1 for none of them.
 std::int64_t state_number(const char* state) noexcept {
@@ -57,6 +62,7 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   const std::int64_t digest =
       recorder::decision_digest(decision.row, decision.distance_milli, state_number(decision.state),
                                 decision.source, decision.pattern, decision.message);
+  g_after_fork.enlist();
   std::int64_t& place = g_noted[static_cast<std::uint64_t>(digest) % kNoted];
   const bool known = __atomic_exchange_n(&place, digest, __ATOMIC_RELAXED) == digest;
   if (!known || !recorder::is_opening_unrecorded()) return note_decision(file, decision);
@@ -65,10 +71,6 @@ void note_decision_of_hdf5(const char* file, std::int64_t handle,
   record.number(digest);
   record.commit();
   note_refused(file, decision);
-}
-
-void forget_decisions_after_fork() noexcept {
-  for (std::int64_t& digest : g_noted) __atomic_store_n(&digest, 0, __ATOMIC_RELAXED);
 }
 
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,

@@ -20,8 +20,6 @@ void note_decision(const char* file, const Decision& decision) noexcept;
 // noted the same of another file: a long series' files would fill the trace with one answer.
 void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept;
-// In the child of a fork, whose trace is another one.
-void forget_decisions_after_fork() noexcept;
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,
                   Verdict verdict, const char* reason) noexcept;
 

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/process/process_events.h"
+#include "recorder/hooks/open_hooks.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
@@ -13,7 +15,7 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::CallNumber;
-using recorder::Word;
+using Word;
 
 struct Entry {
   std::int64_t id;
@@ -25,7 +27,7 @@ struct Entry {
 // Lists that live at one time: few. Searched in a line, newest first.
 constinit Entry* g_entries = nullptr;
 constinit std::size_t g_count = 0, g_capacity = 0;
-constinit SleepLock g_lock;
+constinit ProcessLock g_lock;
 
 Entry* find(std::uint32_t provider, std::int64_t id) noexcept {
   for (std::size_t i = g_count; i > 0; --i) {
@@ -171,10 +173,6 @@ void forget_communicator(Word comm) noexcept {
       g_entries[i].settings.private_comm = 0;
     }
   }
-}
-
-void unlock_settings_after_fork() noexcept {
-  g_lock.unlock();
 }
 
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/call_numbers.h"
 #include "core/abi/mpi_api.h"
 #include "core/link/real_function.h"
@@ -31,8 +32,8 @@ struct ListSettings {
   std::uint32_t set_by_program;
   bool mpio;
   std::int64_t driver;          // of the list when H5Pset_fapl_mpio was seen
-  recorder::Word private_comm;  // comm_null: none, the file is left alone
-  recorder::Word info;          // a copy of the program's hints, or info_null
+  Word private_comm;  // comm_null: none, the file is left alone
+  Word info;          // a copy of the program's hints, or info_null
 };
 
 // Copies; all zero for a list that was never seen.
@@ -46,10 +47,7 @@ void forget_settings(const Provider& hdf5, std::int64_t id) noexcept;
 
 // The program has freed the communicator that `comm` was made of: files of lists that name it
 // are left alone. The same on all ranks, because the free is collective.
-void forget_communicator(recorder::Word comm) noexcept;
-
-// In the child of a fork: a thread that does not exist here may have held the lock.
-void unlock_settings_after_fork() noexcept;
+void forget_communicator(Word comm) noexcept;
 
 // Follows H5Pset_*, H5Pcopy, H5Pclose, H5Fget_access_plist and H5Fclose.
 void follow_property_call(Provider& hdf5, recorder::CallNumber call,

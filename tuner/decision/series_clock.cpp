@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "core/process/process_events.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
@@ -26,7 +27,8 @@ struct Watch {
 
 constinit bool g_watching = false;
 constinit Watch g_watch = {};
-constinit SleepLock g_lock;
+constinit ProcessLock g_lock;
+constinit AfterFork g_after_fork([]() noexcept { g_watching = false; });
 
 std::uint64_t file_bytes(const char* path) noexcept {
   if (is_narrowed()) return 0;
@@ -48,6 +50,7 @@ std::uint64_t series_clock_ns() noexcept {
 
 void watch_series(const Provider& hdf5, std::int64_t file, const char* path,
                   std::uint64_t started_ns) noexcept {
+  g_after_fork.enlist();
   const std::uint64_t now = series_clock_ns();
   const JumpSafeGuard guard(g_lock);
   g_watch.provider = hdf5.number;
@@ -80,11 +83,6 @@ void series_closed(const Provider& hdf5, std::int64_t file) noexcept {
   }
   tell_series(ended.path, static_cast<double>(ended.inside_ns) * 1e-9, file_bytes(ended.path),
               ended.collective);
-}
-
-void forget_series_after_fork() noexcept {
-  g_watching = false;
-  g_lock.unlock();
 }
 
 }  // namespace iotune::tuner

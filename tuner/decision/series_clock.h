@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "recorder/wrappers/advice.h"
-
 namespace iotune::tuner {
 
 std::uint64_t series_clock_ns() noexcept;
@@ -22,7 +20,5 @@ void count_transfer(std::uint64_t started_ns, bool collective) noexcept;
 
 // At H5Fclose: tells what it took.
 void series_closed(const Provider& hdf5, std::int64_t file) noexcept;
-
-void forget_series_after_fork() noexcept;
 
 }  // namespace iotune::tuner

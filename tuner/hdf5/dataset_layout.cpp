@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/os/mapped_file.h"
 #include "core/os/short_text.h"
 #include "tuner/decision/agreement.h"
@@ -102,7 +103,7 @@ Hid build_list(Provider& hdf5, const Hdf5Api& api, Hid given,
 }
 
 // nullptr: no longer possible. The same on all ranks: a communicator is freed by all or by none.
-const MpiApi* mpi_of(const FilePlan& plan, recorder::Word& comm) noexcept {
+const MpiApi* mpi_of(const FilePlan& plan, Word& comm) noexcept {
   comm = __atomic_load_n(&plan.comm, __ATOMIC_RELAXED);
   Provider* const world = world_provider();
   return world == nullptr || comm == 0 ? nullptr : mpi_api(*world);
@@ -120,7 +121,7 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
   const bool wanted = layout.chunk_refused == nullptr;
   Hid list = wanted ? build_list(hdf5, api, call.dcpl, layout) : -1;
   if (plan.mpio) {
-    recorder::Word comm = 0;
+    Word comm = 0;
     const MpiApi* const mpi = mpi_of(plan, comm);
     std::uint64_t hash = hash_text(kHashStart, wanted ? layout.chunk->value : "");
     const bool fill = layout.fill_time != nullptr && layout.fill_time_refused == nullptr;
@@ -169,7 +170,7 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
   const Hid stack = failed ? api.H5Eget_current_stack() : -1;
   bool all_failed = failed;
   if (plan.mpio) {
-    recorder::Word comm = 0;
+    Word comm = 0;
     const MpiApi* const mpi = mpi_of(plan, comm);
     all_failed = mpi != nullptr && all_agree(*mpi, comm, failed, 0);
   }

@@ -2,7 +2,7 @@
 // where the user asked for it: other tools notice.
 #pragma once
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/hdf5/hidden_errors.h"
 

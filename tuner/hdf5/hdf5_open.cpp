@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "patterndb/decide/decision.h"
 #include "core/abi/hdf5_api.h"
 #include "core/process/narrowing.h"
@@ -27,7 +28,7 @@ namespace {
 
 using recorder::Hdf5Making;
 using recorder::OpenState;
-using recorder::Word;
+using Word;
 
 // What one open keeps from before to after; a block of its own, because threads may open at the
 // same time.

@@ -74,7 +74,7 @@ void hide_file_errors(const MpiApi& mpi, HiddenFileErrors& errors) noexcept {
   if (mpi.MPI_File_get_errhandler(mpi.constants.file_null, &errors.handler) != 0) {
     return;
   }
-  const recorder::Word differs = errors.handler ^ mpi.constants.errors_return;
+  const Word differs = errors.handler ^ mpi.constants.errors_return;
   errors.hidden =
       (differs & mpi.constants.handle_mask) != 0 &&
       mpi.MPI_File_set_errhandler(mpi.constants.file_null, mpi.constants.errors_return) == 0;

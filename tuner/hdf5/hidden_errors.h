@@ -2,6 +2,7 @@
 // called for it.
 #pragma once
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
 
@@ -26,7 +27,7 @@ void copy_last_words(const Hdf5Api& api, char* to, std::size_t bytes) noexcept;
 // MPI's handler of files that are not open, which a failing MPI_File_open calls. Of the process,
 // not of the thread; by default it returns, and then nothing is changed.
 struct HiddenFileErrors {
-  recorder::Word handler;
+  Word handler;
   bool hidden;
 };
 void hide_file_errors(const MpiApi& mpi, HiddenFileErrors& errors) noexcept;

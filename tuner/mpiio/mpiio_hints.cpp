@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "patterndb/settings/parameters.h"
 #include "core/os/short_text.h"
 #include "tuner/posix/file_system.h"
@@ -15,7 +16,7 @@
 namespace iotune::tuner {
 namespace {
 
-using recorder::Word;
+using Word;
 
 constexpr int kMaxInfoValue = 1024;
 

@@ -1,5 +1,6 @@
 #include "tuner/mpiio/mpiio_open.h"
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/process/narrowing.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "core/process/presence.h"
@@ -17,7 +18,7 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::OpenState;
-using recorder::Word;
+using Word;
 
 struct OpenInProgress {
   Decision decision;

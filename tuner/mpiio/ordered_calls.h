@@ -7,6 +7,7 @@
 // (Open MPI 4) never gets them: patterndb/settings/proven_table.h.
 #pragma once
 
+#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
 #include "tuner/decision/decision_block.h"
 
@@ -17,9 +18,9 @@ namespace iotune::tuner {
 bool can_remember(const Decision& hints) noexcept;
 
 // After an open: `hints` that we passed, nullptr: none. On every rank.
-void remember_exchange(recorder::Word file, const Decision* hints) noexcept;
+void remember_exchange(Word file, const Decision* hints) noexcept;
 
 // Collective, as the call that follows is.
-void before_ordered(Provider& provider, recorder::Word file) noexcept;
+void before_ordered(Provider& provider, Word file) noexcept;
 
 }  // namespace iotune::tuner

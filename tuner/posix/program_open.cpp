@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "analyzer/summary/masked_name.h"
 #include "patterndb/decide/decision.h"
 #include "core/os/mapped_file.h"
@@ -132,7 +133,7 @@ OpenInProgress* answer_for(const char* path, bool creating) noexcept {
 
 void learn_program_answers(const MpiApi& mpi) noexcept {
   if (!all_ranks_tune() || g_answers != nullptr) return;
-  const recorder::Word world = mpi.constants.comm_world;
+  const Word world = mpi.constants.comm_world;
   auto* const text = static_cast<char*>(private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
   std::uint64_t bytes = 0;
   if (rank_in(mpi, world) == 0 && text != nullptr) {

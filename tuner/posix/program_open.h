@@ -4,7 +4,7 @@
 // read one database.
 #pragma once
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
 
 namespace iotune::tuner {

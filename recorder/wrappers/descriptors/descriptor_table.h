@@ -40,7 +40,7 @@ inline void set_file_of_descriptor(int fd, std::uint32_t file) noexcept {
   }
 }
 
-// The descriptor is about to be closed, or to stand for another file: told to the advice, and not
+// The descriptor is about to be closed, or to stand for another file: told to prefetching, and not
 // traced any more.
 void leave_descriptor(int fd) noexcept;
 

@@ -1,8 +1,8 @@
-// What wrappers tell the advice of descriptors and contents, for whoever keeps bytes of files: who
+// What wrappers tell prefetching of descriptors and contents, for whoever keeps bytes of files: who
 // may change them, from when to when. Nothing, where g_recording is not kWatched.
 #pragma once
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/thread_state.h"
 
 namespace iotune::recorder {
@@ -11,10 +11,10 @@ namespace iotune::recorder {
 class PathChange {
  public:
   PathChange(int directory, const char* path) noexcept
-      : token_(g_recording == kWatched && path != nullptr ? g_advice.before_change(directory, path)
+      : token_(g_recording == kWatched && path != nullptr ? g_transfer_hooks.before_change(directory, path)
                                                           : 0) {}
   ~PathChange() {
-    if (token_ != 0) g_advice.after_change(token_);
+    if (token_ != 0) g_transfer_hooks.after_change(token_);
   }
   PathChange(const PathChange&) = delete;
   PathChange& operator=(const PathChange&) = delete;
@@ -27,9 +27,9 @@ class PathChange {
 class Closing {
  public:
   explicit Closing(int fd) noexcept
-      : token_(g_recording == kWatched ? g_advice.before_any_close(fd) : 0) {}
+      : token_(g_recording == kWatched ? g_transfer_hooks.before_any_close(fd) : 0) {}
   ~Closing() {
-    if (token_ != 0) g_advice.after_any_close(token_);
+    if (token_ != 0) g_transfer_hooks.after_any_close(token_);
   }
   Closing(const Closing&) = delete;
   Closing& operator=(const Closing&) = delete;
@@ -41,13 +41,13 @@ class Closing {
 // Before the program knows the descriptor. A child of vfork tells nothing: what it executes finds
 // its descriptors for itself.
 inline void tell_opened(int fd, int flags) noexcept {
-  if (g_recording == kWatched && fd >= 0 && !in_vfork_child()) g_advice.opened(fd, flags);
+  if (g_recording == kWatched && fd >= 0 && !in_vfork_child()) g_transfer_hooks.opened(fd, flags);
 }
 
 inline void tell_synchronised(int fd) noexcept {
   if (g_recording != kWatched || t_thread.ours != 0) return;
   const OwnCode own;
-  g_advice.synchronised(fd);
+  g_transfer_hooks.synchronised(fd);
 }
 
 }  // namespace iotune::recorder

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/wrappers/hdf5/dataset_description.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 #include "recorder/wrappers/object_table.h"
@@ -29,8 +30,8 @@ void after_open(Provider& provider, Hid object, const char* name) noexcept {
   // It takes no access list and has the file's settings. What became of them is told as of others.
   DatasetCall call{object, 0, 0, name == nullptr ? "" : name, false, false, 0, 0};
   OpenState state{};
-  g_advice.before_hdf5_dataset(provider, call, state);
-  g_advice.after_hdf5_dataset(provider, object, state);
+  g_hdf5_hooks.before_dataset(provider, call, state);
+  g_hdf5_hooks.after_dataset(provider, object, state);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "recorder/hooks/open_hooks.h"
 #include "core/process/process_facts.h"
 #include "recorder/wrappers/mpi/hooks_mpi.h"
 #include "core/abi/mpi_api.h"
@@ -16,7 +17,7 @@ void before_MPI_File_open(Provider& provider, HookState& hook, Word& comm, const
   hook.open.named_relatively = is_relative_to_mpi(name);
   // Inside HDF5's own open the decision has been made a layer above.
   if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
-  g_advice.before_mpiio_open(provider, comm, path.c_str(), amode, info, hook.open);
+  g_mpiio_hooks.before_open(provider, comm, path.c_str(), amode, info, hook.open);
 }
 
 bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&, const char*& name,
@@ -26,7 +27,7 @@ bool again_MPI_File_open(Provider& provider, HookState& hook, int result, Word&,
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
   const Word handle = result == 0 && file != nullptr ? *file : 0;
-  return g_advice.again_mpiio_open(provider, path.c_str(), handle, result, info, hook.open);
+  return g_mpiio_hooks.again_open(provider, path.c_str(), handle, result, info, hook.open);
 }
 
 void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, const char* name,
@@ -44,12 +45,12 @@ void after_MPI_File_open(Provider& provider, HookState& hook, int result, Word, 
     record.commit();
   }
   if ((t_thread.layers & bit_of(Layer::kHdf5)) != 0) return;
-  g_advice.after_mpiio_open(provider, path.c_str(), handle, result, hook.open);
+  g_mpiio_hooks.after_open(provider, path.c_str(), handle, result, hook.open);
 }
 
 void prepare_ordered(Provider& provider, Word file) noexcept {
   const OwnCode own;
-  g_advice.before_ordered(provider, file);
+  g_mpiio_hooks.before_ordered(provider, file);
 }
 
 void append_type_bytes(Provider& provider, RecordWriter& record, int result, Word type) noexcept {

@@ -1,5 +1,8 @@
 #include <cstdlib>
 
+#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/configuration.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/wrappers/mpi/hooks_mpi.h"
@@ -22,7 +25,7 @@ void before_init(HookState&) noexcept {
     const OwnCode own;
     join_run_of_launcher();
     register_presence();
-    g_advice.before_mpi_init();
+    g_transfer_hooks.before_mpi_init();
   }
   // MPI's own start makes a hundred and fifty POSIX calls that say nothing of the program.
   ++t_thread.ours;
@@ -50,7 +53,7 @@ void after_init(Provider& provider, int result) noexcept {
   settle_presence(size);
   set_world_provider(&provider);
   set_quiet_rank(rank != 0);
-  g_advice.after_mpi_init(provider);
+  g_life_hooks.after_mpi_init(provider);
 }
 
 int environment_number(const char* name, int otherwise) noexcept {
@@ -116,10 +119,10 @@ void before_MPI_Finalize(Provider& provider, HookState&) noexcept {
   }
   const MpiApi* const mpi = mpi_api(provider);
   if (mpi == nullptr || world_provider() != &provider || !all_ranks_loaded()) return;
-  g_advice.before_trace();
+  g_transfer_hooks.before_trace();
   end_buffer("finalize");
   g_written_trace = gather_trace(*mpi);
-  g_advice.before_mpi_finalize(provider);
+  g_life_hooks.before_mpi_finalize(provider);
   remove_presence_files();
 }
 
@@ -128,7 +131,7 @@ void after_MPI_Finalize(Provider&, HookState&, int) noexcept {
   const OwnCode own;
   const char* const trace = __atomic_exchange_n(&g_written_trace, nullptr, __ATOMIC_RELAXED);
   if (trace == nullptr) return;
-  g_advice.run_ended(trace);
+  g_life_hooks.run_ended(trace);
   if (configuration().trace_path == nullptr) bound_traces(trace);
 }
 

@@ -5,7 +5,8 @@
 
 #include <cstdarg>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -84,11 +85,11 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   OpenState state{};
   if (of_program) {
     const OwnCode own;
-    g_advice.before_program_open(absolute.c_str(), flags, state);
+    g_file_open_hooks.before_program_open(absolute.c_str(), flags, state);
   }
   if (may_create) {
     const OwnCode own;
-    used_flags = g_advice.before_create(absolute.c_str(), flags);
+    used_flags = g_file_open_hooks.before_create(absolute.c_str(), flags);
   }
   scope.start();
   const int fd = call(used_flags);
@@ -97,9 +98,9 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   if (!traced) return fd;
   {
     const OwnCode own;
-    if (may_create) g_advice.after_create(fd);
-    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
-    if (of_program) g_advice.after_program_open(absolute.c_str(), state);
+    if (may_create) g_file_open_hooks.after_create(fd);
+    if (fd >= 0) g_file_open_hooks.after_open(absolute.c_str(), fd);
+    if (of_program) g_file_open_hooks.after_program_open(absolute.c_str(), state);
   }
   // Then it has no number either, and its transfers are nobody's business.
   if (!scope.recorded()) return fd;
@@ -168,7 +169,7 @@ void leave_descriptor(int fd) noexcept {
   if (g_recording != kWatched || file == 0 || t_thread.ours != 0 || in_vfork_child()) return;
   const int kept = errno;
   const OwnCode own;
-  g_advice.before_close(fd, file);
+  g_transfer_hooks.before_close(fd, file);
   errno = kept;
 }
 

@@ -1,7 +1,7 @@
 // Wrappers of mmap, msync and munmap.
 #include <cerrno>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_mappings.h"
 #include "core/os/raw_syscall.h"
@@ -50,7 +50,7 @@ extern "C" {
             symbol.find(#name));                                                                \
     constexpr int kShared = 0x01, kAnonymous = 0x20; /* MAP_SHARED, MAP_ANONYMOUS */            \
     if (g_recording == kWatched && (flags & (kShared | kAnonymous)) == kShared) {               \
-      g_advice.mapped(fd);                                                                      \
+      g_transfer_hooks.mapped(fd);                                                                      \
     }                                                                                           \
     const std::uint32_t file = (flags & kAnonymous) != 0 ? 0 : file_of_descriptor(fd);          \
     if (file == 0) return real(address, bytes, protection, flags, fd, offset);                  \

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/posix/aio_request.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -62,7 +63,7 @@ ssize_t made(const void* call) noexcept {
   return (*static_cast<const Call*>(call))();
 }
 
-// The call between the two slots of the advice, which waits for none that is under way.
+// The call between the two transfer hooks, which wait for none that is under way.
 // `position(result)`: where it was made.
 template <typename Call, typename Position>
 ssize_t told(Transfer transfer, Call call, Position position) noexcept {
@@ -137,7 +138,7 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
     if (transfer.reads && asked.flags == 0 && asked.offset >= 0 && g_recording == kWatched &&
         t_thread.ours == 0) {
       const OwnCode own;
-      const std::int64_t served = g_advice.serve_read(transfer, asked.parts, asked.count);
+      const std::int64_t served = g_transfer_hooks.serve_read(transfer, asked.parts, asked.count);
       if (served != kMakeTheCall) return static_cast<ssize_t>(served);
     }
     return make(call);

@@ -5,6 +5,7 @@
 
 #include <cstdarg>
 
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
@@ -21,7 +22,7 @@ constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
 constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
-// to be told to the advice as well, or its stamps are not the processor's counter.
+// to be told to prefetching as well, or its stamps are not the processor's counter.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
@@ -128,8 +129,8 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
   if (!is_seek(asked.number) && !at_position && second < 0) return fail_with(EINVAL);
   const std::int64_t result =
       is_seek(asked.number)
-          ? g_advice.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
-          : g_advice.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
+          ? g_transfer_hooks.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
+          : g_transfer_hooks.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
                                      at_position ? -1 : second,
                                      is_vector(asked.number) ? -1 : first, 0, 0});
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
@@ -138,10 +139,10 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
 // What was read ahead, or kMakeTheCall.
 std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
   const OwnCode own;
-  return g_advice.serve_read(transfer, asked.memory, asked.numbers[0]);
+  return g_transfer_hooks.serve_read(transfer, asked.memory, asked.numbers[0]);
 }
 
-// A call that the advice may want to know of: recorded as any other, between its two slots.
+// A call that prefetching may want to know of: recorded as any other, between the two hooks.
 // `watch`: of a call at the position; `append`: of a write whose place has to be asked for.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                const PositionWatch* watch,

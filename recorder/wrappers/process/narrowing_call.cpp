@@ -8,7 +8,8 @@
 #include <cstring>
 
 #include "core/process/working_directory.h"
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/configuration.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/gather/gather_trace.h"
@@ -59,13 +60,13 @@ bool is_short_of_addresses(MemoryLimit limit) noexcept {
 // All that needs system calls, files or memory is done now.
 void hand_over(Loss loss, MemoryLimit limit) noexcept {
   const OwnCode own;
-  // The advice stops what it does in the background.
+  // Prefetching stops what it does in the background.
   if (g_recording == kWatched) {
     for (int fd = 0; fd < end_of_descriptors(); ++fd) {
       const std::uint32_t file = file_of_descriptor(fd);
-      if (file != 0) g_advice.before_close(fd, file);
+      if (file != 0) g_transfer_hooks.before_close(fd, file);
     }
-    g_advice.before_trace();
+    g_transfer_hooks.before_trace();
     g_recording = kRecorded;
   }
   leave_posix_alone();

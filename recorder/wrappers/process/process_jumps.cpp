@@ -4,7 +4,7 @@
 // Where a library jumps within its own call the thread counts as outside until that call's wrapper
 // ends, which sets its layers anew: calls below are then taken for the program's. glibc jumps in
 // none of the calls that are wrapped.
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
 #include "recorder/ring/process_buffer.h"
@@ -39,12 +39,11 @@ void leave_calls(const void* environment) noexcept {
       JumpSafeGuard* const guard = t_thread.guards[t_thread.guard_count - 1];
       // A handler that jumps within itself: what it interrupted goes on afterwards.
       if (reinterpret_cast<std::uintptr_t>(guard) > stack) return;
-      if (is_lock_of_buffer(guard->lock())) leave_half_changed_buffer();
-      guard->lock().unlock();
+      guard->release_by_jump();
     }
     --t_thread.guard_count;
   }
-  if (t_thread.ours != 0) g_advice.jumped();
+  if (t_thread.ours != 0) g_transfer_hooks.jumped();
   leave_transfers(stack);
   t_thread.layers = t_thread.ours = t_thread.aside = 0;
 }

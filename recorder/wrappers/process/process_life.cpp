@@ -3,7 +3,9 @@
 
 #include <cerrno>
 
-#include "recorder/wrappers/advice.h"
+#include "core/process/process_events.h"
+#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "core/link/at_start.h"
 #include "core/process/configuration.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -31,19 +33,13 @@ namespace {
 constinit bool g_forked = false;
 
 void adopt_copy() noexcept {
-  // Another thread of the parent may have held a lock; it does not exist here.
-  unlock_objects_after_fork();
-  CallerSymbol::resume_after_fork();
+  run_after_fork(is_narrowed());
   if (is_narrowed()) {
     // The buffer is the parent's, and a new one would need system calls.
     g_recording = kNothing;
     t_thread.ring = nullptr;
     return;
   }
-  g_advice.after_fork();
-  forget_streams();
-  forget_buffer_after_fork();
-  forget_run_directory_after_fork();
   g_forked = true;
   // Last: until then whoever asks finds a copy.
   g_own_pid = raw::getpid();
@@ -80,6 +76,7 @@ IOTUNE_START_CODE __attribute__((constructor(65400))) void start() noexcept {
     g_records_to_learn = configuration().samples_files;
     if (g_recording != kNothing) {
       g_run_directory_made = [](const char* root) noexcept { bound_leftovers(root); };
+      enlist_buffer();
       trace_descriptors_at_start();
       note_streams_at_start();
     }
@@ -103,11 +100,11 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
     errno = kept;
     return;
   }
-  g_advice.before_trace();
+  g_transfer_hooks.before_trace();
   end_buffer("exit");
   if (writes_own_trace() || buffer_is_in_memory()) {
     if (const char* const trace = write_own_trace()) {
-      g_advice.run_ended(trace);
+      g_life_hooks.run_ended(trace);
       if (configuration().trace_path == nullptr) bound_traces(trace);
     }
   }

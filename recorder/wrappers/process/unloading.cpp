@@ -1,6 +1,6 @@
 // The wrapper of dlclose: what was cached about a library does not outlive it. dlopen has none: the
 // loader searches where its caller says (RUNPATH), and we would be that caller.
-#include "recorder/wrappers/object_table.h"
+#include "core/process/process_events.h"
 #include "core/link/real_function.h"
 #include "core/process/thread_state.h"
 #include "recorder/wrappers/wrapper_parts.h"
@@ -19,7 +19,7 @@ IOTUNE_EXPORT int dlclose(void* handle) {
   const std::size_t count = CallerSymbol::resume_after_unload(left, kMaxProviders);
   if (count == 0) return result;
   const OwnCode own;
-  for (std::size_t i = 0; i < count; ++i) forget_objects_of(left[i]);
+  for (std::size_t i = 0; i < count; ++i) run_after_unload(left[i]);
   // The file that is sampled out may have been one of theirs.
   t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
   return result;

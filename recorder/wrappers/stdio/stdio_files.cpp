@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "recorder/wrappers/advice.h"
+#include "recorder/hooks/open_hooks.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -30,7 +31,7 @@ FILE* no_stream_in_slice() noexcept {
   return nullptr;
 }
 
-// As far as advice goes by them.
+// As far as the hooks go by them.
 int flags_of_mode(const char* mode) noexcept {
   if (mode == nullptr || mode[0] == 'r') return O_RDONLY;
   return mode[0] == 'w' ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_CREAT;
@@ -59,9 +60,9 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   OpenState state{};
   if (of_program) {
     const OwnCode own;
-    g_advice.before_program_open(absolute.c_str(), flags, state);
+    g_file_open_hooks.before_program_open(absolute.c_str(), flags, state);
     // libc makes the file inside: flags of ours never reach it.
-    if ((flags & O_CREAT) != 0) g_advice.before_create(absolute.c_str(), flags);
+    if ((flags & O_CREAT) != 0) g_file_open_hooks.before_create(absolute.c_str(), flags);
   }
   scope.start();
   FILE* const stream = call();
@@ -70,9 +71,9 @@ FILE* opened(CallNumber number, const char* path, const char* mode, Open open) n
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   if (of_program) {
     const OwnCode own;
-    if ((flags & O_CREAT) != 0) g_advice.after_create(fd);
-    if (fd >= 0) g_advice.after_open(absolute.c_str(), fd);
-    g_advice.after_program_open(absolute.c_str(), state);
+    if ((flags & O_CREAT) != 0) g_file_open_hooks.after_create(fd);
+    if (fd >= 0) g_file_open_hooks.after_open(absolute.c_str(), fd);
+    g_file_open_hooks.after_program_open(absolute.c_str(), state);
   }
   if (!traced || !scope.recorded()) return stream;
   {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "core/process/process_events.h"
 #include "core/link/at_start.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
@@ -27,6 +28,11 @@ namespace {
 constexpr std::size_t kStreams = 256, kProbes = 8;
 constinit StreamEnd g_streams[kStreams] = {};
 
+// What the parent's streams wrote before the fork is not the child's.
+constinit AfterFork g_after_fork([]() noexcept {
+  for (StreamEnd& entry : g_streams) entry.stream.store(nullptr, std::memory_order_relaxed);
+});
+
 StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
   const std::size_t first = reinterpret_cast<std::uintptr_t>(stream) / 32 % kStreams;
   for (int pass = 0; pass < (makes ? 2 : 1); ++pass) {
@@ -37,6 +43,7 @@ StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
       if (pass == 0 || holder != nullptr) continue;
       entry.end.store(-1, std::memory_order_relaxed);
       entry.inside.store(0, std::memory_order_relaxed);
+      g_after_fork.enlist();
       if (entry.stream.compare_exchange_strong(holder, stream, std::memory_order_acq_rel)) {
         return &entry;
       }
@@ -153,10 +160,6 @@ void record_last_gaps() noexcept {
     }
     funlockfile(stream);
   }
-}
-
-void forget_streams() noexcept {
-  for (StreamEnd& entry : g_streams) entry.stream.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace iotune::recorder

@@ -52,7 +52,4 @@ void note_streams_at_start() noexcept;
 // At the exit: what was moved since the last recorded call on each open stream.
 void record_last_gaps() noexcept;
 
-// In a child of fork, whose parent records what came before.
-void forget_streams() noexcept;
-
 }  // namespace iotune::recorder

@@ -1,5 +1,6 @@
 // Which hints are passed, and what reading them back says, under MPIs that are not here: an MPI
 // that the tests make, by what it calls itself.
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/mpiio/mpiio_hints.h"
 
 #include <gtest/gtest.h>
@@ -82,13 +83,13 @@ MpiApi mpi_named(const char* version, MpiAbi abi) {
   MpiApi mpi{};
   snprintf(mpi.version, sizeof mpi.version, "%s", version);
   mpi.abi = abi;
-  mpi.constants.handle_mask = ~recorder::Word{0};
+  mpi.constants.handle_mask = ~Word{0};
   mpi.constants.info_null = recorder::kNoInfo;
-  mpi.MPI_File_get_info = [](recorder::Word, recorder::Word* info) {
+  mpi.MPI_File_get_info = [](Word, Word* info) {
     *info = recorder::kFileInfo;
     return 0;
   };
-  mpi.MPI_Info_free = [](recorder::Word*) { return 0; };
+  mpi.MPI_Info_free = [](Word*) { return 0; };
   return mpi;
 }
 

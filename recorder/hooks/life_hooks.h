@@ -1,0 +1,22 @@
+// What the tuner has to know of a run's life. It fills this table when the library is put together.
+// Each entry runs inside OwnCode, keeps errno and never throws.
+#pragma once
+
+namespace iotune {
+class Provider;
+}
+
+namespace iotune::recorder {
+
+struct LifeHooks {
+  void (*after_mpi_init)(Provider& mpi);
+  // All ranks of the world are here, MPI still works.
+  void (*before_mpi_finalize)(Provider& mpi);
+  // This process has written the run's trace, and no other one waits for it any more: after the
+  // real MPI_Finalize, or at the exit of a process without MPI.
+  void (*run_ended)(const char* trace);
+};
+
+extern LifeHooks g_life_hooks;
+
+}  // namespace iotune::recorder
