@@ -2,6 +2,8 @@
 // meanwhile, calls into it, or ends the thread in it, as an asynchronous pthread_cancel does.
 #pragma once
 
+#include <initializer_list>
+
 #include <signal.h>
 #include <sys/syscall.h>
 

@@ -73,9 +73,9 @@ void run_after_unload(std::uint16_t provider) noexcept;
 // memory that a fork wipes: its place in the list would be gone.
 class ProcessLock : public SleepLock {
  public:
-  // `left_by_jump`: what it guards may be half changed then. nullptr: that does not matter.
-  constexpr explicit ProcessLock(void (*left_by_jump)() noexcept = nullptr) noexcept
-      : left_by_jump_(left_by_jump) {}
+  // `when_left`: what it guards may be half changed then. nullptr: that does not matter.
+  constexpr explicit ProcessLock(void (*when_left)() noexcept = nullptr) noexcept
+      : left_by_jump_(when_left) {}
 
   void enlist() noexcept {
     if (!is_listed_.load(std::memory_order_relaxed)) add();

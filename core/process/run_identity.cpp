@@ -16,7 +16,7 @@
 
 namespace iotune {
 
-constinit void (*g_run_directory_made)(const char* root) = nullptr;
+constinit RunDirectoryMade g_run_directory_made = nullptr;
 
 namespace {
 

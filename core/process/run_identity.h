@@ -44,7 +44,8 @@ bool run_is_this_process() noexcept;
 const char* run_directory() noexcept;
 
 // Told the folder in which a new directory of a run was made; the recorder sets it.
-extern void (*g_run_directory_made)(const char* root);
+using RunDirectoryMade = void (*)(const char* root);
+extern RunDirectoryMade g_run_directory_made;
 
 // What that lies in, made private as well; nullptr where that cannot be had.
 const char* private_buffer_root() noexcept;

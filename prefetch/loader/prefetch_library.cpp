@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/link/real_function.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "core/process/configuration.h"
 #include "core/link/glibc_floor.h"

@@ -212,7 +212,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   set_up_kept(*host);
   set_up_helper(*host, g_options.schedule);
   set_up_slices(*host, g_options.schedule);
-  recorder::TransferHooks& transfers = hooks->transfers;
+  auto& transfers = hooks->transfers;
   if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
     transfers.serve_read = serve_read;
     transfers.before_change = before_change;

@@ -21,6 +21,5 @@ bool write_own_blocks(const char* path) noexcept;
 
 // Whether this process writes its trace itself: neither a rank, nor forked, nor one of a launcher.
 bool writes_own_trace() noexcept;
-bool is_forked() noexcept;
 
 }  // namespace iotune::recorder

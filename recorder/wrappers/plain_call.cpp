@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "recorder/call_table.h"
+
 namespace iotune::recorder {
 namespace {
 

@@ -14,7 +14,6 @@
 namespace iotune::tuner {
 namespace {
 
-using Word;
 
 constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;

@@ -15,7 +15,6 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::CallNumber;
-using Word;
 
 struct Entry {
   std::int64_t id;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/link/provider.h"
+
 namespace iotune::tuner {
 
 std::uint64_t series_clock_ns() noexcept;

@@ -88,7 +88,7 @@ Hid build_list(Provider& hdf5, const Hdf5Api& api, Hid given,
   if (given != 0) {
     list = api.H5Pcopy(given);
   } else {
-    const Hid list_class = list_class(hdf5, ListClass::kDatasetCreate);
+    const Hid list_class = iotune::list_class(hdf5, ListClass::kDatasetCreate);
     if (list_class >= 0) list = api.H5Pcreate(list_class);
   }
   if (list < 0) return -1;

@@ -33,7 +33,7 @@ bool has_native_connector(const Hdf5Api& api, Hid fapl) noexcept {
 
 Hid serial_list(Provider& hdf5, const Hdf5Api& api, Hid fapl) noexcept {
   const QuietProbes quiet(api);
-  const Hid list_class = list_class(hdf5, ListClass::kFileAccess);
+  const Hid list_class = iotune::list_class(hdf5, ListClass::kFileAccess);
   const Hid fresh = list_class < 0 ? -1 : api.H5Pcreate(list_class);
   if (fresh < 0) return -1;
   const Hid given = fapl == 0 ? fresh : fapl;

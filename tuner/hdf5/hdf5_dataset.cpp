@@ -73,7 +73,7 @@ const Setting* find_for(const Decision& decision, const char* parameter,
 // A list to set properties on: a copy of the program's, or a fresh one for H5P_DEFAULT.
 Hid own_list(Provider& hdf5, const Hdf5Api& api, Hid given) noexcept {
   if (given != 0) return api.H5Pcopy(given);
-  const Hid list_class = list_class(hdf5, ListClass::kDatasetAccess);
+  const Hid list_class = iotune::list_class(hdf5, ListClass::kDatasetAccess);
   return list_class < 0 ? -1 : api.H5Pcreate(list_class);
 }
 

@@ -28,7 +28,6 @@ namespace {
 
 using recorder::Hdf5Making;
 using recorder::OpenState;
-using Word;
 
 // What one open keeps from before to after; a block of its own, because threads may open at the
 // same time.

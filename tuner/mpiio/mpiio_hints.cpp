@@ -16,7 +16,6 @@
 namespace iotune::tuner {
 namespace {
 
-using Word;
 
 constexpr int kMaxInfoValue = 1024;
 

@@ -18,7 +18,6 @@ namespace iotune::tuner {
 namespace {
 
 using recorder::OpenState;
-using Word;
 
 struct OpenInProgress {
   Decision decision;

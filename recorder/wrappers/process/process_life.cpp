@@ -3,14 +3,13 @@
 
 #include <cerrno>
 
-#include "core/process/process_events.h"
+#include "core/process/copied_process.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "core/link/at_start.h"
 #include "core/process/configuration.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "core/process/fork_marker.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/kept_traces.h"
 #include "recorder/gather/leftovers.h"
@@ -28,28 +27,6 @@
 namespace iotune::recorder {
 
 namespace {
-
-// A process that fork made shares its parent's run and leaves its buffer to whoever joins it.
-constinit bool g_forked = false;
-
-void adopt_copy() noexcept {
-  run_after_fork(is_narrowed());
-  if (is_narrowed()) {
-    // The buffer is the parent's, and a new one would need system calls.
-    g_recording = kNothing;
-    t_thread.ring = nullptr;
-    return;
-  }
-  g_forked = true;
-  // Last: until then whoever asks finds a copy.
-  g_own_pid = raw::getpid();
-}
-
-void in_forked_child() noexcept {
-  adopt_copy();
-  if (!is_narrowed()) mark_memory_after_fork();
-  t_thread.ours = 0;
-}
 
 void before_fork() noexcept {
   g_copies.fetch_add(1, std::memory_order_relaxed);
@@ -114,19 +91,8 @@ IOTUNE_START_CODE __attribute__((destructor)) void stop() noexcept {
 
 }  // namespace
 
-bool is_forked() noexcept {
-  return g_forked;
-}
-
 bool writes_own_trace() noexcept {
-  return !g_forked && world_provider() == nullptr && run_is_this_process();
-}
-
-bool in_vfork_child() noexcept {
-  // The process cannot be asked for its number. What its parent forked without our handlers has
-  // lost the mark, and leaves all alone as well.
-  if (is_narrowed()) return is_copied_memory();
-  return raw::getpid() != g_own_pid && !adopt_copied_memory(adopt_copy);
+  return !is_forked() && world_provider() == nullptr && run_is_this_process();
 }
 
 }  // namespace iotune::recorder

@@ -22,7 +22,7 @@ __asm__(R"(
 vfork:
     .cfi_startproc
     endbr64
-    movq _ZN6iotune8recorder8t_threadE@gottpoff(%rip), %rdx
+    movq _ZN6iotune8t_threadE@gottpoff(%rip), %rdx
     incb %fs:1(%rdx)
     lock incl _ZN6iotune8recorder8g_copiesE(%rip)
     popq %rdi
