@@ -23,7 +23,8 @@ MountedRoot& mounted_root() {
   return *static_cast<MountedRoot*>(fuse_get_context()->private_data);
 }
 
-Request::Request() : arrived_ns_(prefetch::RequestDelay::monotonic_ns()), started_ns_(realtime_ns()) {}
+Request::Request()
+    : arrived_ns_(prefetch::RequestDelay::monotonic_ns()), started_ns_(realtime_ns()) {}
 
 void Request::answer_metadata() const {
   mounted_root().metadata_delay.wait(arrived_ns_, 0);

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "fuse/options.h"
+#include "fuse/request_recorder.h"
 #include "prefetch/filesystem/read_stream.h"
 #include "prefetch/filesystem/request_delay.h"
-#include "fuse/request_recorder.h"
 
 struct fuse_operations;
 

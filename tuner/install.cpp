@@ -1,29 +1,28 @@
 // Fills the recorder's tables of hooks: the one place where recorder and tuner are put together.
-#include "recorder/hooks/life_hooks.h"
-#include "recorder/hooks/open_hooks.h"
 #include "core/link/at_start.h"
 #include "core/process/configuration.h"
+#include "prefetch/loader/prefetch_library.h"
 #include "recorder/gather/process_text.h"
+#include "recorder/hooks/life_hooks.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/file_plan.h"
-#include "tuner/hdf5/hdf5_dataset.h"
-#include "tuner/hdf5/hdf5_open.h"
-#include "tuner/posix/made_file.h"
-#include "tuner/mpiio/mpiio_open.h"
-#include "tuner/mpiio/ordered_calls.h"
 #include "tuner/decision/outcome_notes.h"
-#include "tuner/posix/placement.h"
-#include "tuner/posix/posix_advice.h"
-#include "prefetch/loader/prefetch_library.h"
-#include "tuner/posix/program_open.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/decision/run_end.h"
 #include "tuner/decision/series_clock.h"
+#include "tuner/hdf5/hdf5_dataset.h"
+#include "tuner/hdf5/hdf5_open.h"
+#include "tuner/mpiio/mpiio_open.h"
+#include "tuner/mpiio/ordered_calls.h"
+#include "tuner/posix/made_file.h"
+#include "tuner/posix/placement.h"
+#include "tuner/posix/posix_advice.h"
+#include "tuner/posix/program_open.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 void before_finalize(Provider& provider) noexcept {
   const MpiApi* const mpi = mpi_api(provider);

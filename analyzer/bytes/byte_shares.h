@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/summary/alike_ranks.h"
 #include "analyzer/bytes/byte_runs.h"
-#include "analyzer/summary/file_table.h"
 #include "analyzer/calls/mpi_accesses.h"
+#include "analyzer/summary/alike_ranks.h"
+#include "analyzer/summary/file_table.h"
 #include "recorder/read/access_words.h"
-#include "recorder/read/call.h"
 #include "recorder/read/blocks/stream_totals.h"
+#include "recorder/read/call.h"
 
 namespace iotune::analyzer {
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyzer/pattern_log/coding/align_lists.h"
 #include "analyzer/pattern_log/channels.h"
+#include "analyzer/pattern_log/coding/align_lists.h"
 #include "analyzer/pattern_log/log_bytes.h"
 #include "analyzer/pattern_log/pattern_log.h"
 #include "analyzer/pattern_log/section.h"

@@ -6,9 +6,9 @@
 
 #include "analyzer/pattern_log/coding/align_lists.h"
 #include "analyzer/pattern_log/coding/column_model.h"
-#include "analyzer/pattern_log/log_bytes.h"
 #include "analyzer/pattern_log/coding/name_model.h"
 #include "analyzer/pattern_log/coding/term_model.h"
+#include "analyzer/pattern_log/log_bytes.h"
 
 namespace iotune::analyzer::pattern_log {
 namespace {

@@ -8,12 +8,12 @@
 #include <system_error>
 
 #include "analyzer/pattern_log/pattern_log.h"
-#include "analyzer/summary/saturating.h"
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
+#include "analyzer/summary/saturating.h"
 #include "patterns/predict/predictors.h"
-#include "recorder/read/losses.h"
 #include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/losses.h"
 
 namespace iotune::analyzer {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "analyzer/he2013/global_index.h"
-#include "analyzer/summary/saturating.h"
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
-#include "recorder/read/losses.h"
+#include "analyzer/summary/saturating.h"
 #include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/losses.h"
 
 namespace iotune::analyzer {
 namespace {

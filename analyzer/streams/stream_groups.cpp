@@ -10,8 +10,8 @@
 #include "analyzer/pattern_log/channels.h"
 #include "analyzer/pattern_log/section.h"
 #include "analyzer/pattern_log/section_file.h"
-#include "analyzer/summary/saturating.h"
 #include "analyzer/streams/term_text.h"
+#include "analyzer/summary/saturating.h"
 #include "patterns/loop_finder.h"
 
 namespace iotune::analyzer {

@@ -4,10 +4,10 @@
 #include <new>
 #include <set>
 
-#include "analyzer/summary/alike_ranks.h"
-#include "analyzer/datasets/descriptor.h"
-#include "analyzer/summary/masked_name.h"
 #include "analyzer/calls/process_walk.h"
+#include "analyzer/datasets/descriptor.h"
+#include "analyzer/summary/alike_ranks.h"
+#include "analyzer/summary/masked_name.h"
 #include "analyzer/summary/program_identity.h"
 #include "analyzer/summary/saturating.h"
 #include "recorder/read/losses.h"

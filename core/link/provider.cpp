@@ -5,8 +5,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/os/mapped_file.h"
 #include "core/abi/mpi_abi.h"
+#include "core/os/mapped_file.h"
 #include "core/process/thread_state.h"
 
 namespace iotune {

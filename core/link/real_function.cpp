@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "core/process/process_events.h"
 #include "core/link/glibc_floor.h"
 #include "core/os/private_memory.h"
+#include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 
 namespace iotune {

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
 
 namespace iotune {
 

@@ -2,16 +2,15 @@
 // meanwhile, calls into it, or ends the thread in it, as an asynchronous pthread_cancel does.
 #pragma once
 
-#include <initializer_list>
-
 #include <signal.h>
 #include <sys/syscall.h>
 
 #include <cstdint>
+#include <initializer_list>
 
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
+#include "core/process/narrowing.h"
 
 namespace iotune {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/process/narrowing.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
 
 // void iotune_call_on_stack(void (*run)(void*), void* context, void* end_of_stack)
 extern "C" __attribute__((visibility("hidden"))) void iotune_call_on_stack(void (*run)(void*),

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
 
 namespace iotune {
 

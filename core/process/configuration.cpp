@@ -12,9 +12,9 @@
 #include <initializer_list>
 
 #include "core/link/at_start.h"
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/narrowing.h"
 #include "core/process/site_limits.h"
 
 namespace iotune {

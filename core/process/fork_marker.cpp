@@ -4,10 +4,10 @@
 
 #include <atomic>
 
-#include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/narrowing.h"
 
 namespace iotune {
 namespace {

@@ -13,8 +13,7 @@ enum class Waiting : bool { kAsLongAsItTakes, kNotInHandler };
 
 class JumpSafeGuard {
  public:
-  explicit JumpSafeGuard(ProcessLock& lock,
-                         Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+  explicit JumpSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : JumpSafeGuard(enlisted(lock), waiting) {
     left_by_jump_ = lock.left_by_jump();
   }
@@ -87,8 +86,7 @@ class JumpSafeGuard {
 // comes between. Only after a narrowing may a jump still leave it.
 class SignalSafeGuard {
  public:
-  explicit SignalSafeGuard(ProcessLock& lock,
-                           Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
+  explicit SignalSafeGuard(ProcessLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept
       : guard_(lock, waiting, signals_) {}
   // Of a lock that a fork wipes with the memory it lies in.
   explicit SignalSafeGuard(SleepLock& lock, Waiting waiting = Waiting::kAsLongAsItTakes) noexcept

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/process/process_facts.h"
-#include "core/process/configuration.h"
 #include "core/os/directory_entries.h"
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 #include "core/os/short_text.h"
+#include "core/process/configuration.h"
+#include "core/process/narrowing.h"
+#include "core/process/process_facts.h"
+#include "core/process/run_identity.h"
 
 namespace iotune {
 namespace {

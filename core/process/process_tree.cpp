@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 #include "core/os/short_text.h"
+#include "core/process/run_identity.h"
 
 namespace iotune {
 namespace {

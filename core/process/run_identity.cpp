@@ -7,12 +7,12 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/process/process_events.h"
-#include "core/process/process_facts.h"
-#include "core/process/configuration.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/process_events.h"
+#include "core/process/process_facts.h"
 
 namespace iotune {
 

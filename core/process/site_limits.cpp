@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "core/os/fnv1a.h"
 #include "core/link/at_start.h"
+#include "core/os/fnv1a.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 

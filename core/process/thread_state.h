@@ -33,8 +33,8 @@ struct ThreadState {
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // the one that is open
   recorder::Ring* ring;
-  // Transfers that prefetching counts as under way (told_transfer.h), of signal handlers, too, which
-  // may be left: by the address of what stands for them, never looked at.
+  // Transfers that prefetching counts as under way (told_transfer.h), of signal handlers, too,
+  // which may be left: by the address of what stands for them, never looked at.
   std::uintptr_t told[kMaxGuards];
   JumpSafeGuard* guards[kMaxGuards];
 };

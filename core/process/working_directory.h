@@ -1,5 +1,5 @@
-// Where relative paths of the program begin. After a narrowing, and a change of its root, the kernel
-// cannot be asked any more: what was known at that moment is followed from there.
+// Where relative paths of the program begin. After a narrowing, and a change of its root, the
+// kernel cannot be asked any more: what was known at that moment is followed from there.
 #pragma once
 
 #include <cstddef>

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "patterndb/exchange/config_xml.h"
 #include "patterndb/decide/exploration.h"
+#include "patterndb/decide/site_copies.h"
+#include "patterndb/exchange/config_xml.h"
 #include "patterndb/gains/adopted.h"
 #include "patterndb/gains/apply_predicted.h"
-#include "patterndb/settings/gate.h"
 #include "patterndb/matching/neighbours.h"
+#include "patterndb/settings/gate.h"
 #include "patterndb/settings/parameters.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
-#include "patterndb/decide/site_copies.h"
 
 namespace iotune::patterndb {
 

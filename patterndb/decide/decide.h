@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/exchange/config_xml.h"
 #include "patterndb/decide/decision.h"
+#include "patterndb/exchange/config_xml.h"
 #include "patterndb/store/records.h"
 
 namespace iotune::patterndb {
@@ -16,7 +16,8 @@ struct Question {
   std::uint32_t ranks = 1, nodes = 1;
   bool creating = true;
   bool frozen = false;  // the site's wish: nothing is learnt
-  // Which of Open MPI's two MPI-IOs opens the file (patterndb/settings/proven_table.h), or what tells it.
+  // Which of Open MPI's two MPI-IOs opens the file (patterndb/settings/proven_table.h), or what
+  // tells it.
   std::string mpi_io = {};
   const char* (*ask_mpi_io)(const char* file) = nullptr;
 };

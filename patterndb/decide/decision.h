@@ -51,11 +51,10 @@ struct iotune_question {
  *   message one line of plain words for `iotune explain`
  *   set NAME VALUE [DATASET]    (any number; names of patterndb/settings/parameters.h; DATASET, to
  *                               the end of the line: for datasets of that name or path)
- *   sieves 1                    (writes of all ranks at once may be sieved, patterndb/settings/gate.h)
- *   refuse NAME VALUE REASON    (any number; settings that are not applied, and why)
- *   unasked N                   (not with `set`: so many further opens of this run, of whichever
- *                               file, will get no settings either, and need not be asked about)
- *   end
+ *   sieves 1                    (writes of all ranks at once may be sieved,
+ * patterndb/settings/gate.h) refuse NAME VALUE REASON    (any number; settings that are not
+ * applied, and why) unasked N                   (not with `set`: so many further opens of this run,
+ * of whichever file, will get no settings either, and need not be asked about) end
  *
  * Returns the length (0: nothing known, of known_only; or nobody named a database and there is
  * none yet), or -1 with a one-line message in answer when there is no decision to be had (a

@@ -1,7 +1,8 @@
 // Settings in H5Tuner's XML (docs/database.md). Its leaves stand below High_Level_IO_Library,
 // Middleware_Layer or Parallel_File_System and may carry FileName="x.h5"; besides H5Tuner's own
-// names every parameter of patterndb/settings/parameters.h is a leaf. <Parameters iotune_force="yes"> asks
-// for settings too of which nothing is known; H5Tuner's own reader passes over it.
+// names every parameter of patterndb/settings/parameters.h is a leaf. <Parameters
+// iotune_force="yes"> asks for settings too of which nothing is known; H5Tuner's own reader passes
+// over it.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // Everything in a database as one JSON document: format "iotune-patterns", version 3.
 #include "patterndb/exchange/exchange.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/store/pattern_db.h"
-#include "patterndb/settings/proofs.h"
 #include "patterndb/learn/report.h"
+#include "patterndb/settings/proofs.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

@@ -2,13 +2,13 @@
 #include <map>
 #include <optional>
 
-#include "patterndb/exchange/exchange.h"
-#include "patterndb/gains/stored_gains.h"
-#include "patterndb/store/pattern_db.h"
-#include "patterndb/settings/proofs.h"
-#include "patterndb/exchange/record_json.h"
-#include "patterndb/store/rows.h"
 #include "patterndb/decide/site_copies.h"
+#include "patterndb/exchange/exchange.h"
+#include "patterndb/exchange/record_json.h"
+#include "patterndb/gains/stored_gains.h"
+#include "patterndb/settings/proofs.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/rows.h"
 
 namespace iotune::patterndb {
 

@@ -2,9 +2,9 @@
 #include <set>
 
 #include "patterndb/exchange/exchange.h"
+#include "patterndb/exchange/record_json.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
-#include "patterndb/exchange/record_json.h"
 
 namespace iotune::patterndb {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "patterndb/store/rows.h"
 #include "patterndb/decide/site_copies.h"
+#include "patterndb/store/rows.h"
 
 namespace iotune::patterndb {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "patterndb/matching/features.h"
 #include "patterndb/gains/cost_terms.h"
+#include "patterndb/matching/features.h"
 #include "patterndb/store/result.h"
 
 namespace iotune::patterndb {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "patterndb/decide/default_test.h"
-#include "patterndb/store/pattern_db.h"
 #include "patterndb/learn/report.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "analyzer/summary/summarize.h"
+#include "core/os/fnv1a.h"
 #include "patterndb/decide/decision_sources.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/spool.h"
-#include "core/os/fnv1a.h"
 
 namespace iotune::patterndb {
 

@@ -16,9 +16,9 @@ namespace iotune::patterndb {
 using analyzer::StopWhen;
 
 // TIME-PID-RANDOM-DATABASE[-held].trace, a second name of the trace's file, made by
-// tuner/decision/run_end.cpp. DATABASE: database_mark(). held: of a run that was not to draw which files go
-// without settings. Beside it, of the same name but for its end: a link that says where the user
-// finds the trace (.path), and how far the analysis has come (.state).
+// tuner/decision/run_end.cpp. DATABASE: database_mark(). held: of a run that was not to draw which
+// files go without settings. Beside it, of the same name but for its end: a link that says where
+// the user finds the trace (.path), and how far the analysis has come (.state).
 inline constexpr char kKeptSuffix[] = ".trace", kPathSuffix[] = ".path";
 inline constexpr char kHeldMark[] = "-held";
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "patterndb/store/pattern_db.h"
 #include "patterndb/learn/report.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

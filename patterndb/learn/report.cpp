@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "patterndb/store/pattern_db.h"
 #include "patterndb/matching/workload_names.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

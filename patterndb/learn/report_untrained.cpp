@@ -1,9 +1,9 @@
 // What the trainer has to do.
 #include <set>
 
+#include "patterndb/learn/report.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
-#include "patterndb/learn/report.h"
 
 namespace iotune::patterndb {
 

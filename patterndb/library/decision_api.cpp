@@ -16,14 +16,14 @@
 #include "patterndb/decide/decision.h"
 #include "patterndb/decide/decision_sources.h"
 #include "patterndb/decide/drift_in_run.h"
-#include "patterndb/settings/gate.h"
-#include "patterndb/learn/kept_runs.h"
-#include "patterndb/learn/observe.h"
-#include "patterndb/store/places.h"
 #include "patterndb/decide/program_answers.h"
 #include "patterndb/decide/run_answers.h"
 #include "patterndb/decide/series.h"
 #include "patterndb/decide/unasked_opens.h"
+#include "patterndb/learn/kept_runs.h"
+#include "patterndb/learn/observe.h"
+#include "patterndb/settings/gate.h"
+#include "patterndb/store/places.h"
 
 namespace {
 

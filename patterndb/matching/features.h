@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "patterndb/store/byte_key.h"
 #include "patterndb/settings/settings.h"
+#include "patterndb/store/byte_key.h"
 
 namespace iotune::patterndb {
 
@@ -63,8 +63,8 @@ inline constexpr std::size_t kFeatureCount = sizeof kFeatureNames / sizeof *kFea
 inline constexpr std::size_t kPatternFeatureCount = 16;
 using Features = std::array<double, kFeatureCount>;
 
-// False where the pattern has no geometry (patterndb/matching/geometry.h): nothing is known of it then.
-// What is not known of the question counts as its default.
+// False where the pattern has no geometry (patterndb/matching/geometry.h): nothing is known of it
+// then. What is not known of the question counts as its default.
 bool features_of(const Pattern& pattern, const FeatureQuestion& question, const Settings& settings,
                  Features& features);
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "patterndb/store/pattern_db.h"
 #include "patterndb/decide/site_copies.h"
-#include "patterndb/store/sqlite.h"
 #include "patterndb/matching/workload_names.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/sqlite.h"
 
 namespace iotune::patterndb {
 

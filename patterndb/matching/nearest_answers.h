@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/store/byte_key.h"
 #include "patterndb/matching/geometry.h"
+#include "patterndb/store/byte_key.h"
 #include "patterndb/store/records.h"
 #include "patterndb/store/sqlite.h"
 

@@ -1,7 +1,7 @@
 #include "patterndb/settings/gate.h"
 
-#include "patterndb/store/places.h"
 #include "patterndb/settings/proofs.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb {
 

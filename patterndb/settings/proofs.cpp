@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "patterndb/store/pattern_db.h"
 #include "patterndb/decide/run_answers.h"
+#include "patterndb/store/pattern_db.h"
 
 namespace iotune::patterndb {
 

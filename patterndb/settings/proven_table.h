@@ -214,7 +214,8 @@ inline constexpr KnownRow kKnownRows[] = {
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_write", "automatic", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_read", "enable", Known::kProven, kBytesTest},
     {kOpenMpiRomio, "4.1.4", "4.1.4", "romio_cb_read", "automatic", Known::kProven, kBytesTest},
-    // Other ROMIOs do the same, but take the setting back of an open file (tuner/mpiio/ordered_calls.h).
+    // Other ROMIOs do the same, but take the setting back of an open file
+    // (tuner/mpiio/ordered_calls.h).
     {kOpenMpiRomio, "", "4.1.4", "romio_cb_write", "disable", Known::kBad,
      "its ROMIO keeps no order of ordered writes then"},
     {kOpenMpiRomio, "", "4.1.4", "romio_cb_read", "disable", Known::kBad,

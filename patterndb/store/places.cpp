@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "analyzer/summary/masked_name.h"
-#include "patterndb/settings/filesystems.h"
 #include "core/os/fnv1a.h"
+#include "patterndb/settings/filesystems.h"
 
 namespace iotune::patterndb {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/store/byte_key.h"
 #include "patterndb/settings/settings.h"
+#include "patterndb/store/byte_key.h"
 
 namespace iotune::patterndb {
 

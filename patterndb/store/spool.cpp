@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "patterndb/decide/site_copies.h"
+#include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/adopted.h"
 #include "patterndb/learn/learning.h"
-#include "patterndb/store/pattern_db.h"
-#include "patterndb/exchange/record_json.h"
-#include "patterndb/store/rows.h"
-#include "patterndb/decide/site_copies.h"
 #include "patterndb/matching/workload_names.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/rows.h"
 
 namespace iotune::patterndb {
 

@@ -5,8 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "patterndb/store/places.h"
 #include "patterndb/exchange/record_json.h"
+#include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
 
 namespace iotune::patterndb {

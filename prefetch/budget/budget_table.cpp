@@ -4,14 +4,13 @@
 
 #include <cstring>
 
-#include "core/process/process_namespace.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/process_namespace.h"
 #include "prefetch/budget/shared_table.h"
 
 namespace iotune::prefetch {
 namespace {
-
 
 // In the file's name: another layout is another file.
 constexpr int kLayout = 2;

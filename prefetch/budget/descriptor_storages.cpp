@@ -2,16 +2,15 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "core/os/raw_syscall.h"
 #include "prefetch/budget/storage_budget.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::prefetch {
 
 constinit StorageBudget g_storage_budget;
 
 namespace {
-
 
 // The storage's number and 2; 1: it has none; 0: not asked yet.
 constinit std::atomic<std::uint8_t> g_storages[recorder::kMaxDescriptors] = {};

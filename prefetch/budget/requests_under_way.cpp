@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
 
 namespace iotune::prefetch {
 namespace {
-
 
 struct Request {
   unsigned slot;

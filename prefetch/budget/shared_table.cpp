@@ -14,7 +14,6 @@
 namespace iotune::prefetch {
 namespace {
 
-
 constexpr long kTmpfs = 0x01021994, kExt4 = 0xEF53, kXfs = 0x58465342;
 
 bool is_fit(long file_system, TableStorage storage) noexcept {

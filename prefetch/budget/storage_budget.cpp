@@ -10,7 +10,6 @@
 namespace iotune::prefetch {
 namespace {
 
-
 constexpr unsigned kSixteenths = 16;
 // Requests by whose times it is told whether they queue, by most of them: a mean would follow the
 // few that waited for a processor, and not for the storage.

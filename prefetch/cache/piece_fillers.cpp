@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/os/sleep_lock.h"
+#include "core/process/process_events.h"
+#include "prefetch/budget/storage_budget.h"
+#include "prefetch/cache/read_cache.h"
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/program_transfers.h"
-#include "prefetch/cache/read_cache.h"
-#include "prefetch/budget/storage_budget.h"
 
 namespace iotune::prefetch {
 

@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "patterns/extent.h"
-#include "prefetch/preload/stream_slots.h"
 #include "prefetch/cache/written_files.h"
+#include "prefetch/preload/stream_slots.h"
 
 namespace iotune::prefetch {
 

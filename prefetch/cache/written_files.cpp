@@ -7,14 +7,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/process/process_events.h"
-#include "core/os/fnv1a.h"
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "core/os/directory_entries.h"
-#include "core/process/process_namespace.h"
+#include "core/os/fnv1a.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/process_events.h"
+#include "core/process/process_namespace.h"
 #include "prefetch/budget/shared_table.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::prefetch {
 namespace {

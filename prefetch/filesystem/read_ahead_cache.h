@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "prefetch/filesystem/request_delay.h"
 #include "patterns/extent.h"
+#include "prefetch/filesystem/request_delay.h"
 
 namespace iotune::prefetch {
 

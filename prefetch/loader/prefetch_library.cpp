@@ -7,20 +7,20 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "core/link/real_function.h"
-#include "recorder/hooks/transfer_hooks.h"
-#include "core/process/configuration.h"
-#include "core/link/glibc_floor.h"
 #include "core/abi/mpi_api.h"
-#include "core/process/presence.h"
-#include "recorder/ring/process_buffer.h"
-#include "recorder/gather/process_text.h"
-#include "recorder/ring/record_writer.h"
-#include "core/process/run_identity.h"
+#include "core/link/glibc_floor.h"
+#include "core/link/real_function.h"
 #include "core/os/short_text.h"
-#include "core/process/thread_state.h"
 #include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/presence.h"
+#include "core/process/run_identity.h"
+#include "core/process/thread_state.h"
 #include "prefetch/preload/library_interface.h"
+#include "recorder/gather/process_text.h"
+#include "recorder/hooks/transfer_hooks.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 
 namespace iotune::prefetch {
 
@@ -80,8 +80,7 @@ decltype(&iotune_prefetch_install) load() noexcept {
   const char* const own = own_library_path();
   const char* const slash = std::strrchr(own, '/');
   if (slash == nullptr) {
-    say(
-        "libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
+    say("libiotune.so was preloaded without a path, libiotune-prefetch.so is not found: "
         "nothing is prefetched");
     return nullptr;
   }

@@ -9,14 +9,14 @@
 #include <cerrno>
 #include <span>
 
-#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
+#include "core/process/process_events.h"
+#include "prefetch/budget/requests_under_way.h"
 #include "prefetch/cache/piece_fillers.h"
 #include "prefetch/preload/program_transfers.h"
-#include "prefetch/budget/requests_under_way.h"
 
 namespace iotune::prefetch {
 namespace {

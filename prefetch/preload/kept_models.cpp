@@ -5,14 +5,14 @@
 
 #include <cstring>
 
-#include "core/process/process_events.h"
-#include "patterns/crc32c.h"
-#include "patterns/predict/recorded_plan.h"
 #include "core/os/fnv1a.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
 #include "core/os/size_limit.h"
+#include "core/process/process_events.h"
+#include "patterns/crc32c.h"
+#include "patterns/predict/recorded_plan.h"
 
 namespace iotune::prefetch {
 namespace {

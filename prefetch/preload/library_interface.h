@@ -1,5 +1,5 @@
-// The one interface between libiotune.so and libiotune-prefetch.so. Both are built together; the version
-// tells a library that was left behind by another build.
+// The one interface between libiotune.so and libiotune-prefetch.so. Both are built together; the
+// version tells a library that was left behind by another build.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "prefetch/preload/program_transfers.h"
 
-#include "core/process/process_events.h"
 #include "core/os/futex.h"
+#include "core/process/process_events.h"
 
 namespace iotune::prefetch {
 namespace {

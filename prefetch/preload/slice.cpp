@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <new>
 
-#include "core/process/process_events.h"
 #include "core/os/futex.h"
 #include "core/os/private_memory.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/signal_context.h"
+#include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/pending_writes.h"
 #include "prefetch/preload/program_transfers.h"

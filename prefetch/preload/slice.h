@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/hooks/transfer_hooks.h"
 #include "prefetch/preload/options.h"
+#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
 

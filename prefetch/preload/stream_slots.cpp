@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
+#include "core/os/private_memory.h"
 #include "patterns/predict/markov_predictor.h"
 #include "patterns/predict/nest_predictor.h"
-#include "core/os/private_memory.h"
 
 namespace iotune::prefetch {
 

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <new>
 
-#include "prefetch/streams/stream.h"
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "prefetch/preload/kept_models.h"
 #include "prefetch/preload/options.h"
 #include "prefetch/preload/thread_lock.h"
 #include "prefetch/preload/uses_under_way.h"
+#include "prefetch/streams/stream.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::prefetch {
 

@@ -1,20 +1,20 @@
-// Prefetching behind the recorder's transfer hooks: the program's transfers become streams, and streams ask the
-// helper. README.md tells how the parts go together.
+// Prefetching behind the recorder's transfer hooks: the program's transfers become streams, and
+// streams ask the helper. README.md tells how the parts go together.
 #include <algorithm>
 
-#include "core/process/process_events.h"
-#include "recorder/hooks/transfer_hooks.h"
 #include "core/os/ticks.h"
-#include "prefetch/cache/cached_reads.h"
-#include "prefetch/preload/helper_thread.h"
-#include "prefetch/cache/piece_fillers.h"
-#include "prefetch/preload/program_transfers.h"
-#include "prefetch/cache/read_cache.h"
-#include "prefetch/preload/slice.h"
+#include "core/process/process_events.h"
 #include "prefetch/budget/storage_budget.h"
+#include "prefetch/cache/cached_reads.h"
+#include "prefetch/cache/piece_fillers.h"
+#include "prefetch/cache/read_cache.h"
+#include "prefetch/cache/written_files.h"
+#include "prefetch/preload/helper_thread.h"
+#include "prefetch/preload/program_transfers.h"
+#include "prefetch/preload/slice.h"
 #include "prefetch/preload/stream_slots.h"
 #include "prefetch/preload/thread_lock.h"
-#include "prefetch/cache/written_files.h"
+#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
 namespace {

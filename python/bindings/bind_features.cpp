@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/matching/features.h"
 #include "patterndb/exchange/record_json.h"
+#include "patterndb/matching/features.h"
 #include "python/bindings/bindings.h"
 
 namespace py = pybind11;

@@ -53,8 +53,7 @@ class ImportWriter {
            std::int64_t offset, std::int64_t length, std::uint64_t start_ns, std::uint64_t end_ns,
            int layer, bool collective, std::uint8_t layers) {
     if (kind < 0 || kind > static_cast<int>(AccessKind::kSync)) throw py::value_error("no kind");
-    if (layer < static_cast<int>(Layer::kMpiIo) ||
-        layer > static_cast<int>(Layer::kPosix)) {
+    if (layer < static_cast<int>(Layer::kMpiIo) || layer > static_cast<int>(Layer::kPosix)) {
       throw py::value_error("no layer");
     }
     NewAccess access;

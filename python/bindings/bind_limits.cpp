@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "python/bindings/bindings.h"
 #include "core/process/site_limits.h"
+#include "python/bindings/bindings.h"
 #include "tuner/decision/job_memory.h"
 
 namespace {

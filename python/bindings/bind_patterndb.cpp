@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "patterndb/exchange/config_xml.h"
+#include "core/process/site_limits.h"
 #include "patterndb/decide/decide.h"
+#include "patterndb/exchange/config_xml.h"
+#include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/stored_gains.h"
-#include "patterndb/settings/gate.h"
 #include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
+#include "patterndb/settings/gate.h"
 #include "patterndb/settings/parameter_gates.h"
 #include "patterndb/settings/parameters.h"
-#include "patterndb/store/pattern_db.h"
-#include "patterndb/store/places.h"
 #include "patterndb/settings/proofs.h"
 #include "patterndb/settings/proven.h"
-#include "patterndb/exchange/record_json.h"
-#include "core/process/site_limits.h"
+#include "patterndb/store/pattern_db.h"
+#include "patterndb/store/places.h"
 
 namespace py = pybind11;
 

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <cstring>
 
-#include "recorder/gather/block_choice.h"
-#include "recorder/gather/byte_buffer.h"
 #include "core/process/configuration.h"
-#include "recorder/gather/merge_tree.h"
 #include "core/process/narrowing.h"
-#include "recorder/ring/process_buffer.h"
 #include "core/process/process_tree.h"
 #include "core/process/run_identity.h"
 #include "core/process/thread_state.h"
+#include "recorder/gather/block_choice.h"
+#include "recorder/gather/byte_buffer.h"
+#include "recorder/gather/merge_tree.h"
 #include "recorder/gather/trace_file.h"
+#include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
 namespace {

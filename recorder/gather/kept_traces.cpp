@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/process/configuration.h"
 #include "core/os/directory_entries.h"
 #include "core/os/oldest_entries.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/configuration.h"
 
 namespace iotune::recorder {
 namespace {

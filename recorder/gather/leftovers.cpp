@@ -9,16 +9,16 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/process/process_facts.h"
-#include "recorder/ring/buffer_file.h"
-#include "core/process/configuration.h"
 #include "core/os/directory_entries.h"
 #include "core/os/oldest_entries.h"
-#include "core/process/process_namespace.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/process_facts.h"
+#include "core/process/process_namespace.h"
+#include "core/process/run_identity.h"
+#include "recorder/ring/buffer_file.h"
 
 namespace iotune::recorder {
 namespace {

@@ -2,9 +2,9 @@
 // rank 0 meets log2(ranks) messages which do not grow with the ranks where these did alike.
 #pragma once
 
+#include "core/abi/mpi_api.h"
 #include "recorder/gather/block_choice.h"
 #include "recorder/gather/byte_buffer.h"
-#include "core/abi/mpi_api.h"
 
 namespace iotune::recorder {
 

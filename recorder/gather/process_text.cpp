@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 
-#include "core/process/process_facts.h"
-#include "recorder/call_table.h"
-#include "core/process/configuration.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/process/process_tree.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/configuration.h"
+#include "core/process/process_facts.h"
+#include "core/process/process_tree.h"
 #include "core/process/run_identity.h"
+#include "recorder/call_table.h"
+#include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
 namespace {

@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/process/process_facts.h"
-#include "recorder/format.h"
-#include "core/process/configuration.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 #include "core/os/size_limit.h"
 #include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/process_facts.h"
+#include "core/process/run_identity.h"
+#include "recorder/format.h"
 #include "recorder/replaceable.h"
 
 namespace iotune::recorder {

@@ -2,7 +2,8 @@
 // put together; the recorder does not know prefetching. Each entry does nothing until then.
 //
 // Where g_recording is not kWatched only the last three are called: a program without prefetching
-// pays for none. Every entry runs inside OwnCode, keeps errno, never throws, and may be called by any thread.
+// pays for none. Every entry runs inside OwnCode, keeps errno, never throws, and may be called by
+// any thread.
 #pragma once
 
 #include <cstdint>

@@ -5,17 +5,17 @@
 #include <cstring>
 #include <span>
 
+#include "core/os/mapped_file.h"
+#include "core/os/raw_syscall.h"
+#include "core/process/configuration.h"
+#include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
+#include "core/process/process_namespace.h"
+#include "core/process/run_identity.h"
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
 #include "recorder/gather/block_walk.h"
 #include "recorder/gather/byte_buffer.h"
-#include "core/process/configuration.h"
-#include "core/os/mapped_file.h"
-#include "core/process/narrowing.h"
-#include "core/process/process_namespace.h"
-#include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 
 namespace iotune::recorder {
 namespace {

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "recorder/format.h"
 #include "core/os/mapped_file.h"
 #include "core/os/short_text.h"
-#include "recorder/ring/spill_file.h"
 #include "core/os/ticks.h"
+#include "recorder/format.h"
+#include "recorder/ring/spill_file.h"
 
 namespace iotune::recorder {
 

@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/os/sleep_lock.h"
+#include "core/os/ticks.h"
 #include "core/process/process_events.h"
 #include "recorder/ring/buffer_file.h"
 #include "recorder/ring/process_buffer.h"
-#include "core/os/sleep_lock.h"
-#include "core/os/ticks.h"
 
 namespace iotune::recorder {
 

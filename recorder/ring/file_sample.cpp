@@ -5,8 +5,8 @@
 
 #include "core/os/fnv1a.h"
 #include "core/process/configuration.h"
-#include "recorder/ring/process_buffer.h"
 #include "core/process/thread_state.h"
+#include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
 namespace {

@@ -6,12 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/os/ticks.h"
 #include "recorder/ring/buffer_file.h"
 #include "recorder/ring/repeat_cursor.h"
-#include "core/os/ticks.h"
 
 namespace iotune::recorder {
-
 
 // How the times of a call are kept: always its own, or its own for the first ones of a thread and
 // of its stream behind them.

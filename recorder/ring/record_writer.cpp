@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "recorder/format.h"
 #include "core/process/configuration.h"
+#include "recorder/format.h"
 #include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {

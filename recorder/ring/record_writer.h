@@ -5,9 +5,9 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/process/thread_state.h"
 #include "recorder/call_numbers.h"
 #include "recorder/ring/process_buffer.h"
-#include "core/process/thread_state.h"
 
 namespace iotune::recorder {
 

@@ -2,12 +2,12 @@
 
 #include <cstring>
 
-#include "core/process/configuration.h"
-#include "core/process/fork_marker.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
-#include "recorder/ring/ring_store.h"
+#include "core/process/configuration.h"
+#include "core/process/fork_marker.h"
 #include "core/process/thread_state.h"
+#include "recorder/ring/ring_store.h"
 
 namespace iotune::recorder {
 namespace {

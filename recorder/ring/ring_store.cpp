@@ -3,11 +3,11 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/os/mapped_file.h"
+#include "core/process/configuration.h"
 #include "patterns/bytes.h"
 #include "recorder/events_encoder.h"
 #include "recorder/ring/buffer_state.h"
-#include "core/process/configuration.h"
-#include "core/os/mapped_file.h"
 
 namespace iotune::recorder {
 namespace {

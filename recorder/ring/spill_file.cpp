@@ -6,12 +6,12 @@
 
 #include <cstring>
 
-#include "recorder/format.h"
-#include "recorder/gather/block_walk.h"
-#include "core/process/configuration.h"
 #include "core/os/high_descriptor.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/size_limit.h"
+#include "core/process/configuration.h"
+#include "recorder/format.h"
+#include "recorder/gather/block_walk.h"
 #include "recorder/gather/trace_file.h"
 
 namespace iotune::recorder {

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstddef>
 
-#include "core/process/process_events.h"
-#include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/process_events.h"
 
 namespace iotune::recorder {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
-#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/thread_state.h"
+#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::recorder {
 

@@ -3,8 +3,8 @@
 
 #include <initializer_list>
 
-#include "recorder/ring/record_writer.h"
 #include "core/process/thread_state.h"
+#include "recorder/ring/record_writer.h"
 
 namespace iotune::recorder {
 

@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "recorder/hooks/open_hooks.h"
-#include "core/process/configuration.h"
 #include "core/abi/hdf5_api.h"
 #include "core/link/real_function.h"
 #include "core/os/short_text.h"
+#include "core/process/configuration.h"
 #include "core/process/thread_state.h"
+#include "recorder/hooks/open_hooks.h"
 
 #define IOTUNE_EXPORT __attribute__((visibility("default")))
 

@@ -3,17 +3,16 @@
 #include <climits>
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
-#include "patterndb/decide/decision.h"
 #include "core/os/mapped_file.h"
 #include "core/process/presence.h"
+#include "patterndb/decide/decision.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/file_plan.h"
-#include "tuner/mpiio/openmpi_io.h"
 #include "tuner/decision/program_settings.h"
+#include "tuner/mpiio/openmpi_io.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;
@@ -158,8 +157,7 @@ struct Answer {
 bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
   constexpr int kMultiple = 3;
   int level = kMultiple;
-  return mpi.MPI_Query_thread(&level) != 0 ||
-         common_thread_level(mpi.abi, level) >= kMultiple;
+  return mpi.MPI_Query_thread(&level) != 0 || common_thread_level(mpi.abi, level) >= kMultiple;
 }
 
 // One for all opens that every rank takes part in; of others ranks would have to keep one each.

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/decision_block.h"
 
@@ -23,8 +23,8 @@ bool make_keyval(const MpiApi& mpi) noexcept;
 // Before MPI_Finalize: the attributes of the world and of self, while MPI still works.
 void free_world_communicator(const MpiApi& mpi) noexcept;
 
-// A workload is known by the ranks of its run (patterndb/learn/observe.cpp), however many of them open
-// the file together: `opening_ranks`.
+// A workload is known by the ranks of its run (patterndb/learn/observe.cpp), however many of them
+// open the file together: `opening_ranks`.
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 
 // Collective over `comm` (a private one). False on all ranks where there is no decision. A decision
@@ -39,8 +39,7 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
 void decline(const MpiApi& mpi, Word comm) noexcept;
 
 // Collective over `comm`: true on all ranks where all passed `willing` and equal hashes.
-bool all_agree(const MpiApi& mpi, Word comm, bool willing,
-               std::uint64_t hash) noexcept;
+bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept;
 
 // Ranks of `comm` in order; -1 on failure.
 int rank_in(const MpiApi& mpi, Word comm) noexcept;

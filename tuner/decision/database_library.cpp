@@ -10,25 +10,24 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/link/glibc_floor.h"
+#include "core/link/real_function.h"
+#include "core/os/mapped_file.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/process/configuration.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/narrowing.h"
 #include "core/process/process_events.h"
 #include "core/process/process_facts.h"
-#include "patterndb/decide/decision.h"
-#include "core/process/configuration.h"
-#include "core/link/glibc_floor.h"
-#include "core/process/jump_safe_guard.h"
-#include "core/os/mapped_file.h"
-#include "core/process/narrowing.h"
-#include "recorder/gather/process_text.h"
-#include "core/os/raw_syscall.h"
-#include "core/link/real_function.h"
-#include "core/os/short_text.h"
 #include "core/process/site_limits.h"
 #include "core/process/thread_state.h"
+#include "patterndb/decide/decision.h"
+#include "recorder/gather/process_text.h"
 #include "tuner/posix/file_system.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 struct Library {
   int (*decide)(const iotune_question*, char*, std::size_t);

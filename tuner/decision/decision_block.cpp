@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "patterndb/settings/parameters.h"
 #include "core/os/short_text.h"
+#include "patterndb/settings/parameters.h"
 
 namespace iotune::tuner {
 namespace {
@@ -107,8 +107,7 @@ bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) n
   }
   if (is("row")) {
     const bool negative = rest_bytes > 0 && *rest == '-';
-    const auto value =
-        static_cast<std::int64_t>(parse_decimal(rest + (negative ? 1 : 0)));
+    const auto value = static_cast<std::int64_t>(parse_decimal(rest + (negative ? 1 : 0)));
     to.row = negative ? -value : value;
     return true;
   }
@@ -176,8 +175,7 @@ int unasked_opens(const char* text, std::size_t bytes) noexcept {
   static constexpr char kLine[] = "\nunasked ";
   const void* const line = memmem(text, bytes, kLine, sizeof kLine - 1);
   if (line == nullptr) return 0;
-  return static_cast<int>(
-      parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
+  return static_cast<int>(parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
 }
 
 const char* find_setting(const Decision& decision, const char* name) noexcept {

@@ -2,14 +2,14 @@
 
 #include <cstring>
 
-#include "core/process/process_events.h"
-#include "recorder/hooks/open_hooks.h"
-#include "patterndb/settings/parameters.h"
-#include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
 #include "core/os/short_text.h"
-#include "tuner/mpiio/hint_gates.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/process_events.h"
+#include "patterndb/settings/parameters.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/outcome_notes.h"
+#include "tuner/mpiio/hint_gates.h"
 
 namespace iotune::tuner {
 namespace {
@@ -192,8 +192,7 @@ void forget_file_plan(const Provider& hdf5, std::int64_t file) noexcept {
   discard_file_plan(freed);
 }
 
-FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api,
-                         std::int64_t object) noexcept {
+FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api, std::int64_t object) noexcept {
   if (!any_file_plan() || api.H5Iget_file_id == nullptr) return nullptr;
   std::int64_t file = -1;
   {

@@ -1,9 +1,9 @@
 // What a file's decision says of its datasets and transfers, kept while the file is open.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/decision_block.h"
 
 namespace iotune::tuner {
@@ -31,7 +31,7 @@ struct FilePlan {
   int users;  // the list and the calls that look at it
   char path[4096];
   bool mpio;
-  Word comm;        // of the ranks that opened the file; 0 once the program freed it
+  Word comm;                  // of the ranks that opened the file; 0 once the program freed it
   bool individual_io;         // collective transfers send their bytes independently
   bool cache_set_by_program;  // H5Pset_cache on the file's list
   bool notes;                 // this process writes down what became of each setting
@@ -60,8 +60,7 @@ void note_individual_io(FilePlan& plan) noexcept;
 
 // The plan of the file that `object` (a file, group or dataset) belongs to, nullptr where it has
 // none. Given back with release. Calls HDF5 only where some open file has a plan.
-FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api,
-                         std::int64_t object) noexcept;
+FilePlan* find_file_plan(Provider& hdf5, const Hdf5Api& api, std::int64_t object) noexcept;
 void release(FilePlan* plan) noexcept;
 
 // Does the id name a file that is open?

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/process/process_events.h"
-#include "recorder/hooks/open_hooks.h"
-#include "core/process/jump_safe_guard.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/process_events.h"
+#include "recorder/hooks/open_hooks.h"
 
 namespace iotune::tuner {
 namespace {

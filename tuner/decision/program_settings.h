@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "recorder/hooks/open_hooks.h"
-#include "recorder/call_numbers.h"
 #include "core/abi/mpi_api.h"
 #include "core/link/real_function.h"
+#include "recorder/call_numbers.h"
+#include "recorder/hooks/open_hooks.h"
 
 namespace iotune::tuner {
 
@@ -31,18 +31,16 @@ enum ProgramSet : std::uint32_t {
 struct ListSettings {
   std::uint32_t set_by_program;
   bool mpio;
-  std::int64_t driver;          // of the list when H5Pset_fapl_mpio was seen
-  Word private_comm;  // comm_null: none, the file is left alone
-  Word info;          // a copy of the program's hints, or info_null
+  std::int64_t driver;  // of the list when H5Pset_fapl_mpio was seen
+  Word private_comm;    // comm_null: none, the file is left alone
+  Word info;            // a copy of the program's hints, or info_null
 };
 
 // Copies; all zero for a list that was never seen.
 ListSettings settings_of(const Provider& hdf5, std::int64_t id) noexcept;
-void store_settings(const Provider& hdf5, std::int64_t id,
-                    const ListSettings& settings) noexcept;
+void store_settings(const Provider& hdf5, std::int64_t id, const ListSettings& settings) noexcept;
 // For another id, with a copy of the hints of its own.
-void inherit_settings(const Provider& hdf5, std::int64_t id,
-                      const ListSettings& settings) noexcept;
+void inherit_settings(const Provider& hdf5, std::int64_t id, const ListSettings& settings) noexcept;
 void forget_settings(const Provider& hdf5, std::int64_t id) noexcept;
 
 // The program has freed the communicator that `comm` was made of: files of lists that name it
@@ -50,8 +48,8 @@ void forget_settings(const Provider& hdf5, std::int64_t id) noexcept;
 void forget_communicator(Word comm) noexcept;
 
 // Follows H5Pset_*, H5Pcopy, H5Pclose, H5Fget_access_plist and H5Fclose.
-void follow_property_call(Provider& hdf5, recorder::CallNumber call,
-                          const std::int64_t* words, int count) noexcept;
+void follow_property_call(Provider& hdf5, recorder::CallNumber call, const std::int64_t* words,
+                          int count) noexcept;
 
 // True where ROMIO_HINTS (else /etc/romio-hints), MPICH_MPIIO_HINTS or an MCA parameter names the
 // hint. Parsed once.

@@ -8,21 +8,20 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/os/fnv1a.h"
-#include "core/process/configuration.h"
 #include "core/os/directory_entries.h"
-#include "recorder/gather/gather_trace.h"
-#include "core/process/narrowing.h"
+#include "core/os/fnv1a.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/run_identity.h"
 #include "core/os/short_text.h"
 #include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/narrowing.h"
+#include "core/process/run_identity.h"
+#include "recorder/gather/gather_trace.h"
 #include "recorder/gather/trace_file.h"
 #include "tuner/decision/database_library.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
 constexpr std::uint64_t kMostNs = 50 * kMillisecondNs, kShareOfRun = 50;

@@ -7,11 +7,11 @@
 
 #include <cstring>
 
-#include "core/process/process_events.h"
-#include "core/process/jump_safe_guard.h"
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/ticks.h"
+#include "core/process/jump_safe_guard.h"
+#include "core/process/narrowing.h"
+#include "core/process/process_events.h"
 #include "tuner/decision/database_library.h"
 
 namespace iotune::tuner {
@@ -33,8 +33,7 @@ constinit AfterFork g_after_fork([]() noexcept { g_watching = false; });
 std::uint64_t file_bytes(const char* path) noexcept {
   if (is_narrowed()) return 0;
   struct stat status {};
-  const long result = raw::call(SYS_newfstatat, AT_FDCWD, raw::word(path),
-                                          raw::word(&status), 0);
+  const long result = raw::call(SYS_newfstatat, AT_FDCWD, raw::word(path), raw::word(&status), 0);
   return result == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/os/mapped_file.h"
 #include "core/os/short_text.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/program_settings.h"
 

@@ -14,9 +14,9 @@ struct LayoutInProgress {
   const Setting* fill_time;
   const char* chunk_refused;
   const char* fill_time_refused;
-  char* refusal;                         // HDF5's own words: private memory
+  char* refusal;               // HDF5's own words: private memory
   Hid given_dcpl, tuned_dcpl;  // tuned: 0 where there is none
-  HiddenErrors errors;                   // hidden while the call may fail of our lists
+  HiddenErrors errors;         // hidden while the call may fail of our lists
 };
 
 // Puts a list of our own in call.dcpl, or writes down why not. Every rank of the file comes here,
@@ -32,8 +32,8 @@ const char* refusal_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept
 // True where HDF5 refused our list on all ranks: the call is to be made once more, with the
 // program's list, which `dcpl` then is. A call that failed on some ranks alone stays failed there,
 // and the program's handler is called now.
-bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset,
-                    Hid& dcpl, LayoutInProgress& layout) noexcept;
+bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& dcpl,
+                    LayoutInProgress& layout) noexcept;
 
 void close_layout(const Hdf5Api& api, LayoutInProgress& layout) noexcept;
 

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "core/os/short_text.h"
+#include "tuner/decision/outcome_notes.h"
 #include "tuner/hdf5/cache_budget.h"
 #include "tuner/hdf5/file_buffers.h"
-#include "tuner/decision/outcome_notes.h"
 
 namespace iotune::tuner {
 namespace {

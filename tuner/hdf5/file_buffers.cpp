@@ -5,7 +5,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 // What HDF5 has for a file without being asked, about.
 constexpr std::uint64_t kUsualBytes = std::uint64_t{2} << 20;
 

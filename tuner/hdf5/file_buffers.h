@@ -13,16 +13,12 @@ const char* unfit_page_buffer(const Hdf5Api& api, bool mpio, bool only_reads,
 const char* unfit_metadata_cache(const Hdf5Api& api, std::uint64_t bytes) noexcept;
 const char* unfit_evict_on_close(const Hdf5Api& api) noexcept;
 
-void set_page_buffer(const Hdf5Api& api, Hid fapl,
-                     std::uint64_t bytes) noexcept;
+void set_page_buffer(const Hdf5Api& api, Hid fapl, std::uint64_t bytes) noexcept;
 // Of the file's own access list: HDF5 keeps 0 where the file has no pages.
-bool get_page_buffer(const Hdf5Api& api, Hid fapl,
-                     std::uint64_t& bytes) noexcept;
+bool get_page_buffer(const Hdf5Api& api, Hid fapl, std::uint64_t& bytes) noexcept;
 
 // The size that the cache begins with; HDF5 goes on to adapt it, within limits that hold it.
-void set_metadata_cache(const Hdf5Api& api, Hid fapl,
-                        std::uint64_t bytes) noexcept;
-bool get_metadata_cache(const Hdf5Api& api, Hid file,
-                        std::uint64_t& bytes) noexcept;
+void set_metadata_cache(const Hdf5Api& api, Hid fapl, std::uint64_t bytes) noexcept;
+bool get_metadata_cache(const Hdf5Api& api, Hid file, std::uint64_t& bytes) noexcept;
 
 }  // namespace iotune::tuner

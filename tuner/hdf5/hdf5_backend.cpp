@@ -3,7 +3,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 constexpr int kNative = 0;  // H5_VOL_NATIVE
 
 bool is_native(const Hdf5Api& api, Hid connector) noexcept {

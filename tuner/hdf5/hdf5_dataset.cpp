@@ -1,12 +1,12 @@
 #include "tuner/hdf5/hdf5_dataset.h"
 
 #include "core/os/short_text.h"
-#include "tuner/hdf5/cache_budget.h"
-#include "tuner/hdf5/dataset_layout.h"
 #include "tuner/decision/file_plan.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/decision/series_clock.h"
+#include "tuner/hdf5/cache_budget.h"
+#include "tuner/hdf5/dataset_layout.h"
 
 namespace iotune::tuner {
 namespace {

@@ -10,8 +10,7 @@ void before_hdf5_dataset(Provider& hdf5, recorder::DatasetCall& call,
 // True: the call is to be made once more, with the lists as they stand now.
 bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
                         std::int64_t& dapl, recorder::OpenState& state) noexcept;
-void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset,
-                        recorder::OpenState& state) noexcept;
+void after_hdf5_dataset(Provider& hdf5, std::int64_t dataset, recorder::OpenState& state) noexcept;
 
 void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                           recorder::OpenState& state) noexcept;

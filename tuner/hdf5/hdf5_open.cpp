@@ -2,25 +2,25 @@
 
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
-#include "patterndb/decide/decision.h"
 #include "core/abi/hdf5_api.h"
 #include "core/process/narrowing.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
 #include "core/process/presence.h"
+#include "patterndb/decide/decision.h"
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
 #include "tuner/decision/agreement.h"
-#include "tuner/hdf5/file_access.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/decision/program_settings.h"
+#include "tuner/decision/series_clock.h"
+#include "tuner/hdf5/file_access.h"
 #include "tuner/hdf5/hdf5_backend.h"
 #include "tuner/hdf5/hidden_errors.h"
 #include "tuner/mpiio/hint_gates.h"
-#include "tuner/posix/made_file.h"
 #include "tuner/mpiio/mpiio_hints.h"
-#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/made_file.h"
 #include "tuner/posix/posix_opens.h"
-#include "tuner/decision/program_settings.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/posix/spare_block.h"
 
 namespace iotune::tuner {

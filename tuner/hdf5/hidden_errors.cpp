@@ -5,7 +5,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 // H5E_error2_t.
 struct ErrorFrame {
   Hid error_class, major, minor;

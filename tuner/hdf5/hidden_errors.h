@@ -2,9 +2,9 @@
 // called for it.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
+#include "recorder/hooks/open_hooks.h"
 
 namespace iotune::tuner {
 

@@ -2,20 +2,19 @@
 
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
-#include "patterndb/settings/parameters.h"
 #include "core/os/short_text.h"
-#include "tuner/posix/file_system.h"
+#include "patterndb/settings/parameters.h"
+#include "recorder/hooks/open_hooks.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/decision/program_settings.h"
 #include "tuner/mpiio/hint_gates.h"
 #include "tuner/mpiio/openmpi_io.h"
-#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/file_system.h"
 #include "tuner/posix/placement.h"
 #include "tuner/posix/posix_advice.h"
-#include "tuner/decision/program_settings.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 constexpr int kMaxInfoValue = 1024;
 

@@ -1,10 +1,10 @@
 // Settings that live in an MPI_Info: ROMIO's hints and striping.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
-#include "tuner/mpiio/call_attempts.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/decision_block.h"
+#include "tuner/mpiio/call_attempts.h"
 
 namespace iotune::tuner {
 
@@ -34,8 +34,8 @@ struct OpenedFrom {
 };
 
 // `info`: the program's hints or info_null. Local.
-void plan_hints(const MpiApi& mpi, const char* path, Word info,
-                const Decision& decision, OpenedFrom from, HintPlan& plan) noexcept;
+void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision,
+                OpenedFrom from, HintPlan& plan) noexcept;
 
 // Whether make_info would add anything.
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
@@ -49,8 +49,8 @@ void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
 
 // A new MPI_Info: the program's hints and the plan's, less what the attempt leaves out. 0 on
 // failure. Local; the caller frees it.
-Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan,
-                         const Decision& decision, const CallAttempts& attempts) noexcept;
+Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan, const Decision& decision,
+               const CallAttempts& attempts) noexcept;
 
 // A text of all hints that the plan adds, for ranks to compare.
 std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
@@ -59,7 +59,7 @@ std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
 void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept;
 
 // Reads the hints of an open file back and notes each as applied or without effect.
-void note_hints(const MpiApi& mpi, Word file, const char* path,
-                const Decision& decision, const HintPlan& plan) noexcept;
+void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
+                const HintPlan& plan) noexcept;
 
 }  // namespace iotune::tuner

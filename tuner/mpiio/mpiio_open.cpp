@@ -1,16 +1,16 @@
 #include "tuner/mpiio/mpiio_open.h"
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/process/narrowing.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
 #include "core/process/presence.h"
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
 #include "tuner/decision/agreement.h"
+#include "tuner/decision/outcome_notes.h"
 #include "tuner/hdf5/hidden_errors.h"
-#include "tuner/posix/made_file.h"
 #include "tuner/mpiio/mpiio_hints.h"
 #include "tuner/mpiio/ordered_calls.h"
-#include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/made_file.h"
 #include "tuner/posix/posix_opens.h"
 #include "tuner/posix/spare_block.h"
 
@@ -94,8 +94,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   open->notes = rank_in(*mpi, own) == 0 && open->decision.source[0] != '\0';
   if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
-  plan_hints(*mpi, path, info, open->decision, {run_nodes(), state.named_relatively},
-             open->hints);
+  plan_hints(*mpi, path, info, open->decision, {run_nodes(), state.named_relatively}, open->hints);
   for (int i = 0; i < open->decision.count; ++i) {
     if (!is_beneath_hdf5(open->decision.settings[i].name)) {
       open->hints.refused[i] = "the file is not opened through HDF5";

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "patterndb/settings/proven_table.h"
 #include "core/os/short_text.h"
-#include "tuner/posix/file_layout.h"
+#include "patterndb/settings/proven_table.h"
 #include "tuner/mpiio/openmpi_said.h"
+#include "tuner/posix/file_layout.h"
 #include "tuner/posix/real_directory.h"
 
 namespace iotune::tuner {

@@ -12,8 +12,8 @@ enum class OpenMpiIo : std::uint8_t { kUnknown, kOmpio, kRomio };
 // Lustre and OMPIO elsewhere. From version 6 on there is OMPIO alone. Local.
 OpenMpiIo openmpi_io(const MpiApi& mpi, const char* path) noexcept;
 
-// The same by its name in patterndb/settings/proven_table.h, for the MPI of the program's world; nullptr
-// where it cannot be told.
+// The same by its name in patterndb/settings/proven_table.h, for the MPI of the program's world;
+// nullptr where it cannot be told.
 const char* name_of_openmpi_io(const char* path) noexcept;
 
 // Which of its parameters (MCA) say the same as some hint and have another value than by default,

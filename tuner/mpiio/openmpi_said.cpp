@@ -16,7 +16,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 // Of MPI-IO, of the file systems beneath it, and what names other files of parameters.
 bool concerns_io(const char* parameter) noexcept {
   for (const char* begin : {"io", "fs_", "fcoll", "mca_base_param", "mca_base_override",

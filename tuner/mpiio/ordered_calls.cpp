@@ -6,7 +6,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 // The hint, the value with which ranks may not exchange what they transfer (nullptr: any but the
 // other), and the one with which they do.
 struct Joining {

@@ -7,8 +7,8 @@
 // (Open MPI 4) never gets them: patterndb/settings/proven_table.h.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/decision_block.h"
 
 namespace iotune::tuner {

@@ -15,7 +15,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 // Lustre's user interface (lustre_user.h), in the byte order of the host.
 constexpr unsigned long kSetStripe = 0x4008669a;
 constexpr std::uint32_t kLayoutV1 = 0x0BD10BD0, kLayoutV3 = 0x0BD30BD0;

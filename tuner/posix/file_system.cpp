@@ -10,15 +10,14 @@
 #include <cstdint>
 #include <cstring>
 
-#include "patterndb/settings/filesystems.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "patterndb/settings/filesystems.h"
 #include "tuner/posix/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 constexpr std::size_t kMostMounts = std::size_t{1} << 20;
 

@@ -6,8 +6,8 @@
 namespace iotune::tuner {
 
 // By its directory, because the file may not exist yet, and where the name is a link by that of
-// what it points to: a name of patterndb/settings/filesystems.h. What the last directory has is remembered;
-// any thread may ask.
+// what it points to: a name of patterndb/settings/filesystems.h. What the last directory has is
+// remembered; any thread may ask.
 const char* file_system_of(const char* file) noexcept;
 
 // True where fcntl locks exclude processes on other nodes too, or none of those can reach the file:

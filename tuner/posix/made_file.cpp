@@ -11,7 +11,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 __thread MadeFile* t_watched __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace

@@ -5,15 +5,14 @@
 
 #include <cstring>
 
-#include "patterndb/settings/parameters.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "patterndb/settings/parameters.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/posix/real_directory.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 __thread Placement* t_placement __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -24,8 +23,7 @@ std::uint64_t number_of(const Decision& decision, const char* name) noexcept {
 
 bool is_empty_file(const char* path) noexcept {
   struct stat status {};
-  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path),
-                             raw::word(&status), 0) == 0 &&
+  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(&status), 0) == 0 &&
          S_ISREG(status.st_mode) && status.st_size == 0;
 }
 
@@ -52,8 +50,8 @@ bool is_told_by_another_rank(const Placement& placement, const FileLayout& layou
 bool is_there(const char* path) noexcept {
   constexpr long kNoFollow = 0x100;  // AT_SYMLINK_NOFOLLOW: a dangling link counts as there
   alignas(8) char status[256];
-  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path),
-                             raw::word(status), kNoFollow) == 0;
+  return raw::call(SYS_newfstatat, raw::kAtFdcwd, raw::word(path), raw::word(status), kNoFollow) ==
+         0;
 }
 
 bool is_placement(const char* name) noexcept {

@@ -9,15 +9,14 @@
 #include <cerrno>
 #include <cstring>
 
-#include "patterndb/settings/parameters.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "tuner/posix/file_system.h"
+#include "patterndb/settings/parameters.h"
 #include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/file_system.h"
 
 namespace iotune::tuner {
 namespace {
-
 
 __thread PosixAdvice* t_advice __attribute__((tls_model("initial-exec"))) = nullptr;
 

@@ -7,16 +7,16 @@
 #include <cerrno>
 #include <cstring>
 
-#include "recorder/hooks/open_hooks.h"
 #include "analyzer/summary/masked_name.h"
-#include "patterndb/decide/decision.h"
 #include "core/os/mapped_file.h"
-#include "core/process/presence.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/presence.h"
+#include "patterndb/decide/decision.h"
+#include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/database_library.h"
-#include "tuner/posix/file_system.h"
 #include "tuner/decision/outcome_notes.h"
+#include "tuner/posix/file_system.h"
 #include "tuner/posix/posix_opens.h"
 #include "tuner/posix/spare_block.h"
 
@@ -137,8 +137,7 @@ void learn_program_answers(const MpiApi& mpi) noexcept {
   auto* const text = static_cast<char*>(private_memory(IOTUNE_PROGRAM_ANSWERS_MAX_BYTES));
   std::uint64_t bytes = 0;
   if (rank_in(mpi, world) == 0 && text != nullptr) {
-    bytes = ask_for_program(world_ranks(), run_nodes(), text,
-                            IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
+    bytes = ask_for_program(world_ranks(), run_nodes(), text, IOTUNE_PROGRAM_ANSWERS_MAX_BYTES);
   }
   bool whole = mpi.MPI_Bcast(&bytes, sizeof bytes, mpi.constants.byte, 0, world) == 0 &&
                bytes <= IOTUNE_PROGRAM_ANSWERS_MAX_BYTES;

@@ -4,8 +4,8 @@
 // read one database.
 #pragma once
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/abi/mpi_api.h"
+#include "recorder/hooks/open_hooks.h"
 
 namespace iotune::tuner {
 

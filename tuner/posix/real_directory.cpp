@@ -9,7 +9,6 @@
 namespace iotune::tuner {
 namespace {
 
-
 constexpr int kMostLinks = 40;  // the kernel's own limit
 
 // Its directory with the slash at the end; 0 where there is none.

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "analyzer/pattern_log/coding/digit_tables.h"
+#include "analyzer/pattern_log/coding/term_model.h"
 #include "analyzer/pattern_log/find_terms.h"
 #include "analyzer/pattern_log/reach.h"
-#include "analyzer/pattern_log/coding/term_model.h"
 
 namespace iotune::analyzer::pattern_log {
 

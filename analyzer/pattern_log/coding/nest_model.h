@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "analyzer/pattern_log/budget.h"
-#include "analyzer/pattern_log/reach.h"
 #include "analyzer/pattern_log/coding/related_value.h"
+#include "analyzer/pattern_log/reach.h"
 #include "analyzer/pattern_log/shapes.h"
 #include "patterns/tuple_loops.h"
 

@@ -11,8 +11,8 @@
 #include "analyzer/pattern_log/coding/nest_model.h"
 #include "analyzer/pattern_log/coding/number_models.h"
 #include "analyzer/pattern_log/coding/packed_run.h"
-#include "analyzer/pattern_log/shapes.h"
 #include "analyzer/pattern_log/coding/term_history.h"
+#include "analyzer/pattern_log/shapes.h"
 #include "patterns/tuple_loops.h"
 
 namespace iotune::analyzer::pattern_log {

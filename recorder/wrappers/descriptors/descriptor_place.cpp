@@ -5,9 +5,9 @@
 #include <sys/syscall.h>
 
 #include "core/link/at_start.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
-#include "core/process/narrowing.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
+#include "recorder/wrappers/descriptors/kept_positions.h"
 
 namespace iotune::recorder {
 

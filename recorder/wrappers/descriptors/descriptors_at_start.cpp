@@ -4,14 +4,14 @@
 #include <sys/syscall.h>
 
 #include "core/link/at_start.h"
-#include "recorder/wrappers/descriptors/descriptor_place.h"
-#include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "core/process/narrowing.h"
-#include "recorder/wrappers/object_table.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/ring/process_buffer.h"
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
 namespace {

@@ -2,8 +2,8 @@
 // may change them, from when to when. Nothing, where g_recording is not kWatched.
 #pragma once
 
-#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/thread_state.h"
+#include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::recorder {
 
@@ -11,8 +11,9 @@ namespace iotune::recorder {
 class PathChange {
  public:
   PathChange(int directory, const char* path) noexcept
-      : token_(g_recording == kWatched && path != nullptr ? g_transfer_hooks.before_change(directory, path)
-                                                          : 0) {}
+      : token_(g_recording == kWatched && path != nullptr
+                   ? g_transfer_hooks.before_change(directory, path)
+                   : 0) {}
   ~PathChange() {
     if (token_ != 0) g_transfer_hooks.after_change(token_);
   }

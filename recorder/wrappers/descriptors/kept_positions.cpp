@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "core/os/raw_syscall.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 
 namespace iotune::recorder {
 namespace {

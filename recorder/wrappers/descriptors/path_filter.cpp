@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "core/os/fnv1a.h"
-#include "core/process/configuration.h"
 #include "core/os/short_text.h"
+#include "core/process/configuration.h"
 
 namespace iotune::recorder {
 namespace {

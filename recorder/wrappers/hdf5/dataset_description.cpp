@@ -1,10 +1,10 @@
 #include "recorder/wrappers/hdf5/dataset_description.h"
 
+#include "core/os/short_text.h"
 #include "core/process/process_facts.h"
-#include "recorder/wrappers/object_table.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
-#include "core/os/short_text.h"
+#include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
 namespace {

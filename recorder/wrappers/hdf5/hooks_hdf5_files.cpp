@@ -1,13 +1,13 @@
 #include <link.h>
 
-#include "recorder/hooks/open_hooks.h"
 #include "core/process/process_facts.h"
+#include "recorder/gather/process_text.h"
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/file_sample.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
 #include "recorder/wrappers/object_table.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/ring/process_buffer.h"
-#include "recorder/gather/process_text.h"
 
 namespace iotune::recorder {
 namespace {

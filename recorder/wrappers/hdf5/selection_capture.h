@@ -1,9 +1,9 @@
 // What a transfer selects, as the program asked for it, before HDF5 splits it.
 #pragma once
 
-#include "recorder/wrappers/hdf5/dataset_description.h"
 #include "core/abi/hdf5_api.h"
 #include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/hdf5/dataset_description.h"
 
 namespace iotune::recorder {
 

@@ -1,10 +1,10 @@
-#include "recorder/hooks/open_hooks.h"
-#include "core/process/process_facts.h"
-#include "recorder/wrappers/mpi/hooks_mpi.h"
 #include "core/abi/mpi_api.h"
-#include "recorder/wrappers/object_table.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
+#include "core/process/process_facts.h"
+#include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
+#include "recorder/wrappers/mpi/hooks_mpi.h"
+#include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
 

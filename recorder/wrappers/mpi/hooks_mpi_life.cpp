@@ -1,18 +1,18 @@
 #include <cstdlib>
 
+#include "core/abi/mpi_api.h"
+#include "core/process/configuration.h"
+#include "core/process/presence.h"
+#include "core/process/run_identity.h"
+#include "recorder/gather/gather_trace.h"
+#include "recorder/gather/kept_traces.h"
+#include "recorder/gather/process_text.h"
 #include "recorder/hooks/life_hooks.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
-#include "core/process/configuration.h"
-#include "recorder/gather/gather_trace.h"
-#include "recorder/wrappers/mpi/hooks_mpi.h"
-#include "recorder/gather/kept_traces.h"
-#include "core/abi/mpi_api.h"
-#include "recorder/wrappers/posix/path_call.h"
-#include "core/process/presence.h"
 #include "recorder/ring/process_buffer.h"
-#include "recorder/gather/process_text.h"
-#include "core/process/run_identity.h"
+#include "recorder/wrappers/mpi/hooks_mpi.h"
+#include "recorder/wrappers/posix/path_call.h"
 
 namespace iotune::recorder {
 namespace {

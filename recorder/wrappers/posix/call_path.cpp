@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 
-#include "core/process/working_directory.h"
-#include "core/process/narrowing.h"
-#include "recorder/wrappers/descriptors/path_filter.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
+#include "core/process/working_directory.h"
+#include "recorder/wrappers/descriptors/path_filter.h"
 
 namespace iotune::recorder {
 namespace {

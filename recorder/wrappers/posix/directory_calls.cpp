@@ -1,8 +1,8 @@
 // Wrappers of the calls on directories' streams, and of mknod in the forms that glibc has had.
+#include "core/os/raw_syscall.h"
+#include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/posix/path_call.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

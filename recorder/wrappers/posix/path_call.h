@@ -3,9 +3,9 @@
 
 #include <initializer_list>
 
-#include "recorder/wrappers/posix/call_path.h"
-#include "recorder/ring/record_writer.h"
 #include "core/process/thread_state.h"
+#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/posix/call_path.h"
 
 namespace iotune::recorder {
 

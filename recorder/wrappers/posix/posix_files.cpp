@@ -5,19 +5,19 @@
 
 #include <cstdarg>
 
+#include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
-#include "recorder/wrappers/posix/call_path.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
-#include "core/process/narrowing.h"
-#include "recorder/wrappers/object_table.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/object_table.h"
+#include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

@@ -1,10 +1,10 @@
 // Wrappers of mmap, msync and munmap.
 #include <cerrno>
 
+#include "core/os/raw_syscall.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_mappings.h"
-#include "core/os/raw_syscall.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -50,7 +50,7 @@ extern "C" {
             symbol.find(#name));                                                                \
     constexpr int kShared = 0x01, kAnonymous = 0x20; /* MAP_SHARED, MAP_ANONYMOUS */            \
     if (g_recording == kWatched && (flags & (kShared | kAnonymous)) == kShared) {               \
-      g_transfer_hooks.mapped(fd);                                                                      \
+      g_transfer_hooks.mapped(fd);                                                              \
     }                                                                                           \
     const std::uint32_t file = (flags & kAnonymous) != 0 ? 0 : file_of_descriptor(fd);          \
     if (file == 0) return real(address, bytes, protection, flags, fd, offset);                  \

@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "core/os/raw_syscall.h"
 #include "core/process/working_directory.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/posix/path_call.h"
-#include "core/os/raw_syscall.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

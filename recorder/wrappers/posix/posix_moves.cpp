@@ -5,14 +5,14 @@
 
 #include <optional>
 
+#include "core/os/raw_syscall.h"
 #include "recorder/hooks/transfer_hooks.h"
-#include "recorder/wrappers/posix/aio_request.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/posix/aio_request.h"
 #include "recorder/wrappers/told_transfer.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"

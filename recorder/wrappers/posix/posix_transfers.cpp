@@ -5,13 +5,13 @@
 
 #include <cstdarg>
 
+#include "core/process/narrowing.h"
 #include "recorder/hooks/transfer_hooks.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
-#include "core/process/narrowing.h"
-#include "recorder/ring/process_buffer.h"
-#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/told_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -131,8 +131,8 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
       is_seek(asked.number)
           ? g_transfer_hooks.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
           : g_transfer_hooks.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
-                                     at_position ? -1 : second,
-                                     is_vector(asked.number) ? -1 : first, 0, 0});
+                                             at_position ? -1 : second,
+                                             is_vector(asked.number) ? -1 : first, 0, 0});
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
 }
 

@@ -2,15 +2,15 @@
 // where no wrapper sees it.
 #include <fcntl.h>
 
-#include "recorder/wrappers/posix/call_path.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/process/narrowing.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
-#include "core/process/narrowing.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "recorder/ring/record_writer.h"
-#include "core/os/short_text.h"
+#include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/stdio/stdio_stream.h"
 #include "recorder/wrappers/wrapper_parts.h"

@@ -7,22 +7,22 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/link/real_function.h"
+#include "core/os/own_stack.h"
+#include "core/os/raw_syscall.h"
+#include "core/os/short_text.h"
+#include "core/os/ticks.h"
+#include "core/process/configuration.h"
+#include "core/process/run_identity.h"
+#include "core/process/thread_state.h"
 #include "core/process/working_directory.h"
+#include "recorder/gather/gather_trace.h"
+#include "recorder/gather/trace_file.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
-#include "core/process/configuration.h"
-#include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "recorder/gather/gather_trace.h"
-#include "recorder/wrappers/descriptors/kept_positions.h"
-#include "core/os/own_stack.h"
 #include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "core/link/real_function.h"
-#include "core/process/run_identity.h"
-#include "core/os/short_text.h"
-#include "core/process/thread_state.h"
-#include "core/os/ticks.h"
-#include "recorder/gather/trace_file.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/descriptors/kept_positions.h"
 
 namespace iotune::recorder {
 namespace {

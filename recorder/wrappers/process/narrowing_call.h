@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-
 namespace iotune::recorder {
 
 // What a call of the program is about to take away.

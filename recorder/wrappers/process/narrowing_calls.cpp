@@ -9,11 +9,11 @@
 
 #include <cstdint>
 
-#include "core/process/working_directory.h"
-#include "recorder/wrappers/process/narrowing_call.h"
-#include "core/process/narrowing.h"
-#include "recorder/ring/process_buffer.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
+#include "core/process/working_directory.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/process/narrowing_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {

@@ -1,8 +1,8 @@
 // Wrappers of POSIX calls that are about the process and none of its files: recorded where it has
 // a trace by then, so that they alone never make one.
 #include "core/process/working_directory.h"
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/ring/process_buffer.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

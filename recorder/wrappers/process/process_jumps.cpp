@@ -4,9 +4,9 @@
 // Where a library jumps within its own call the thread counts as outside until that call's wrapper
 // ends, which sets its layers anew: calls below are then taken for the program's. glibc jumps in
 // none of the calls that are wrapped.
-#include "recorder/hooks/transfer_hooks.h"
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
+#include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/told_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"

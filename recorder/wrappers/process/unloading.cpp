@@ -1,7 +1,7 @@
 // The wrapper of dlclose: what was cached about a library does not outlive it. dlopen has none: the
 // loader searches where its caller says (RUNPATH), and we would be that caller.
-#include "core/process/process_events.h"
 #include "core/link/real_function.h"
+#include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 #include "recorder/wrappers/wrapper_parts.h"
 

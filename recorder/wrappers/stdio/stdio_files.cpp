@@ -4,16 +4,16 @@
 #include <cstddef>
 #include <optional>
 
+#include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
-#include "recorder/wrappers/posix/call_path.h"
+#include "recorder/ring/process_buffer.h"
+#include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
-#include "core/process/narrowing.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/posix/call_path.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/stdio/stdio_place.h"
 #include "recorder/wrappers/stdio/stdio_stream.h"

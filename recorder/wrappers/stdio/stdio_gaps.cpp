@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "core/process/process_events.h"
 #include "core/link/at_start.h"
+#include "core/os/raw_syscall.h"
+#include "core/process/narrowing.h"
+#include "core/process/process_events.h"
+#include "core/process/thread_state.h"
+#include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
-#include "core/process/narrowing.h"
-#include "recorder/ring/process_buffer.h"
-#include "core/os/raw_syscall.h"
-#include "core/process/thread_state.h"
 
 namespace iotune::recorder {
 

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "core/process/narrowing.h"
 #include "core/process/thread_state.h"
+#include "recorder/wrappers/descriptors/descriptor_place.h"
 
 namespace iotune::recorder {
 

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "core/process/narrowing.h"
 #include "recorder/ring/record_writer.h"
+#include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/stdio/stdio_stream.h"
 #include "recorder/wrappers/wrapper_parts.h"

@@ -20,8 +20,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/process/presence.h"
 #include "core/os/raw_syscall.h"
+#include "core/process/presence.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "fixtures.h"
-#include "patterndb/store/places.h"
 #include "patterndb/settings/proofs.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,8 +1,8 @@
 #include "patterndb/learn/observe.h"
 
 #include "fixtures.h"
-#include "patterndb/store/places.h"
 #include "patterndb/exchange/record_json.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb::testing {
 namespace {

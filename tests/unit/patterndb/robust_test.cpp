@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "fixtures.h"
-#include "patterndb/learn/observe.h"
 #include "patterndb/exchange/record_json.h"
+#include "patterndb/learn/observe.h"
 #include "patterndb/store/spool.h"
 #include "statfs_mock.h"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "fixtures.h"
-#include "patterndb/learn/observe.h"
 #include "patterndb/exchange/record_json.h"
+#include "patterndb/learn/observe.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include "analyzer/summary/masked_name.h"
 #include "fixtures.h"
 #include "patterndb/decide/drift_in_run.h"
-#include "patterndb/store/places.h"
 #include "patterndb/decide/run_answers.h"
+#include "patterndb/store/places.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "recorder/read/blocks/events_decoder.h"
-#include "recorder/read/join.h"
 #include "recorder/read/blocks/shared_ranks.h"
+#include "recorder/read/join.h"
 #include "recorder/read/trace_reader.h"
 #include "tests/unit/recorder_read/made_files.h"
 

@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "recorder/call_table.h"
 #include "core/process/host_label.h"
+#include "recorder/call_table.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"
 #include "recorder/read/trace_reader.h"

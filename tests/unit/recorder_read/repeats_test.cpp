@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "recorder/ring/process_buffer.h"
 #include "recorder/read/blocks/events_decoder.h"
+#include "recorder/ring/process_buffer.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::recorder {

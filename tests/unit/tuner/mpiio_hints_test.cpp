@@ -1,6 +1,5 @@
 // Which hints are passed, and what reading them back says, under MPIs that are not here: an MPI
 // that the tests make, by what it calls itself.
-#include "recorder/hooks/open_hooks.h"
 #include "tuner/mpiio/mpiio_hints.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +11,14 @@
 #include <string>
 #include <utility>
 
+#include "recorder/hooks/open_hooks.h"
+#include "tuner/decision/outcome_notes.h"
+#include "tuner/decision/program_settings.h"
+#include "tuner/mpiio/openmpi_said.h"
 #include "tuner/posix/file_layout.h"
 #include "tuner/posix/file_system.h"
-#include "tuner/mpiio/openmpi_said.h"
-#include "tuner/decision/outcome_notes.h"
 #include "tuner/posix/placement.h"
 #include "tuner/posix/posix_advice.h"
-#include "tuner/decision/program_settings.h"
 
 namespace iotune::recorder {
 
@@ -77,7 +77,6 @@ void note_setting(const char*, const char* name, const char*, const char*, Verdi
 }
 
 namespace {
-
 
 MpiApi mpi_named(const char* version, MpiAbi abi) {
   MpiApi mpi{};
@@ -156,8 +155,7 @@ TEST_F(Hints, OpenMpisRomioIsNotAsked) {
 
 TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
   const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
-  note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", MpiAbi::kMpich), decision,
-       {{"cb_nodes", "2"}});
+  note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", MpiAbi::kMpich), decision, {{"cb_nodes", "2"}});
   EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
   EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
 }

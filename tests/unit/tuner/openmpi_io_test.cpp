@@ -6,8 +6,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "tuner/posix/file_layout.h"
 #include "tuner/mpiio/openmpi_said.h"
+#include "tuner/posix/file_layout.h"
 
 namespace iotune::recorder {
 
