@@ -8,7 +8,7 @@ namespace iotune::fuse {
 
 MountedRoot::MountedRoot(const Options& chosen)
     : options(chosen),
-      data_delay(chosen.latency_ns, chosen.bytes_per_second),
+      data_delay(chosen.latency_ns, chosen.bytes_per_second, chosen.tail),
       metadata_delay(chosen.metadata_latency_ns, 0) {
   if (!chosen.trace.empty()) {
     recorder = std::make_unique<RequestRecorder>(chosen.trace, chosen.replace);

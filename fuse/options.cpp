@@ -17,6 +17,20 @@ bool read_number(const std::string& name, const std::string& text, std::uint64_t
   return (error == std::errc() && stop == end) || complain("no whole number", name + "=" + text);
 }
 
+// "0.1:2.5", the share of requests and the power law's exponent.
+bool read_tail(const std::string& argument, const std::string& text, prefetch::LatencyTail& to) {
+  const char* const end = text.data() + text.size();
+  const auto share = std::from_chars(text.data(), end, to.share);
+  if (share.ec == std::errc() && share.ptr != end && *share.ptr == ':') {
+    const auto exponent = std::from_chars(share.ptr + 1, end, to.exponent);
+    if (exponent.ec == std::errc() && exponent.ptr == end && to.share >= 0 && to.share <= 1 &&
+        to.exponent > 1) {
+      return true;
+    }
+  }
+  return complain("SHARE:EXPONENT is wanted, 0 to 1 and above 1", argument);
+}
+
 // As IOTUNE_PREFETCH names them.
 bool read_predictor(const std::string& name, const patterns::PredictorKind*& to) {
   constexpr const char* kNames[][2] = {
@@ -48,6 +62,8 @@ bool read_options(const std::vector<std::string>& arguments, Options& options) {
       options.replace = true;
     } else if (name == "--latency-ns") {
       good = read_number(name, value, options.latency_ns);
+    } else if (name == "--latency-tail") {
+      good = read_tail(argument, value, options.tail);
     } else if (name == "--metadata-latency-ns") {
       good = read_number(name, value, options.metadata_latency_ns);
     } else if (name == "--bytes-per-second") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "patterns/predict/predictors.h"
+#include "prefetch/filesystem/request_delay.h"
 
 namespace iotune::fuse {
 
@@ -15,6 +16,7 @@ struct Options {
   std::string trace;  // empty: nothing is recorded
   bool replace = false;
   std::uint64_t latency_ns = 0;           // of each read and write
+  prefetch::LatencyTail tail;             // of that latency
   std::uint64_t metadata_latency_ns = 0;  // of each request on names and attributes, open and close
   std::uint64_t bytes_per_second = 0;     // over all requests; 0: as the root has it
   bool direct = false;                    // past the page cache: requests as the program makes them

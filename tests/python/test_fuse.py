@@ -99,6 +99,20 @@ def test_each_read_takes_its_latency(place: Path) -> None:
     assert time.monotonic() - begin >= 20 * 0.020
 
 
+def test_some_reads_take_longer(place: Path) -> None:
+    (place / "root" / "data").write_bytes(os.urandom(64))
+    read = (
+        "import os, time; f = os.open('m/data', 0); now = time.monotonic\n"
+        "def one(i): a = now(); os.pread(f, 1, i % 64); return now() - a\n"
+        "took = [one(i) for i in range(200)]\n"
+        "assert min(took) >= 0.001, min(took)\n"
+        "assert sum(t >= 0.002 for t in took) >= 40, took"
+    )
+    # Of 80 % the latency is drawn, of 0.8 * 2^-0.5 = 57 % it is the double at least.
+    typed(place, "m", "root", "--direct", "--latency", "1ms", "--latency-tail", "80%:1.5", "--",
+          sys.executable, "-c", read)  # fmt: skip
+
+
 def test_ordinary_programs_find_a_file_system(place: Path) -> None:
     source = place / "source"
     source.mkdir()
@@ -187,6 +201,10 @@ def test_bad_arguments_are_named(place: Path) -> None:
     (place / "full" / "x").touch()
     (place / "t.iotrace").touch()
     assert "2 parsecs" in typed(place, "m", "root", "--latency", "2 parsecs", status=2).stderr
+    for tail, word in (("much", "SHARE:EXPONENT"), ("120%:2", "120%"), ("10%:1", "above 1")):
+        options = ("--latency", "1ms", "--latency-tail", tail)
+        assert word in typed(place, "m", "root", *options, status=2).stderr
+    assert "--latency" in typed(place, "m", "root", "--latency-tail", "1%:2", status=2).stderr
     assert "guess" in typed(place, "m", "root", "--prefetch", "guess", status=2).stderr
     assert "much" in typed(place, "m", "root", "--prefetch-memory", "much", status=2).stderr
     assert "full" in typed(place, "full", "root", status=1).stderr

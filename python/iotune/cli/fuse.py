@@ -14,6 +14,7 @@ Reads come through the page cache, in pieces of up to 128 KiB and ahead of the p
 and served from there (docs/prefetch.md).
 """
 
+import math
 import os
 import signal
 import subprocess
@@ -51,6 +52,13 @@ def command(
     latency: Annotated[
         Optional[str], typer.Option(metavar="TIME", help="Of each read and write: 2ms, 500us.")
     ] = None,
+    latency_tail: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="SHARE:EXPONENT",
+            help="Of some requests it is longer, by a power law: 10%:2.5.",
+        ),
+    ] = None,
     metadata_latency: Annotated[
         Optional[str],
         typer.Option(metavar="TIME", help="Of each request on names, attributes, open, close."),
@@ -80,6 +88,9 @@ def command(
         if text is not None:
             with value_of(f"--{name}"):
                 arguments.append(f"--{name}-ns={duration_ns(text)}")
+    if latency_tail is not None:
+        with value_of("--latency-tail"):
+            arguments.append("--latency-tail={:g}:{:g}".format(*_tail(latency_tail, latency)))
     if bandwidth is not None:
         with value_of("--bandwidth"):
             arguments.append(f"--bytes-per-second={bytes_a_second(bandwidth)}")
@@ -117,6 +128,22 @@ def command(
     else:
         next_command("iotune", "fuse", "--help")
     raise typer.Exit(status or ended)
+
+
+def _tail(text: str, latency: Optional[str]) -> tuple[float, float]:
+    """The share of requests, 0 to 1, and the power law's exponent, of "10%:2.5"."""
+    share, _, exponent = text.partition(":")
+    try:
+        read = (float(share.rstrip("%")) / (100 if share.endswith("%") else 1), float(exponent))
+    except ValueError:
+        raise Error(f"{text} is not SHARE:EXPONENT, such as 10%:2.5") from None
+    if not 0 <= read[0] <= 1:
+        raise Error(f"{share} is no share of the requests: 0% to 100%")
+    if not 1 < read[1] < math.inf:
+        raise Error(f"{exponent} is no exponent of a power law: above 1")
+    if latency is None:
+        raise Error("it is a tail of --latency, which is not given")
+    return read
 
 
 def _program() -> str:
