@@ -110,10 +110,20 @@ venv() {
 package_digest() {
   # A file that vanishes while we look (an editor, a colleague) must not end the set-up.
   { pwd
-    find CMakeLists.txt cmake pyproject.toml LICENSE README.md include patterns recorder analyzer \
-         patterndb tuner kernels python models fuse \
+    find CMakeLists.txt cmake pyproject.toml LICENSE README.md include core patterns recorder analyzer \
+         patterndb prefetch tuner kernels python models fuse \
          -type f -not -name '*.pyc' -print0 2>/dev/null | sort -z | xargs -0 sha256sum 2>/dev/null
   } | sha256sum || true
+}
+
+# A line every few seconds of how far ninja is, whose own lines are in the log.
+tell_progress() { # what
+  local last='' now
+  while sleep 5; do
+    now=$(grep -o '^ *\[[0-9]*/[0-9]*\]' "$LOG" 2>/dev/null | tail -n 1 | tr -d ' []' || true)
+    [ -z "$now" ] || [ "$now" = "$last" ] || say "$1: ${now%/*} of ${now#*/} steps"
+    last=$now
+  done
 }
 
 package() {
@@ -124,7 +134,14 @@ package() {
   [ "$wanted" = "$recorded" ] && [ -x .venv/bin/iotune ] && return 0
   say "installing iotune into .venv"
   rm -f .venv/package.stamp
-  .venv/bin/python -m pip install --no-build-isolation --no-deps --force-reinstall . >"$LOG" 2>&1 ||
+  : >"$LOG"
+  tell_progress "compiling the package" &
+  local teller=$! status=0
+  # -v: pip shows what the compiler is at only then.
+  .venv/bin/python -m pip install -v --no-build-isolation --no-deps --force-reinstall . >"$LOG" 2>&1 || status=$?
+  kill "$teller" 2>/dev/null || true
+  wait "$teller" 2>/dev/null || true
+  [ "$status" -eq 0 ] ||
     { tail -n 60 "$LOG" >&2; die "the package could not be built (all of its output: $LOG)"; }
   printf '%s\n' "$wanted" >.venv/package.stamp
 }

@@ -58,8 +58,8 @@ def places() -> dict[str, Place]:
     return {
         "disk": Place(local, "mpirun.mpich", 2),
         "nodes": Place(local, str(beds / "local_nodes"), 4, 16 << 20),
-        "nodes8": Place(local, str(beds / "local_nodes"), 8, 16 << 20),
-        "nodes16": Place(local, str(beds / "local_nodes"), 16, 16 << 20),
+        "nodes8": Place(local, str(beds / "local_nodes"), 8, 16 << 20, dense=False),
+        "nodes16": Place(local, str(beds / "local_nodes"), 16, 16 << 20, dense=False),
         "cephfs": Place(
             TESTBED / "mnt" / "narrow",
             str(beds / "cephfs_mpirun"),
