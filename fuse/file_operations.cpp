@@ -21,7 +21,7 @@ using prefetch::ReadStream;
 using Change = ReadAheadCache::Change;
 
 ReadAheadCache* read_ahead_cache() {
-  Prefetching* const prefetching = mounted_root().prefetching.get();
+  prefetch::Prefetching* const prefetching = mounted_root().prefetching.get();
   return prefetching == nullptr ? nullptr : &prefetching->cache;
 }
 
@@ -43,7 +43,7 @@ int opened(const Request& request, int fd, const char* path, fuse_file_info* inf
   request.answer_metadata();
   if (error != 0) return error;
   std::unique_ptr<OpenFile> file(new OpenFile{fd, path, fuse_get_context()->pid});
-  if (Prefetching* const prefetching = mounted_root().prefetching.get()) {
+  if (prefetch::Prefetching* const prefetching = mounted_root().prefetching.get()) {
     file->ahead = prefetching->cache.enter(fd);
     // O_DIRECT wants buffers that are aligned as its storage has it.
     const bool fit = (info->flags & O_ACCMODE) != O_WRONLY && (info->flags & O_DIRECT) == 0;

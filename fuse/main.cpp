@@ -77,7 +77,7 @@ bool serve(MountedRoot& root) {
   return good;
 }
 
-void report(prefetch::ReadAheadCache& cache) {
+void report(::iotune::prefetch::ReadAheadCache& cache) {
   const auto& [reads, hits, waited, fetched_bytes, used_bytes] = cache.totals();
   std::fprintf(
       stderr,

@@ -14,7 +14,7 @@ MountedRoot::MountedRoot(const Options& chosen)
     recorder = std::make_unique<RequestRecorder>(chosen.trace, chosen.replace);
   }
   if (chosen.predictor != nullptr) {
-    prefetching = std::make_unique<Prefetching>(*chosen.predictor, chosen.prefetch_bytes,
+    prefetching = std::make_unique<prefetch::Prefetching>(*chosen.predictor, chosen.prefetch_bytes,
                                                 chosen.prefetch_threads, data_delay);
   }
 }

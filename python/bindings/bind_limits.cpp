@@ -21,14 +21,12 @@ std::optional<std::uint64_t> job_limit_bytes() {
 // A file that is not understood allows nothing, and so no learning.
 bool site_is_frozen() {
   using namespace iotune;
-  using namespace iotune::recorder;
   const SiteLimits limits = read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr);
   return limits.frozen || limits.most == Mode::kOff;
 }
 
 bool site_switches_off() {
   using namespace iotune;
-  using namespace iotune::recorder;
   return read_site_limits(std::getenv("IOTUNE_SITE_CONFIG"), nullptr).most == Mode::kOff;
 }
 

@@ -107,7 +107,7 @@ def make_private(directory: Path) -> Path:
 
 
 def host_label() -> str:
-    """Name of this host as process buffers have it (core/process/host_label.h)."""
+    """Name of this host as process buffers have it (core/os/host_label.h)."""
     name = os.fsencode(socket.gethostname()).partition(b".")[0]
     return re.sub(rb"[^A-Za-z0-9]", b"-", name).decode() or "node"
 

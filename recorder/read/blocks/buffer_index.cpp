@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "core/process/host_label.h"
+#include "core/os/host_label.h"
 #include "recorder/read/blocks/block_sorter.h"
 #include "recorder/read/blocks/block_text.h"
 

@@ -45,7 +45,6 @@ bool fill_disk() {
   const sock_fprog program{sizeof code / sizeof code[0], code};
   // Unseen by the preload's objects, for which a filter is no full disk (narrowing.h).
   using namespace iotune;
-  using namespace iotune::recorder;
   return raw::call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1) == 0 &&
          raw::call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, raw::word(&program)) == 0;
 }
@@ -54,7 +53,6 @@ bool fill_disk() {
 
 int main(int argc, char** argv) {
   using namespace iotune;
-  using namespace iotune::recorder;
   if (argc > 1 && (unshare(CLONE_NEWUTS) != 0 || sethostname(argv[1], std::strlen(argv[1])) != 0)) {
     std::perror("presence_rank");
     return 1;

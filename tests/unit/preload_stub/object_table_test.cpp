@@ -10,9 +10,6 @@
 #include "core/process/thread_state.h"
 
 namespace iotune::recorder {
-
-__thread ThreadState t_thread __attribute__((tls_model("initial-exec"))) = {};
-
 namespace {
 
 TEST(ObjectTable, KnowsNothingBeforeTheFirstObject) {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "core/process/host_label.h"
+#include "core/os/host_label.h"
 #include "recorder/call_table.h"
 #include "recorder/read/format_call.h"
 #include "recorder/read/join.h"

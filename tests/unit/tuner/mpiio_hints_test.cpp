@@ -20,7 +20,7 @@
 #include "tuner/posix/placement.h"
 #include "tuner/posix/posix_advice.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 Provider* world_provider() noexcept {
   return nullptr;
@@ -42,7 +42,7 @@ bool read_info(const MpiApi&, Word info, const char* key, char* value, int bytes
   return true;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune
 
 namespace iotune::tuner {
 namespace {
@@ -83,9 +83,9 @@ MpiApi mpi_named(const char* version, MpiAbi abi) {
   snprintf(mpi.version, sizeof mpi.version, "%s", version);
   mpi.abi = abi;
   mpi.constants.handle_mask = ~Word{0};
-  mpi.constants.info_null = recorder::kNoInfo;
+  mpi.constants.info_null = kNoInfo;
   mpi.MPI_File_get_info = [](Word, Word* info) {
-    *info = recorder::kFileInfo;
+    *info = kFileInfo;
     return 0;
   };
   mpi.MPI_Info_free = [](Word*) { return 0; };
@@ -104,15 +104,15 @@ Decision settings(std::initializer_list<std::pair<const char*, const char*>> lis
 
 HintPlan planned(const MpiApi& mpi, const Decision& decision, bool named_relatively = false) {
   HintPlan plan;
-  plan_hints(mpi, "/tmp/b", recorder::kProgramInfo, decision, {1, named_relatively}, plan);
+  plan_hints(mpi, "/tmp/b", kProgramInfo, decision, {1, named_relatively}, plan);
   return plan;
 }
 
 class Hints : public ::testing::Test {
  protected:
   void SetUp() override {
-    recorder::g_in_use.clear();
-    recorder::g_of_program.clear();
+    g_in_use.clear();
+    g_of_program.clear();
     g_notes.clear();
     g_users.clear();
   }
@@ -120,8 +120,8 @@ class Hints : public ::testing::Test {
   // What is said of hints that MPI_File_get_info returns as `in_use`.
   void note(const MpiApi& mpi, const Decision& decision,
             const std::map<std::string, std::string>& in_use) {
-    recorder::g_in_use = in_use;
-    note_hints(mpi, recorder::kFile, "/tmp/b", decision, planned(mpi, decision));
+    g_in_use = in_use;
+    note_hints(mpi, kFile, "/tmp/b", decision, planned(mpi, decision));
   }
 };
 
@@ -175,15 +175,15 @@ TEST_F(Hints, WhatOverridesAHintOfOthersIsTheirs) {
   const MpiApi mpi = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
   const Decision decision = settings({{"romio_no_indep_rw", "true"}});
   for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
-    recorder::g_of_program = {{name, "automatic"}};
+    g_of_program = {{name, "automatic"}};
     EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
-    recorder::g_of_program.clear();
+    g_of_program.clear();
     g_users = name;
     EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
     g_users.clear();
   }
   EXPECT_EQ(planned(mpi, decision).refused[0], nullptr);
-  recorder::g_of_program = {{"romio_cb_write", "disable"}};
+  g_of_program = {{"romio_cb_write", "disable"}};
   EXPECT_EQ(planned(mpi, settings({{"romio_no_indep_rw", "false"}})).refused[0], nullptr);
 }
 

@@ -9,7 +9,7 @@
 #include "tuner/mpiio/openmpi_said.h"
 #include "tuner/posix/file_layout.h"
 
-namespace iotune::recorder {
+namespace iotune {
 
 // There is no run here, only the tool interface that the tests make.
 Provider* world_provider() noexcept {
@@ -19,7 +19,7 @@ const MpiApi* mpi_api(Provider&) noexcept {
   return nullptr;
 }
 
-}  // namespace iotune::recorder
+}  // namespace iotune
 
 namespace iotune::tuner {
 
