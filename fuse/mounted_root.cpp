@@ -15,7 +15,7 @@ MountedRoot::MountedRoot(const Options& chosen)
   }
   if (chosen.predictor != nullptr) {
     prefetching = std::make_unique<prefetch::Prefetching>(*chosen.predictor, chosen.prefetch_bytes,
-                                                chosen.prefetch_threads, data_delay);
+                                                          chosen.prefetch_threads, data_delay);
   }
 }
 

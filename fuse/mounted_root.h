@@ -22,8 +22,8 @@ struct MountedRoot {
 
   Options options;
   prefetch::RequestDelay data_delay, metadata_delay;
-  std::unique_ptr<RequestRecorder> recorder;  // nullptr: nothing is recorded
-  std::unique_ptr<prefetch::Prefetching> prefetching;   // nullptr: nothing is read ahead
+  std::unique_ptr<RequestRecorder> recorder;           // nullptr: nothing is recorded
+  std::unique_ptr<prefetch::Prefetching> prefetching;  // nullptr: nothing is read ahead
 };
 
 // Of the request that this thread answers.

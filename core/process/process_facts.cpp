@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "core/os/raw_syscall.h"
 #include "core/os/host_label.h"
+#include "core/os/raw_syscall.h"
 #include "core/process/working_directory.h"
 
 namespace iotune {

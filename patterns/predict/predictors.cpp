@@ -4,12 +4,12 @@
 #include <new>
 #include <type_traits>
 
-#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/baselines/markov_predictor.h"
+#include "patterns/predict/baselines/simple_predictors.h"
+#include "patterns/predict/baselines/tree_predictor.h"
+#include "patterns/predict/baselines/unit_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 #include "patterns/predict/recorded_plan.h"
-#include "patterns/predict/simple_predictors.h"
-#include "patterns/predict/tree_predictor.h"
-#include "patterns/predict/unit_predictor.h"
 
 namespace iotune::patterns {
 namespace {
@@ -30,7 +30,7 @@ struct Kind {
     return std::launder(reinterpret_cast<const P*>(memory))->predict(out);
   }
   static constexpr PredictorKind kind(std::string_view name) noexcept {
-    return {name, bytes, start, observe, predict};
+    return {.name = name, .bytes = bytes, .start = start, .observe = observe, .predict = predict};
   }
 };
 
@@ -54,6 +54,18 @@ bool start_markov(std::span<std::byte> memory, const PredictorOptions& options) 
   ByteReader model(options.earlier);
   return options.earlier.empty() || predictor->load(model);
 }
+
+const MarkovPredictor& markov_of(const std::byte* memory) noexcept {
+  return *std::launder(reinterpret_cast<const MarkovPredictor*>(memory));
+}
+// A transition is at most seven varints.
+std::size_t markov_kept_bytes(const std::byte* memory) noexcept {
+  return markov_of(memory).transitions() * 7 * kMaxVarintBytes + 64;
+}
+std::size_t keep_markov(const std::byte* memory, std::span<std::byte> out) noexcept {
+  ByteWriter model(out);
+  return markov_of(memory).save(model) ? model.bytes_used() : 0;
+}
 static_assert(sizeof(MarkovPredictor) % alignof(MarkovPredictor::Transition) == 0);
 
 bool start_recorded(std::span<std::byte> memory, const PredictorOptions& options) noexcept {
@@ -65,12 +77,20 @@ constexpr PredictorKind kKinds[] = {
     Kind<NestPredictor>::kind("nest"),
     Kind<UnitPredictor>::kind("unit"),
     Kind<TreePredictor>::kind("tree"),
-    {"markov", markov_bytes, start_markov, Kind<MarkovPredictor>::observe,
-     Kind<MarkovPredictor>::predict},
+    {.name = "markov",
+     .bytes = markov_bytes,
+     .start = start_markov,
+     .observe = Kind<MarkovPredictor>::observe,
+     .predict = Kind<MarkovPredictor>::predict,
+     .kept_bytes = markov_kept_bytes,
+     .keep = keep_markov},
     Kind<StridePredictor>::kind("stride"),
     Kind<ReadaheadPredictor>::kind("readahead"),
-    {"recorded", Kind<PlanPredictor>::bytes, start_recorded, Kind<PlanPredictor>::observe,
-     Kind<PlanPredictor>::predict},
+    {.name = "recorded",
+     .bytes = Kind<PlanPredictor>::bytes,
+     .start = start_recorded,
+     .observe = Kind<PlanPredictor>::observe,
+     .predict = Kind<PlanPredictor>::predict},
 };
 
 }  // namespace

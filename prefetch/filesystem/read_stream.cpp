@@ -5,7 +5,6 @@
 #include <span>
 
 #include "patterns/bytes.h"
-#include "patterns/predict/markov_predictor.h"
 #include "patterns/predict/recorded_plan.h"
 
 namespace iotune::prefetch {
@@ -47,12 +46,9 @@ void ReadStream::start() {
 std::vector<std::byte> ReadStream::learned() {
   std::vector<std::byte> model;
   if (!stream_) return model;
-  if (shared_.kind.name == "markov") {
-    const auto& markov =
-        *std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(bytes_of(predictor_)));
-    model.resize(markov.transitions() * 7 * patterns::kMaxVarintBytes + 64);
-    patterns::ByteWriter out(model);
-    model.resize(markov.save(out) ? out.bytes_used() : 0);
+  if (shared_.kind.keep != nullptr) {
+    model.resize(shared_.kind.kept_bytes(bytes_of(predictor_)));
+    model.resize(shared_.kind.keep(bytes_of(predictor_), model));
   } else if (shared_.kind.name == "recorded" && earlier_ == nullptr && !plan_.empty()) {
     std::vector<std::byte> scratch(patterns::plan_scratch_bytes());
     model.resize(patterns::plan_bytes_limit(plan_.size()));

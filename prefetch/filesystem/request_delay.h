@@ -8,8 +8,9 @@
 namespace iotune::prefetch {
 
 // Some requests take much longer than the others, as on a large file system whose servers are busy
-// with others' work: of `share` of them (0 to 1) the latency is drawn from a power law, whose density
-// falls with `exponent` (above 1), from the common latency on. Each request draws for itself.
+// with others' work: of `share` of them (0 to 1) the latency is drawn from a power law, whose
+// density falls with `exponent` (above 1), from the common latency on. Each request draws for
+// itself.
 struct LatencyTail {
   double share = 0;
   double exponent = 2;

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "core/os/private_memory.h"
-#include "patterns/predict/markov_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 
 namespace iotune::prefetch {
@@ -117,17 +116,13 @@ void keep_model(StreamSlot& slot) noexcept {
   KeptState* const state = kept_state(slot);
   if (state == nullptr || slot.unfit) return;
   if (state->plan != nullptr) write_kept(state->key, g_options.name, state->plan->finish());
-  if (g_options.kind->name != "markov") return;
-  // A transition is at most seven varints.
-  constexpr std::size_t kBytes = std::size_t{16384} * 7 * patterns::kMaxVarintBytes + 64;
-  auto* const memory = static_cast<std::byte*>(private_memory(kBytes));
+  if (g_options.kind->keep == nullptr) return;
+  const std::size_t bytes = g_options.kind->kept_bytes(slot.predictor());
+  auto* const memory = static_cast<std::byte*>(private_memory(bytes));
   if (memory == nullptr) return;
-  patterns::ByteWriter out({memory, kBytes});
-  const std::byte* const predictor = slot.predictor();
-  if (std::launder(reinterpret_cast<const patterns::MarkovPredictor*>(predictor))->save(out)) {
-    write_kept(state->key, g_options.name, out.written());
-  }
-  unmap(memory, kBytes);
+  const std::size_t used = g_options.kind->keep(slot.predictor(), {memory, bytes});
+  if (used > 0) write_kept(state->key, g_options.name, {memory, used});
+  unmap(memory, bytes);
 }
 
 void free_slot(StreamSlot& slot) noexcept {

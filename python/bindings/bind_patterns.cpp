@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/baselines/he2013/local_index.h"
 #include "analyzer/datasets/nest_text.h"
-#include "analyzer/he2013/local_index.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/baselines/he2013/he2013_streams.h"
 #include "analyzer/pattern_log/merge_logs.h"
 #include "analyzer/streams/analyze_part.h"
-#include "analyzer/streams/he2013_streams.h"
 #include "analyzer/streams/stream_groups.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
@@ -200,5 +200,5 @@ void bind_streams(py::module_& module) {
              py::arg("kept"), py::arg("shown_terms"), "analyzer/streams/stream_groups.h");
   module.def("he2013_streams", &he2013_streams, py::arg("trace"), py::arg("layers"),
              py::arg("predictor"), py::arg("ahead"), py::arg("shown"), py::arg("most_entries"),
-             py::arg("tell"), "analyzer/streams/he2013_streams.h");
+             py::arg("tell"), "analyzer/baselines/he2013/he2013_streams.h");
 }

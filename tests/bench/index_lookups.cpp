@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 #include "analyzer/index/index_builder.h"
 #include "analyzer/index/index_file.h"
 #include "tests/generators/applications.h"

@@ -18,7 +18,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 #include "tests/bench/list_compression.h"
 #include "tests/bench/long_streams.h"
 #include "tests/bench/our_coder.h"

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/baselines/markov_predictor.h"
+#include "patterns/predict/baselines/simple_predictors.h"
+#include "patterns/predict/baselines/tree_predictor.h"
+#include "patterns/predict/baselines/unit_predictor.h"
 #include "patterns/predict/nest_predictor.h"
 #include "patterns/predict/recorded_plan.h"
-#include "patterns/predict/simple_predictors.h"
-#include "patterns/predict/tree_predictor.h"
-#include "patterns/predict/unit_predictor.h"
 #include "tests/generators/catalogue.h"
 #include "tests/generators/drawn_nest.h"
 #include "tests/generators/transforms.h"

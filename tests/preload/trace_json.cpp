@@ -37,7 +37,8 @@ json selection_json(const recorder::Selection& selection) {
 json transfers_json(const recorder::Call& call) {
   json out = json::array();
   const auto arguments = recorder::arguments_of(call);
-  if (!arguments || !call.signature()->transfer || call.signature()->layer != iotune::Layer::kHdf5) {
+  if (!arguments || !call.signature()->transfer ||
+      call.signature()->layer != iotune::Layer::kHdf5) {
     return out;
   }
   for (const recorder::TransferExtras& one : recorder::transfer_extras(*arguments)) {

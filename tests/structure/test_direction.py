@@ -23,6 +23,9 @@ STRANGERS = {"patterns": {"core"}}
 ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
 BESIDE = {"fuse": ("patterns", "prefetch", "recorder", "analyzer")}
+# The papers' baselines are reached by name; who looks them up by it may include them.
+LOOKS_UP_BASELINES = {"patterns/predict/predictors.cpp", "python/bindings/bind_patterns.cpp",
+                      "python/bindings/bind_streams.cpp"}  # fmt: skip
 # A folder with more files is several folders. What is still to be grouped stands here.
 MOST_FILES = 26
 CROWDED = {
@@ -110,6 +113,23 @@ def long_files(root: Path) -> list[str]:
     return wrong
 
 
+def uses_of_baselines(root: Path) -> list[str]:
+    """Return the sources of the product that rest on a baseline."""
+    wrong = []
+    for path in tracked(root):
+        relative = path.relative_to(root)
+        if path.suffix not in NATIVE or relative.parts[0] not in (*ROOMS, *BESIDE):
+            continue
+        if "baselines" in relative.parts or relative.as_posix() in LOOKS_UP_BASELINES:
+            continue
+        wrong += [
+            f"{relative}:{line} includes {name}"
+            for line, name in includes(path)
+            if "/baselines/" in name
+        ]
+    return wrong
+
+
 def crowded_folders(root: Path) -> list[str]:
     """Return the folders in which nobody finds anything any more."""
     files = Counter(path.parent.relative_to(root).as_posix() for path in tracked(root))
@@ -134,7 +154,7 @@ def paths_of_one_machine(root: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "rule", [wrong_includes, long_files, crowded_folders, paths_of_one_machine]
+    "rule", [wrong_includes, long_files, uses_of_baselines, crowded_folders, paths_of_one_machine]
 )
 def test_this_tree_obeys(rule):
     assert rule(ROOT) == []
@@ -222,6 +242,14 @@ def test_a_long_file_is_found(house, name):
 
 def test_a_file_of_just_the_limit_is_not(house):
     assert long_files(house({"tuner/fits.cpp": "x\n" * LONGEST})) == []
+
+
+def test_a_use_of_a_baseline_is_found(house):
+    line = '#include "patterns/predict/baselines/unit_finder.h"\n'
+    root = house({"prefetch/bad.cpp": line, "patterns/predict/baselines/tree.cpp": line,
+                  "patterns/predict/predictors.cpp": line, "tests/unit/good.cpp": line})  # fmt: skip
+    (finding,) = uses_of_baselines(root)
+    assert finding.startswith("prefetch/bad.cpp:1 ")
 
 
 def test_a_crowded_folder_is_found(house):

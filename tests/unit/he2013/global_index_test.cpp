@@ -1,5 +1,5 @@
 // Local and global entries on every generator: nothing is lost, and the papers' rates come out.
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Algorithms 2 and 3 on the papers' examples and against a brute-force model.
 #include <gtest/gtest.h>
 
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 #include "tests/generators/drawing.h"
 
 namespace iotune::he2013 {

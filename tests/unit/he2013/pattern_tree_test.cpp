@@ -1,4 +1,4 @@
-#include "analyzer/he2013/pattern_tree.h"
+#include "analyzer/baselines/he2013/pattern_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/he2013/unit.h"
+#include "analyzer/baselines/he2013/unit.h"
 
 #include <gtest/gtest.h>
 

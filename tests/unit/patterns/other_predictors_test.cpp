@@ -5,12 +5,12 @@
 #include <memory>
 #include <random>
 
-#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/baselines/markov_predictor.h"
+#include "patterns/predict/baselines/simple_predictors.h"
+#include "patterns/predict/baselines/tree_predictor.h"
+#include "patterns/predict/baselines/unit_finder.h"
+#include "patterns/predict/baselines/unit_predictor.h"
 #include "patterns/predict/recorded_plan.h"
-#include "patterns/predict/simple_predictors.h"
-#include "patterns/predict/tree_predictor.h"
-#include "patterns/predict/unit_finder.h"
-#include "patterns/predict/unit_predictor.h"
 #include "predict_test_streams.h"
 
 namespace iotune::patterns {

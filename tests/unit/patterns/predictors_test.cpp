@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/baselines/markov_predictor.h"
 #include "patterns/predict/recorded_plan.h"
 #include "predict_test_streams.h"
 

@@ -1,4 +1,4 @@
-#include "patterns/predict/unit_predictor.h"
+#include "patterns/predict/baselines/unit_predictor.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "patterns/predict/unit_finder.h"
+#include "patterns/predict/baselines/unit_finder.h"
 
 #include <algorithm>
 #include <cstring>

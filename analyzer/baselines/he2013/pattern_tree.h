@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/he2013/unit.h"
+#include "analyzer/baselines/he2013/unit.h"
 
 namespace iotune::he2013 {
 

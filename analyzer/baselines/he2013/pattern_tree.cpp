@@ -1,10 +1,10 @@
-#include "analyzer/he2013/pattern_tree.h"
+#include "analyzer/baselines/he2013/pattern_tree.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "analyzer/he2013/repeated_runs.h"
+#include "analyzer/baselines/he2013/repeated_runs.h"
 
 namespace iotune::he2013 {
 namespace {

@@ -1,11 +1,11 @@
-#include "analyzer/streams/he2013_streams.h"
+#include "analyzer/baselines/he2013/he2013_streams.h"
 
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
 #include "analyzer/summary/saturating.h"

@@ -1,4 +1,4 @@
-#include "patterns/predict/tree_predictor.h"
+#include "patterns/predict/baselines/tree_predictor.h"
 
 #include <algorithm>
 #include <cstring>

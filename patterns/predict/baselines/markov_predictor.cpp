@@ -1,4 +1,4 @@
-#include "patterns/predict/markov_predictor.h"
+#include "patterns/predict/baselines/markov_predictor.h"
 
 #include <algorithm>
 

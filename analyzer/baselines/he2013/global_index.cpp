@@ -1,10 +1,10 @@
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
-#include "analyzer/he2013/grid.h"
+#include "analyzer/baselines/he2013/grid.h"
 
 namespace iotune::he2013 {
 namespace {

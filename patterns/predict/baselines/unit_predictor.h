@@ -6,8 +6,8 @@
 #include <span>
 
 #include "patterns/extent.h"
+#include "patterns/predict/baselines/unit_finder.h"
 #include "patterns/predict/prediction.h"
-#include "patterns/predict/unit_finder.h"
 
 namespace iotune::patterns {
 

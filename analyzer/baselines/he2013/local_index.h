@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/he2013/unit.h"
+#include "analyzer/baselines/he2013/unit.h"
 #include "patterns/extent.h"
 
 namespace iotune::he2013 {

@@ -21,8 +21,8 @@
 //   last global stride is not full.
 #include <algorithm>
 
-#include "analyzer/he2013/global_index.h"
-#include "analyzer/he2013/grid.h"
+#include "analyzer/baselines/he2013/global_index.h"
+#include "analyzer/baselines/he2013/grid.h"
 
 namespace iotune::he2013 {
 namespace {

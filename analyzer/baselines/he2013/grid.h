@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "analyzer/he2013/global_index.h"
+#include "analyzer/baselines/he2013/global_index.h"
 
 namespace iotune::he2013 {
 

@@ -1,4 +1,4 @@
-#include "analyzer/he2013/local_index.h"
+#include "analyzer/baselines/he2013/local_index.h"
 
 namespace iotune::he2013 {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/he2013/local_index.h"
+#include "analyzer/baselines/he2013/local_index.h"
 
 namespace iotune::he2013 {
 

@@ -1,9 +1,9 @@
-#include "analyzer/he2013/unit.h"
+#include "analyzer/baselines/he2013/unit.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "analyzer/he2013/repeated_runs.h"
+#include "analyzer/baselines/he2013/repeated_runs.h"
 
 namespace iotune::he2013 {
 namespace {

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "patterns/extent.h"
+#include "patterns/predict/baselines/unit_finder.h"
+#include "patterns/predict/baselines/unit_predictor.h"
 #include "patterns/predict/prediction.h"
-#include "patterns/predict/unit_finder.h"
-#include "patterns/predict/unit_predictor.h"
 
 namespace iotune::patterns {
 
