@@ -1,5 +1,5 @@
 // From an offset in a file to who wrote it: the stream, which of its accesses, and where in the
-// stream's log the bytes lie. docs/index.md tells how to use it, README.md how it works.
+// stream's log the bytes lie. docs/offset-index.md tells how to use it, README.md how it works.
 #pragma once
 
 #include <cstddef>

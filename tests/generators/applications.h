@@ -2,7 +2,7 @@
 //   J. He et al., Discovering Structure in Unstructured I/O, PDSW (SC Companion) 2012;
 //   J. He et al., I/O Acceleration with Pattern Detection, HPDC 2013.
 // The papers give the shapes and few sizes; each function's Workload::basis says what is theirs
-// and what is our choice. Defaults are the sizes of the table in docs/results.md.
+// and what is our choice. Defaults are the sizes of the table in docs/results/patterns.md.
 // Offsets and lengths are in bytes; P is the number of ranks and r a rank.
 #pragma once
 

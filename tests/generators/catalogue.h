@@ -23,7 +23,7 @@ struct Row {
   std::function<Workload()> make;
 };
 
-enum class Size { small, table };  // some thousand accesses; the sizes of docs/results.md
+enum class Size { small, table };  // some thousand accesses; the sizes of docs/results/patterns.md
 
 std::vector<Row> catalogue(Size size);
 

@@ -12,7 +12,7 @@ recognise          the loops of one stream (docs/patterns.md explains both algor
 PatternLogWriter   many streams without loss in about the room of what differs between them
 PatternLog         and back
 Predictor          the next accesses of a stream
-IndexBuilder       from a file offset to who wrote it: OffsetIndex (docs/index.md)
+IndexBuilder       from a file offset to who wrote it: OffsetIndex (docs/offset-index.md)
 
 Offsets and lengths are in bytes, one dimension, equally many: NumPy arrays of any integers, other
 buffers of 64-bit integers, or iterables of int. What comes back as arrays is NumPy's, of int64

@@ -1,4 +1,4 @@
-"""From an offset in a file to who wrote it last: analyzer/index, docs/index.md."""
+"""From an offset in a file to who wrote it last: analyzer/index, docs/offset-index.md."""
 
 from __future__ import annotations
 
