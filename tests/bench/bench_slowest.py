@@ -71,9 +71,10 @@ def sampled_rounds(folder: Path, ranks: int, rounds: int) -> Array:
         )  # fmt: skip
         samples = read_samples(kept)
     writes = samples[samples.operation == "write"]
-    return writes.pivot_table(
+    rounds_of_ranks = writes.pivot_table(
         index=["run", "round"], columns="rank", values="seconds", aggfunc="first"
-    ).dropna().to_numpy(dtype=float)  # fmt: skip
+    )
+    return np.asarray(rounds_of_ranks.dropna(), dtype=np.float64)
 
 
 def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estimate]:

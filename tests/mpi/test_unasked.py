@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from harness import Place, main  # noqa: E402
 from test_tuning import answer, make_database  # noqa: E402
 
-# patterndb/decide/unasked_opens.h: the first file of each series is looked up, the sixteenth answer after
-# these ends the asking for 63 opens.
+# patterndb/decide/unasked_opens.h: the first file of each series is looked up, the
+# sixteenth answer after these ends the asking for 63 opens.
 LAST_ASKED = 17
 PERIOD = 64
 

@@ -246,8 +246,14 @@ def test_a_file_of_just_the_limit_is_not(house):
 
 def test_a_use_of_a_baseline_is_found(house):
     line = '#include "patterns/predict/baselines/unit_finder.h"\n'
-    root = house({"prefetch/bad.cpp": line, "patterns/predict/baselines/tree.cpp": line,
-                  "patterns/predict/predictors.cpp": line, "tests/unit/good.cpp": line})  # fmt: skip
+    root = house(
+        {
+            "prefetch/bad.cpp": line,
+            "patterns/predict/baselines/tree.cpp": line,
+            "patterns/predict/predictors.cpp": line,
+            "tests/unit/good.cpp": line,
+        }
+    )
     (finding,) = uses_of_baselines(root)
     assert finding.startswith("prefetch/bad.cpp:1 ")
 

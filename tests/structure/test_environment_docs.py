@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python", "models",
-           "kernels", "fuse")  # fmt: skip
+PRODUCT = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python",
+           "models", "kernels", "fuse")  # fmt: skip
 # A string that begins with a name: read, set, or said of itself.
 READ = re.compile(r'"(IOTUNE_[A-Z0-9_]+)(?=["= :])')
 ROW = re.compile(r"^\| (IOTUNE_[A-Z0-9_]+) \|(.*)\|$", re.MULTILINE)

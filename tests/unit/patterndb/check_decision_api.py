@@ -1,4 +1,4 @@
-"""check_decision_api.py CLIENT LIBRARY: the C interface as the preload uses it, environment and all."""
+"""check_decision_api.py CLIENT LIBRARY: the C interface, as the preload uses it."""
 
 import os
 import pathlib
