@@ -15,7 +15,10 @@ std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
 
-constexpr MeaningByCall kBytesPlace([](const CallMeaning& meaning) { return meaning.bytes_place; });
+// Among the three numbers of a transfer.
+constexpr MeaningByCall kBytesPlace([](const CallMeaning& meaning) {
+  return meaning.bytes_place < 3 ? meaning.bytes_place : CallMeaning::kNowhere;
+});
 
 // A seek moves none.
 std::int64_t bytes_moved(const TransferCall& call) noexcept {
