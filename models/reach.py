@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from iotune.models.candidates import Candidate, Shape, chunk_caches
 from iotune.models.cases import Case, trace_of_case
 
+from iotune.call_meaning import meaning_of, meanings
 from iotune.errors import Error
 from iotune.trace import Trace
 
@@ -19,21 +20,20 @@ from iotune.trace import Trace
 @dataclass(frozen=True)
 class _PropertyCall:
     parameter: str  # that it sets
-    at: int  # where the value is in the call's numbers
+    argument: str  # that has the value
     usual: tuple[int, ...]  # what a library may have there anyway
 
 
 # HDF5's cache had 1 MiB before 2.0 and has 8 MiB since; -1 is "as the file has it".
 _CACHES = (1 << 20, 8 << 20, -1)
 _CALLS = {
-    "H5Pset_alignment": _PropertyCall("alignment", 2, (0, 1)),
-    "H5Pset_meta_block_size": _PropertyCall("meta_block_size", 1, (2048,)),
-    "H5Pset_sieve_buf_size": _PropertyCall("sieve_buf_size", 1, (65536,)),
-    "H5Pset_page_buffer_size": _PropertyCall("page_buffer", 1, (0,)),
-    "H5Pset_cache": _PropertyCall("chunk_cache", 3, _CACHES),
-    "H5Pset_chunk_cache": _PropertyCall("chunk_cache", 2, _CACHES),
+    "H5Pset_alignment": _PropertyCall("alignment", "alignment", (0, 1)),
+    "H5Pset_meta_block_size": _PropertyCall("meta_block_size", "bytes", (2048,)),
+    "H5Pset_sieve_buf_size": _PropertyCall("sieve_buf_size", "bytes", (65536,)),
+    "H5Pset_page_buffer_size": _PropertyCall("page_buffer", "bytes", (0,)),
+    "H5Pset_cache": _PropertyCall("chunk_cache", "bytes", _CACHES),
+    "H5Pset_chunk_cache": _PropertyCall("chunk_cache", "bytes", _CACHES),
 }
-_OPENS = {"H5Fopen": 1, "H5Fcreate": 2}  # where the access list is in the call's numbers
 
 
 class OutOfReach(Error):
@@ -75,24 +75,26 @@ def taken_parameters(case: Case) -> dict[str, str]:
 def _set_by_calls(trace: Trace, path: str) -> dict[str, int]:
     lists: dict[tuple[int, int], dict[str, int]] = {}  # by process and id
     found: dict[str, int] = {}
-    names = (*_CALLS, *_OPENS, "H5Pcreate", "H5Pcopy")
-    for call in trace.each_call(layer="hdf5", call=names):
+    opens = [one.name for one in meanings().values() if one.of_hdf5 and one.opens_file]
+    for call in trace.each_call(layer="hdf5", call=(*_CALLS, *opens, "H5Pcreate", "H5Pcopy")):
         numbers, process = call.numbers, call.process
+        said = meaning_of(call.name).said(numbers)
         if call.name == "H5Pcreate":
             lists.pop((process, numbers[-1]), None)  # an id may have been used before
         elif call.name == "H5Pcopy":
             lists[process, numbers[-1]] = dict(lists.get((process, numbers[0]), {}))
-        elif call.name in _OPENS:
+        elif call.name in opens:
             if call.file == path:
-                found.update(lists.get((process, numbers[_OPENS[call.name]]), {}))
+                found.update(lists.get((process, said["fapl"]), {}))
         elif call.result is not None and call.result >= 0:
             one = _CALLS[call.name]
-            if numbers[one.at] in one.usual:
+            value = said[one.argument]
+            if value in one.usual:
                 continue
             if call.name == "H5Pset_chunk_cache":  # of a dataset's list, whichever file's
-                found[one.parameter] = numbers[one.at]
+                found[one.parameter] = value
             else:
-                lists.setdefault((process, numbers[0]), {})[one.parameter] = numbers[one.at]
+                lists.setdefault((process, numbers[0]), {})[one.parameter] = value
     return found
 
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/process/layer.h"
+#include "recorder/call_meaning.h"
 
 namespace iotune::recorder {
 
@@ -32,15 +33,18 @@ struct ArgumentSignature {
 struct CallSignature {
   std::string_view name;
   Layer layer;
-  bool transfer;  // moves data
-  bool writes;    // a transfer into the file
+  bool transfer;  // moves data of a file or a dataset
+  bool writes;    // a transfer into it
   NumberStyle result_style;
   std::span<const ArgumentSignature> arguments;
   std::span<const std::string_view> extras;  // names of the numbers after the result
   std::span<const std::string_view> texts;   // names of the texts after the arguments' texts
-  // Names of the numbers that are file offset and length in bytes, or empty.
-  std::string_view access_offset, access_length;
+  CallMeaning meaning;
 };
+
+// The word of calls.table.
+std::string_view name_of(Verb verb) noexcept;
+std::string_view name_of(Thing thing) noexcept;
 
 // All calls in the table's order, the pseudo calls of iotune last. An index into it is the
 // function number of ring records.
@@ -50,6 +54,11 @@ std::span<const CallSignature> call_table() noexcept;
 // of relocations. `number` is below call_count().
 std::string_view call_name(std::size_t number) noexcept;
 std::size_t call_count() noexcept;
+
+// What the names of pseudo calls begin with, those of newer iotunes too (FORMAT.md).
+constexpr bool is_pseudo_call(std::string_view name) noexcept {
+  return name.starts_with("iotune_");
+}
 
 // nullptr where the table has no such call (a trace of a newer iotune).
 const CallSignature* find_call(std::string_view name) noexcept;

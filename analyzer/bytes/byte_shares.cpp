@@ -1,15 +1,16 @@
 #include "analyzer/bytes/byte_shares.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "analyzer/calls/call_facts.h"
 #include "analyzer/summary/saturating.h"
+#include "recorder/read/access_words.h"
 
 namespace iotune::analyzer {
 namespace {
 
 using recorder::Call;
+using recorder::CallMeaning;
 
 // Of one call; a view that scatters it over more is too irregular.
 constexpr std::size_t kMaxExtents = std::size_t{1} << 20U;
@@ -61,9 +62,9 @@ ByteShares::Viewed ByteShares::viewed(const Call& call, const FileView* view) {
     hint.array_bytes = view->tile_bytes();
   }
   if (hint.element_bytes == 1) {
-    const std::int8_t place = facts_of(*call.signature()).type_bytes_place;
+    const std::int8_t place = call.signature()->meaning.item_bytes_place;
     const std::int64_t type_bytes =
-        place == CallFacts::kNoPlace ? 1 : call.numbers[static_cast<std::size_t>(place)];
+        place == CallMeaning::kNowhere ? 1 : call.numbers[static_cast<std::size_t>(place)];
     if (type_bytes > 1 && type_bytes <= kMaxElementBytes) {
       hint.element_bytes = static_cast<std::uint64_t>(type_bytes);
     }
@@ -72,8 +73,7 @@ ByteShares::Viewed ByteShares::viewed(const Call& call, const FileView* view) {
 }
 
 void ByteShares::note_mode(const Call& call, bool mpi, ByteRecord& record) {
-  const bool all = mpi && (call.name().find("_all") != std::string::npos ||
-                           call.name().find("_ordered") != std::string::npos);
+  const bool all = mpi && facts_of(*call.signature()).collective;
   (all ? record.collective : record.independent) = true;
   record.through_mpi = record.through_mpi || mpi;
 }
@@ -82,25 +82,26 @@ std::uint64_t ByteShares::follow_all(const recorder::StreamTotals& totals, FileR
                                      bool write) {
   const recorder::CallSignature& signature = *totals.stream->signature;
   const CallFacts& facts = facts_of(signature);
+  const CallMeaning& meaning = signature.meaning;
   const bool mpi = signature.layer == Layer::kMpiIo;
   Call call{totals.stream.get(), {}, totals.first_start_ns, 0, 0, true};
-  const recorder::MovedBytes moved = words_.moved_bytes(signature);
+  const recorder::MovedBytes moved = recorder::moved_bytes(signature);
   std::uint64_t sum = 0;
   Share* share = nullptr;
   std::uint64_t element = 1, origin = 0;
   bool whole = !mpi;
-  const int place = mpi ? facts.offset_place : words_.offset_place(signature);
+  const int place = meaning.offset_place;
   std::int64_t type_bytes = -1;
   recorder::each_run(totals, place, [&](auto numbers, std::uint64_t calls, std::int64_t step) {
     call.numbers = numbers;
     const std::uint64_t bytes = moved.of(numbers);
     sum = saturating_sum(sum, saturating_product(bytes, calls));
     const auto number = [&](int at) { return numbers[static_cast<std::size_t>(at)]; };
-    const bool typed = mpi && facts.type_bytes_place != CallFacts::kNoPlace;
-    const bool same_type = !typed || number(facts.type_bytes_place) == type_bytes;
+    const bool typed = mpi && meaning.item_bytes_place != CallMeaning::kNowhere;
+    const bool same_type = !typed || number(meaning.item_bytes_place) == type_bytes;
     if (share == nullptr || !same_type) {
-      if (typed) type_bytes = number(facts.type_bytes_place);
-      const FileView* const view = mpi ? mpi_.view_of(number(facts.file_place)) : nullptr;
+      if (typed) type_bytes = number(meaning.item_bytes_place);
+      const FileView* const view = mpi ? mpi_.view_of(number(meaning.handle_place)) : nullptr;
       const auto [displacement, hint] = viewed(call, view);
       const Target to = target(file, displacement, write);
       note_mode(call, mpi, to.record);
@@ -148,7 +149,7 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
     extents = mpi_.follow(call, kMaxExtents);
   }
   if (file == nullptr) return;
-  const recorder::AccessWords words = words_.of(call);
+  const recorder::AccessWords words = recorder::access_words(call);
   if (!words.length_bytes || *words.length_bytes <= 0) return;
   const auto bytes = static_cast<std::uint64_t>(*words.length_bytes);
   const auto [displacement, hint] = viewed(call, mpi ? mpi_.view() : nullptr);
@@ -171,7 +172,7 @@ void ByteShares::follow(std::size_t index, const Call& call, FileRecord* file, b
 void ByteShares::move_as_member(AlikeRanks& ranks, std::size_t k) {
   for (auto& [record, share] : shares_) share.runs = ByteRuns();
   for (const Move& move : moves_) {
-    add_bytes(words_.of(ranks.call_of(move.call, k)), move.share->runs);
+    add_bytes(recorder::access_words(ranks.call_of(move.call, k)), move.share->runs);
   }
 }
 

@@ -10,7 +10,6 @@
 #include "analyzer/calls/mpi_accesses.h"
 #include "analyzer/summary/alike_ranks.h"
 #include "analyzer/summary/file_table.h"
-#include "recorder/read/access_words.h"
 #include "recorder/read/blocks/stream_totals.h"
 #include "recorder/read/call.h"
 
@@ -64,7 +63,6 @@ class ByteShares {
   static void note_mode(const recorder::Call& call, bool mpi, ByteRecord& record);
   Target target(FileRecord& file, std::uint64_t displacement, bool write);
 
-  recorder::AccessWordsReader words_;
   MpiAccesses mpi_;
   std::map<ByteRecord*, Share> shares_;
   bool alike_;

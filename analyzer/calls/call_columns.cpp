@@ -53,7 +53,7 @@ CallBatchColumns CallColumnReader::next(std::size_t limit) {
   CallRow row{};
   while (batch.rows < limit && rows_->next(row)) {
     ++batch.rows;
-    if (needs_access) access_ = access_reader_.of(*row.call);
+    if (needs_access) access_ = recorder::access_words(*row.call);
     for (const CallColumn column : columns_) add(batch, column, row);
   }
   return batch;

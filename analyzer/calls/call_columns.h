@@ -73,7 +73,6 @@ class CallColumnReader {
 
   std::unique_ptr<CallRows> rows_;
   std::vector<CallColumn> columns_;
-  recorder::AccessWordsReader access_reader_;
   recorder::AccessWords access_;  // of the row that is added
   std::vector<std::string> call_names_;
   std::unordered_map<std::string, std::int32_t> call_numbers_;

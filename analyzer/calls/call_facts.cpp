@@ -1,93 +1,64 @@
 #include "analyzer/calls/call_facts.h"
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include <cstddef>
 #include <vector>
 
 namespace iotune::analyzer {
 namespace {
 
+using recorder::CallMeaning;
 using recorder::CallSignature;
-using Note = CallFacts::Note;
+using recorder::Thing;
+using recorder::Verb;
 
-template <std::size_t N>
-bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
-  return std::find(names, names + N, name) != names + N;
-}
-
-Note note_of(std::string_view name) {
-  constexpr std::pair<std::string_view, Note> kNotes[] = {
-      {"iotune_file", Note::kFile},
-      {"iotune_dataset", Note::kDataset},
-      {"iotune_view", Note::kView},
-      {"iotune_decision", Note::kDecision},
-      {"iotune_setting", Note::kSetting},
-      {"iotune_prefetch", Note::kPrefetch},
-      {"iotune_decision_again", Note::kDecisionAgain},
-      {"iotune_unsampled", Note::kSampledOut},
-      {"iotune_sampled_out", Note::kSampledOut}};
-  const auto* const found = std::find_if(std::begin(kNotes), std::end(kNotes),
-                                         [&](const auto& note) { return note.first == name; });
-  return found == std::end(kNotes) ? Note::kNone : found->second;
-}
-
-void find_places(const CallSignature& signature, CallFacts& facts) {
-  facts.file_place = facts.offset_place = facts.result_place = facts.type_bytes_place =
-      CallFacts::kNoPlace;
-  std::int8_t next = 0;
-  const auto name_place = [&](std::string_view name) {
-    if (name == "file") facts.file_place = next;
-    if (name == "offset") facts.offset_place = next;
-    if (name == "result") facts.result_place = next;
-    if (name == "type_bytes") facts.type_bytes_place = next;
-    ++next;
-  };
-  for (const recorder::ArgumentSignature& argument : signature.arguments) {
-    if (argument.form == recorder::ArgumentForm::kArray) return;
-    if (argument.form == recorder::ArgumentForm::kNumber) name_place(argument.name);
+bool has_file(Thing thing) {
+  switch (thing) {
+    case Thing::kFile:
+    case Thing::kGroup:
+    case Thing::kDataset:
+    case Thing::kAttribute:
+    case Thing::kObject:
+      return true;
+    default:
+      return false;
   }
-  if (signature.layer == Layer::kIotune) return;
-  name_place("result");
-  for (const std::string_view name : signature.extras) name_place(name);
 }
 
-CallFacts::MpiFile mpi_file_of(std::string_view name) {
+CallFacts::MpiFile mpi_file_of(const CallMeaning& meaning) {
   using MpiFile = CallFacts::MpiFile;
-  if (name == "MPI_File_open") return MpiFile::kOpen;
-  if (name == "MPI_File_close") return MpiFile::kClose;
-  if (name == "MPI_File_set_view") return MpiFile::kSetView;
-  return name == "MPI_File_seek" ? MpiFile::kSeek : MpiFile::kOther;
+  if (meaning.verb == Verb::kChanges && meaning.thing == Thing::kView) return MpiFile::kSetView;
+  if (meaning.thing != Thing::kFile) return MpiFile::kOther;
+  if (meaning.opens()) return MpiFile::kOpen;
+  if (meaning.verb == Verb::kCloses) return MpiFile::kClose;
+  return meaning.verb == Verb::kSeeks && meaning.pointer ? MpiFile::kSeek : MpiFile::kOther;
 }
 
 CallFacts find_facts(const CallSignature& signature) {
-  constexpr std::string_view kOpens[] = {
-      "H5Fcreate", "H5Fopen",  "H5Fcreate_async", "H5Fopen_async", "MPI_File_open", "open",
-      "openat",    "creat",    "fopen",           "freopen",       "tmpfile",       "mkstemp",
-      "mkostemp",  "mkstemps", "mkostemps",       "opendir"};
-  constexpr std::string_view kCloses[] = {"H5Fclose", "H5Fclose_async", "MPI_File_close", "close",
-                                          "fclose"};
-  const std::string_view name = signature.name;
-  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  const CallMeaning& meaning = signature.meaning;
+  const Thing thing = meaning.thing;
   const bool hdf5 = signature.layer == Layer::kHdf5;
+  const bool opens = meaning.verb == Verb::kOpens, creates = meaning.verb == Verb::kCreates;
+  const bool closes = meaning.verb == Verb::kCloses;
+  const bool by_name = thing == Thing::kFile || thing == Thing::kDirectory;
   CallFacts facts{};
   facts.writes = signature.writes;
-  facts.closes_file = is_one_of(name, kCloses);
-  facts.untimed = name == "fputc" || name == "fgetc";
-  facts.runs_program = has("iterate") || has("visit");
-  facts.waits_for_note = is_one_of(name, kOpens);
-  facts.makes_dataset = name.starts_with("H5Dcreate");
-  facts.opens_dataset = name.starts_with("H5Dopen") || name.starts_with("H5Oopen");
-  facts.makes_file = name.starts_with("H5Fcreate");
-  facts.makes_object = hdf5 && (has("create") || has("open"));
-  facts.closes_object = hdf5 && (name.ends_with("close") || name.ends_with("close_async"));
-  facts.asynchronous = hdf5 && name.ends_with("_async");
-  facts.hdf5_kind = hdf5 && name.size() > 2 ? name[2] : '\0';
-  facts.note = note_of(name);
-  facts.mpi_file = mpi_file_of(name);
-  facts.explicit_offset = has("_at");
-  facts.shared_pointer = has("_shared") || has("_ordered");
-  find_places(signature, facts);
+  facts.collective = signature.transfer && meaning.collective;
+  facts.closes_file = closes && by_name;
+  facts.untimed = meaning.untimed;
+  facts.runs_program = meaning.calls_back;
+  facts.waits_for_note = meaning.opens() && by_name;
+  facts.makes_dataset = creates && thing == Thing::kDataset;
+  facts.opens_dataset = opens && (thing == Thing::kDataset || thing == Thing::kObject);
+  facts.makes_file = hdf5 && creates && thing == Thing::kFile;
+  facts.has_file = hdf5 && has_file(thing);
+  facts.of_dataset = hdf5 && thing == Thing::kDataset;
+  facts.of_object = hdf5 && thing == Thing::kObject;
+  facts.makes_object = facts.has_file && (meaning.opens() || meaning.verb == Verb::kDuplicates);
+  facts.closes_object = facts.has_file && closes;
+  facts.note = meaning.verb == Verb::kNotes ? thing : Thing::kNone;
+  if (signature.layer == Layer::kMpiIo) facts.mpi_file = mpi_file_of(meaning);
+  facts.explicit_offset = signature.transfer && meaning.offset_place != CallMeaning::kNowhere;
+  facts.shared_pointer = meaning.shared;
   return facts;
 }
 
@@ -100,6 +71,13 @@ const CallFacts& facts_of(const CallSignature& signature) {
     return facts;
   }();
   return all[static_cast<std::size_t>(&signature - recorder::call_table().data())];
+}
+
+std::optional<std::int64_t> handle_of(const recorder::Call& call) {
+  const std::int8_t place = call.signature()->meaning.handle_place;
+  if (place == CallMeaning::kNowhere) return std::nullopt;
+  const auto at = static_cast<std::size_t>(place);
+  return at < call.numbers.size() ? std::optional(call.numbers[at]) : std::nullopt;
 }
 
 }  // namespace iotune::analyzer

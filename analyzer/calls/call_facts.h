@@ -1,48 +1,43 @@
-// What the name of a call says of it, found once for all its calls.
+// What a call's meaning (recorder/call_meaning.h) is to the analyzer, found once for all its calls.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "recorder/call_table.h"
+#include "recorder/read/call.h"
 
 namespace iotune::analyzer {
 
 struct CallFacts {
-  enum class Note : std::uint8_t {
-    kNone,
-    kFile,
-    kDataset,
-    kView,
-    kDecision,
-    kDecisionAgain,
-    kSetting,
-    kPrefetch,
-    kSampledOut
-  };
+  using Note = recorder::Thing;
 
-  bool writes;
-  bool closes_file;
+  bool writes;          // a transfer into a file
+  bool collective;      // a transfer of all ranks together
+  bool closes_file;     // or a directory
   bool untimed;         // nobody knows how long its bytes took
   bool runs_program;    // the program's own code has its calls inside
   bool waits_for_note;  // opens a file: iotune_file follows and says which
+  // HDF5:
   bool makes_dataset, opens_dataset;
-  bool makes_file;     // HDF5: an empty one
-  bool makes_object;   // HDF5: the result is an id below the file of the first argument
-  bool closes_object;  // HDF5
-  bool asynchronous;   // HDF5: what others have first stands behind three more arguments
-  char hdf5_kind;      // F, D, G …; NUL elsewhere
-  Note note;           // pseudo calls
+  bool makes_file;     // an empty one
+  bool has_file;       // its handles are ids in a file: dataspaces and property lists have none
+  bool of_dataset;     // its handle may be a dataset's, as may that of …
+  bool of_object;      // … one on any object
+  bool makes_object;   // the result is an id below the file of its handle
+  bool closes_object;  // its handle is no id any more
+  Note note;           // pseudo calls: what is noted; kNone elsewhere
   // Of calls on a file of MPI-IO:
   enum class MpiFile : std::uint8_t { kOther, kOpen, kClose, kSetView, kSeek };
   MpiFile mpi_file;
   bool explicit_offset, shared_pointer;
-  // Where among the call's numbers a word stands; kNoPlace where it has none, or none that is
-  // fixed.
-  static constexpr std::int8_t kNoPlace = -1;
-  std::int8_t file_place, offset_place, result_place, type_bytes_place;
 };
 
 // `signature` must stand in recorder::call_table().
 const CallFacts& facts_of(const recorder::CallSignature& signature);
+
+// What stands in a call's numbers as its handle; nothing for one on a list of handles, or a
+// descriptor, which is a key. The call must have a signature.
+std::optional<std::int64_t> handle_of(const recorder::Call& call);
 
 }  // namespace iotune::analyzer

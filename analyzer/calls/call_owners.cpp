@@ -1,5 +1,6 @@
 #include "analyzer/calls/call_owners.h"
 
+#include <optional>
 #include <string_view>
 
 #include "recorder/read/call_arguments.h"
@@ -15,14 +16,8 @@ std::vector<std::uint64_t> unsigned_values(std::span<const std::int64_t> values)
   return {values.begin(), values.end()};
 }
 
-// Ids of one kind only: dataspaces and property lists have no file.
-bool has_file(char hdf5_kind) {
-  return std::string_view("FDGOA").find(hdf5_kind) != std::string_view::npos;
-}
-
 bool is_transfer_of_mpi(const Call& call) {
-  return call.signature()->layer == Layer::kMpiIo && call.signature()->transfer &&
-         facts_of(*call.signature()).file_place != CallFacts::kNoPlace;
+  return call.signature()->layer == Layer::kMpiIo && call.signature()->transfer;
 }
 
 }  // namespace
@@ -58,7 +53,7 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
   const Layer layer = call.signature()->layer;
   const bool posix = layer == Layer::kPosix || layer == Layer::kStdio;
   if ((posix && !facts.waits_for_note) || is_transfer_of_mpi(call)) return of_transfer(call);
-  if (layer == Layer::kHdf5 && !has_file(facts.hdf5_kind)) return kNone;
+  if (layer == Layer::kHdf5 && !facts.has_file) return kNone;
   if (!posix && !read_arguments(call, arguments_)) return kNone;
   if (facts.waits_for_note) {
     last_open_[call.thread] = {number, call.layers() != 0};
@@ -70,8 +65,8 @@ std::int32_t OwnerFollower::follow(std::size_t number, const Call& call) {
 
 std::int32_t OwnerFollower::of_transfer(const Call& call) const {
   if (!is_transfer_of_mpi(call)) return file_of_posix(call);
-  const auto place = static_cast<std::size_t>(facts_of(*call.signature()).file_place);
-  const auto owner = place < call.numbers.size() ? mpi_.find(call.numbers[place]) : mpi_.end();
+  const std::optional<std::int64_t> handle = handle_of(call);
+  const auto owner = handle ? mpi_.find(*handle) : mpi_.end();
   return owner == mpi_.end() ? kNone : owner->second;
 }
 
@@ -126,17 +121,12 @@ std::int32_t OwnerFollower::file_of_hdf5(const Call& call, const CallFacts& fact
     }
     if (file != kNone) return file;
   }
-  const std::size_t first = facts.asynchronous ? 3 : 0;
-  if (arguments_.values.size() <= first ||
-      arguments_.values[first].signature->form != recorder::ArgumentForm::kNumber) {
-    return kNone;
-  }
-  const std::int64_t object = arguments_.values[first].numbers[0];
-  const auto owner = hdf5_.find(object);
+  const std::optional<std::int64_t> object = handle_of(call);
+  const auto owner = object ? hdf5_.find(*object) : hdf5_.end();
   if (owner == hdf5_.end()) return kNone;
   const std::int32_t file = owner->second;
-  if (facts.hdf5_kind == 'D') {
-    const auto known = object_of_.find(object);
+  if (facts.of_dataset) {
+    const auto known = object_of_.find(*object);
     const auto found = known == object_of_.end() ? datasets_.end() : datasets_.find(known->second);
     if (found != datasets_.end()) dataset_ = &found->second;
   }
@@ -144,7 +134,7 @@ std::int32_t OwnerFollower::file_of_hdf5(const Call& call, const CallFacts& fact
   if (facts.closes_object) {
     if (result >= 0) {
       hdf5_.erase(owner);
-      object_of_.erase(object);
+      object_of_.erase(*object);
     }
   } else if (facts.makes_object && result > 0) {
     hdf5_[result] = file;

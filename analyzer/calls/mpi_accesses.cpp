@@ -1,6 +1,7 @@
 #include "analyzer/calls/mpi_accesses.h"
 
 #include "analyzer/calls/call_facts.h"
+#include "recorder/read/access_words.h"
 
 namespace iotune::analyzer {
 namespace {
@@ -28,9 +29,7 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
   const CallFacts& facts = facts_of(*call.signature());
   const bool is_view = facts.note == CallFacts::Note::kView;
   if (!is_view && call.signature()->layer != Layer::kMpiIo) return std::nullopt;
-  if (call.signature()->transfer && facts.file_place != CallFacts::kNoPlace) {
-    return follow_transfer(call, facts, most);
-  }
+  if (call.signature()->transfer) return follow_transfer(call, facts, most);
   if (!read_arguments(call, arguments_)) return std::nullopt;
   const auto* const handle = arguments_.find("file");
   if (handle == nullptr || handle->numbers.size() != 1) return std::nullopt;
@@ -75,17 +74,14 @@ std::optional<FileExtents> MpiAccesses::follow(const Call& call, std::size_t mos
 
 std::optional<FileExtents> MpiAccesses::follow_transfer(const Call& call, const CallFacts& facts,
                                                         std::size_t most) {
-  const auto word = [&](std::int8_t place) -> std::int64_t {
-    const auto at = static_cast<std::size_t>(place);
-    return place == CallFacts::kNoPlace || at >= call.numbers.size() ? -1 : call.numbers[at];
-  };
-  if (static_cast<std::size_t>(facts.file_place) >= call.numbers.size()) return std::nullopt;
-  const auto found = files_.find(word(facts.file_place));
+  const std::optional<std::int64_t> handle = handle_of(call);
+  if (!handle) return std::nullopt;
+  const auto found = files_.find(*handle);
   OpenFile unseen;
   if (found == files_.end()) unseen.view = not_seen();
   OpenFile& file = found == files_.end() ? unseen : found->second;
   const auto unknown = [](const char* why) { return FileExtents{{}, false, why}; };
-  const std::optional<std::int64_t> length = words_.of(call).length_bytes;
+  const std::optional<std::int64_t> length = recorder::access_words(call).length_bytes;
   if (!length) {
     // Where the pointer is now is not known either.
     if (!facts.explicit_offset) file.pointer.reset();
@@ -96,7 +92,8 @@ std::optional<FileExtents> MpiAccesses::follow_transfer(const Call& call, const 
   const std::uint64_t element = file.view.element_bytes();
   std::optional<std::uint64_t> position = file.pointer;
   if (facts.explicit_offset) {
-    position = moved(0, word(facts.offset_place));
+    const auto at = static_cast<std::size_t>(call.signature()->meaning.offset_place);
+    position = moved(0, at < call.numbers.size() ? call.numbers[at] : -1);
   } else {
     file.pointer = moved(file.pointer, static_cast<std::int64_t>(bytes / element));
   }

@@ -8,7 +8,6 @@
 
 #include "analyzer/calls/call_facts.h"
 #include "analyzer/calls/file_view.h"
-#include "recorder/read/access_words.h"
 #include "recorder/read/call.h"
 #include "recorder/read/call_arguments.h"
 
@@ -49,8 +48,7 @@ class MpiAccesses {
   std::optional<FileExtents> follow_transfer(const recorder::Call& call, const CallFacts& facts,
                                              std::size_t most);
 
-  recorder::CallArguments arguments_;  // of the call that is followed
-  recorder::AccessWordsReader words_;
+  recorder::CallArguments arguments_;                 // of the call that is followed
   std::unordered_map<std::int64_t, OpenFile> files_;  // by handle
   const FileView* view_ = nullptr;
 };

@@ -157,7 +157,7 @@ class Walk {
     if (!note && !signature.transfer) return;
     if (!note && signature.layer != Layer::kHdf5) {
       if (inner && facts.writes) follow_below(file, call);
-      if (!inner) count(file, signature.layer, facts.writes, words_.of(call));
+      if (!inner) count(file, signature.layer, facts.writes, recorder::access_words(call));
       return;
     }
     if (!read_arguments(call, arguments_)) return;
@@ -191,17 +191,15 @@ class Walk {
 
   // Whether the stream's transfers all moved something, those of MPI-IO by one handle.
   bool may_be_summed(const StreamTotals& totals) {
-    const CallSignature& signature = *totals.stream->signature;
-    const std::int8_t place =
-        signature.layer == Layer::kMpiIo ? facts_of(signature).file_place : CallFacts::kNoPlace;
+    const recorder::CallMeaning& meaning = totals.stream->signature->meaning;
+    const std::int8_t place = meaning.handle_place;
     if (place >= 0 && static_cast<std::size_t>(place) >= totals.width) return false;
     const auto handle = [&](std::span<const std::int64_t> numbers) {
       return place < 0 ? 0 : numbers[static_cast<std::size_t>(place)];
     };
     const std::int64_t first = handle(first_call(totals).numbers);
-    const recorder::MovedBytes moved = words_.moved_bytes(signature);
-    const int offset = signature.layer == Layer::kMpiIo ? facts_of(signature).offset_place
-                                                        : words_.offset_place(signature);
+    const recorder::MovedBytes moved = recorder::moved_bytes(*totals.stream->signature);
+    const int offset = meaning.offset_place;
     return recorder::each_run(totals, offset, [&](auto numbers, std::uint64_t, std::int64_t) {
       return moved.of(numbers) > 0 && handle(numbers) == first;
     });
@@ -243,7 +241,7 @@ class Walk {
 
   // A write that HDF5 made itself: within its calls, or outside of all that are recorded.
   void follow_below(FileRecord& file, const Call& call) {
-    const std::int64_t bytes = words_.of(call).length_bytes.value_or(0);
+    const std::int64_t bytes = recorder::access_words(call).length_bytes.value_or(0);
     if (bytes <= 0) return;
     if (call.layers() == kInHdf5) {
       late_.moved_below(call.thread, static_cast<std::uint64_t>(bytes));
@@ -257,9 +255,8 @@ class Walk {
     if (call.layers() != 0) return;
     const auto below = static_cast<double>(late_.take_below(call.thread));
     if (below == 0 || call.numbers.empty()) return;
-    const std::size_t first = facts.asynchronous ? 1 : 0;  // behind the line of the program
     std::optional<std::int64_t> dataset;
-    if (facts.hdf5_kind == 'D' || facts.hdf5_kind == 'O') dataset = call.numbers[first];
+    if (facts.of_dataset || facts.of_object) dataset = handle_of(call);
     add_late(late_.settle(file, dataset, below, call.duration_ns));
   }
 
@@ -381,7 +378,6 @@ class Walk {
   FileTable& table_;
   bool alike_;
   CallArguments arguments_;  // of the call that is followed
-  recorder::AccessWordsReader words_;
   // Of a long process:
   OwnerFollower owners_;
   recorder::CallGroup group_;

@@ -24,7 +24,7 @@ bool is_left_out(const CallStream& stream) {
     case Layer::kStdio:
       return !facts.waits_for_note;
     case Layer::kMpiIo:
-      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+      return stream.signature->transfer;
     default:
       return false;
   }
@@ -41,7 +41,7 @@ bool is_told_by_totals(const CallStream& stream) {
     case Layer::kStdio:
       return !facts.waits_for_note && !facts.closes_file;
     case Layer::kMpiIo:
-      return stream.signature->transfer && facts.file_place != CallFacts::kNoPlace;
+      return stream.signature->transfer;
     default:
       return false;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/calls/call_facts.h"
 #include "analyzer/calls/call_owners.h"
 #include "analyzer/calls/mpi_accesses.h"
 #include "recorder/read/access_words.h"
@@ -63,7 +64,8 @@ class ProcessReader {
       const Call& call = *group.calls[at];
       rows_[at].file = owners_.follow(followed_ + at, call);
       if (call.signature() != nullptr &&
-          (call.signature()->layer == Layer::kMpiIo || call.name() == "iotune_view")) {
+          (call.signature()->layer == Layer::kMpiIo ||
+           facts_of(*call.signature()).note == CallFacts::Note::kView)) {
         rows_[at].pieces = mpi_.follow(call, wants(Layer::kMpiIo) ? kMostPieces : 1);
       }
       const auto& opened = owners_.opened();
@@ -92,7 +94,7 @@ class ProcessReader {
   }
 
   void add_words(const Call& call, std::int32_t file) {
-    const recorder::AccessWords words = words_.of(call);
+    const recorder::AccessWords words = recorder::access_words(call);
     if (words.length_bytes.value_or(0) <= 0) {
       ++done_.empty;
       return;
@@ -111,7 +113,7 @@ class ProcessReader {
       add(call, row.file,
           {static_cast<std::int64_t>(piece.offset), static_cast<std::int64_t>(piece.bytes)});
     }
-    const bool failed = words_.of(call).result.value_or(-1) != 0;
+    const bool failed = recorder::access_words(call).result.value_or(-1) != 0;
     if (failed || (row.pieces->extents.empty() && row.pieces->unknown.empty())) ++done_.empty;
     if (!failed && (row.pieces->more || !row.pieces->unknown.empty())) ++done_.without_place;
   }
@@ -154,7 +156,6 @@ class ProcessReader {
   recorder::ProcessWalk walk_;
   OwnerFollower owners_;
   MpiAccesses mpi_;
-  recorder::AccessWordsReader words_;
   std::vector<Row> rows_;
   std::uint64_t followed_ = 0, unreported_ = 0;
   static constexpr std::size_t kKinds = 8, kNoStream = SIZE_MAX;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/calls/call_facts.h"
 #include "recorder/read/access_words.h"
 
 namespace iotune::analyzer {
@@ -73,7 +74,6 @@ AlikeRanks::AlikeRanks(const recorder::TraceReader& reader, std::size_t process,
 
 bool AlikeRanks::steps_equally(const ProcessCalls& other, std::size_t k) const {
   if (other.calls.size() != first_.calls.size() || !other.damage.empty()) return false;
-  const recorder::AccessWordsReader words;
   for (std::size_t i = 0; i < first_.calls.size(); ++i) {
     const Call &a = first_.calls[i], &b = second_.calls[i], &c = other.calls[i];
     if (!is_same_call(a, c)) return false;
@@ -82,8 +82,9 @@ bool AlikeRanks::steps_equally(const ProcessCalls& other, std::size_t k) const {
     }
     if (k > 1 || a.signature() == nullptr) continue;
     // What a dataset is stands behind its id.
-    if (a.name() == "iotune_dataset" && !std::equal(a.numbers.begin() + 1, a.numbers.end(),
-                                                    c.numbers.begin() + 1, c.numbers.end())) {
+    const bool is_dataset = facts_of(*a.signature()).note == CallFacts::Note::kDataset;
+    if (is_dataset && !std::equal(a.numbers.begin() + 1, a.numbers.end(), c.numbers.begin() + 1,
+                                  c.numbers.end())) {
       return false;
     }
     if (!a.signature()->transfer) continue;
@@ -91,7 +92,7 @@ bool AlikeRanks::steps_equally(const ProcessCalls& other, std::size_t k) const {
     if (layer == Layer::kHdf5) continue;
     if (layer == Layer::kMpiIo && a.layers() == 0) return false;
     // Bytes are counted once for all.
-    if (words.of(a).length_bytes != words.of(c).length_bytes) return false;
+    if (access_words(a).length_bytes != access_words(c).length_bytes) return false;
   }
   return true;
 }

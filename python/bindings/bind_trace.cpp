@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/datasets/descriptor.h"
@@ -96,6 +97,37 @@ const char* layer_of(const CallSignature& signature) {
   return kNames[static_cast<std::size_t>(signature.layer)];
 }
 
+py::object place_or_none(std::int8_t place) {
+  return place == recorder::CallMeaning::kNowhere ? py::object(py::none())
+                                                  : py::object(py::int_(place));
+}
+
+// As the head of calls.table has it. python/iotune/call_meaning.py gives it a type.
+py::dict meaning_of(const recorder::CallMeaning& meaning) {
+  const std::pair<const char*, bool> words[] = {
+      {"pointer", meaning.pointer},      {"shared", meaning.shared},
+      {"ordered", meaning.ordered},      {"collective", meaning.collective},
+      {"split", meaning.split},          {"begins", meaning.begins},
+      {"chunk", meaning.chunk},          {"untimed", meaning.untimed},
+      {"calls_back", meaning.calls_back}};
+  py::list said;
+  for (const auto& [word, holds] : words) {
+    if (holds) said.append(word);
+  }
+  py::dict row;
+  row["verb"] = std::string(recorder::name_of(meaning.verb));
+  row["thing"] = std::string(recorder::name_of(meaning.thing));
+  row["words"] = std::move(said);
+  row["handle_argument"] = place_or_none(meaning.handle_argument);
+  row["handle"] = place_or_none(meaning.handle_place);
+  row["named"] = place_or_none(meaning.named_text);
+  row["offset"] = place_or_none(meaning.offset_place);
+  row["bytes"] = place_or_none(meaning.bytes_place);
+  row["item_bytes"] = place_or_none(meaning.item_bytes_place);
+  row["count"] = place_or_none(meaning.count_place);
+  return row;
+}
+
 py::list call_table() {
   py::list list;
   for (const CallSignature& signature : recorder::call_table()) {
@@ -114,6 +146,7 @@ py::list call_table() {
     row["layer"] = layer_of(signature);
     row["transfer"] = signature.transfer;
     row["writes"] = signature.writes;
+    row["meaning"] = meaning_of(signature.meaning);
     row["arguments"] = std::move(arguments);
     row["extras"] = std::move(extras);
     row["texts"] = std::move(texts);

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from iotune.call_filter import call_filter, time_ns
+from iotune.call_meaning import meanings
 from iotune.errors import Error
-from iotune.replay_call import Event, View
+from iotune.replay_call import Event, Kind, View
 from iotune.replay_events import EventReader
 from iotune.trace import Trace
 
@@ -138,12 +139,12 @@ class _Opens:
 
     def key(self, event: Event) -> tuple[str, int]:
         who = (event.process, event.handle)
-        if event.kind == "mpi-open" or who not in self._open:
+        if event.kind.does == "open" or who not in self._open:
             count = self._count[(event.rank, event.path)]
             self._count[(event.rank, event.path)] += 1
             self._open[who] = (event.path, count)
         key = self._open[who]
-        if event.kind == "mpi-close":
+        if event.kind.does == "close":
             del self._open[who]
         return key
 
@@ -174,11 +175,11 @@ class _Survey:
                 file.written += event.length
             elif event.file_end > file.written_end:
                 file.prepared = max(file.prepared, event.file_end)
-        if not event.kind.startswith("mpi"):
+        if not event.kind.mpi:
             return
         group = self.groups.setdefault(self._opens.key(event), _Group())
         count = group.collectives.setdefault(event.rank, 0)
-        if event.collective:
+        if event.kind.together:
             group.collectives[event.rank] = count + 1
             group.alone |= event.alone
             if self._threads.setdefault(event.process, event.thread) != event.thread:
@@ -233,7 +234,7 @@ class _Writer:
 
     def add(self, event: Event) -> None:
         rank = event.rank % self._plan.ranks
-        mpi = event.kind.startswith("mpi")
+        mpi = event.kind.mpi
         group, alone = -1, False
         if mpi:
             opened = self._survey.groups[self._opens.key(event)]
@@ -243,19 +244,18 @@ class _Writer:
             pause = self._pause(max(0, event.start_ns - self._last_end[rank]))
         self._last_end[rank] = max(self._last_end.get(rank, 0), event.end_ns)
         who = (event.process, mpi, event.handle)
-        opens = event.kind in ("open", "mpi-open")
         if who not in self._slots:
             # Opened before the trace began, or by a call that was left out.
             self._open(who, rank, event.path, group, pause)
             pause = 0
-        if opens:
+        if event.kind.does == "open":
             return
         slot = self._slots[who][1]
         kind = event.kind
         if group < 0 and not alone and mpi:
-            if kind.endswith("-all-end"):
+            if kind.split == "end":
                 return
-            kind = kind.removesuffix("-begin").removesuffix("-all")
+            kind = kind.alone
         if event.view is not None:
             number = self._views.get(event.view)
             if number is None:
@@ -272,14 +272,14 @@ class _Writer:
             self._line(rank, kind, self._done(rank, event.request), pause)
         else:
             self._line(rank, kind, slot, pause)
-        if kind in ("close", "mpi-close"):
+        if kind.does == "close":
             self._forget(who)
 
     def end(self) -> None:
         """Close what the trace did not: shared files in one order on all ranks."""
         left = sorted(self._slots.items(), key=lambda item: (not item[0][1], item[1][1]))
         for who, (rank, slot) in left:
-            self._line(rank, "mpi-close" if who[1] else "close", slot, 0)
+            self._line(rank, Kind("close", mpi=who[1]), slot, 0)
 
     def _open(
         self, who: tuple[int, bool, int], rank: int, path: str, group: int, pause: int
@@ -291,9 +291,9 @@ class _Writer:
         self._slots[who] = (rank, slot)
         number = self._survey.files[path].number
         if who[1]:
-            self._line(rank, "mpi-open", slot, number, group, pause)
+            self._line(rank, Kind("open", mpi=True), slot, number, group, pause)
         else:
-            self._line(rank, "open", slot, number, pause)
+            self._line(rank, Kind("open"), slot, number, pause)
 
     def _begun(self, rank: int, request: int) -> int:
         free = self._free_requests.setdefault(rank, [])
@@ -312,12 +312,13 @@ class _Writer:
         rank, slot = self._slots.pop(who)
         self._free[rank].append(slot)
 
-    def _line(self, rank: int, kind: str, *numbers: int) -> None:
+    def _line(self, rank: int, kind: Kind, *numbers: int) -> None:
         self._plan.calls += 1
-        print(rank, kind, *numbers, file=self._to)
+        print(rank, kind.word, *numbers, file=self._to)
 
 
 def has_hdf5_transfers(trace: Trace, only_file: str | None) -> bool:
     """Whether plan_trace finds something to replay."""
-    found = trace.each_call(call=("H5Dread*", "H5Dwrite*"), file=only_file, limit=1)
+    transfers = [one.name for one in meanings().values() if one.of_hdf5 and one.transfer]
+    found = trace.each_call(call=transfers, file=only_file, limit=1)
     return next(found, None) is not None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iotune import core
+from iotune.call_meaning import Meaning, meaning_of
 from iotune.calls import Call
 from iotune.plan import PLAIN, Form, Plan, Selection
 from iotune.plan_build import DatasetCall, FileOpen, plan_of_calls
@@ -46,17 +45,19 @@ def plan_of_trace(
     calls = list(trace.each_call(layer=("hdf5", "iotune")))
     ranks = max(trace.summary.ranks, 1)
     for call in calls:
-        if call.name == "iotune_dataset":
+        means = meaning_of(call.name)
+        if means.notes("dataset"):
             defined[(call.process, call.keys[0])] = _definition(call)
-        elif call.name.removesuffix("_async") in ("H5Fcreate", "H5Fopen") and call.texts:
-            opens.append(_open(call))
+        elif means.opens_file and call.texts:
+            opens.append(_open(call, means))
     _name_all(defined)
     for call in calls:
         gathered.pass_over(call)
-        if call.name == "H5ESwait":
+        means = meaning_of(call.name)
+        if means.verb == "completes":
             gathered.wait(call)
-        elif call.name.startswith(("H5Dread", "H5Dwrite")) and (call.result or 0) >= 0:
-            gathered.add(call, defined)
+        elif means.transfer and (call.result or 0) >= 0:
+            gathered.add(call, means, defined)
     transfers, notes = gathered.transfers, gathered.notes()
     as_elements = _readable_chunks(transfers, ranks)
     if as_elements:
@@ -91,9 +92,9 @@ class _Gathered:
             self._outside[who] = self._outside.get(who, 0.0) + max(0.0, call.start - last)
         self._last_end[who] = max(last or 0.0, call.start + call.seconds)
 
-    def add(self, call: Call, defined: dict[tuple[int, int], _Defined]) -> None:
+    def add(self, call: Call, means: Meaning, defined: dict[tuple[int, int], _Defined]) -> None:
         """One call, of as many datasets as it has."""
-        form = _form(call)
+        form = _form(call, means)
         found: list[DatasetCall] = []
         for moved in call.transfers or ({},):
             transfer, exact = _transfer(call, moved, defined, form)
@@ -103,7 +104,7 @@ class _Gathered:
                 found.append(transfer)
                 self._approximated += not exact
         one_file = len({one.file for one in found}) == len({one.collective for one in found}) == 1
-        if "_multi" in call.name and len(found) > 1 and one_file:
+        if means.on_several and len(found) > 1 and one_file:
             found[0] = replace(found[0], together=len(found))
             found[1:] = [replace(one, together=-1) for one in found[1:]]
         if self.pause is not None and found and call.depth == 0:
@@ -115,7 +116,7 @@ class _Gathered:
 
     def wait(self, call: Call) -> None:
         """H5ESwait: with a time of 0 it only asks."""
-        said = _said(call)
+        said = meaning_of(call.name).said(call.numbers)
         at = (
             self._begun.pop((call.process, said.get("events", 0)), None)
             if said.get("timeout")
@@ -139,46 +140,19 @@ class _Gathered:
         return notes
 
 
-@functools.cache
-def _numbers_of(name: str) -> list[tuple[str, bool]]:
-    """The names of a call's numbers, and which are counts with as many numbers behind them."""
-    [row] = [row for row in core.call_table() if row["name"] == name]
-    return [
-        (one["name"], one["form"] == "array")
-        for one in row["arguments"]
-        if one["form"] in ("number", "array")
-    ]
-
-
-def _said(call: Call) -> dict[str, int]:
-    """The numbers that were passed to a call, arrays left out."""
-    said: dict[str, int] = {}
-    at = 0
-    for name, array in _numbers_of(call.name):
-        if at >= len(call.numbers):
-            break
-        if array:
-            at += 1 + max(call.numbers[at], 0)
-        else:
-            said[name] = call.numbers[at]
-            at += 1
-    return said
-
-
 def _events(call: Call) -> int:
     """The event set of an asynchronous form, the last of what was passed to it."""
-    return _said(call).get("events", 0)
+    return meaning_of(call.name).said(call.numbers).get("events", 0)
 
 
-def _form(call: Call) -> Form:
-    asynchronous = call.name.endswith("_async")
-    if "_chunk" not in call.name:
-        return Form(asynchronous=asynchronous)
-    said = _said(call)
+def _form(call: Call, means: Meaning) -> Form:
+    if "chunk" not in means.words:
+        return Form(asynchronous=means.begins)
+    said = means.said(call.numbers)
     return Form(
         chunks=True,
         filters=said.get("filters", 0) & 0xFFFFFFFF,
-        stored_bytes=max(said.get("bytes", 0), 0) if call.name.startswith("H5Dwrite") else 0,
+        stored_bytes=max(said.get("bytes", 0), 0) if means.writes else 0,
     )
 
 
@@ -211,10 +185,9 @@ def _absolute(opened: FileOpen, files: set[str]) -> FileOpen:
     return opened
 
 
-def _open(call: Call) -> FileOpen:
-    # An asynchronous form has texts of its own in front.
-    file = call.file or call.texts[-1]
-    return FileOpen(max(call.rank, 0), call.start, file, call.name.startswith("H5Fcreate"))
+def _open(call: Call, means: Meaning) -> FileOpen:
+    file = call.file or call.texts[means.named or 0]
+    return FileOpen(max(call.rank, 0), call.start, file, means.verb == "creates")
 
 
 def _name_all(defined: dict[tuple[int, int], _Defined]) -> None:
@@ -265,7 +238,7 @@ def _transfer(
             dims=dataset.dims,
             chunk=dataset.chunk,
             deflate=dataset.filters > 0,
-            write=call.name.startswith("H5Dwrite"),
+            write=meaning_of(call.name).writes,
             collective=moved["mode"] == 1,
             selection=selection,
             type_class=dataset.type_class,

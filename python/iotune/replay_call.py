@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-_ALONE = ("mpi-read", "mpi-write", "mpi-iread", "mpi-iwrite", "mpi-wait")
+from iotune.call_meaning import Meaning, meaning_of
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,48 @@ class View:
         return data
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What a statement of a plan of calls does (kernels/CALL_PLAN.md)."""
+
+    does: str  # open, close, sync, view, read, write, wait
+    mpi: bool = False
+    begins: bool = False  # what a wait completes
+    together: bool = False  # all that opened the file call it
+    split: str = ""  # begin or end
+
+    @property
+    def moves(self) -> bool:
+        """Whether it reads or writes."""
+        return self.does in ("read", "write")
+
+    @property
+    def word(self) -> str:
+        """As a plan has it."""
+        if not self.mpi:
+            return f"aio-{self.does}" if self.begins or self.does == "wait" else self.does
+        parts = [
+            "mpi",
+            f"i{self.does}" if self.begins else self.does,
+            "all" if self.together and self.moves else "",
+            self.split,
+        ]
+        return "-".join(part for part in parts if part)
+
+    @property
+    def alone(self) -> Kind:
+        """The same by one rank for itself."""
+        return replace(self, together=False, split="")
+
+
 @dataclass
 class Event:
-    """One call of a replay. `kind` is the plan's word."""
+    """One call of a replay."""
 
     process: int
     thread: int
     rank: int
-    kind: str
+    kind: Kind
     path: str
     handle: int
     start_ns: int
@@ -96,12 +130,7 @@ class Event:
 
     @property
     def is_write(self) -> bool:
-        return "write" in self.kind
-
-    @property
-    def collective(self) -> bool:
-        """Whether all that opened the file call it together."""
-        return self.kind.startswith("mpi") and self.kind not in _ALONE
+        return self.kind.does == "write"
 
 
 @dataclass
@@ -122,6 +151,10 @@ class Row:
     @property
     def end_ns(self) -> int:
         return self.start_ns + self.duration_ns
+
+    @property
+    def means(self) -> Meaning:
+        return meaning_of(self.call)
 
     @property
     def recorded(self) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +10,10 @@ from typing import Any
 
 from iotune import core
 from iotune.call_filter import CallFilter
+from iotune.call_meaning import Meaning, number_at
 from iotune.calls import CallReader
 from iotune.errors import Error
-from iotune.replay_call import Event, Row, View
+from iotune.replay_call import Event, Kind, Row, View
 from iotune.replay_requests import Requests
 from iotune.replay_shared import SharedPointers
 
@@ -22,15 +21,10 @@ _COLUMNS = (
     *("process", "thread", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),
     *("start_ns", "duration_ns", "result", "words"),
 )
-_MPI_TRANSFER = re.compile(
-    r"MPI_File_(i)?(read|write)(_at|_shared)?(_all|_ordered)?(_begin)?(?:_c)?"
+_OPEN, _CLOSE, _SYNC = Kind("open"), Kind("close"), Kind("sync")
+_MPI_OPEN, _MPI_CLOSE, _MPI_SYNC, _MPI_VIEW = (
+    Kind(does, mpi=True, together=True) for does in ("open", "close", "sync", "view")
 )
-_SPLIT_END = re.compile(r"MPI_File_(read|write)_(?:(?:at_)?all|ordered)_end")
-_OPENS = ("open", "openat", "creat", "fopen", "freopen")
-_CLOSES = ("close", "fclose")
-_SYNCS = ("fsync", "fdatasync", "aio_fsync")
-_AIO = {"aio_read": "aio-read", "aio_write": "aio-write"}
-_DUPLICATES = ("dup", "dup2", "dup3")
 _MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
 _APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
 _MPICH_SELF = 0x44000001
@@ -113,23 +107,8 @@ def _ranks(processes: list[dict[str, Any]]) -> tuple[dict[int, int], int]:
     return ranks, max(max(ranks.values()) + 1, *sizes, 1)
 
 
-@functools.cache
-def _number_names() -> dict[str, list[str]]:
-    """The names of each MPI call's numbers, in their order."""
-    return {
-        row["name"]: [
-            *(one["name"] for one in row["arguments"] if one["form"] == "number"),
-            "result",
-            *row["extras"],
-        ]
-        for row in core.call_table()
-        if row["layer"] == "mpiio"
-    }
-
-
-@functools.cache
-def _writing_calls() -> frozenset[str]:
-    return frozenset(row["name"] for row in core.call_table() if row["writes"])
+def _direction(means: Meaning) -> str:
+    return "write" if means.writes else "read"
 
 
 class _Walk:
@@ -157,22 +136,19 @@ class _Walk:
             yield from self._shared.passed(event)
 
     def _events_of(self, row: Row) -> Iterator[Event]:
-        if row.layer == "iotune":
-            if row.call == "iotune_file":
-                yield from self._opened(row)
-            elif row.call == "iotune_view":
-                yield from self._viewed(row)
-        elif row.layer == "mpiio":
-            if row.call == "MPI_File_open":
-                self._opening[(row.process, row.thread)] = row
-            elif row.call.startswith("MPI_File_"):
-                yield from self._mpi_call(row)
-        elif row.call in _OPENS:
+        means = row.means
+        if means.notes("file"):
+            yield from self._opened(row)
+        elif means.notes("view"):
+            yield from self._viewed(row)
+        elif means.opens_file:
             self._opening[(row.process, row.thread)] = row
-        elif not self._only_mpi:
-            yield from self._posix_call(row)
+        elif means.of_mpi_file:
+            yield from self._mpi_call(row, means)
+        elif means.below_mpi and not self._only_mpi:
+            yield from self._posix_call(row, means)
 
-    def _event(self, row: Row, kind: str, path: str, handle: int) -> Event:
+    def _event(self, row: Row, kind: Kind, path: str, handle: int) -> Event:
         rank = self._reader.rank_of(row.process)
         return Event(row.process, row.thread, rank, kind, path, handle, row.start_ns, row.end_ns)
 
@@ -182,12 +158,11 @@ class _Walk:
         opening = self._opening.pop((row.process, row.thread), row)
         if layer == _MPI:
             recorded = opening.recorded["numbers"] if opening is not row else []
-            names = _number_names()["MPI_File_open"]
-            said = dict(zip(names, recorded))
+            said = opening.means.said(recorded)
             appends = bool(said.get("amode", 0) & _APPEND)
             self._mpi[(row.process, handle)] = _MpiFile(path, position=None if appends else 0)
             if self._reader.wants(row, "mpi"):
-                event = self._event(opening, "mpi-open", path, handle)
+                event = self._event(opening, _MPI_OPEN, path, handle)
                 event.alone = said.get("comm", 0) & 0xFFFFFFFF == _MPICH_SELF
                 yield event
         elif layer > _MPI and not self._only_mpi:
@@ -197,23 +172,23 @@ class _Walk:
                 return
             self._posix[(row.process, number)] = _PosixFile(path, {handle})
             if self._reader.wants(row, "posix"):
-                yield self._event(opening, "open", path, number)
+                yield self._event(opening, _OPEN, path, number)
 
     # POSIX and stdio
 
-    def _posix_call(self, row: Row) -> Iterator[Event]:
-        if row.call in _AIO or row.call == "aio_return":
-            yield from self._aio_call(row)
+    def _posix_call(self, row: Row, means: Meaning) -> Iterator[Event]:
+        if (means.transfer and means.begins) or means.verb == "completes":
+            yield from self._aio_call(row, means)
             return
         if row.file is None or not self._reader.wants(row, "posix"):
             return
-        if row.call in _DUPLICATES:
+        if means.verb == "duplicates":
             keys = row.recorded["keys"]
             known = self._posix.get((row.process, keys[1])) if len(keys) > 1 else None
             if known is not None and row.result is not None and row.result >= 0:
                 known.descriptors.add(row.result)
             return
-        closes, syncs = row.call in _CLOSES, row.call in _SYNCS
+        closes, syncs = means.does("closes", "file"), means.verb == "syncs"
         if not closes and not syncs and (row.length is None or row.offset is None):
             if row.length:
                 self._reader.left_out["of POSIX at a place that is not in the trace"] += 1
@@ -234,21 +209,21 @@ class _Walk:
                     return
                 del self._posix[(row.process, number)]
                 yield from self._requests.before(row.process, False, number, row.start_ns)
-            yield self._event(row, "close" if closes else "sync", row.file, number)
+            yield self._event(row, _CLOSE if closes else _SYNC, row.file, number)
             return
-        write = row.call in _writing_calls()
         self._posix.setdefault((row.process, number), _PosixFile(row.file, {descriptor}))
-        event = self._event(row, "write" if write else "read", row.file, number)
+        event = self._event(row, Kind(_direction(means)), row.file, number)
         event.offset, event.length = row.offset or 0, row.length or 0
         event.file_end = event.offset + event.length
         yield event
 
-    def _aio_call(self, row: Row) -> Iterator[Event]:
+    def _aio_call(self, row: Row, means: Meaning) -> Iterator[Event]:
         words = row.recorded
         if len(words["keys"]) < 2 or row.file is None:
             return
-        number, place = words["keys"][1], words["numbers"][:2]
-        if row.call == "aio_return":
+        number, numbers = words["keys"][1], words["numbers"]
+        place = [number_at(numbers, at) or 0 for at in (means.asked, means.offset)]
+        if means.verb == "completes":
             yield from self._requests.returned(row, (number, *place))
             return
         if row.result != 0:
@@ -262,7 +237,7 @@ class _Walk:
             self._reader.left_out["of POSIX at a place that is not in the trace"] += 1
             return
         self._posix.setdefault((row.process, number), _PosixFile(row.file, {words["keys"][0]}))
-        event = self._event(row, _AIO[row.call], row.file, number)
+        event = self._event(row, Kind(_direction(means), begins=True), row.file, number)
         event.offset, event.length = row.offset, row.length or 0
         event.file_end = event.offset + event.length
         yield from self._requests.too_many(row.process, row.start_ns)
@@ -282,36 +257,41 @@ class _Walk:
         file.view = View(kind, displacement, element, data, tile, tuple(layout[:n]))
         file.position = 0
         if file.known and self._reader.wants(row, "mpi"):
-            event = self._event(row, "mpi-view", file.path, handle)
+            event = self._event(row, _MPI_VIEW, file.path, handle)
             event.view = file.view
             yield event
 
-    def _mpi_call(self, row: Row) -> Iterator[Event]:
-        said = dict(zip(_number_names().get(row.call, []), row.recorded["numbers"]))
-        handle = said.get("file", -1)
-        file = self._mpi.get((row.process, handle))
-        if file is None or said.get("result", -1) != 0:
+    def _mpi_call(self, row: Row, means: Meaning) -> Iterator[Event]:
+        numbers = row.recorded["numbers"]
+        said = means.said(numbers)
+        handle = number_at(numbers, means.handle)
+        if handle is None or said.get("result", -1) != 0:
             return
-        end = _SPLIT_END.fullmatch(row.call)
-        if row.call in ("MPI_File_close", "MPI_File_set_view", "MPI_File_sync"):
+        file = self._mpi.get((row.process, handle))
+        if file is None:
+            return
+        new_view = means.does("changes", "view")
+        if means.verb in ("closes", "syncs") or new_view:
             yield from self._requests.before(row.process, True, handle, row.start_ns)
-        if end is not None:
+        if means.verb == "completes":
             if file.split:
                 file.split = False
-                yield self._event(row, f"mpi-{end[1]}-all-end", file.path, handle)
-        elif row.call == "MPI_File_close":
+                kind = Kind(means.thing, mpi=True, together=True, split="end")
+                yield self._event(row, kind, file.path, handle)
+        elif means.verb == "closes":
             del self._mpi[(row.process, handle)]
             if self._reader.wants(row, "mpi"):
-                yield self._event(row, "mpi-close", file.path, handle)
-        elif row.call == "MPI_File_set_view":
+                yield self._event(row, _MPI_CLOSE, file.path, handle)
+        elif new_view:
             file.known, file.position = False, 0  # until it is told
-        elif row.call == "MPI_File_seek":
-            self._seek(file, said)
-        elif row.call == "MPI_File_sync":
+        elif means.verb == "seeks":
+            if not means.shared:
+                self._seek(file, said)
+        elif means.verb == "syncs":
             if self._reader.wants(row, "mpi"):
-                yield self._event(row, "mpi-sync", file.path, handle)
-        else:
-            yield from self._mpi_transfer(row, said, file, handle)
+                yield self._event(row, _MPI_SYNC, file.path, handle)
+        elif means.transfer:
+            yield from self._mpi_transfer(row, numbers, file, handle)
 
     @staticmethod
     def _seek(file: _MpiFile, said: dict[str, int]) -> None:
@@ -324,23 +304,21 @@ class _Walk:
             file.position = None
 
     def _mpi_transfer(
-        self, row: Row, said: dict[str, int], file: _MpiFile, handle: int
+        self, row: Row, numbers: list[int], file: _MpiFile, handle: int
     ) -> Iterator[Event]:
-        match = _MPI_TRANSFER.fullmatch(row.call)
-        if match is None:
-            return
-        length = said.get("count", -1) * said.get("type_bytes", -1)
-        if said.get("count", -1) < 0 or said.get("type_bytes", -1) < 0:
+        means = row.means
+        count, type_bytes = (number_at(numbers, at) for at in (means.bytes, means.item_bytes))
+        if count is None or type_bytes is None or count < 0 or type_bytes < 0:
             self._reader.left_out["of a type of unknown size"] += 1
             return
+        length = count * type_bytes
         if not file.known:
             self._reader.replay_below(file.path)
         element = max(file.view.element_bytes, 1)
-        shared = match[3] == "_shared" or match[4] == "_ordered"
         position: int | None = 0  # of a shared pointer, until it is known
-        if match[3] == "_at":
-            position = said.get("offset")
-        elif not shared:
+        if means.offset is not None:
+            position = number_at(numbers, means.offset)
+        elif not means.shared:
             position = file.position
             file.position = None if position is None else position + length // element
         if not self._reader.wants(row, "mpi"):
@@ -348,15 +326,20 @@ class _Walk:
         if position is None or not file.known:
             self._reader.left_out["of MPI-IO at a place that is not in the trace"] += 1
             return
-        kind = f"mpi-{match[1] or ''}{match[2]}" + ("-all" if match[4] else "")
-        if match[5]:
-            kind, file.split = f"{kind}-begin", True
+        kind = Kind(
+            _direction(means),
+            mpi=True,
+            begins=means.begins,
+            together=means.collective,
+            split="begin" if means.split else "",
+        )
+        file.split = file.split or means.split
         event = self._event(row, kind, file.path, handle)
         event.offset, event.length = position, length
         event.file_end = file.view.end_of(position * element + length)
-        if shared:
+        if means.shared:
             self._shared.begin(event, file.view, row.level)
-        if match[1]:
+        if means.begins:
             yield from self._requests.too_many(row.process, row.start_ns)
             self._requests.begin(event)
         yield event

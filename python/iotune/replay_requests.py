@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from iotune.replay_call import Event, Row
+from iotune.replay_call import Event, Kind, Row
 
 _MOST_PENDING = 64
 
@@ -29,7 +29,7 @@ class Requests:
         self._count += 1
         event.request = self._count
         self._pending[self._count] = event
-        if event.kind.startswith("mpi"):
+        if event.kind.mpi:
             self._below[(event.process, event.thread)] = (event, self._count)
 
     def forget(self, event: Event) -> None:
@@ -55,11 +55,7 @@ class Requests:
     def before(self, process: int, mpi: bool, handle: int, at_ns: int) -> Iterator[Event]:
         """What a call on this open file must find done."""
         for number, event in list(self._pending.items()):
-            if (event.process, event.kind.startswith("mpi"), event.handle) == (
-                process,
-                mpi,
-                handle,
-            ):
+            if (event.process, event.kind.mpi, event.handle) == (process, mpi, handle):
                 yield from self._wait(number, at_ns, at_ns)
 
     def too_many(self, process: int, at_ns: int) -> Iterator[Event]:
@@ -67,7 +63,7 @@ class Requests:
         mine = [
             number
             for number, event in self._pending.items()
-            if event.process == process and not event.kind.endswith("-all")
+            if event.process == process and not event.kind.together
         ]
         if len(mine) > _MOST_PENDING:
             yield from self._wait(mine[0], at_ns, at_ns)
@@ -82,7 +78,7 @@ class Requests:
         if event is not None:
             yield dataclasses.replace(
                 event,
-                kind="mpi-wait" if event.kind.startswith("mpi") else "aio-wait",
+                kind=Kind("wait", mpi=event.kind.mpi),
                 start_ns=start_ns,
                 end_ns=end_ns,
                 length=None,

@@ -47,10 +47,10 @@ class SharedPointers:
             yield from self._settle(who)
         elif (
             row.file == waiting.event.path
-            and row.layer in ("posix", "stdio")
+            and row.means.below_mpi
             and row.offset is not None
             and row.length is not None
-            and ("write" in row.call) == waiting.event.is_write
+            and row.means.writes == waiting.event.is_write
         ):
             first = waiting.first
             waiting.first = row.offset if first is None else min(first, row.offset)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from call_meanings import PROGRAM_LINE, Argument, Meaning, is_asynchronous, parsed, problems
+
 LAYERS = ("hdf5", "mpi", "stdio", "posix", "iotune")
 
 # kind: (type in the preload, type in the real header). The preload sees handles as machine
@@ -54,24 +56,17 @@ C_TYPES = {
 ARRAYS = ("dims", "hids", "uints")
 
 
-@dataclass(frozen=True)
-class Argument:
-    kind: str
-    name: str
-    length: str = ""  # of an array: an argument's name, or @space, @dataset
-
-
 @dataclass
 class Call:
     layer: str
     result: str
     name: str
     arguments: list[Argument]
+    meaning: Meaning
     flags: set[str] = field(default_factory=set)
     aliases: list[str] = field(default_factory=list)
     extras: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    access: tuple[str, str] | None = None
     sync: str = ""  # of an asynchronous form: whose hooks it has
     since: str = ""  # HDF5 versions, "" for all
     until: str = ""
@@ -80,11 +75,11 @@ class Call:
     @property
     def hooked(self) -> list[Argument]:
         """The arguments that hooks get: an asynchronous form's own are none of theirs."""
-        return self.arguments[3:-1] if self.is_async else self.arguments
+        return self.arguments[PROGRAM_LINE:-1] if self.is_async else self.arguments
 
     @property
     def is_async(self) -> bool:
-        return self.name.startswith("H5") and self.name.endswith("_async")
+        return is_asynchronous(self.arguments)
 
 
 class TableError(Exception):
@@ -92,7 +87,8 @@ class TableError(Exception):
 
 
 def _parse_line(text: str) -> Call:
-    head, _, tail = text.partition("|")
+    head, _, rest = text.partition("|")
+    said, _, tail = rest.partition("|")
     words = head.split()
     if len(words) < 3 or words[0] not in LAYERS:
         raise ValueError("expected: layer result name arguments")
@@ -102,7 +98,7 @@ def _parse_line(text: str) -> Call:
         if not match or match[1] not in C_TYPES:
             raise ValueError(f"argument '{word}' is not kind:name of a known kind")
         arguments.append(Argument(match[1], match[3], match[2] or ""))
-    call = Call(words[0], words[1], words[2], arguments)
+    call = Call(words[0], words[1], words[2], arguments, parsed(said))
     if call.result not in C_TYPES:
         raise ValueError(f"unknown result kind '{call.result}'")
     for match in re.finditer(r"(\w+)(?:\(([^)]*)\))?", tail):
@@ -113,9 +109,6 @@ def _parse_line(text: str) -> Call:
             call.extras = inner.split()
         elif word == "text":
             call.texts = inner.split()
-        elif word == "access":
-            offset, length = inner.split(",")
-            call.access = (offset, length)
         elif word == "as_in":
             call.sync = inner
         elif word == "since":
@@ -126,16 +119,12 @@ def _parse_line(text: str) -> Call:
             call.needs = inner
         elif word in (
             "before",
-            "ordered",
             "after",
             "again",
-            "transfer",
-            "writes",
             "often",
             "quiet",
             "manual",
             "side",
-            "calls_back",
         ):
             call.flags.add(word)
         else:
@@ -156,11 +145,21 @@ def read_table(path: Path) -> list[Call]:
             raise TableError(f"{path}:{number}: {error}") from None
     by_name = {call.name: call for call in calls}
     for call in calls:
-        if not call.sync:
-            continue
-        if call.sync not in by_name:
-            raise TableError(f"{path}: {call.name} is as_in({call.sync}), which is not there")
-        twin = by_name[call.sync]
-        call.flags |= twin.flags
-        call.extras, call.texts = twin.extras, twin.texts
+        if call.sync:
+            _take_over(call, by_name, path)
+        wrong = problems(call.meaning, call.layer, call.arguments, call.extras, call.texts)
+        if wrong:
+            raise TableError(f"{path}: {call.name}: {'; '.join(wrong)}")
     return calls
+
+
+def _take_over(call: Call, by_name: dict[str, Call], path: Path) -> None:
+    """Give an asynchronous form what its twin has."""
+    if call.sync not in by_name:
+        raise TableError(f"{path}: {call.name} is as_in({call.sync}), which is not there")
+    twin = by_name[call.sync]
+    call.flags |= twin.flags
+    call.extras, call.texts = twin.extras, twin.texts
+    own, other = call.meaning, twin.meaning
+    if (own.verb, own.thing, own.words - {"begins"}) != (other.verb, other.thing, other.words):
+        raise TableError(f"{path}: {call.name} means something else than {call.sync}")

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import ARRAYS, Argument, Call, TableError, read_table  # noqa: E402
+from call_meanings import WORDS, Argument, Meaning  # noqa: E402
+from call_signatures import ARRAYS, Call, TableError, read_table  # noqa: E402
 
 LAYERS = {
     "hdf5": "HDF5",
@@ -33,6 +34,7 @@ Made from recorder/calls.table by recorder/generate/generate_call_docs.py; a tes
 true. Recorded are the arguments named here, the result, and when the call began and how long it
 took: of *control* calls always, of *transfers* and the calls that go with them for the first ones
 of a thread, and for all with IOTUNE_TIMING=call. A dot marks what is found out beside the call.
+The head of recorder/calls.table explains the words of the second column.
 """
 
 
@@ -99,17 +101,22 @@ def argument_text(argument: Argument) -> str | None:
     return argument.name + ("[]" if argument.kind in ARRAYS else "")
 
 
+def meaning_text(meaning: Meaning) -> str:
+    words = [word for word in WORDS if word in meaning.words]
+    return " ".join([meaning.verb, meaning.thing, *words])
+
+
 def row(call: Call) -> str:
     names = " ".join(f"`{name}`" for name in [call.name, *call.aliases])
     arguments = [argument_text(argument) for argument in call.arguments]
     recorded = [text for text in arguments if text is not None]
     recorded += [f".{name}" for name in [*call.extras, *call.texts]]
-    times = "transfer" if "transfer" in call.flags else "with transfers"
-    if not call.flags & {"transfer", "often"}:
-        times = "control"
+    times = "with transfers" if "often" in call.flags else "control"
+    if call.meaning.is_transfer:
+        times = "transfer"
     if "quiet" in call.flags:
         times = "seen, not recorded"
-    columns = [names, ", ".join(recorded), times]
+    columns = [names, meaning_text(call.meaning), ", ".join(recorded), times]
     if call.layer == "hdf5":
         columns.append(where(call))
     return f"| {' | '.join(columns)} |"
@@ -120,7 +127,7 @@ def document(calls: list[Call]) -> str:
     for layer, title in LAYERS.items():
         rows = [row(call) for call in calls if call.layer == layer]
         parts.append(f"## {title}\n{len(rows)} calls. {COVERED[layer]}\n")
-        titles = ["call", "recorded", "times"]
+        titles = ["call", "does", "recorded", "times"]
         if layer == "hdf5":
             titles.append("HDF5")
             missing = ", ".join(not_covered(calls)) or "none"

@@ -1,4 +1,4 @@
-"""Writes call_table.cpp and call_numbers.h from recorder/calls.table.
+"""Writes call_table.cpp, call_numbers.h and call_meanings.h from recorder/calls.table.
 
 usage: generate_call_table.py calls.table output-folder
 """
@@ -9,7 +9,15 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from call_signatures import Argument, Call, TableError, read_table
+from call_meaning_source import (
+    Places,
+    meaning_row,
+    meanings_header,
+    names_of_words,
+    places_of,
+)
+from call_meanings import Argument, Meaning, parsed
+from call_signatures import Call, TableError, read_table
 
 LAYER_NAMES = {
     "hdf5": "kHdf5",
@@ -79,40 +87,47 @@ class Entry:
 
     name: str
     layer: str
-    transfer: bool
-    writes: bool
     result_style: str
     arguments: list[Recorded]
+    meaning: Meaning
+    places: Places
     extras: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    access: tuple[str, str] = ("", "")
 
 
-# FORMAT.md, "Pseudo calls". They have no result.
+# FORMAT.md, "Pseudo calls". They have no result. Name, meaning, arguments.
 PSEUDO_CALLS = [
     (
         "iotune_dataset",
+        "notes dataset",
         "key:object handle:dataset number:element_bytes number:type_class "
         "number:layout number:filters array:dims array:chunk extra:address text:file text:path",
     ),
-    ("iotune_file", "key:file handle:handle number:layer text:path"),
+    ("iotune_file", "notes file", "key:file handle:handle number:layer text:path"),
     (
         "iotune_view",
+        "notes view on(file)",
         "handle:file number:displacement number:etype_bytes number:data_bytes number:tile_bytes "
         "number:kind array:layout",
     ),
-    ("iotune_setting", "number:verdict text:file text:parameter text:wanted text:got text:reason"),
+    (
+        "iotune_setting",
+        "notes setting",
+        "number:verdict text:file text:parameter text:wanted text:got text:reason",
+    ),
     (
         "iotune_decision",
+        "notes decision",
         "number:row number:distance_thousandths number:state text:file "
         "text:source text:pattern text:message",
     ),
-    ("iotune_decision_again", "handle:file number:digest"),
-    ("iotune_unsampled", "handle:file"),
+    ("iotune_decision_again", "notes decision_again", "handle:file number:digest"),
+    ("iotune_unsampled", "notes sampled_out", "handle:file"),
     # As earlier builds say it.
-    ("iotune_sampled_out", "text:file"),
+    ("iotune_sampled_out", "notes sampled_out", "text:file"),
     (
         "iotune_prefetch",
+        "notes prefetch",
         "key:file handle:fd number:reads number:hits number:late number:requested "
         "number:requested_bytes number:vain_bytes number:wait_ns number:saved_ns number:depth "
         "number:served text:predictor",
@@ -135,23 +150,25 @@ def recorded(argument: Argument) -> Recorded:
 
 
 def entry_of(call: Call) -> Entry:
+    arguments = [recorded(argument) for argument in call.arguments]
+    forms = [argument.form for argument in arguments]
     return Entry(
         name=call.name,
         layer=LAYER_NAMES[call.layer],
-        transfer="transfer" in call.flags,
-        writes="writes" in call.flags,
         result_style=FORMS[call.result][1],
-        arguments=[recorded(argument) for argument in call.arguments],
+        arguments=arguments,
+        meaning=call.meaning,
+        places=places_of(call.meaning, call.arguments, forms, call.extras, call.texts),
         extras=call.extras,
         texts=call.texts,
-        access=call.access or ("", ""),
     )
 
 
 def pseudo_entries() -> list[Entry]:
     entries = []
-    for name, words in PSEUDO_CALLS:
+    for name, said, words in PSEUDO_CALLS:
         arguments: list[Recorded] = []
+        named: list[Argument] = []
         extras: list[str] = []
         for word in words.split():
             kind, _, argument = word.partition(":")
@@ -160,7 +177,10 @@ def pseudo_entries() -> list[Entry]:
                 continue
             form, style = PSEUDO_FORMS[kind]
             arguments.append(Recorded(argument, form, style))
-        entries.append(Entry(name, "kIotune", False, False, "kSigned", arguments, extras))
+            named.append(Argument(kind, argument))
+        meaning, forms = parsed(said), [argument.form for argument in arguments]
+        places = places_of(meaning, named, forms, extras, [], has_result=False)
+        entries.append(Entry(name, "kIotune", "kSigned", arguments, meaning, places, extras))
     return entries
 
 
@@ -185,12 +205,14 @@ def table_source(entries: list[Entry]) -> str:
         "// Generated from recorder/calls.table: edit that.",
         '#include "recorder/call_table.h"',
         "",
+        '#include "recorder/call_meanings.h"',
+        "",
         "namespace iotune::recorder {",
         "namespace {",
         "",
     ]
     rows = []
-    for entry in entries:
+    for number, entry in enumerate(entries):
         name = entry.name
         if entry.arguments:
             lines.append(f"constexpr ArgumentSignature kArguments_{name}[] = {{")
@@ -202,14 +224,13 @@ def table_source(entries: list[Entry]) -> str:
         fields = [
             f'"{name}"',
             f"Layer::{entry.layer}",
-            "true" if entry.transfer else "false",
-            "true" if entry.writes else "false",
+            "true" if entry.meaning.is_transfer else "false",
+            "true" if entry.meaning.is_transfer and entry.meaning.verb == "writes" else "false",
             f"NumberStyle::{entry.result_style}",
             f"kArguments_{name}" if entry.arguments else "{}",
             f"kExtras_{name}" if entry.extras else "{}",
             f"kTexts_{name}" if entry.texts else "{}",
-            f'"{entry.access[0]}"',
-            f'"{entry.access[1]}"',
+            f"kCallMeanings[{number}]",
         ]
         rows.append(f"    {{{', '.join(fields)}}},")
     by_name = sorted(range(len(entries)), key=lambda i: entries[i].name)
@@ -238,6 +259,7 @@ def table_source(entries: list[Entry]) -> str:
         "  return nullptr;",
         "}",
         "",
+        *names_of_words(),
         "}  // namespace iotune::recorder",
         "",
     ]
@@ -316,6 +338,8 @@ def main(arguments: list[str]) -> int:
         (folder / "call_table.cpp").write_text(table_source(entries))
         (folder / "call_names.cpp").write_text(names_source(entries))
         (folder / "call_numbers.h").write_text(numbers_header(entries))
+        rows = [meaning_row(entry.name, entry.meaning, entry.places) for entry in entries]
+        (folder / "call_meanings.h").write_text(meanings_header(rows))
     except (OSError, TableError) as error:
         print(f"generate_call_table.py: {error}", file=sys.stderr)
         return 1

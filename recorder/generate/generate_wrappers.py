@@ -9,13 +9,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import ARRAYS, C_TYPES, Argument, Call, TableError, read_table  # noqa: E402
+from call_meanings import OPENS, Argument  # noqa: E402
+from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table  # noqa: E402
 
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
 # Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).
 COMMON_INTEGERS = ("amode", "whence", "thread_level")
-# Hooked, and made for every dataset.
+# Hooked, and made for every dataset by programs of today.
 OF_DATASETS = ("H5Dcreate2", "H5Dopen2", "H5Dread", "H5Dwrite", "H5Dclose")
+# Asked for all the time where datasets are small.
+SPACE_OF_DATASET = ("H5Dget_space", "H5Dget_space_async")
 FILLED = ("sizep", "uintp", "hboolp")
 
 
@@ -109,8 +112,12 @@ def uses_provider(call: Call) -> bool:
     )
 
 
+def calls_back(call: Call) -> bool:
+    return "calls_back" in call.meaning.words
+
+
 def times_of(call: Call) -> str:
-    if "transfer" in call.flags:
+    if call.meaning.is_transfer:
         return LAYER_NAMES[call.layer]
     return "kOften" if "often" in call.flags else "kControl"
 
@@ -144,13 +151,15 @@ def plain_kind(call: Call, argument: Argument) -> str:
 
 def is_hot(call: Call) -> bool:
     """Called for every dataset: such wrappers lie together in memory."""
-    of_datasets = call.name.startswith(("H5Dopen", "H5Dcreate")) or call.name.endswith("close")
-    return bool(call.flags & {"transfer", "often"}) or of_datasets
+    means = call.meaning
+    opens_dataset = means.verb in OPENS and means.thing == "dataset"
+    closes = means.verb == "closes" and means.thing != "mpi" and not means.begins
+    return means.is_transfer or "often" in call.flags or opens_dataset or closes
 
 
 def stays_in_memory(call: Call) -> bool:
     """A call of HDF5 on dataspaces or property lists: no file of the program's is touched."""
-    return call.name.startswith(("H5S", "H5P")) and "calls_back" not in call.flags
+    return call.meaning.thing in ("space", "plist") and not calls_back(call)
 
 
 def is_left(call: Call) -> bool:
@@ -158,12 +167,12 @@ def is_left(call: Call) -> bool:
 
     One that makes no calls which are wrapped: some on property lists look for plugins.
     """
-    return call.name.startswith("H5S") and stays_in_memory(call)
+    return call.meaning.thing == "space" and stays_in_memory(call)
 
 
 def is_learnt_from(call: Call) -> bool:
-    """Other calls are not recorded where a sample is: a dataset's space is asked all the time."""
-    return not stays_in_memory(call) and not call.name.startswith("H5Dget_space")
+    """The other calls are not recorded where a sample is."""
+    return not stays_in_memory(call) and call.name not in SPACE_OF_DATASET
 
 
 def head(call: Call, exported: str) -> str:
@@ -195,11 +204,11 @@ def plain_wrapper(call: Call) -> str:
     result_type = C_TYPES[call.result][0]
     kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
-    calls_back = "true" if "calls_back" in call.flags else "false"
+    back = "true" if calls_back(call) else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
     learnt_from = "true" if is_learnt_from(call) else "false"
     left = "true" if is_left(call) else "false"
-    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {calls_back}, {learnt_from}, {left}"
+    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {back}, {learnt_from}, {left}"
     straight: list[str] = []
     if is_hot(call) and not is_learnt_from(call):
         guard = "" if stays_in_memory(call) else "const PassedCall inside;"
@@ -241,7 +250,7 @@ def symbol_definition(exported: str) -> str:
 def entry(call: Call, exported: str) -> str:
     """An exported name of a call whose names share their body."""
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
-    straight = call.name.startswith("MPI_File_") and "transfer" in call.flags
+    straight = call.layer == "mpi" and call.meaning.is_transfer
     return "\n".join(
         [
             symbol_definition(exported),
@@ -263,7 +272,8 @@ def entry(call: Call, exported: str) -> str:
 
 def has_small_form(call: Call) -> bool:
     """Whether an MPI older than 4 has the call with an int as count, by the name without _c."""
-    return call.name.startswith("MPI_File_") and call.name.endswith("_c")
+    counts = [a.kind for a in call.arguments if a.name == call.meaning.bytes_moved[0]]
+    return call.layer == "mpi" and counts == ["mpioff"]
 
 
 def real_of_large_count(call: Call, name: str, caller: str) -> list[str]:
@@ -299,7 +309,8 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
     hooks_name = call.sync or call.name
     # What HDF5 does with files that are sampled out, but not the run's end in there.
-    passed = ", kUnrecordedBit" if call.name.startswith("MPI_File_") else ""
+    of_files = call.layer == "mpi" and call.meaning.thing != "mpi"
+    passed = ", kUnrecordedBit" if of_files else ""
     lines = [head(call, exported)]
     caller = "__builtin_return_address(0)"
     name = f'"{exported}"'
@@ -360,7 +371,7 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
         if argument.kind == "sessionclose":
             name = parameter(argument)
             lines.append(f"  const Word closing_{name} = handle_at(provider, {name});")
-    if "ordered" in call.flags:
+    if "ordered" in call.meaning.words:
         file = next(parameter(a) for a in call.arguments if a.kind == "fh")
         lines.append(f"  prepare_ordered(provider, {file});")
     repeats = "again" in call.flags

@@ -1,11 +1,10 @@
-// File offset, length and result of calls, found once per function and not once per call.
+// File offset, length and result of calls, where calls.table says that they stand.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "recorder/read/call.h"
 
@@ -29,35 +28,20 @@ class MovedBytes {
       const auto at = static_cast<std::size_t>(place);
       return at < numbers.size() ? numbers[at] : std::int64_t{-1};
     };
-    if (!is_product_) return number(length_) < 0 ? 0 : static_cast<std::uint64_t>(number(length_));
-    const std::int64_t count = number(count_), bytes = number(type_bytes_);
+    if (!is_product_) return number(number_) < 0 ? 0 : static_cast<std::uint64_t>(number(number_));
+    const std::int64_t items = number(number_), bytes = number(item_bytes_);
     std::int64_t product = 0;
-    if (number(result_) != 0 || count < 0 || bytes < 0) return 0;
-    return __builtin_mul_overflow(count, bytes, &product) ? 0 : static_cast<std::uint64_t>(product);
+    if (number(result_) != 0 || items < 0 || bytes < 0) return 0;
+    return __builtin_mul_overflow(items, bytes, &product) ? 0 : static_cast<std::uint64_t>(product);
   }
 
  private:
-  friend class AccessWordsReader;
+  friend MovedBytes moved_bytes(const CallSignature& signature);
   bool is_product_ = false;
-  int result_ = -1, length_ = -1, count_ = -1, type_bytes_ = -1;
+  int result_ = -1, number_ = -1, item_bytes_ = -1;
 };
+MovedBytes moved_bytes(const CallSignature& signature);
 
-class AccessWordsReader {
- public:
-  AccessWordsReader();
-  AccessWords of(const Call& call) const;
-  MovedBytes moved_bytes(const CallSignature& signature) const;
-  // Where the file offset stands among the numbers of such calls; -1: nowhere.
-  int offset_place(const CallSignature& signature) const;
-
- private:
-  static constexpr int kNone = -1;
-  // Indices into a call's numbers.
-  struct Places {
-    bool fixed = false;  // no array among the arguments
-    int result = kNone, offset = kNone, length = kNone, count = kNone, type_bytes = kNone;
-  };
-  std::vector<Places> places_;  // by the call's number in the table
-};
+AccessWords access_words(const Call& call);
 
 }  // namespace iotune::recorder

@@ -4,6 +4,7 @@
 
 #include "core/process/configuration.h"
 #include "recorder/format.h"
+#include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 
 namespace iotune::recorder {
@@ -14,21 +15,15 @@ std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
 }
 
-// By the order of the call's numbers in calls.table.
+// Among the three numbers of a transfer.
+constexpr MeaningByCall kBytesPlace([](const CallMeaning& meaning) {
+  return meaning.bytes_place < 3 ? meaning.bytes_place : CallMeaning::kNowhere;
+});
+
+// A seek moves none.
 std::int64_t bytes_moved(const TransferCall& call) noexcept {
-  switch (static_cast<CallNumber>(function_in(call.stream))) {
-    case CallNumber::klseek:
-      return 0;
-    case CallNumber::kread:
-    case CallNumber::kwrite:
-    case CallNumber::kreadv:
-    case CallNumber::kwritev:
-    case CallNumber::kfgets:
-    case CallNumber::kgetdelim:
-      return call.numbers[1];
-    default:
-      return call.numbers[2];
-  }
+  const int place = kBytesPlace[static_cast<CallNumber>(function_in(call.stream))];
+  return place < 0 ? 0 : call.numbers[place];
 }
 
 // The first calls of a kind have their own times, or all where that is asked for.

@@ -17,10 +17,6 @@ constexpr std::int64_t kCreateReadWrite = O_RDWR | O_CREAT;
 constexpr std::int64_t kModeCreate = 1, kModeReadWrite = 8;  // MPI-IO's, as FORMAT.md has them
 constexpr std::int64_t kUnknownView = -1, kAllOfIt = 0;
 
-std::uint16_t number_of(std::string_view name) {
-  return static_cast<std::uint16_t>(find_call(name) - call_table().data());
-}
-
 // A note is made inside of the call that it is about, which does not count as around it.
 std::uint8_t noted_in(std::uint8_t layers, Layer own) {
   if (layers == 0) return 0;
@@ -57,7 +53,7 @@ std::string AccessWriter::file_key(std::uint32_t thread, const NewAccess& access
 bool AccessWriter::view(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
                         bool hidden, std::uint64_t at_ns, std::uint8_t layers) {
   const std::int64_t data = hidden ? 0 : 1;
-  return call(number, thread, "iotune_view", layers, {},
+  return call(number, thread, CallNumber::kiotune_view, layers, {},
               {file.handle, 0, 1, data, data, hidden ? kUnknownView : kAllOfIt, 0}, {}, at_ns,
               at_ns);
 }
@@ -81,12 +77,12 @@ bool AccessWriter::hide_mpi_positions(std::uint32_t number, std::string_view pat
   return true;
 }
 
-bool AccessWriter::call(std::uint32_t number, std::uint32_t thread, std::string_view name,
+bool AccessWriter::call(std::uint32_t number, std::uint32_t thread, CallNumber function,
                         std::uint8_t layers, std::initializer_list<std::int64_t> keys,
                         std::initializer_list<std::int64_t> numbers, std::string_view text,
                         std::uint64_t start_ns, std::uint64_t end_ns) {
   NewCall call;
-  call.function = number_of(name);
+  call.function = static_cast<std::uint16_t>(function);
   call.layers = layers;
   call.keys = keys;
   call.numbers = numbers;
@@ -111,9 +107,9 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
   bool good = false;
   if (access.layer == Layer::kMpiIo) {
     const std::int64_t handle = file.handle = own.next_handle++;
-    good = call(number, thread, "MPI_File_open", access.layers, {},
+    good = call(number, thread, CallNumber::kMPI_File_open, access.layers, {},
                 {0, kModeCreate | kModeReadWrite, 0, handle, 0}, path, access.start_ns, end) &&
-           call(number, thread, "iotune_file", access.layers, {file.number},
+           call(number, thread, CallNumber::kiotune_file, access.layers, {file.number},
                 {handle, static_cast<std::int64_t>(Layer::kMpiIo)}, path, end, end);
     if (good && own.hidden.contains(std::string(path))) {
       good = view(number, thread, file, true, end, access.layers);
@@ -127,15 +123,15 @@ AccessWriter::OpenFile* AccessWriter::opened(std::uint32_t number, std::uint32_t
     }
     if (access.layer == Layer::kStdio) {
       const std::string path_and_mode = std::string(path) + '\0' + "r+";
-      good = call(number, thread, "fopen", access.layers, {}, {file.handle}, path_and_mode,
-                  access.start_ns, end);
+      good = call(number, thread, CallNumber::kfopen, access.layers, {}, {file.handle},
+                  path_and_mode, access.start_ns, end);
     } else {
-      good = call(number, thread, "open", access.layers, {}, {kCreateReadWrite, 0, file.handle},
-                  path, access.start_ns, end);
+      good = call(number, thread, CallNumber::kopen, access.layers, {},
+                  {kCreateReadWrite, 0, file.handle}, path, access.start_ns, end);
     }
-    good = good &&
-           call(number, thread, "iotune_file", noted_in(access.layers, access.layer), {file.number},
-                {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
+    good = good && call(number, thread, CallNumber::kiotune_file,
+                        noted_in(access.layers, access.layer), {file.number},
+                        {file.handle, static_cast<std::int64_t>(Layer::kPosix)}, path, end, end);
   }
   return good ? &file : nullptr;
 }
@@ -150,12 +146,12 @@ bool AccessWriter::close(std::uint32_t number, std::uint32_t thread, const std::
   own.open.erase(found);
   const auto layer = static_cast<Layer>(key.front());
   if (layer == Layer::kMpiIo) {
-    return call(number, thread, "MPI_File_close", layers, {}, {file.handle, 0}, {}, start_ns,
-                end_ns);
+    return call(number, thread, CallNumber::kMPI_File_close, layers, {}, {file.handle, 0}, {},
+                start_ns, end_ns);
   }
   own.free_descriptors.push_back(file.handle);
-  return call(number, thread, layer == Layer::kStdio ? "fclose" : "close", layers,
-              {file.handle, file.number}, {0}, {}, start_ns, end_ns);
+  return call(number, thread, layer == Layer::kStdio ? CallNumber::kfclose : CallNumber::kclose,
+              layers, {file.handle, file.number}, {0}, {}, start_ns, end_ns);
 }
 
 bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAccess& access) {
@@ -182,22 +178,23 @@ bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAcce
   const bool write = access.kind == AccessKind::kWrite;
   if (access.kind == AccessKind::kSync) return sync(number, thread, *file, access);
   if (access.layer == Layer::kMpiIo) {
-    const char* const name =
-        write ? (access.collective ? "MPI_File_write_at_all" : "MPI_File_write_at")
-              : (access.collective ? "MPI_File_read_at_all" : "MPI_File_read_at");
+    const CallNumber function = write ? (access.collective ? CallNumber::kMPI_File_write_at_all
+                                                           : CallNumber::kMPI_File_write_at)
+                                      : (access.collective ? CallNumber::kMPI_File_read_at_all
+                                                           : CallNumber::kMPI_File_read_at);
     // The type is not known: bytes.
-    return call(number, thread, name, access.layers, {},
+    return call(number, thread, function, access.layers, {},
                 {file->handle, access.offset, access.length, 0, 0, 1}, {}, access.start_ns,
                 access.end_ns);
   }
   if (access.layer == Layer::kStdio) {
     // Items of one byte; their place and bytes stand behind the result.
-    return call(number, thread, write ? "fwrite" : "fread", access.layers,
+    return call(number, thread, write ? CallNumber::kfwrite : CallNumber::kfread, access.layers,
                 {file->handle, file->number},
                 {1, access.length, access.length, access.offset, access.length}, {},
                 access.start_ns, access.end_ns);
   }
-  return call(number, thread, write ? "pwrite" : "pread", access.layers,
+  return call(number, thread, write ? CallNumber::kpwrite : CallNumber::kpread, access.layers,
               {file->handle, file->number}, {access.length, access.offset, access.length}, {},
               access.start_ns, access.end_ns);
 }
@@ -205,10 +202,11 @@ bool AccessWriter::add(std::uint32_t number, std::uint32_t thread, const NewAcce
 bool AccessWriter::sync(std::uint32_t number, std::uint32_t thread, const OpenFile& file,
                         const NewAccess& access) {
   if (access.layer == Layer::kMpiIo) {
-    return call(number, thread, "MPI_File_sync", access.layers, {}, {file.handle, 0}, {},
+    return call(number, thread, CallNumber::kMPI_File_sync, access.layers, {}, {file.handle, 0}, {},
                 access.start_ns, access.end_ns);
   }
-  return call(number, thread, access.layer == Layer::kStdio ? "fflush" : "fsync", access.layers,
+  const bool stream = access.layer == Layer::kStdio;
+  return call(number, thread, stream ? CallNumber::kfflush : CallNumber::kfsync, access.layers,
               {file.handle, file.number}, {0}, {}, access.start_ns, access.end_ns);
 }
 

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "recorder/call_numbers.h"
 #include "recorder/call_table.h"
 #include "recorder/read/result.h"
 #include "recorder/write/trace_writer.h"
@@ -74,7 +75,7 @@ class AccessWriter {
   OpenFile* opened(std::uint32_t number, std::uint32_t thread, const NewAccess& access);
   bool close(std::uint32_t number, std::uint32_t thread, const std::string& key,
              std::uint8_t layers, std::uint64_t start_ns, std::uint64_t end_ns);
-  bool call(std::uint32_t process, std::uint32_t thread, std::string_view name, std::uint8_t layers,
+  bool call(std::uint32_t process, std::uint32_t thread, CallNumber function, std::uint8_t layers,
             std::initializer_list<std::int64_t> keys, std::initializer_list<std::int64_t> numbers,
             std::string_view text, std::uint64_t start_ns, std::uint64_t end_ns);
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from iotune.call_meaning import Meaning, meaning_of
 from iotune.errors import Error
 from iotune.importing.lines import Malformed, lines_of, quoted, seconds_ns, whole
 from iotune.importing.nesting import LoggedCall, Nesting
@@ -25,6 +26,7 @@ from iotune.importing.sink import (
     SYNC,
     WRITE,
     AccessSink,
+    function_of,
     kind_of,
 )
 
@@ -42,9 +44,8 @@ _TYPE_BYTES = {
     **dict.fromkeys((b"MPI_LONG", b"MPI_UNSIGNED_LONG", b"MPI_DOUBLE", b"MPI_LONG_LONG"), 8),
     **dict.fromkeys((b"MPI_LONG_LONG_INT", b"MPI_DOUBLE_PRECISION"), 8),
 }
-_MPI_TRANSFER = re.compile(r"MPI_File_i?(read|write)(_at)?(_all)?(_begin)?")
-# Arguments before, and arguments behind, the descriptor or path of each call. A path may hold
-# blanks.
+# How Recorder writes the calls that are understood. Arguments before, and arguments behind, the
+# descriptor or path of each. A path may hold blanks.
 _AROUND = {
     **dict.fromkeys(("read", "write"), (0, 2)),
     **dict.fromkeys(("pread", "pwrite"), (0, 3)),
@@ -52,9 +53,8 @@ _AROUND = {
     **dict.fromkeys(("fread", "fwrite"), (3, 0)),
     **dict.fromkeys(("lseek", "fseek", "fseeko"), (0, 2)),
     **dict.fromkeys(("close", "fclose", "fsync", "fdatasync"), (0, 0)),
-    "fopen": (0, 1),
-    "creat": (0, 1),
 }
+_OPENS = ("open", "openat", "creat", "fopen")  # each in a way of its own: _open
 
 
 def is_call(line: bytes) -> bool:
@@ -150,7 +150,7 @@ class _RankFile:
             raise Malformed(f"ends {(line.start_ns - line.end_ns) / 1e9:g} s before it starts")
         if line.name.startswith("MPI_File_"):
             self._mpi(line)
-        elif line.name.removesuffix("64") in _AROUND or kind_of(line.name) == OPEN:
+        elif line.name.removesuffix("64") in _AROUND or function_of(line.name) in _OPENS:
             self._posix(line, line.name.removesuffix("64"))
         else:
             self.sink.left_out[line.name] += 1
@@ -158,13 +158,14 @@ class _RankFile:
     def _put(
         self, line: _Line, kind: int, path: bytes, offset: int, length: int, mpi: bool = False
     ) -> None:
+        means = meaning_of(line.name)
         if kind in (READ, WRITE):
             self.sizes[path] = max(self.sizes.get(path, 0), offset + length)
         self._nesting.add(
             LoggedCall(
                 *(kind, path, offset, length, line.start_ns, line.end_ns),
                 layer=MPI_IO if mpi else POSIX,
-                collective=mpi and "_all" in line.name,
+                collective=mpi and means.transfer and means.collective,
             )
         )
 
@@ -176,7 +177,7 @@ class _RankFile:
     def _posix(self, line: _Line, name: str) -> None:
         if line.result is not None and line.result.startswith(b"-"):
             return self._leave_out(line, "failed")
-        if kind_of(name) == OPEN:
+        if function_of(name) in _OPENS:
             return self._open(line, name)
         before, behind = _AROUND[name]
         words = line.arguments
@@ -267,8 +268,8 @@ class _RankFile:
     # MPI-IO
 
     def _mpi(self, line: _Line) -> None:
-        words = line.arguments
-        if line.name == "MPI_File_open":
+        words, means = line.arguments, meaning_of(line.name)
+        if means.opens_file:
             if len(words) < 5:
                 raise Malformed(f"{line.name} with {len(words)} argument(s)")
             opened = _MpiFile(b" ".join(words[1:-3]))
@@ -276,9 +277,9 @@ class _RankFile:
             # Some versions have the handle's address here and its value later.
             self.unclaimed.append(opened)
             return self._put(line, OPEN, opened.path, 0, 0, True)
-        transfer = _MPI_TRANSFER.fullmatch(line.name)
-        known = line.name in ("MPI_File_close", "MPI_File_set_view", "MPI_File_seek")
-        if transfer is None and not known:
+        closes, seeks = means.does("closes", "file"), means.does("seeks", "file")
+        new_view = means.does("changes", "view")
+        if means.shared or not (means.transfer or closes or seeks or new_view):
             self.sink.left_out[line.name] += 1
             return None
         if not words:
@@ -286,15 +287,12 @@ class _RankFile:
         file = self._mpi_file(words[0])
         if file is None:
             return self._leave_out(line, "of a file that was not opened")
-        if line.name == "MPI_File_close":
+        if closes:
             self.mpi_files = {k: one for k, one in self.mpi_files.items() if one is not file}
             return self._put(line, CLOSE, file.path, 0, 0, True)
-        if line.name == "MPI_File_set_view":
+        if new_view:
             return self._mpi_view(words, file)
-        if line.name == "MPI_File_seek":
-            return self._mpi_seek(line, file)
-        assert transfer is not None
-        return self._mpi_transfer(line, transfer, file)
+        return self._mpi_seek(line, file) if seeks else self._mpi_transfer(line, means, file)
 
     def _mpi_seek(self, line: _Line, file: _MpiFile) -> None:
         offset, whence = line.number(1, "the offset"), line.number(2, "whence")
@@ -321,20 +319,22 @@ class _RankFile:
             self.sink.hide_mpi_positions(self._process, path, hidden)
             (self.hidden.add if hidden else self.hidden.discard)(path)
 
-    def _mpi_transfer(self, line: _Line, transfer: re.Match[str], file: _MpiFile) -> None:
-        at = bool(transfer[2])
-        place = 3 if at else 2
+    def _mpi_transfer(self, line: _Line, means: Meaning, file: _MpiFile) -> None:
+        at = means.offset is not None
+        place = means.arguments.index("count")
         count = line.number(place, "the count")
         kind = line.arguments[place + 1] if len(line.arguments) > place + 1 else b""
         if kind not in _TYPE_BYTES:
             return self._leave_out(line, f"of {kind.decode('utf-8', 'backslashreplace')[:30]}")
         length, element = count * _TYPE_BYTES[kind], file.element_bytes
-        position = line.number(1, "the offset") if at else file.position
+        position = file.position
+        if at:
+            position = line.number(means.arguments.index("offset"), "the offset")
         self._hide(file.path, element is None or position is None)
         offset = position or 0
         if element is not None:
             offset = file.displacement + offset * element
-        self._put(line, WRITE if transfer[1] == "write" else READ, file.path, offset, length, True)
+        self._put(line, WRITE if means.writes else READ, file.path, offset, length, True)
         if not at and file.position is not None:
             file.position += length // (element or 1)
         return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from iotune.call_meaning import meanings
 from iotune.errors import Error
 from iotune.importing.lines import LARGEST_OFFSET, LARGEST_TIME_NS, Malformed, quoted
 
@@ -20,36 +21,46 @@ IN_MPI_IO = 1 << MPI_IO  # mask of the layers around a call: FORMAT.md, EVENTS
 _MOST_PROCESSES = 1 << 20
 _MOST_PATH_BYTES = 4096
 
-# What tools call these, in lower case, without FUSE-Tracer's trc_ and without a 64 at the end.
-KINDS = {
-    **dict.fromkeys(("read", "pread", "readv", "preadv", "preadv2", "fread", "read_buf"), READ),
-    **dict.fromkeys(
-        ("write", "pwrite", "writev", "pwritev", "pwritev2", "fwrite", "write_buf"), WRITE
-    ),
-    **dict.fromkeys(("open", "openat", "create", "creat", "fopen"), OPEN),
-    **dict.fromkeys(("close", "release", "fclose"), CLOSE),
-    **dict.fromkeys(("fsync", "fdatasync", "sync"), SYNC),
+_BY_VERB = {
+    **{"reads": READ, "writes": WRITE, "opens": OPEN, "creates": OPEN},
+    **{"closes": CLOSE, "syncs": SYNC},
 }
+# Operations of FUSE that no function of POSIX is called as.
+_OF_FUSE = {"read_buf": READ, "write_buf": WRITE, "create": OPEN, "release": CLOSE, "sync": SYNC}
 
 
-_MPI_CALL = re.compile(
-    r"mpi_file_(?:(open|close|sync)"
-    r"|i?(read|write)(?:_at)?(?:_shared|(_ordered|_all))?(?:_begin)?)(?:_c)?"
-)
+@functools.cache
+def _kinds() -> dict[str, int]:
+    """What functions of POSIX and stdio do to a file, and operations of FUSE."""
+    found = (one for one in meanings().values() if one.below_mpi and one.thing == "file")
+    return {one.name: _BY_VERB[one.verb] for one in found if one.verb in _BY_VERB} | _OF_FUSE
+
+
+@functools.cache
+def _mpi_kinds() -> dict[str, tuple[int, bool]]:
+    """What functions of MPI-IO do, by their names in lower case, and whether all ranks together."""
+    found = (one for one in meanings().values() if one.of_mpi_file and one.thing == "file")
+    return {
+        one.name.lower(): (_BY_VERB[one.verb], one.transfer and one.collective)
+        for one in found
+        if one.verb in _BY_VERB
+    }
 
 
 def mpi_kind_of(operation: str) -> tuple[int | None, bool]:
     """What a function of MPI-IO is here, and whether it is collective; None as of kind_of()."""
-    match = _MPI_CALL.fullmatch(operation.strip().lower())
-    if match is None:
-        return None, False
-    return KINDS[match[1] or match[2]], match[3] is not None
+    return _mpi_kinds().get(operation.strip().lower(), (None, False))
+
+
+def function_of(operation: str) -> str:
+    """The function that a tool names: without FUSE-Tracer's trc_, underscores and 64."""
+    word = operation.strip().lower().lstrip("_").removeprefix("trc_")
+    return word[:-2] if word.endswith("64") else word
 
 
 def kind_of(operation: str) -> int | None:
     """What an operation is here; None for one that moves nothing."""
-    word = operation.strip().lower().lstrip("_").removeprefix("trc_")
-    return KINDS.get(word[:-2] if word.endswith("64") else word)
+    return _kinds().get(function_of(operation))
 
 
 class AccessSink:

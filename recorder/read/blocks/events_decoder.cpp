@@ -313,7 +313,7 @@ class Decoder {
     std::uint64_t limit = UINT64_MAX;
     for (std::size_t i = count_; i-- > 0;) {
       const Call& call = calls_[first_call_ + i];
-      if (call.exact && call.stream->name.compare(0, 7, "iotune_") != 0) {
+      if (call.exact && !is_pseudo_call(call.stream->name)) {
         limit = std::min(limit, call.end_ns());
       }
       latest[i] = limit;

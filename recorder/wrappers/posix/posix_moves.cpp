@@ -7,6 +7,7 @@
 
 #include "core/os/raw_syscall.h"
 #include "recorder/hooks/transfer_hooks.h"
+#include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -119,10 +120,11 @@ struct VectorCall {
   std::int64_t offset;
   int flags;
 
+  bool reads() const noexcept { return does(number, Verb::kReads); }
   // -1 asks for the descriptor's own position.
   bool at_position() const noexcept { return offset == -1; }
   Way way() const noexcept {
-    if (number == CallNumber::kpreadv2) return Way::kReads;
+    if (reads()) return Way::kReads;
     if ((flags & kRwfAppend) != 0) return Way::kToTheEnd;
     return (flags & kRwfNoAppend) != 0 ? Way::kIgnoresFlags : Way::kWrites;
   }
@@ -133,7 +135,7 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
   if (t_thread.runs_ahead != 0) return not_in_slice();
   const std::uint32_t file = file_of_descriptor(asked.fd);
   if (file == 0) return make(call);
-  const bool reads = asked.number == CallNumber::kpreadv2;
+  const bool reads = asked.reads();
   const auto serve_or_make = [&](Transfer& transfer) {
     if (transfer.reads && asked.flags == 0 && asked.offset >= 0 && g_recording == kWatched &&
         t_thread.ours == 0) {
@@ -194,8 +196,8 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.key(file);
   record.number(static_cast<std::int64_t>(request.bytes));
   // It is written later: an end that moves until then is nobody's to know.
-  const bool writes = number == CallNumber::kaio_write ||
-                      (number == CallNumber::kaio_return && request.operation == kAioWrite);
+  const bool writes = does(number, Verb::kWrites) ||
+                      (does(number, Verb::kCompletes) && request.operation == kAioWrite);
   const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
   record.number(appends ? kUnknownPlace : request.offset);
   record.number(result);

@@ -7,6 +7,7 @@
 
 #include "core/process/narrowing.h"
 #include "recorder/hooks/transfer_hooks.h"
+#include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -95,25 +96,26 @@ struct PlainTransfer {
   const void* memory;  // of a read
 };
 
-bool is_seek(CallNumber number) noexcept {
-  return number == CallNumber::klseek;
-}
-bool is_vector(CallNumber number) noexcept {
-  return number == CallNumber::kreadv || number == CallNumber::kwritev ||
-         number == CallNumber::kpreadv || number == CallNumber::kpwritev;
-}
-bool is_read(CallNumber number) noexcept {
-  return number == CallNumber::kread || number == CallNumber::kpread ||
-         number == CallNumber::kreadv || number == CallNumber::kpreadv;
-}
+constexpr MeaningByCall kAtPosition([](const CallMeaning& meaning) {
+  return static_cast<std::int8_t>(meaning.pointer ? 1 : 0);
+});
+constexpr MeaningByCall kCountPlace([](const CallMeaning& meaning) { return meaning.count_place; });
 
-bool is_at_position(CallNumber number) noexcept {
-  return number == CallNumber::kread || number == CallNumber::kwrite ||
-         number == CallNumber::kreadv || number == CallNumber::kwritev;
+constexpr bool is_seek(CallNumber number) noexcept {
+  return does(number, Verb::kSeeks);
 }
-
-bool is_write(CallNumber number) noexcept {
-  return !is_seek(number) && !is_read(number);
+constexpr bool is_read(CallNumber number) noexcept {
+  return does(number, Verb::kReads);
+}
+constexpr bool is_write(CallNumber number) noexcept {
+  return does(number, Verb::kWrites);
+}
+constexpr bool is_at_position(CallNumber number) noexcept {
+  return kAtPosition[number] != 0;
+}
+// A vector's bytes are not known before the call.
+constexpr std::int64_t bytes_asked(CallNumber number, std::int64_t first) noexcept {
+  return kCountPlace[number] == CallMeaning::kNowhere ? -1 : first;
 }
 
 __attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
@@ -132,7 +134,7 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
           ? g_transfer_hooks.slice_seek(asked.fd, asked.file, first, static_cast<int>(second))
           : g_transfer_hooks.slice_transfer({asked.fd, asked.file, is_read(asked.number), false,
                                              at_position ? -1 : second,
-                                             is_vector(asked.number) ? -1 : first, 0, 0});
+                                             bytes_asked(asked.number, first), 0, 0});
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
 }
 
@@ -158,7 +160,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                     is_read(asked.number),
                     false,
                     at_position ? -1 : asked.numbers[1],
-                    is_vector(asked.number) ? -1 : asked.numbers[0],
+                    bytes_asked(asked.number, asked.numbers[0]),
                     0,
                     0};
   if (tells) tell_before(transfer);

@@ -8,6 +8,7 @@
 #include "core/process/narrowing.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/hooks/transfer_hooks.h"
+#include "recorder/meaning_by_call.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
@@ -109,12 +110,12 @@ std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::
   if (file == 0) return call();
   CallScope scope(Layer::kStdio);
   if (!scope.active()) return call();
-  Transfer transfer{fd, file, number == CallNumber::kfread, true, -1, -1, 0, 0};
+  Transfer transfer{fd, file, does(number, Verb::kReads), true, -1, -1, 0, 0};
   const bool watched = g_recording == kWatched;
   if (watched) tell_before(transfer);
   const StreamGap gap(stream, fd, file);
   std::optional<StreamWatch> watch;
-  if (number == CallNumber::kfwrite) watch.emplace(stream, fd);
+  if (does(number, Verb::kWrites)) watch.emplace(stream, fd);
   scope.start();
   const std::size_t result = call();
   scope.stop();

@@ -162,6 +162,22 @@ TEST(Summarize, AFileIsCutShortWhereADeadProcessLeftItOpen) {
   }
 }
 
+// A directory is closed by a call of its own.
+TEST(Summarize, ADirectoryIsCutShortWhereADeadProcessLeftItOpen) {
+  for (const bool closes : {false, true}) {
+    const made::Folder folder;
+    made::RingBytes ring;
+    ring.add(CallNumber::kopendir, {10, 5}, {}, {6}, "/d", true);
+    ring.add(CallNumber::kiotune_file, {15, 0}, {1}, {6, 3}, "/d", true, 8);
+    ring.add(CallNumber::kreaddir, {20, 5}, {6, 1}, {0});
+    if (closes) ring.add(CallNumber::kclosedir, {30, 5}, {6, 1}, {0}, "", true);
+    const auto summary = summarize(trace_of(folder, {ring}, true));
+    ASSERT_TRUE(summary) << summary.error().text();
+    ASSERT_EQ(summary->files.size(), 1U);
+    EXPECT_EQ(summary->files[0].cut_short, !closes);
+  }
+}
+
 TEST(Summarize, FilesOfLowerLayersHaveInferredDatasetsOfBytes) {
   const made::Folder folder;
   made::RingBytes ring;
