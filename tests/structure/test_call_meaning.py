@@ -251,7 +251,7 @@ def test_what_may_name_calls_is_there() -> None:
         ("recorder/read/bad.cpp", 'if (call.stream->name().compare(0, 7, "iotune_") != 0) {'),
         ("recorder/read/bad.cpp", 'places.at = find_call("pread");'),
         ("python/bindings/bad.cpp", 'row["note"] = name == "iotune_file";'),
-        ("recorder/preload/bad.cpp", "    case CallNumber::kpread:"),
+        ("recorder/wrappers/bad.cpp", "    case CallNumber::kpread:"),
         ("core/bad.cpp", "return number == CallNumber::kreadv;"),
         ("tuner/bad.cpp", "if (call != recorder::CallNumber::kH5Dopen2) return;"),
     ],
