@@ -24,7 +24,7 @@ using Path = ShortText<768>;
 // The number of the talk among ranks (the tuner's agreement, the merging of traces), to be raised
 // whenever that changes. Executables of one job may have come with several versions of iotune:
 // those that talk differently count apart, and so each finds that ranks are missing.
-#define IOTUNE_TALK "-3"
+#define IOTUNE_TALK "-4"
 constexpr char kPresence[] = "presence" IOTUNE_TALK, kNode[] = "node" IOTUNE_TALK ".";
 #undef IOTUNE_TALK
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "patterndb/decide/decision_sources.h"
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/decide/exploration.h"
 #include "patterndb/decide/site_copies.h"
 #include "patterndb/exchange/config_xml.h"
@@ -35,6 +37,28 @@ std::string number(double value) {
   char text[32];
   snprintf(text, sizeof text, "%.4g", value);
   return text;
+}
+
+// Of a distance as people read it: four digits, so that 0.29 has 290.
+std::int64_t thousandths(double distance) {
+  constexpr double kRounding = 1e-6;
+  return static_cast<std::int64_t>(strtod(number(distance).c_str(), nullptr) * 1000 + kRounding);
+}
+
+iotune_state state_of(State state) {
+  switch (state) {
+    case State::kUntrained:
+      return IOTUNE_STATE_UNTRAINED;
+    case State::kDefaultIsBest:
+      return IOTUNE_STATE_DEFAULT_IS_BEST;
+    case State::kTuned:
+      return IOTUNE_STATE_TUNED;
+    case State::kReverted:
+      return IOTUNE_STATE_REVERTED;
+    case State::kRefused:
+      break;
+  }
+  return IOTUNE_STATE_REFUSED;
 }
 
 // Of source "config" where a leaf is for this file, be it one that is left out.
@@ -412,30 +436,34 @@ Result<Decision> decide(const Question& question, const Places& places) noexcept
   });
 }
 
-std::string decision_text(const Decision& decision) {
+std::string packed(const Decision& decision) {
   if (!decision.gated && !(decision.settings.empty() && decision.of_variables.empty())) {
     throw Fault{"a decision did not pass the gate"};
   }
-  std::string text = "iotune-decision 1\nsource " + decision.source + "\nstate " +
-                     state_name(decision.state) + "\nrow " + std::to_string(decision.row) + "\n";
-  if (decision.distance) text += "distance " + number(*decision.distance) + "\n";
-  if (!decision.pattern.empty()) text += "pattern " + one_line(decision.pattern) + "\n";
-  text += "message " + one_line(decision.message) + "\n";
+  DecisionParts parts;
+  parts.source = source_named(decision.source);
+  if (parts.source == IOTUNE_SOURCE_NONE) throw Fault{"no source of decisions: " + decision.source};
+  parts.state = state_of(decision.state);
+  parts.row = decision.row;
+  if (decision.distance) parts.distance_milli = thousandths(*decision.distance);
+  parts.sieves = decision.sieves;
+  const std::string pattern = one_line(decision.pattern), message = one_line(decision.message);
+  parts.pattern = pattern;
+  parts.message = message;
   for (const auto& [name, value] : decision.settings.values()) {
-    text += "set " + name + " " + value + "\n";
+    parts.settings.push_back({name, value});
   }
   for (const VariableSetting& one : decision.of_variables) {
-    text += "set " + one.name + " " + one.value + " " + one.variable + "\n";
+    parts.settings.push_back({one.name, one.value, one.variable});
   }
-  if (decision.sieves) text += "sieves 1\n";
-  // In words for people: as many as there is room for.
-  constexpr std::size_t kMostBytes = IOTUNE_DECISION_MAX_BYTES - 256;
-  for (const RefusedSetting& one : decision.refused) {
-    const std::string line =
-        one_line("refuse " + one.name + " " + one.value + " " + one.reason) + "\n";
-    if (text.size() + line.size() < kMostBytes) text += line;
+  std::vector<RefusedSetting> refused = decision.refused;
+  for (RefusedSetting& one : refused) {
+    one = {one_line(one.name), one_line(one.value), one_line(one.reason), {}, {}};
+    parts.refused.push_back({one.name, one.value, one.reason});
   }
-  return text + "end\n";
+  std::string bytes = pack_decision(parts);
+  if (bytes.empty()) throw Fault{"the decision is too long"};
+  return bytes;
 }
 
 }  // namespace iotune::patterndb

@@ -1,4 +1,4 @@
-// The decision at a file's open: see decision.h for the words.
+// The decision at a file's open. decision.h is what becomes of it.
 #pragma once
 
 #include <optional>
@@ -63,7 +63,8 @@ struct Decision {
 // Reads only. An error means that there is no decision to be had. The decision has passed the gate.
 Result<Decision> decide(const Question& question, const Places& places) noexcept;
 
-// The text of decision.h, ends with "end\n". Throws Fault for one that did not pass the gate.
-std::string decision_text(const Decision& decision);
+// The bytes of a struct iotune_decision. Throws Fault for one that did not pass the gate, or is too
+// long.
+std::string packed(const Decision& decision);
 
 }  // namespace iotune::patterndb

@@ -11,9 +11,72 @@
 extern "C" {
 #endif
 
-#define IOTUNE_DECISION_VERSION 5u
+#define IOTUNE_DECISION_VERSION 6u
 #define IOTUNE_DECISION_MAX_BYTES 8192u
-#define IOTUNE_DECISION_MAX_SETTINGS 64u /* a decision has no more `set` lines */
+#define IOTUNE_DECISION_MAX_SETTINGS 64u
+#define IOTUNE_DECISION_MAX_REFUSED 24u /* further ones are left out */
+
+/* Where a decision comes from. decision_sources.h has the words. */
+enum iotune_source {
+  IOTUNE_SOURCE_NONE, /* there is no decision */
+  IOTUNE_SOURCE_EXACT,
+  IOTUNE_SOURCE_SIMILAR,
+  IOTUNE_SOURCE_PREDICTED,
+  IOTUNE_SOURCE_CONFIG,
+  IOTUNE_SOURCE_SERIES,
+  IOTUNE_SOURCE_UNTRAINED,
+  IOTUNE_SOURCE_UNKNOWN,
+  IOTUNE_SOURCE_EXPLORE, /* left at the default on purpose, to compare */
+  IOTUNE_SOURCE_DRIFT,   /* not trusted just now */
+  IOTUNE_SOURCES
+};
+
+/* What the database says of the pattern. The numbers stand in traces. */
+enum iotune_state {
+  IOTUNE_STATE_UNTRAINED,
+  IOTUNE_STATE_DEFAULT_IS_BEST,
+  IOTUNE_STATE_TUNED,
+  IOTUNE_STATE_REVERTED,
+  IOTUNE_STATE_REFUSED,
+  IOTUNE_STATES
+};
+
+/* One decision: this header, `setting_count` + `refused_count` entries, and texts, together
+ * `bytes`. The tuner's rank 0 broadcasts it as it stands, to processes of the same build. Offsets
+ * count from the begin of the header; each leads to a NUL-terminated text. Aligned to 8 bytes. */
+struct iotune_decision {
+  uint32_t version;       /* IOTUNE_DECISION_VERSION */
+  uint32_t bytes;         /* of all; a multiple of 8, the last byte is NUL; 0: no decision */
+  int64_t row;            /* tunings.id, -1: none */
+  int64_t distance_milli; /* thousandths: 0 for an exact match; without an answer that of the
+                             nearest one, behind a wall too; negative: none is known */
+  uint32_t
+      own_parameters; /* of the user's Open MPI (tuner/mpiio/openmpi_io.h): rank 0 fills it in */
+  uint32_t unasked_opens; /* only without settings: so many further opens of this run, of
+                             whichever file, get no settings either and need no question */
+  uint16_t setting_count;
+  uint16_t refused_count;
+  uint16_t pattern; /* offset: <1D,(BLOCK),(8388608)>, at most 511 bytes */
+  uint16_t message; /* offset: one line of plain words for `iotune explain`, likewise */
+  uint8_t source;   /* enum iotune_source */
+  uint8_t state;    /* enum iotune_state */
+  uint8_t sieves;   /* 1: writes of all ranks at once may be sieved, patterndb/settings/gate.h */
+  uint8_t unused[5];
+};
+
+/* Offsets. Settings first, then the refused ones; names are those of
+ * patterndb/settings/parameters.h. */
+struct iotune_decision_entry {
+  uint16_t name;
+  uint16_t value;
+  uint16_t detail; /* of a setting the dataset's name or path, empty: all; else why it is refused */
+};
+
+/* Room for any answer to a question. */
+union iotune_answer {
+  struct iotune_decision decision;
+  char message[IOTUNE_DECISION_MAX_BYTES];
+};
 
 /* All strings are NUL-terminated and owned by the caller; NULL means unknown. */
 struct iotune_question {
@@ -37,41 +100,31 @@ struct iotune_question {
   const char* (*mpi_io)(const char* file);
 };
 
-/* Writes the decision as text into answer[capacity], NUL-terminated:
- *
- *   iotune-decision 1
- *   source exact|similar|predicted|config|series|untrained|unknown|off
- *                               (one of them; explore: left at the default on purpose, to
- *                               compare; drift: not trusted just now)
- *   state untrained|default-is-best|tuned|reverted|refused
- *   row N                       (tunings.id, -1: none)
- *   distance D                  (0 for an exact match; without an answer that of the nearest
- *                               one, behind a wall too; not there where none is known)
- *   pattern <1D,(BLOCK),(8388608)>
- *   message one line of plain words for `iotune explain`
- *   set NAME VALUE [DATASET]    (any number; names of patterndb/settings/parameters.h; DATASET, to
- *                               the end of the line: for datasets of that name or path)
- *   sieves 1                    (writes of all ranks at once may be sieved,
- * patterndb/settings/gate.h) refuse NAME VALUE REASON    (any number; settings that are not
- * applied, and why) unasked N                   (not with `set`: so many further opens of this run,
- * of whichever file, will get no settings either, and need not be asked about) end
- *
- * Returns the length (0: nothing known, of known_only; or nobody named a database and there is
- * none yet), or -1 with a one-line message in answer when there is no decision to be had (a
- * database that was named is not there, damaged, newer …): leave everything alone. */
-int iotune_decide(const struct iotune_question* question, char* answer, size_t capacity);
+/* Writes a struct iotune_decision into answer[capacity], which is aligned to 8 bytes; union
+ * iotune_answer has room for each. Returns its bytes (0: nothing known, of known_only; or nobody
+ * named a database and there is none yet), or -1 with a one-line message, NUL-terminated, in answer
+ * when there is no decision to be had (a database that was named is not there, damaged, newer …):
+ * leave everything alone. */
+int iotune_decide(const struct iotune_question* question, void* answer, size_t capacity);
 
-/* For the files that the program opens by POSIX itself, all at once: blocks, each of the lines
- *
- *   file NAME              (masked 1: a base name, digits as '#'; else a path, or a base name)
- *   masked 0|1
- *   filesystem NAME        (on which it holds; empty: on any)
- *   creating 0|1           (for opens that may make the file, or others)
- *
- * and a decision as above. `question` tells program, ranks and nodes. Length, 0: nothing is to be
- * set; -1 with a message. */
+/* One file, or files of one name, that the program opens by POSIX itself. The decision follows
+ * right behind, then the texts; the next answer begins `bytes` further on. */
+struct iotune_program_answer {
+  uint32_t bytes;      /* of all, the decision included; a multiple of 8, the last byte is NUL */
+  uint32_t file;       /* offset from the begin of this struct: masked: a base name, digits as '#';
+                          else a path, or a base name */
+  uint32_t filesystem; /* offset: on which it holds; empty: on any */
+  uint8_t masked;
+  uint8_t creating; /* 1: for opens that may make the file, 0: for others */
+  uint8_t unused[2];
+};
+
+/* For all files that the program opens by POSIX itself: struct iotune_program_answer, one behind
+ * the other, into answers[capacity], which is aligned to 8 bytes: the first ones that fit.
+ * `question` tells program, ranks and nodes. Returns the bytes, 0: nothing is to be set; -1 with a
+ * message. */
 #define IOTUNE_PROGRAM_ANSWERS_MAX_BYTES 65536u
-int iotune_program_answers(const struct iotune_question* question, char* answer, size_t capacity);
+int iotune_program_answers(const struct iotune_question* question, void* answers, size_t capacity);
 
 /* At a run's end. Strings as above. */
 struct iotune_run_end {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "patterndb/decide/decision_writer.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/places.h"
@@ -106,19 +107,15 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
   });
 }
 
-std::string program_answers_text(const std::vector<ProgramAnswer>& answers,
-                                 std::size_t most_bytes) {
-  std::string text;
+std::string packed(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes) {
+  std::string bytes;
   for (const ProgramAnswer& one : answers) {
-    // A name with a line break could say anything.
-    if (one.file.find_first_of("\n\r") != std::string::npos) continue;
-    const std::string block = "file " + one.file + "\nmasked " + (one.masked ? "1" : "0") +
-                              "\nfilesystem " + one.filesystem + "\ncreating " +
-                              (one.creating ? "1" : "0") + "\n" + decision_text(one.decision);
-    if (text.size() + block.size() > most_bytes) break;
-    text += block;
+    const std::string block = pack_program_answer(
+        {one.file, one.filesystem, one.masked, one.creating}, packed(one.decision));
+    if (bytes.size() + block.size() > most_bytes) break;
+    bytes += block;
   }
-  return text;
+  return bytes;
 }
 
 }  // namespace iotune::patterndb

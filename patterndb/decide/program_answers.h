@@ -23,8 +23,7 @@ struct ProgramAnswer {
 Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
                                                    const Places& places) noexcept;
 
-// Blocks of lines: file, masked, filesystem, creating, then decision_text(). The first ones that
-// fit into `most_bytes`.
-std::string program_answers_text(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes);
+// Structs of decision.h, one behind the other: the first ones that fit into `most_bytes`.
+std::string packed(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes);
 
 }  // namespace iotune::patterndb

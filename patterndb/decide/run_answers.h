@@ -27,8 +27,9 @@ class RunAnswers {
  public:
   struct Answer {
     Result<Decision> decision;
-    // Where it is the whole answer, whatever the run's earlier files were; else empty.
-    std::string text;
+    // The struct of decision.h where it is the whole answer, whatever the run's earlier files were;
+    // else empty.
+    std::string bytes;
   };
 
   // The same question was answered: of a file of the same name but for its digits, in the same

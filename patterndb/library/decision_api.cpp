@@ -136,7 +136,7 @@ Result<Decision> from_what_is_stored(const iotune_question& asked, const Questio
     // Without settings there is nothing to distrust.
     const bool whole = decision && is_without_settings(*decision) && !asks_the_run(*decision);
     answers_of_this_run().keep(asked, *database,
-                               {decision, whole ? decision_text(*decision) : std::string()},
+                               {decision, whole ? packed(*decision) : std::string()},
                                decision && decision->by_name);
   }
   return decision;
@@ -182,22 +182,22 @@ Result<Decision> decide_in_run(const iotune_question& asked,
   return std::move(*own);
 }
 
-int copy_answer(const std::string& text, char* answer, size_t capacity) {
-  if (text.size() >= capacity) throw Fault{"the decision is too long"};
-  memcpy(answer, text.c_str(), text.size() + 1);
-  return static_cast<int>(text.size());
+int copy_answer(const std::string& bytes, void* answer, size_t capacity) {
+  if (bytes.size() > capacity) throw Fault{"the decision is too long"};
+  memcpy(answer, bytes.data(), bytes.size());
+  return static_cast<int>(bytes.size());
 }
 
 // Without a look at the database: who asks so often is told what it was told before.
-int repeat_into(const iotune_question& question, char* answer, size_t capacity) {
+int repeat_into(const iotune_question& question, void* answer, size_t capacity) {
   const std::optional<DatabaseFile>& database = asked_database();
   const RunAnswers::Answer* const same =
       database ? answers_of_this_run().find(question, *database) : nullptr;
-  if (same == nullptr || same->text.empty()) {
+  if (same == nullptr || same->bytes.empty()) {
     unasked_opens_of_this_run().after_another_answer();  // a file that nobody asked about before
     return 0;
   }
-  return copy_answer(same->text, answer, capacity);
+  return copy_answer(same->bytes, answer, capacity);
 }
 
 // Nobody named a database, and none was made yet: a state to be silent about.
@@ -208,14 +208,9 @@ bool is_before_the_first_database(const char* site_database) {
          access(places.database.c_str(), F_OK) != 0;
 }
 
-std::string with_unasked_opens(const std::string& text, int opens) {
-  constexpr size_t kEndBytes = sizeof "end\n" - 1;
-  return text.substr(0, text.size() - kEndBytes) + "unasked " + std::to_string(opens) + "\nend\n";
-}
-
 // Without a database each file gets the error: it is returned, for to throw one costs more than the
 // answer.
-Result<int> decide_into(const iotune_question& question, char* answer, size_t capacity) {
+Result<int> decide_into(const iotune_question& question, void* answer, size_t capacity) {
   expect_one_thread();
   if (question.known_only != 0) return repeat_into(question, answer, capacity);
   const Places& places = places_of_this_process(question.site_database);
@@ -224,59 +219,54 @@ Result<int> decide_into(const iotune_question& question, char* answer, size_t ca
   if (places.config.empty()) database = database_file(places.database);
   const RunAnswers::Answer* const same =
       database ? answers_of_this_run().find(question, *database) : nullptr;
-  const bool whole =
-      same != nullptr && !same->text.empty() && drift_of_this_run().follows_nothing();
-  std::string made;
-  if (whole) {
+  if (same != nullptr && !same->bytes.empty() && drift_of_this_run().follows_nothing()) {
+    const int bytes = copy_answer(same->bytes, answer, capacity);
     const int opens = unasked_opens_of_this_run().after_answer(question, places, *database);
-    if (opens > 0) made = with_unasked_opens(same->text, opens);
-  } else {
-    Result<Decision> decision = decide_in_run(question, database, same);
-    if (!decision) return Error{{}, decision.error().text()};
-    if (asks_the_run(*decision) || decision->source == "series" ||
-        !is_without_settings(*decision)) {
-      unasked_opens_of_this_run().after_another_answer();
-    }
-    made = decision_text(*decision);
+    static_cast<iotune_decision*>(answer)->unasked_opens = static_cast<uint32_t>(opens);
+    return bytes;
   }
-  return copy_answer(made.empty() ? same->text : made, answer, capacity);
+  Result<Decision> decision = decide_in_run(question, database, same);
+  if (!decision) return Error{{}, decision.error().text()};
+  if (asks_the_run(*decision) || decision->source == "series" || !is_without_settings(*decision)) {
+    unasked_opens_of_this_run().after_another_answer();
+  }
+  return copy_answer(packed(*decision), answer, capacity);
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int iotune_decide(const iotune_question* question,
-                                                                    char* answer, size_t capacity) {
+                                                                    void* answer, size_t capacity) {
   if (question == nullptr || answer == nullptr || capacity == 0) return -1;
+  char* const message = static_cast<char*>(answer);
   if (question->version != IOTUNE_DECISION_VERSION) {
-    say("libiotune-db.so and libiotune.so are of different versions", answer, capacity);
+    say("libiotune-db.so and libiotune.so are of different versions", message, capacity);
     return -1;
   }
   Result<int> length =
       guarded<int>([&] { return decide_into(with_identity(*question), answer, capacity); });
   if (length) return *length;
-  answer[0] = '\0';
+  message[0] = '\0';
   const Result<bool> first =
       guarded<bool>([&] { return is_before_the_first_database(question->site_database); });
   if (first && *first) return 0;
-  say(length.error().message.c_str(), answer, capacity);
+  say(length.error().message.c_str(), message, capacity);
   return -1;
 }
 
 extern "C" __attribute__((visibility("default"))) int iotune_program_answers(
-    const iotune_question* question, char* answer, size_t capacity) {
-  if (question == nullptr || answer == nullptr || capacity == 0) return -1;
+    const iotune_question* question, void* answers, size_t capacity) {
+  if (question == nullptr || answers == nullptr || capacity == 0) return -1;
   if (question->version != IOTUNE_DECISION_VERSION) return -1;
   Result<int> length = guarded<int>([&] {
     expect_one_thread();
-    Result<std::vector<ProgramAnswer>> answers = program_answers(
+    Result<std::vector<ProgramAnswer>> found = program_answers(
         question_from(with_identity(*question)), places_of_this_process(question->site_database));
-    if (!answers) throw Fault{answers.error().text()};
-    const std::string text = program_answers_text(*answers, capacity - 1);
-    memcpy(answer, text.c_str(), text.size() + 1);
-    return static_cast<int>(text.size());
+    if (!found) throw Fault{found.error().text()};
+    return copy_answer(packed(*found, capacity), answers, capacity);
   });
   if (length) return *length;
-  say(length.error().message.c_str(), answer, capacity);
+  say(length.error().message.c_str(), static_cast<char*>(answers), capacity);
   return -1;
 }
 

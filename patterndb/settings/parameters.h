@@ -184,7 +184,7 @@ constexpr const char* fault_of_integers(const Parameter& parameter, const char* 
 }
 
 // ROMIO's grammar of cb_config_list uses no other characters; ';' and line ends would break the
-// canonical text and the decision's lines.
+// canonical text.
 constexpr const char* fault_of_text(const char* value) {
   unsigned n = 0;
   for (; value[n] != '\0'; ++n) {

@@ -15,7 +15,10 @@ import time
 from pathlib import Path
 
 HEADER = Path(__file__).resolve().parents[2] / "patterndb" / "decide" / "decision.h"
-(VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER.read_text()))
+TEXT = HEADER.read_text()
+(VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", TEXT))
+# In the order of the enumeration.
+SOURCES = [name.lower() for name in re.findall(r"^  IOTUNE_SOURCE_(\w+),", TEXT, re.MULTILINE)]
 
 
 class Question(ctypes.Structure):
@@ -31,13 +34,32 @@ class Question(ctypes.Structure):
     )  # fmt: skip
 
 
+class Decision(ctypes.Structure):
+    """The head of iotune_decision."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint32) for name in ("version", "bytes")),
+        *((name, ctypes.c_int64) for name in ("row", "distance_milli")),
+        *((name, ctypes.c_uint32) for name in ("own_parameters", "unasked_opens")),
+        *((name, ctypes.c_uint16) for name in ("setting_count", "refused_count", "pattern",
+                                               "message")),
+        *((name, ctypes.c_uint8) for name in ("source", "state", "sieves")),
+    )  # fmt: skip
+
+
+class Answer(ctypes.Union):
+    """iotune_answer."""
+
+    _fields_ = (("decision", Decision), ("message", ctypes.c_char * 8192))
+
+
 def main() -> None:
     """Ask and print."""
     path, program, file, count = sys.argv[1:5]
     began, cpu_began = time.perf_counter(), time.process_time()
     decide = ctypes.CDLL(path).iotune_decide
     loaded = time.perf_counter()
-    answer = ctypes.create_string_buffer(8192)
+    answer = Answer()
 
     def ask(number: int, who: int) -> tuple[float, str]:
         question = Question(
@@ -46,10 +68,11 @@ def main() -> None:
             None, None,
         )  # fmt: skip
         start = time.perf_counter()
-        length = decide(ctypes.byref(question), answer, len(answer))
+        length = decide(ctypes.byref(question), ctypes.byref(answer), ctypes.sizeof(answer))
         seconds = time.perf_counter() - start
-        assert length > 0, answer.value.decode()
-        return seconds, answer.value.decode().splitlines()[1]
+        assert length > 0, answer.message.decode()
+        assert length == answer.decision.bytes, length
+        return seconds, SOURCES[answer.decision.source]
 
     first, source = ask(0, 0)
     cpu = time.process_time() - cpu_began
@@ -57,7 +80,7 @@ def main() -> None:
     series = statistics.median(ask(number, 0)[0] for number in numbers)
     others = statistics.median(ask(number, number)[0] for number in numbers)
     times = (loaded - began, first, cpu, series, others)
-    print(*(seconds * 1e3 for seconds in times), source.split()[1])
+    print(*(seconds * 1e3 for seconds in times), source)
 
 
 if __name__ == "__main__":

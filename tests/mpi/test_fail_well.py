@@ -301,8 +301,8 @@ def other_version(place: Place) -> None:
     shutil.copy(place.library.parent / "libiotune-db.so", folder)
     code = place.library.read_bytes()
     for name in (b"presence", b"node"):
-        assert name + b"-3" in code, name
-        code = code.replace(name + b"-3", name + b"-4")
+        assert name + b"-4" in code, name
+        code = code.replace(name + b"-4", name + b"-5")
     other = folder / "libiotune.so"
     other.write_bytes(code)
     clock = frozen(place, False)

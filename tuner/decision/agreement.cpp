@@ -3,7 +3,6 @@
 #include <climits>
 #include <cstring>
 
-#include "core/os/mapped_file.h"
 #include "core/process/presence.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/hooks/open_hooks.h"
@@ -146,14 +145,6 @@ void ask_as_run(int opening_ranks, FileQuestion& question) noexcept {
 
 namespace {
 
-// What rank 0 says of a file: a decision's length and as much of its text as fits. Most files have
-// no decision and most decisions are short, so that one message says all.
-struct Answer {
-  std::uint64_t bytes;
-  std::int64_t unasked_opens;
-  char text[496];
-};
-
 bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
   constexpr int kMultiple = 3;
   int level = kMultiple;
@@ -169,55 +160,45 @@ bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
          found != 0 && reinterpret_cast<Word>(value) == comm;
 }
 
-// The decision's text on every rank, in `text` of IOTUNE_DECISION_MAX_BYTES; its length, 0: none,
-// or the talk has failed. On rank 0 `text` holds it already, `bytes` long.
-std::uint64_t share_text(const MpiApi& mpi, Word comm, char* text, std::uint64_t bytes,
-                         int unasked) noexcept {
-  Answer answer{bytes, unasked, {}};
-  std::memcpy(answer.text, text, bytes < sizeof answer.text ? bytes : sizeof answer.text);
-  if (mpi.MPI_Bcast(&answer, sizeof answer, mpi.constants.byte, 0, comm) != 0 ||
-      answer.bytes > IOTUNE_DECISION_MAX_BYTES) {
-    return 0;
+// Rank 0 sends so much of its block at once: most files have no decision and most decisions are
+// short, so that one message says all.
+constexpr std::size_t kFirstBytes = 512;
+
+// Rank 0's block on every rank, without a decision too. False: the talk has failed.
+bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noexcept {
+  Decision& decision = answer.decision;
+  char* const block = answer.message;
+  const std::size_t used = decision.bytes == 0 ? sizeof decision : decision.bytes;
+  if (sends && used < kFirstBytes) std::memset(block + used, 0, kFirstBytes - used);
+  if (mpi.MPI_Bcast(block, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
+      decision.version != IOTUNE_DECISION_VERSION || decision.bytes > sizeof answer) {
+    return false;
   }
-  if (answer.unasked_opens > 0 && is_of_world(mpi, comm)) {
+  if (decision.unasked_opens > 0 && is_of_world(mpi, comm)) {
     __atomic_store_n(&g_unasked_comm, comm, __ATOMIC_RELAXED);
-    __atomic_store_n(&g_unasked, static_cast<int>(answer.unasked_opens), __ATOMIC_RELAXED);
+    __atomic_store_n(&g_unasked, static_cast<int>(decision.unasked_opens), __ATOMIC_RELAXED);
   }
-  if (answer.bytes <= sizeof answer.text) {
-    std::memcpy(text, answer.text, answer.bytes);
-    return answer.bytes;
-  }
-  const int length = static_cast<int>(answer.bytes);
-  return mpi.MPI_Bcast(text, length, mpi.constants.byte, 0, comm) == 0 ? answer.bytes : 0;
+  if (decision.bytes <= kFirstBytes) return true;
+  const auto rest = static_cast<int>(decision.bytes - kFirstBytes);
+  return mpi.MPI_Bcast(block + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
 }
 
 }  // namespace
 
 void decline(const MpiApi& mpi, Word comm) noexcept {
   if (is_unasked(comm)) return;
-  char text[IOTUNE_DECISION_MAX_BYTES];
-  const std::uint64_t bytes = share_text(mpi, comm, text, 0, 0);
-  if (bytes == 0 || !names_settings(text, bytes)) return;
-  Decision* const decision = static_cast<Decision*>(private_memory(sizeof(Decision)));
-  // A text that cannot be parsed ends the talk on every rank; without memory to parse it here
-  // it is taken for good, as it came from our own library.
-  const bool parsed = decision == nullptr || parse_decision(text, bytes, *decision);
-  if (decision != nullptr) unmap(decision, sizeof(Decision));
-  if (parsed) all_agree(mpi, comm, false, 0);
+  iotune_answer answer;
+  clear(answer.decision);
+  const bool sends = rank_in(mpi, comm) == 0;
+  if (share(mpi, comm, sends, answer) && is_whole(answer.decision, sizeof answer) &&
+      answer.decision.setting_count > 0) {
+    all_agree(mpi, comm, false, 0);
+  }
 }
-
-namespace {
-// Whether some setting may have been made by a parameter of Open MPI, which are dear to ask for.
-bool names_hints(const char* text, std::uint64_t bytes) noexcept {
-  return memmem(text, bytes, "\nset cb_", 8) != nullptr ||
-         memmem(text, bytes, "\nset striping_", 14) != nullptr;
-}
-}  // namespace
 
 bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
-                      Decision& decision) noexcept {
-  char text[IOTUNE_DECISION_MAX_BYTES];
-  std::uint64_t bytes = 0;
+                      iotune_answer& answer) noexcept {
+  Decision& decision = answer.decision;
   question.known_only = is_unasked(comm);
   const bool asks = rank_in(mpi, comm) == 0;
   if (asks) {
@@ -227,23 +208,25 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     question.nodes = run_nodes();
     question.mpi = mpi.version;
     if (mpi.abi == MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
-    bytes = ask_database(question, text, sizeof text);
-    if (mpi.abi == MpiAbi::kOpenMpi && names_hints(text, bytes)) {
-      bytes = add_own_parameters(text, bytes, own_parameters(mpi));
+    ask_database(question, answer);
+    // Settings that may have been made by a parameter of Open MPI, which are dear to ask for.
+    if (mpi.abi == MpiAbi::kOpenMpi &&
+        (names_settings(decision, "cb_") || names_settings(decision, "striping_"))) {
+      decision.own_parameters = own_parameters(mpi);
     }
+  } else {
+    clear(decision);
   }
   if (question.known_only) {
-    const bool known = bytes != 0 && parse_decision(text, bytes, decision);
-    if (!known || decision.count > 0) clear(decision);
+    if (decision.setting_count > 0) clear(decision);
     return true;
   }
-  int unasked = 0;
   if (asks) {
-    unasked = bytes == 0 && nothing_can_be_asked() ? INT_MAX : unasked_opens(text, bytes);
-    if (unasked > 0 && threads_may_open_at_once(mpi)) unasked = 0;
+    if (decision.bytes == 0 && nothing_can_be_asked()) decision.unasked_opens = INT_MAX;
+    if (decision.unasked_opens > 0 && threads_may_open_at_once(mpi)) decision.unasked_opens = 0;
   }
-  bytes = share_text(mpi, comm, text, bytes, unasked);
-  return bytes != 0 && parse_decision(text, bytes, decision);
+  if (!share(mpi, comm, asks, answer)) return false;
+  return asks ? decision.bytes != 0 : is_whole(decision, sizeof answer);
 }
 
 bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {

@@ -27,12 +27,12 @@ void free_world_communicator(const MpiApi& mpi) noexcept;
 // open the file together: `opening_ranks`.
 void ask_as_run(int opening_ranks, FileQuestion& question) noexcept;
 
-// Collective over `comm` (a private one). False on all ranks where there is no decision. A decision
-// without settings needs no vote: nothing is what all would apply. True and a cleared decision, or
-// on rank 0 one without settings, where all ranks knew before that the open gets none, and nobody
-// spoke.
+// Collective over `comm` (a private one). False on all ranks where there is no decision, else each
+// has the whole one. A decision without settings needs no vote: nothing is what all would apply.
+// True and a cleared decision, or on rank 0 one without settings, where all ranks knew before that
+// the open gets none, and nobody spoke.
 bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
-                      Decision& decision) noexcept;
+                      iotune_answer& answer) noexcept;
 
 // The part of a rank that cannot take part: changing nothing is a vote, never an absence. Goes
 // with receive_decision and, where there are settings, the first all_agree of the others.

@@ -24,14 +24,15 @@
 #include "core/process/thread_state.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/gather/process_text.h"
+#include "tuner/decision/decision_block.h"
 #include "tuner/posix/file_system.h"
 
 namespace iotune::tuner {
 namespace {
 
 struct Library {
-  int (*decide)(const iotune_question*, char*, std::size_t);
-  int (*program_answers)(const iotune_question*, char*, std::size_t);
+  int (*decide)(const iotune_question*, void*, std::size_t);
+  int (*program_answers)(const iotune_question*, void*, std::size_t);
   int (*learn)(const iotune_run_end*, char*, std::size_t);
   void (*series_closed)(const char*, double, std::uint64_t, int);
 };
@@ -163,12 +164,13 @@ bool nothing_was_learnt_yet() noexcept {
 }
 }  // namespace
 
-std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t capacity) noexcept {
-  if (is_narrowed() || database_is_off()) return 0;
+bool ask_database(const FileQuestion& asked, iotune_answer& answer) noexcept {
+  clear(answer.decision);
+  if (is_narrowed() || database_is_off()) return false;
   load_library();
   const Turn turn;
   const Library& database = turn.library();
-  if (database.decide == nullptr) return 0;
+  if (database.decide == nullptr) return false;
   iotune_question question = {};
   question.version = IOTUNE_DECISION_VERSION;
   question.ranks = static_cast<std::uint32_t>(asked.ranks);
@@ -184,10 +186,11 @@ std::size_t ask_database(const FileQuestion& asked, char* answer, std::size_t ca
   question.frozen = configuration().frozen ? 1 : 0;
   question.known_only = asked.known_only ? 1 : 0;
   question.site_database = site_database();
-  const int bytes = database.decide(&question, answer, capacity);
-  if (bytes > 0) return static_cast<std::size_t>(bytes);
-  if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer);
-  return 0;
+  const int bytes = database.decide(&question, &answer, sizeof answer);
+  if (bytes > 0 && is_whole(answer.decision, static_cast<std::size_t>(bytes))) return true;
+  if (bytes < 0 && !nothing_was_learnt_yet()) say_nothing_is_tuned(answer.message);
+  clear(answer.decision);
+  return false;
 }
 
 bool nothing_can_be_asked() noexcept {
@@ -222,7 +225,7 @@ bool something_may_be_known() noexcept {
 }
 }  // namespace
 
-std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept {
+std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t capacity) noexcept {
   if (is_narrowed() || database_is_off() || !something_may_be_known()) return 0;
   load_library();
   const Turn turn;
@@ -236,7 +239,7 @@ std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t cap
   question.frozen = configuration().frozen ? 1 : 0;
   question.site_database = site_database();
   const int bytes = database.program_answers(&question, answers, capacity);
-  if (bytes < 0) say_nothing_is_tuned(answers);
+  if (bytes < 0) say_nothing_is_tuned(static_cast<const char*>(answers));
   return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/os/short_text.h"
+#include "patterndb/decide/decision.h"
 
 namespace iotune::tuner {
 
@@ -18,15 +19,16 @@ struct FileQuestion {
   bool known_only = false;                            // decision.h
 };
 
-// The decision's text. Bytes written; 0, after one line on stderr, where there is none to be
-// had. Runs with OwnCode held.
-std::size_t ask_database(const FileQuestion& question, char* answer, std::size_t capacity) noexcept;
+// Writes a whole decision (decision_block.h). Else false and a cleared one, after one line on
+// stderr where none is to be had. Runs with OwnCode held.
+bool ask_database(const FileQuestion& question, iotune_answer& answer) noexcept;
 
 // Whether ask_database() has nothing to say in all of this run.
 bool nothing_can_be_asked() noexcept;
 
-// For the files that the program opens by POSIX itself (iotune_program_answers); 0: nothing.
-std::size_t ask_for_program(int ranks, int nodes, char* answers, std::size_t capacity) noexcept;
+// For the files that the program opens by POSIX itself (iotune_program_answers), into memory that
+// is aligned to 8 bytes. Bytes written, 0: nothing.
+std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t capacity) noexcept;
 
 // Where the user's database lies, as patterndb/store/places.h has it.
 void database_path(ShortText<4096>& path) noexcept;

@@ -8,182 +8,143 @@
 namespace iotune::tuner {
 namespace {
 
-template <std::size_t N>
-bool copy(char (&to)[N], const char* from, std::size_t bytes) noexcept {
-  if (bytes >= N) return false;
-  std::memcpy(to, from, bytes);
-  to[bytes] = '\0';
-  return true;
+// Values and names of datasets that are longer are no settings of ours.
+constexpr std::size_t kMostValue = 255, kMostDataset = 127;
+constexpr std::size_t kAlignment = alignof(iotune_decision);
+
+const char* bytes_of(const Decision& decision) noexcept {
+  return reinterpret_cast<const char*>(&decision);
 }
 
-// "0.125" × 1000; digits past the third are dropped.
-std::int64_t thousandths(const char* text, std::size_t bytes) noexcept {
-  std::int64_t value = 0;
-  int decimals = -1;
-  for (std::size_t i = 0; i < bytes && decimals < 3; ++i) {
-    if (text[i] == '.') {
-      decimals = 0;
-    } else if (text[i] >= '0' && text[i] <= '9') {
-      value = value * 10 + (text[i] - '0');
-      if (decimals >= 0) ++decimals;
-    }
-  }
-  for (int i = decimals < 0 ? 0 : decimals; i < 3; ++i) value *= 10;
-  return value;
+const char* text_at(const Decision& decision, std::uint16_t offset) noexcept {
+  return offset == 0 ? "" : bytes_of(decision) + offset;  // 0: of no decision
 }
 
-bool add_setting(Decision& to, const char* text, std::size_t bytes) noexcept {
-  const auto* const space = static_cast<const char*>(std::memchr(text, ' ', bytes));
-  Setting* const slot = next_slot(to);
-  if (space == nullptr || slot == nullptr) return false;
-  Setting& setting = *slot;
-  const auto name_bytes = static_cast<std::size_t>(space - text);
-  const char* const value = space + 1;
-  const std::size_t rest_bytes = bytes - name_bytes - 1;
-  const auto* const behind = static_cast<const char*>(std::memchr(value, ' ', rest_bytes));
-  const std::size_t value_bytes =
-      behind == nullptr ? rest_bytes : static_cast<std::size_t>(behind - value);
-  if (!copy(setting.name, text, name_bytes) || !copy(setting.value, value, value_bytes)) {
-    return false;
-  }
-  if (behind != nullptr && !copy(setting.dataset, behind + 1, rest_bytes - value_bytes - 1)) {
-    return false;
-  }
-  // Nothing that the table does not know, and no value outside its range, is applied.
-  if (validate(setting.name, setting.value) != nullptr) return false;
-  ++to.count;
-  return true;
+const iotune_decision_entry& entry_of(const Decision& decision, int index) noexcept {
+  return reinterpret_cast<const iotune_decision_entry*>(&decision + 1)[index];
 }
 
-// "NAME VALUE REASON", which is for people: what is too long is cut.
-void add_refused(Decision& to, const char* text, std::size_t bytes) noexcept {
-  if (to.refused_count == Decision::kMaxRefused) return;
-  RefusedSetting& refused = to.refused[to.refused_count];
-  const auto take = [&](auto& field, bool last) {
-    const auto* const space = static_cast<const char*>(std::memchr(text, ' ', bytes));
-    const std::size_t word =
-        last || space == nullptr ? bytes : static_cast<std::size_t>(space - text);
-    const std::size_t kept = word < sizeof field ? word : sizeof field - 1;
-    std::memcpy(field, text, kept);
-    field[kept] = '\0';
-    const std::size_t passed = word < bytes ? word + 1 : word;
-    text += passed;
-    bytes -= passed;
-  };
-  take(refused.name, false);
-  take(refused.value, false);
-  take(refused.reason, true);
-  ++to.refused_count;
+int entry_count(const Decision& decision) noexcept {
+  return decision.setting_count + decision.refused_count;
 }
 
-bool read_line(const char* line, std::size_t bytes, Decision& to, bool& ended) noexcept {
-  const auto* const space = static_cast<const char*>(std::memchr(line, ' ', bytes));
-  const std::size_t word = space == nullptr ? bytes : static_cast<std::size_t>(space - line);
-  const char* const rest = space == nullptr ? line + bytes : space + 1;
-  const std::size_t rest_bytes = bytes - static_cast<std::size_t>(rest - line);
-  const auto is = [&](const char* name) {
-    return std::strlen(name) == word && std::memcmp(line, name, word) == 0;
-  };
-  if (is("source")) return copy(to.source, rest, rest_bytes);
-  if (is("state")) return copy(to.state, rest, rest_bytes);
-  if (is("pattern")) return copy(to.pattern, rest, rest_bytes < 511 ? rest_bytes : 511);
-  if (is("message")) return copy(to.message, rest, rest_bytes < 511 ? rest_bytes : 511);
-  if (is("set")) return add_setting(to, rest, rest_bytes);
-  if (is("refuse")) {
-    add_refused(to, rest, rest_bytes);
-    return true;
-  }
-  if (is("sieves")) {
-    to.sieves = true;
-    return true;
-  }
-  if (is("distance")) {
-    to.distance_milli = thousandths(rest, rest_bytes);
-    return true;
-  }
-  if (is("mca")) {
-    to.own_parameters = static_cast<unsigned>(parse_decimal(rest));
-    return true;
-  }
-  if (is("row")) {
-    const bool negative = rest_bytes > 0 && *rest == '-';
-    const auto value = static_cast<std::int64_t>(parse_decimal(rest + (negative ? 1 : 0)));
-    to.row = negative ? -value : value;
-    return true;
-  }
-  if (is("end")) {
-    ended = true;
-    return true;
-  }
-  return true;  // a newer helper may say more
+bool is_known(const Setting& setting) noexcept {
+  return std::strlen(setting.value) <= kMostValue && std::strlen(setting.dataset) <= kMostDataset &&
+         validate(setting.name, setting.value) == nullptr;
+}
+
+// A multiple of the alignment with a NUL at its end, so that each text within ends there.
+bool ends_well(const void* block, std::size_t bytes) noexcept {
+  return bytes % kAlignment == 0 && static_cast<const char*>(block)[bytes - 1] == '\0';
 }
 
 }  // namespace
 
 void clear(Decision& decision) noexcept {
-  decision.source[0] = decision.state[0] = decision.pattern[0] = decision.message[0] = '\0';
-  decision.row = decision.distance_milli = 0;
-  decision.own_parameters = 0;
-  decision.sieves = false;
-  decision.count = decision.refused_count = 0;
+  std::memset(&decision, 0, sizeof decision);
+  decision.version = IOTUNE_DECISION_VERSION;
+  decision.row = decision.distance_milli = -1;
 }
 
-Setting* next_slot(Decision& decision) noexcept {
-  if (decision.count == Decision::kMaxSettings) return nullptr;
-  Setting* const slot = &decision.settings[decision.count];
-  std::memset(slot, 0, sizeof *slot);
-  return slot;
-}
-
-bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept {
-  clear(to);
-  to.row = to.distance_milli = -1;
-  static constexpr char kHead[] = "iotune-decision 1\n";
-  constexpr std::size_t kHeadBytes = sizeof kHead - 1;
-  if (bytes < kHeadBytes || std::memcmp(text, kHead, kHeadBytes) != 0) return false;
-  bool ended = false;
-  for (std::size_t at = kHeadBytes; at < bytes && !ended;) {
-    const auto* const newline = static_cast<const char*>(std::memchr(text + at, '\n', bytes - at));
-    if (newline == nullptr) break;
-    const auto length = static_cast<std::size_t>(newline - (text + at));
-    if (!read_line(text + at, length, to, ended)) return false;
-    at += length + 1;
+bool is_whole(const Decision& decision, std::size_t room) noexcept {
+  if (room < sizeof decision || decision.version != IOTUNE_DECISION_VERSION ||
+      decision.bytes <= sizeof decision || decision.bytes > room ||
+      decision.bytes > IOTUNE_DECISION_MAX_BYTES || !ends_well(&decision, decision.bytes)) {
+    return false;
   }
-  return ended;
-}
-
-std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameters) noexcept {
-  static constexpr char kEnd[] = "end\n";
-  constexpr std::size_t kEndBytes = sizeof kEnd - 1;
-  ShortText<32> line;
-  line << "mca " << parameters << '\n' << kEnd;
-  if (parameters == 0 || bytes < kEndBytes ||
-      bytes - kEndBytes + line.size() > IOTUNE_DECISION_MAX_BYTES ||
-      std::memcmp(text + bytes - kEndBytes, kEnd, kEndBytes) != 0) {
-    return bytes;
+  if (decision.source == IOTUNE_SOURCE_NONE || decision.source >= IOTUNE_SOURCES ||
+      decision.state >= IOTUNE_STATES || decision.setting_count > IOTUNE_DECISION_MAX_SETTINGS ||
+      decision.refused_count > IOTUNE_DECISION_MAX_REFUSED) {
+    return false;
   }
-  std::memcpy(text + bytes - kEndBytes, line.c_str(), line.size());
-  return bytes - kEndBytes + line.size();
+  const int entries = entry_count(decision);
+  const std::size_t texts =
+      sizeof decision + static_cast<std::size_t>(entries) * sizeof(iotune_decision_entry);
+  const auto lies_inside = [&](std::uint16_t offset) {
+    return offset >= texts && offset < decision.bytes;
+  };
+  if (!lies_inside(decision.pattern) || !lies_inside(decision.message)) return false;
+  for (int i = 0; i < entries; ++i) {
+    const iotune_decision_entry& entry = entry_of(decision, i);
+    if (!lies_inside(entry.name) || !lies_inside(entry.value) || !lies_inside(entry.detail)) {
+      return false;
+    }
+  }
+  for (int i = 0; i < decision.setting_count; ++i) {
+    if (!is_known(setting_of(decision, i))) return false;
+  }
+  return true;
 }
 
-bool names_settings(const char* text, std::size_t bytes) noexcept {
-  static constexpr char kLine[] = "\nset ";
-  return memmem(text, bytes, kLine, sizeof kLine - 1) != nullptr;
+Setting setting_of(const Decision& decision, int index) noexcept {
+  const iotune_decision_entry& entry = entry_of(decision, index);
+  return {text_at(decision, entry.name), text_at(decision, entry.value),
+          text_at(decision, entry.detail)};
 }
 
-int unasked_opens(const char* text, std::size_t bytes) noexcept {
-  static constexpr char kLine[] = "\nunasked ";
-  const void* const line = memmem(text, bytes, kLine, sizeof kLine - 1);
-  if (line == nullptr) return 0;
-  return static_cast<int>(parse_decimal(static_cast<const char*>(line) + sizeof kLine - 1));
+RefusedSetting refused_of(const Decision& decision, int index) noexcept {
+  const iotune_decision_entry& entry = entry_of(decision, decision.setting_count + index);
+  return {text_at(decision, entry.name), text_at(decision, entry.value),
+          text_at(decision, entry.detail)};
 }
 
-const char* find_setting(const Decision& decision, const char* name) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
+const char* pattern_of(const Decision& decision) noexcept {
+  return text_at(decision, decision.pattern);
+}
+
+const char* message_of(const Decision& decision) noexcept {
+  return text_at(decision, decision.message);
+}
+
+bool names_settings(const Decision& decision, const char* prefix) noexcept {
+  for (int i = 0; i < decision.setting_count; ++i) {
+    if (starts_with(setting_of(decision, i).name, prefix)) return true;
+  }
+  return false;
+}
+
+void add(SettingList& list, const Setting& setting) noexcept {
+  if (list.count < kMaxSettings) list.settings[list.count++] = setting;
+}
+
+void fill(SettingList& list, const Decision& decision) noexcept {
+  clear(list);
+  for (int i = 0; i < decision.setting_count; ++i) add(list, setting_of(decision, i));
+}
+
+const char* find_setting(const SettingList& list, const char* name) noexcept {
+  for (int i = 0; i < list.count; ++i) {
+    const Setting& setting = list.settings[i];
     if (setting.dataset[0] == '\0' && std::strcmp(setting.name, name) == 0) return setting.value;
   }
   return nullptr;
+}
+
+bool are_whole(const void* answers, std::size_t bytes) noexcept {
+  for (const char* at = static_cast<const char*>(answers); bytes > 0;) {
+    const auto& answer = *reinterpret_cast<const iotune_program_answer*>(at);
+    if (bytes < sizeof answer || answer.bytes <= sizeof answer || answer.bytes > bytes ||
+        !ends_well(at, answer.bytes) ||
+        !is_whole(decision_of(answer), answer.bytes - sizeof answer)) {
+      return false;
+    }
+    const std::size_t texts = sizeof answer + decision_of(answer).bytes;
+    const auto lies_inside = [&](std::uint32_t offset) {
+      return offset >= texts && offset < answer.bytes;
+    };
+    if (!lies_inside(answer.file) || !lies_inside(answer.filesystem)) return false;
+    at += answer.bytes;
+    bytes -= answer.bytes;
+  }
+  return true;
+}
+
+const Decision& decision_of(const iotune_program_answer& answer) noexcept {
+  return *reinterpret_cast<const Decision*>(&answer + 1);
+}
+
+const char* text_of(const iotune_program_answer& answer, std::uint32_t offset) noexcept {
+  return reinterpret_cast<const char*>(&answer) + offset;
 }
 
 std::uint64_t hash_text(std::uint64_t hash, const char* text) noexcept {

@@ -1,5 +1,5 @@
-// A decision as the database library gives it (patterndb/decide/decision.h), broadcast as text and
-// parsed by every rank into fixed memory.
+// Reads a decision as the database library gives it (patterndb/decide/decision.h) and rank 0
+// broadcasts it: one block, checked once, whose texts are used where they stand.
 #pragma once
 
 #include <cstddef>
@@ -9,58 +9,61 @@
 
 namespace iotune::tuner {
 
+using Decision = iotune_decision;
+
+inline constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
+
+// The texts stand in the block of a decision, or wherever else who made the setting keeps them.
 struct Setting {
-  char name[32];
-  char value[256];
-  char dataset[128];  // of which it is a setting; empty: of all
+  const char* name;
+  const char* value;
+  const char* dataset;  // of which it is a setting; empty: of all
 };
 
 // A setting that the gate of the database library does not let through.
 struct RefusedSetting {
-  char name[32];
-  char value[96];
-  char reason[256];
+  const char* name;
+  const char* value;
+  const char* reason;
 };
 
-struct Decision {
-  static constexpr int kMaxRefused = 24;  // more are not told
-  static constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
-  char source[16];
-  char state[24];
-  std::int64_t row;
-  std::int64_t distance_milli;  // distance × 1000; negative: no answer is known to have one
-  char pattern[512];
-  char message[512];
-  unsigned own_parameters;  // of the user's Open MPI (openmpi_io.h)
-  bool sieves;              // writes of all ranks at once may be sieved by this MPI-IO
-  int count, refused_count;
-  Setting settings[kMaxSettings];       // those behind `count` are not initialised
-  RefusedSetting refused[kMaxRefused];  // likewise
-};
-
-// No settings and no words. Of the settings nothing is written: they are seven pages, and a file's
-// open would wait for each page that is touched first.
+// No decision: nothing is set, and there is nothing to say.
 void clear(Decision& decision) noexcept;
 
-// The next slot, zeroed; nullptr where all are taken. The caller counts it.
-Setting* next_slot(Decision& decision) noexcept;
+// Whether a block of `room` bytes holds a whole decision of this version: counts, offsets and texts
+// lie inside of it, and each setting is one that parameters.h knows, with a value in its range.
+// What follows takes no other.
+bool is_whole(const Decision& decision, std::size_t room) noexcept;
 
-// False where the text is not a whole decision: then nothing is applied.
-bool parse_decision(const char* text, std::size_t bytes, Decision& to) noexcept;
+Setting setting_of(const Decision& decision, int index) noexcept;
+RefusedSetting refused_of(const Decision& decision, int index) noexcept;
+const char* pattern_of(const Decision& decision) noexcept;
+const char* message_of(const Decision& decision) noexcept;
 
-// Writes into a whole decision's text what rank 0 says for all. Its new length; as it was where
-// there is no room.
-std::size_t add_own_parameters(char* text, std::size_t bytes, unsigned parameters) noexcept;
+// Whether some setting's name begins so.
+bool names_settings(const Decision& decision, const char* prefix) noexcept;
 
-// Whether the decision's text has settings, without memory to parse it: true for every whole
-// decision that parse_decision finds some in.
-bool names_settings(const char* text, std::size_t bytes) noexcept;
+// The settings of a decision that are to be applied in one place.
+struct SettingList {
+  int count;
+  Setting settings[kMaxSettings];  // those behind `count` are not initialised
+};
+inline void clear(SettingList& list) noexcept {
+  list.count = 0;
+}
+// Left out where the list is full.
+void add(SettingList& list, const Setting& setting) noexcept;
+// All of the decision's.
+void fill(SettingList& list, const Decision& decision) noexcept;
 
-// What the text says of further opens (`unasked`, decision.h).
-int unasked_opens(const char* text, std::size_t bytes) noexcept;
+// The value of a setting for all datasets, nullptr where there is none.
+const char* find_setting(const SettingList& list, const char* name) noexcept;
 
-// The value of a setting for all datasets, nullptr where the decision has none.
-const char* find_setting(const Decision& decision, const char* name) noexcept;
+// The answers of iotune_program_answers: whether `bytes` hold nothing but whole ones.
+bool are_whole(const void* answers, std::size_t bytes) noexcept;
+// The decision right behind an answer, and its texts.
+const Decision& decision_of(const iotune_program_answer& answer) noexcept;
+const char* text_of(const iotune_program_answer& answer, std::uint32_t offset) noexcept;
 
 // FNV-1a, for ranks to compare what each would apply.
 inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325u;

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "core/os/mapped_file.h"
-#include "core/os/short_text.h"
 #include "core/process/jump_safe_guard.h"
 #include "core/process/process_events.h"
 #include "patterndb/settings/parameters.h"
@@ -60,57 +59,55 @@ void note_individual_io(FilePlan& plan) noexcept {
   if (outcome == plan.individual_noted) return;
   plan.individual_noted = outcome;
   Verdict verdict = Verdict::kWithoutEffect;
-  ShortText<192> reason;
+  Why why;
   switch (outcome) {
     case IndividualOutcome::kNotNoted:
     case IndividualOutcome::kNoTransfer:
-      reason << "the file saw no collective transfer";
+      why.reason = Reason::kNoCollectiveTransfer;
       break;
     case IndividualOutcome::kNotKept:
-      reason << "HDF5 kept another value";
+      why.reason = Reason::kHdf5KeptAnotherValue;
       break;
     case IndividualOutcome::kTakenApart:
-      reason << "HDF5 made the transfers independent by itself";
+      why.reason = Reason::kTakenApart;
       break;
     case IndividualOutcome::kUntold:
       verdict = Verdict::kUnverifiable;
-      reason << "HDF5 does not tell its actual I/O mode";
+      why.reason = Reason::kIoModeUntold;
       break;
     case IndividualOutcome::kAllCollective:
       verdict = Verdict::kApplied;
-      reason << "by HDF5's actual I/O mode the transfers stayed collective";
+      why.reason = Reason::kStayedCollective;
       break;
     case IndividualOutcome::kInPart:
       verdict = done.collective > 0 ? Verdict::kApplied : Verdict::kUnverifiable;
-      reason << "of " << done.all << " transfers " << done.collective
-             << " stayed collective by HDF5's actual I/O mode, " << done.taken_apart
-             << " HDF5 made independent by itself";
-      if (done.kept < done.all)
-        reason << "; in " << done.all - done.kept << " it kept another value";
+      why = {done.kept < done.all ? Reason::kCollectiveAndKeptInPart : Reason::kCollectiveInPart,
+             "",
+             nullptr,
+             {done.all, done.collective, done.taken_apart, done.all - done.kept}};
       break;
   }
   note_setting(plan.path, kIndividualIoSetting, "individual", done.kept > 0 ? "individual" : "",
-               verdict, reason.c_str());
+               verdict, why);
 }
 
 namespace {
 // A short list must not look like the whole one.
 void note_further_datasets(const FilePlan& plan) noexcept {
   if (plan.notes_left >= 0) return;
-  ShortText<64> reason;
-  reason << "and " << -plan.notes_left << " further datasets";
-  for (int i = 0; i < plan.decision.count; ++i) {
-    const Setting& setting = plan.decision.settings[i];
+  for (int i = 0; i < plan.settings.count; ++i) {
+    const Setting& setting = plan.settings.settings[i];
     if (std::strcmp(setting.name, kIndividualIoSetting) == 0) continue;
-    note_setting(plan.path, setting.name, "", "", Verdict::kNotToldOf, reason.c_str());
+    note_setting(plan.path, setting.name, "", "", Verdict::kNotToldOf,
+                 {Reason::kFurtherDatasets, "", nullptr, {-plan.notes_left}});
     return;
   }
 }
 }  // namespace
 
 bool concerns_datasets(const Decision& decision) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    if (is_for_datasets(decision.settings[i].name)) return true;
+  for (int i = 0; i < decision.setting_count; ++i) {
+    if (is_for_datasets(setting_of(decision, i).name)) return true;
   }
   return false;
 }
@@ -118,10 +115,10 @@ bool concerns_datasets(const Decision& decision) noexcept {
 FilePlan* make_file_plan(const Decision& decision) noexcept {
   auto* const plan = static_cast<FilePlan*>(private_memory(sizeof(FilePlan)));
   if (plan == nullptr) return nullptr;
-  for (int i = 0; i < decision.count; ++i) {
-    if (is_for_datasets(decision.settings[i].name)) {
-      plan->decision.settings[plan->decision.count++] = decision.settings[i];
-    }
+  std::memcpy(&plan->answer, &decision, decision.bytes);
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(plan->answer.decision, i);
+    if (is_for_datasets(setting.name)) add(plan->settings, setting);
   }
   plan->notes_left = kMostNotes;
   plan->users = 1;

@@ -38,7 +38,8 @@ struct FilePlan {
   int notes_left;             // below 0: so many datasets were not looked at
   IndividualTransfers individual;
   IndividualOutcome individual_noted;  // what is written down
-  Decision decision;
+  SettingList settings;                // of datasets and transfers; their texts stand in `answer`
+  iotune_answer answer;  // the decision's own block, of which the open's will not last
 };
 
 // A plan for the settings of `decision` that concern datasets and transfers; nullptr without

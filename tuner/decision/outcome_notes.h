@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tuner/decision/decision_block.h"
+#include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {
 
@@ -21,6 +22,6 @@ void note_decision(const char* file, const Decision& decision) noexcept;
 void note_decision_of_hdf5(const char* file, std::int64_t handle,
                            const Decision& decision) noexcept;
 void note_setting(const char* file, const char* parameter, const char* wanted, const char* got,
-                  Verdict verdict, const char* reason) noexcept;
+                  Verdict verdict, const Why& why) noexcept;
 
 }  // namespace iotune::tuner

@@ -20,7 +20,7 @@ constexpr int kMaxDimensions = 32;
 constexpr std::uint64_t kLargestChunkBytes = 4294967295;
 // With MPI-IO HDF5 allocates all chunks within H5Dcreate.
 constexpr std::uint64_t kMostChunks = 1 << 20;
-constexpr std::size_t kRefusalBytes = 192;
+constexpr std::size_t kRefusalBytes = 175;
 
 int parse_list(const char* text, std::uint64_t (&numbers)[kMaxDimensions]) noexcept {
   int n = 0;
@@ -33,50 +33,50 @@ int parse_list(const char* text, std::uint64_t (&numbers)[kMaxDimensions]) noexc
   return n;
 }
 
-const char* why_no_chunk(const Provider& hdf5, const Hdf5Api& api, const DatasetCall& call,
-                         const Setting& setting) noexcept {
+Reason why_no_chunk(const Provider& hdf5, const Hdf5Api& api, const DatasetCall& call,
+                    const Setting& setting) noexcept {
   if (call.dcpl != 0) {
     const bool own = (settings_of(hdf5, call.dcpl).set_by_program & kSetLayout) != 0;
     if (own || api.H5Pget_layout(call.dcpl) != kContiguousLayout ||
         api.H5Pget_external_count(call.dcpl) != 0) {
-      return "the program set a layout itself";
+      return Reason::kProgramSetALayout;
     }
     // Transfers that several ranks make independently fail on filtered chunks.
-    if (api.H5Pget_nfilters(call.dcpl) > 0) return "the program's filters would come into force";
+    if (api.H5Pget_nfilters(call.dcpl) > 0) return Reason::kFiltersWouldApply;
   }
   std::uint64_t chunk[kMaxDimensions], dims[kMaxDimensions], most[kMaxDimensions];
   const int n = parse_list(setting.value, chunk);
   if (api.H5Sget_simple_extent_ndims(call.space) != n) {
-    return "the dataset has another number of dimensions";
+    return Reason::kOtherDimensions;
   }
   api.H5Sget_simple_extent_dims(call.space, dims, most);
   std::uint64_t bytes = api.H5Tget_size(call.type), chunks = 1;
   for (int i = 0; i < n; ++i) {
     // The program's own call fails there, and is to fail on.
-    if (most[i] != dims[i]) return "a dataset that may grow needs the program's own chunks";
-    if (chunk[i] == 0 || chunk[i] > dims[i]) return "the chunk is larger than the dataset";
-    if (bytes == 0 || chunk[i] > kLargestChunkBytes / bytes) return "the chunk has 4 GiB or more";
+    if (most[i] != dims[i]) return Reason::kMayGrow;
+    if (chunk[i] == 0 || chunk[i] > dims[i]) return Reason::kChunkTooLarge;
+    if (bytes == 0 || chunk[i] > kLargestChunkBytes / bytes) return Reason::kChunkOf4GiB;
     bytes *= chunk[i];
     const std::uint64_t here = dims[i] / chunk[i] + (dims[i] % chunk[i] != 0 ? 1 : 0);
-    if (here > kMostChunks / chunks) return "the dataset would have more than a million chunks";
+    if (here > kMostChunks / chunks) return Reason::kTooManyChunks;
     chunks *= here;
   }
-  return nullptr;
+  return Reason::kNone;
 }
 
 // A contiguous dataset whose fill value nobody set is never filled by HDF5, a chunked one is. So
 // with our chunks, and only there, no fill promises exactly what the program's own layout did.
-const char* why_fill(const Hdf5Api& api, const DatasetCall& call,
-                     const LayoutInProgress& layout) noexcept {
-  if (layout.chunk == nullptr || layout.chunk_refused != nullptr) {
-    return "without chunks of iotune's the dataset could show less than the program's layout does";
+Reason why_fill(const Hdf5Api& api, const DatasetCall& call,
+                const LayoutInProgress& layout) noexcept {
+  if (layout.chunk == nullptr || layout.chunk_refused != Reason::kNone) {
+    return Reason::kFillWithoutChunks;
   }
-  if (call.dcpl == 0) return nullptr;
+  if (call.dcpl == 0) return Reason::kNone;
   int when = -1, value = -1;
   api.H5Pget_fill_time(call.dcpl, &when);
   api.H5Pfill_value_defined(call.dcpl, &value);
   const bool plain = when == kFillIfSet && value == kDefaultFillValue;
-  return plain ? nullptr : "the program has a say on the fill itself";
+  return plain ? Reason::kNone : Reason::kProgramSetTheFill;
 }
 
 // A list to set properties on: a copy of the program's, or a fresh one for H5P_DEFAULT.
@@ -93,7 +93,7 @@ Hid build_list(Provider& hdf5, const Hdf5Api& api, Hid given,
   }
   if (list < 0) return -1;
   bool good = api.H5Pset_chunk(list, n, chunk) >= 0;
-  if (good && layout.fill_time != nullptr && layout.fill_time_refused == nullptr &&
+  if (good && layout.fill_time != nullptr && layout.fill_time_refused == Reason::kNone &&
       std::strcmp(layout.fill_time->value, "never") == 0) {
     good = api.H5Pset_fill_time(list, kFillNever) >= 0;
   }
@@ -118,25 +118,25 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
   }
   if (layout.fill_time != nullptr) layout.fill_time_refused = why_fill(api, call, layout);
   if (layout.chunk == nullptr) return;
-  const bool wanted = layout.chunk_refused == nullptr;
+  const bool wanted = layout.chunk_refused == Reason::kNone;
   Hid list = wanted ? build_list(hdf5, api, call.dcpl, layout) : -1;
   if (plan.mpio) {
     Word comm = 0;
     const MpiApi* const mpi = mpi_of(plan, comm);
     std::uint64_t hash = hash_text(kHashStart, wanted ? layout.chunk->value : "");
-    const bool fill = layout.fill_time != nullptr && layout.fill_time_refused == nullptr;
+    const bool fill = layout.fill_time != nullptr && layout.fill_time_refused == Reason::kNone;
     hash = hash_text(hash, fill ? layout.fill_time->value : "");
     if (mpi == nullptr || !all_agree(*mpi, comm, list >= 0 || !wanted, hash)) {
       if (list >= 0) api.H5Pclose(list);
       list = -1;
-      if (wanted) layout.chunk_refused = "the ranks could not agree on it";
+      if (wanted) layout.chunk_refused = Reason::kRanksDisagree;
     }
   }
   if (list < 0) {
-    if (layout.chunk_refused == nullptr) {
-      layout.chunk_refused = "the property list could not be built";
+    if (layout.chunk_refused == Reason::kNone) {
+      layout.chunk_refused = Reason::kNoList;
     }
-    if (layout.fill_time != nullptr && layout.fill_time_refused == nullptr) {
+    if (layout.fill_time != nullptr && layout.fill_time_refused == Reason::kNone) {
       layout.fill_time_refused = layout.chunk_refused;
     }
     return;
@@ -146,18 +146,11 @@ void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan, Datase
   call.dcpl = list;
 }
 
-const char* refusal_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
-  if (layout.refusal == nullptr) {
-    layout.refusal = static_cast<char*>(private_memory(kRefusalBytes));
+void keep_refusal(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
+  if (layout.words == nullptr) {
+    layout.words = static_cast<char*>(private_memory(kRefusalBytes));
   }
-  if (layout.refusal == nullptr) return "HDF5 refuses it";
-  char said[kRefusalBytes];
-  copy_last_words(api, said, sizeof said);
-  ShortText<kRefusalBytes> words;
-  words << "HDF5 refuses it";
-  if (said[0] != '\0') words << ": " << said;
-  std::memcpy(layout.refusal, words.c_str(), words.size() + 1);
-  return layout.refusal;
+  if (layout.words != nullptr) copy_last_words(api, layout.words, kRefusalBytes);
 }
 
 // Making the call again is safe: HDF5 replaces no link, so that what the first call did make (and
@@ -166,7 +159,7 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
                     LayoutInProgress& layout) noexcept {
   if (layout.tuned_dcpl == 0) return false;
   const bool failed = dataset < 0;
-  const char* const words = failed ? refusal_words(api, layout) : "";
+  if (failed) keep_refusal(api, layout);
   const Hid stack = failed ? api.H5Eget_current_stack() : -1;
   bool all_failed = failed;
   if (plan.mpio) {
@@ -187,16 +180,16 @@ bool try_own_layout(const Hdf5Api& api, const FilePlan& plan, Hid dataset, Hid& 
   api.H5Pclose(layout.tuned_dcpl);
   layout.tuned_dcpl = 0;
   dcpl = layout.given_dcpl;
-  layout.chunk_refused = words;
-  if (layout.fill_time != nullptr && layout.fill_time_refused == nullptr) {
-    layout.fill_time_refused = words;
+  layout.chunk_refused = Reason::kHdf5RefusesIt;
+  if (layout.fill_time != nullptr && layout.fill_time_refused == Reason::kNone) {
+    layout.fill_time_refused = Reason::kHdf5RefusesIt;
   }
   return true;
 }
 
 void close_layout(const Hdf5Api& api, LayoutInProgress& layout) noexcept {
   if (layout.tuned_dcpl > 0) api.H5Pclose(layout.tuned_dcpl);
-  if (layout.refusal != nullptr) unmap(layout.refusal, kRefusalBytes);
+  if (layout.words != nullptr) unmap(layout.words, kRefusalBytes);
 }
 
 }  // namespace iotune::tuner

@@ -4,6 +4,7 @@
 
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/reasons.h"
 #include "tuner/hdf5/hidden_errors.h"
 
 namespace iotune::tuner {
@@ -12,9 +13,8 @@ namespace iotune::tuner {
 struct LayoutInProgress {
   const Setting* chunk;  // nullptr: none is wanted
   const Setting* fill_time;
-  const char* chunk_refused;
-  const char* fill_time_refused;
-  char* refusal;               // HDF5's own words: private memory
+  Reason chunk_refused, fill_time_refused;
+  char* words;                 // of Reason::kHdf5RefusesIt: private memory; nullptr: none
   Hid given_dcpl, tuned_dcpl;  // tuned: 0 where there is none
   HiddenErrors errors;         // hidden while the call may fail of our lists
 };
@@ -25,9 +25,8 @@ struct LayoutInProgress {
 void set_layout(Provider& hdf5, const Hdf5Api& api, const FilePlan& plan,
                 recorder::DatasetCall& call, LayoutInProgress& layout) noexcept;
 
-// What HDF5 said of the call that has just failed, to be told of a setting; lives as long as
-// `layout`.
-const char* refusal_words(const Hdf5Api& api, LayoutInProgress& layout) noexcept;
+// Keeps what HDF5 said of the call that has just failed, for notes of Reason::kHdf5RefusesIt.
+void keep_refusal(const Hdf5Api& api, LayoutInProgress& layout) noexcept;
 
 // True where HDF5 refused our list on all ranks: the call is to be made once more, with the
 // program's list, which `dcpl` then is. A call that failed on some ranks alone stays failed there,

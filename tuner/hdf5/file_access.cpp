@@ -36,9 +36,9 @@ struct FileParameter {
   // The text as applied, to compare with what `get` reads.
   void (*wanted)(const char* value, Value& to);
   bool (*get)(const Hdf5Api&, Hid, Value& to);
-  // Why this HDF5 or this way of opening has no use for it; nullptr: it has.
-  const char* (*unfit)(const Hdf5Api&, const ListSettings& program, const FileOpening&,
-                       const char* value) = nullptr;
+  // Why this HDF5 or this way of opening has no use for it; kNone: it has.
+  Reason (*unfit)(const Hdf5Api&, const ListSettings& program, const FileOpening&,
+                  const char* value) = nullptr;
   bool read_of_file = false;  // `get` asks the open file, not its access list
 };
 
@@ -197,44 +197,46 @@ const FileParameter* find(const char* name) noexcept {
   return nullptr;
 }
 
-// nullptr where it is to be set.
-const char* why_not(const Hdf5Api& api, const FileParameter& parameter, const ListSettings& program,
-                    const FileOpening& opening, const char* value) noexcept {
-  if ((program.set_by_program & parameter.program_bit) != 0) return "the program set it itself";
+// Reason::kNone where it is to be set.
+Reason why_not(const Hdf5Api& api, const FileParameter& parameter, const ListSettings& program,
+               const FileOpening& opening, const char* value) noexcept {
+  if ((program.set_by_program & parameter.program_bit) != 0) return Reason::kProgramSetIt;
   if (parameter.program_bit == kSetCollMetadataWrite && !program.mpio) {
-    return "the file is not opened through MPI-IO";
+    return Reason::kNotThroughMpiIo;
   }
   if (parameter.only_creating && !opening.creating) {
-    return "the file exists: nothing is allocated anew";
+    return Reason::kFileExists;
   }
-  return parameter.unfit == nullptr ? nullptr : parameter.unfit(api, program, opening, value);
+  return parameter.unfit == nullptr ? Reason::kNone : parameter.unfit(api, program, opening, value);
 }
 
-// Calls `visit(parameter, index of the setting, reason)` for each setting of this layer.
+// Calls `visit(parameter, index of the setting, its value, reason)` for each setting of this layer.
 template <typename Visit>
 void each(const Hdf5Api& api, const ListSettings& program, const Decision& decision,
           const FileOpening& opening, Visit visit) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    const FileParameter* const parameter = find(decision.settings[i].name);
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
+    const FileParameter* const parameter = find(setting.name);
     if (parameter == nullptr) continue;
-    visit(*parameter, i, why_not(api, *parameter, program, opening, decision.settings[i].value));
+    visit(*parameter, i, setting.value, why_not(api, *parameter, program, opening, setting.value));
   }
 }
 
 }  // namespace
 
 bool concerns_file_access(const Decision& decision) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    if (find(decision.settings[i].name) != nullptr) return true;
+  for (int i = 0; i < decision.setting_count; ++i) {
+    if (find(setting_of(decision, i).name) != nullptr) return true;
   }
   return false;
 }
 
 void add_file_access(const Hdf5Api& api, const ListSettings& program, const Decision& decision,
                      const FileOpening& opening, CallAttempts& attempts) noexcept {
-  each(api, program, decision, opening, [&](const FileParameter&, int index, const char* reason) {
-    if (reason == nullptr) add_candidate(attempts, index);
-  });
+  each(api, program, decision, opening,
+       [&](const FileParameter&, int index, const char*, Reason reason) {
+         if (reason == Reason::kNone) add_candidate(attempts, index);
+       });
 }
 
 bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
@@ -242,9 +244,9 @@ bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
                      const CallAttempts& attempts) noexcept {
   bool whole = true;
   each(api, program, decision, opening,
-       [&](const FileParameter& parameter, int index, const char* reason) {
-         if (reason != nullptr || why_left_out(attempts, index) != nullptr) return;
-         whole = parameter.set(api, fapl, decision.settings[index].value) && whole;
+       [&](const FileParameter& parameter, int index, const char* value, Reason reason) {
+         if (reason != Reason::kNone || is_left_out(attempts, index)) return;
+         whole = parameter.set(api, fapl, value) && whole;
        });
   return whole;
 }
@@ -252,9 +254,9 @@ bool set_file_access(const Hdf5Api& api, Hid fapl, const ListSettings& program,
 std::uint64_t hash_file_access(const Hdf5Api& api, std::uint64_t hash, const ListSettings& program,
                                const Decision& decision, const FileOpening& opening) noexcept {
   each(api, program, decision, opening,
-       [&](const FileParameter& parameter, int index, const char* reason) {
-         if (reason != nullptr) return;
-         hash = hash_text(hash_text(hash, parameter.name), decision.settings[index].value);
+       [&](const FileParameter& parameter, int, const char* value, Reason reason) {
+         if (reason != Reason::kNone) return;
+         hash = hash_text(hash_text(hash, parameter.name), value);
        });
   return hash;
 }
@@ -263,38 +265,39 @@ void note_file_access(const Hdf5Api& api, Hid file, Hid opened, const char* path
                       const ListSettings& program, const Decision& decision,
                       const FileOpening& opening, const CallAttempts& attempts) noexcept {
   each(api, program, decision, opening,
-       [&](const FileParameter& parameter, int index, const char* reason) {
-         const char* const value = decision.settings[index].value;
-         if (reason == nullptr) reason = why_left_out(attempts, index);
+       [&](const FileParameter& parameter, int index, const char* value, Reason reason) {
+         const bool failed = reason == Reason::kNone && is_left_out(attempts, index);
+         if (failed) reason = Reason::kCallFailed;
          Value wanted, got;
          parameter.wanted(value, wanted);
          const bool readable = parameter.get(api, parameter.read_of_file ? file : opened, got);
          // The file's default only: what became of it is noted by dataset.
-         if (reason == nullptr && parameter.program_bit == kSetCache) return;
-         if (reason != nullptr) {
-           note_setting(path, parameter.name, value, got.c_str(), Verdict::kRefused, reason);
+         if (reason == Reason::kNone && parameter.program_bit == kSetCache) return;
+         if (reason != Reason::kNone) {
+           note_setting(path, parameter.name, value, got.c_str(), Verdict::kRefused,
+                        {reason, failed ? attempts.words.c_str() : ""});
          } else if (!readable) {
            note_setting(path, parameter.name, wanted.c_str(), "", Verdict::kUnverifiable,
-                        "the open file's access list cannot be read");
+                        {Reason::kAccessListUnreadable});
          } else if (parameter.program_bit == kSetEvictOnClose) {
            // Up to HDF5 2.2 an open file's list says "disable" whatever holds.
            const bool has_it = std::strcmp(got.c_str(), "enable") == 0;
            note_setting(path, parameter.name, wanted.c_str(), has_it ? got.c_str() : "",
                         has_it ? Verdict::kApplied : Verdict::kUnverifiable,
-                        has_it ? "" : "HDF5 tells of no open file whether it evicts");
+                        {has_it ? Reason::kNone : Reason::kEvictionUntold});
          } else if (parameter.program_bit == kSetPageBuffer) {
            // Whole pages of the file, which only now are known.
            const bool has_one = parse_decimal(got.c_str()) != 0;
            note_setting(path, parameter.name, wanted.c_str(), got.c_str(),
                         has_one ? Verdict::kApplied : Verdict::kWithoutEffect,
-                        has_one ? "" : "the file is not paged, or was open before");
+                        {has_one ? Reason::kNone : Reason::kNotPaged});
          } else if (std::strcmp(wanted.c_str(), got.c_str()) != 0) {
            note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kWithoutEffect,
-                        "HDF5 kept another value");
+                        {Reason::kHdf5KeptAnotherValue});
          } else {
            const bool raised = std::strcmp(wanted.c_str(), value) != 0;
            note_setting(path, parameter.name, wanted.c_str(), got.c_str(), Verdict::kApplied,
-                        raised ? "threshold raised: the file grows by a quarter at most" : "");
+                        {raised ? Reason::kThresholdRaised : Reason::kNone});
          }
        });
 }

@@ -8,9 +8,9 @@ namespace {
 // What HDF5 has for a file without being asked, about.
 constexpr std::uint64_t kUsualBytes = std::uint64_t{2} << 20;
 
-const char* unfit_memory(std::uint64_t bytes) noexcept {
+Reason unfit_memory(std::uint64_t bytes) noexcept {
   const bool fits = bytes <= kUsualBytes || bytes <= file_buffer_bytes(own_cache_budget_bytes());
-  return fits ? nullptr : "the memory of this node, or of the job, is too small for it";
+  return fits ? Reason::kNone : Reason::kTooLittleMemory;
 }
 
 // The head of H5AC_cache_config_t, version 1, the same from HDF5 1.8 to 2.2; the rest is more than
@@ -39,29 +39,29 @@ bool is_plausible(const CacheConfig& config) noexcept {
 
 }  // namespace
 
-const char* unfit_page_buffer(const Hdf5Api& api, bool mpio, bool only_reads,
-                              std::uint64_t bytes) noexcept {
+Reason unfit_page_buffer(const Hdf5Api& api, bool mpio, bool only_reads,
+                         std::uint64_t bytes) noexcept {
   if (api.H5Pset_page_buffer_size == nullptr || api.H5Pget_page_buffer_size == nullptr) {
-    return "this HDF5 has no page buffer";
+    return Reason::kNoPageBuffer;
   }
-  if (mpio) return "HDF5 has no page buffer over MPI-IO";
-  if (!only_reads) return "only of files that are opened for reading alone";
+  if (mpio) return Reason::kNoPageBufferOverMpiIo;
+  if (!only_reads) return Reason::kForReadingAlone;
   return unfit_memory(bytes);
 }
 
-const char* unfit_metadata_cache(const Hdf5Api& api, std::uint64_t bytes) noexcept {
+Reason unfit_metadata_cache(const Hdf5Api& api, std::uint64_t bytes) noexcept {
   if (api.H5Pset_mdc_config == nullptr || api.H5Pget_mdc_config == nullptr ||
       api.H5Fget_mdc_size == nullptr) {
-    return "this HDF5 has no settings of its metadata cache";
+    return Reason::kNoMetadataCache;
   }
   return unfit_memory(bytes);
 }
 
-const char* unfit_evict_on_close(const Hdf5Api& api) noexcept {
-  if (api.H5Pset_evict_on_close == nullptr) return "this HDF5 evicts nothing at a close";
+Reason unfit_evict_on_close(const Hdf5Api& api) noexcept {
+  if (api.H5Pset_evict_on_close == nullptr) return Reason::kNoEviction;
   // The build, not the file: such a build refuses it for a file of one process too.
-  if (api.H5Pset_fapl_mpio != nullptr) return "an HDF5 that is built for MPI evicts nothing";
-  return nullptr;
+  if (api.H5Pset_fapl_mpio != nullptr) return Reason::kNoEvictionWithMpi;
+  return Reason::kNone;
 }
 
 void set_page_buffer(const Hdf5Api& api, Hid fapl, std::uint64_t bytes) noexcept {

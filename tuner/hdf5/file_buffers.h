@@ -3,15 +3,16 @@
 #pragma once
 
 #include "core/abi/hdf5_api.h"
+#include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {
 
-// Why the setting is of no use here, nullptr: it is. Each `set` is for lists of which that was
+// Why the setting is of no use here, kNone: it is. Each `set` is for lists of which that was
 // asked.
-const char* unfit_page_buffer(const Hdf5Api& api, bool mpio, bool only_reads,
-                              std::uint64_t bytes) noexcept;
-const char* unfit_metadata_cache(const Hdf5Api& api, std::uint64_t bytes) noexcept;
-const char* unfit_evict_on_close(const Hdf5Api& api) noexcept;
+Reason unfit_page_buffer(const Hdf5Api& api, bool mpio, bool only_reads,
+                         std::uint64_t bytes) noexcept;
+Reason unfit_metadata_cache(const Hdf5Api& api, std::uint64_t bytes) noexcept;
+Reason unfit_evict_on_close(const Hdf5Api& api) noexcept;
 
 void set_page_buffer(const Hdf5Api& api, Hid fapl, std::uint64_t bytes) noexcept;
 // Of the file's own access list: HDF5 keeps 0 where the file has no pages.

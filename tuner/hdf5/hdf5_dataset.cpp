@@ -26,7 +26,7 @@ struct DatasetInProgress {
   LayoutInProgress layout;
   Hid given_dapl, tuned_dapl;  // tuned: 0 where there is none
   const Setting* cache;
-  const char* cache_refused;
+  Reason cache_refused;
   std::uint64_t cache_bytes;  // as applied
 };
 static_assert(sizeof(DatasetInProgress) <= sizeof(OpenState));
@@ -55,11 +55,11 @@ bool ends_with_name(const char* path, const char* name) noexcept {
 }
 
 // The setting that holds for that dataset: one that names it beats one for all.
-const Setting* find_for(const Decision& decision, const char* parameter,
+const Setting* find_for(const SettingList& list, const char* parameter,
                         const char* dataset) noexcept {
   const Setting* found = nullptr;
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
+  for (int i = 0; i < list.count; ++i) {
+    const Setting& setting = list.settings[i];
     if (std::strcmp(setting.name, parameter) != 0) continue;
     if (setting.dataset[0] == '\0') {
       if (found == nullptr) found = &setting;
@@ -111,7 +111,7 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
   const bool own =
       call.dapl != 0 && (settings_of(hdf5, call.dapl).set_by_program & kSetChunkCache) != 0;
   if (own || at.plan->cache_set_by_program) {
-    at.cache_refused = "the program set it itself";
+    at.cache_refused = Reason::kProgramSetIt;
     return;
   }
   constexpr Hid kAllFiles = 0x1f;          // H5F_OBJ_ALL
@@ -127,14 +127,12 @@ void set_chunk_cache(Provider& hdf5, const Hdf5Api& api, DatasetCall& call,
     const ChunkCache usual = default_cache(hdf5, api);
     if (at.cache_bytes <= usual.bytes && usual.bytes < wanted) {
       cache = usual;
-      at.cache_refused = call.takes_dapl
-                             ? "other datasets have all the memory that chunk caches may take"
-                             : "a dataset that is opened without an access list has less";
+      at.cache_refused = call.takes_dapl ? Reason::kOtherDatasetsHaveIt : Reason::kLessWithoutAList;
     }
   }
   if (!call.takes_dapl) return;  // it has the file's
-  if (!pass_cache(hdf5, api, cache, call, at) && at.cache_refused == nullptr) {
-    at.cache_refused = "the property list could not be built";
+  if (!pass_cache(hdf5, api, cache, call, at) && at.cache_refused == Reason::kNone) {
+    at.cache_refused = Reason::kNoList;
   }
 }
 
@@ -169,12 +167,11 @@ void ask_dataset(const Hdf5Api& api, Hid dataset, Hid file, DatasetFacts& facts)
   if (api.H5Fget_intent != nullptr) api.H5Fget_intent(file, &facts.intent);
 }
 
-void note(FilePlan& plan, const DatasetFacts& facts, const Setting& setting, const char* got,
-          Verdict verdict, const char* reason) noexcept {
-  ShortText<640> text;
-  text << facts.name;
-  if (reason[0] != '\0') text << ": " << reason;
-  note_setting(plan.path, setting.name, setting.value, got, verdict, text.c_str());
+void note(const DatasetInProgress& at, const DatasetFacts& facts, const Setting& setting,
+          const char* got, Verdict verdict, Reason reason) noexcept {
+  const bool said = reason == Reason::kHdf5RefusesIt && at.layout.words != nullptr;
+  note_setting(at.plan->path, setting.name, setting.value, got, verdict,
+               {reason, said ? at.layout.words : "", facts.name});
 }
 
 void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcept {
@@ -182,13 +179,13 @@ void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcep
   if (layout.chunk != nullptr) {
     ShortText<256> got;
     for (int i = 0; i < facts.chunk_dimensions; ++i) got << (i == 0 ? "" : ",") << facts.chunk[i];
-    if (layout.chunk_refused != nullptr) {
-      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kRefused, layout.chunk_refused);
+    if (layout.chunk_refused != Reason::kNone) {
+      note(at, facts, *layout.chunk, got.c_str(), Verdict::kRefused, layout.chunk_refused);
     } else if (std::strcmp(got.c_str(), layout.chunk->value) != 0) {
-      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kWithoutEffect,
-           "HDF5 kept another");
+      note(at, facts, *layout.chunk, got.c_str(), Verdict::kWithoutEffect,
+           Reason::kHdf5KeptAnother);
     } else {
-      note(*at.plan, facts, *layout.chunk, got.c_str(), Verdict::kApplied, "");
+      note(at, facts, *layout.chunk, got.c_str(), Verdict::kApplied, Reason::kNone);
     }
   }
   if (layout.fill_time != nullptr) {
@@ -196,11 +193,11 @@ void note_layout(const DatasetInProgress& at, const DatasetFacts& facts) noexcep
     const bool known = facts.fill_time >= 0 && facts.fill_time < 3;
     const char* const got = known ? kTimes[facts.fill_time] : "";
     const bool same = std::strcmp(got, layout.fill_time->value) == 0;
-    if (layout.fill_time_refused != nullptr) {
-      note(*at.plan, facts, *layout.fill_time, got, Verdict::kRefused, layout.fill_time_refused);
+    if (layout.fill_time_refused != Reason::kNone) {
+      note(at, facts, *layout.fill_time, got, Verdict::kRefused, layout.fill_time_refused);
     } else {
-      note(*at.plan, facts, *layout.fill_time, got,
-           same ? Verdict::kApplied : Verdict::kWithoutEffect, same ? "" : "HDF5 kept another");
+      note(at, facts, *layout.fill_time, got, same ? Verdict::kApplied : Verdict::kWithoutEffect,
+           same ? Reason::kNone : Reason::kHdf5KeptAnother);
     }
   }
 }
@@ -209,26 +206,26 @@ void note_chunk_cache(const DatasetInProgress& at, const DatasetFacts& facts) no
   ShortText<32> got;
   if (facts.cache_known) got << facts.cache_bytes;
   Verdict verdict = Verdict::kApplied;
-  const char* reason = "";
-  if (at.cache_refused != nullptr) {
+  Reason reason = Reason::kNone;
+  if (at.cache_refused != Reason::kNone) {
     verdict = Verdict::kRefused;
     reason = at.cache_refused;
   } else if (facts.layout != kChunkedLayout) {
     verdict = Verdict::kWithoutEffect;
-    reason = "the dataset is not chunked";
+    reason = Reason::kNotChunked;
   } else if (at.plan->mpio && (facts.intent & kReadWrite) != 0 && facts.filters == 0) {
     verdict = Verdict::kWithoutEffect;
-    reason = "HDF5 caches no chunks that several ranks may write";
+    reason = Reason::kNoSharedChunkCache;
   } else if (!facts.cache_known) {
     verdict = Verdict::kUnverifiable;
-    reason = "the dataset's access list cannot be read";
+    reason = Reason::kDatasetListUnreadable;
   } else if (facts.cache_bytes != at.cache_bytes) {
     verdict = Verdict::kWithoutEffect;
-    reason = "HDF5 kept another value";
+    reason = Reason::kHdf5KeptAnotherValue;
   } else if (std::strcmp(got.c_str(), at.cache->value) != 0) {
-    reason = "cut to the memory that chunk caches may take here";
+    reason = Reason::kCutToMemory;
   }
-  note(*at.plan, facts, *at.cache, got.c_str(), verdict, reason);
+  note(at, facts, *at.cache, got.c_str(), verdict, reason);
 }
 
 // H5FD_mpio_collective_opt_t of the list, -1 where it cannot be read. (HDF5 has no call for it.)
@@ -268,11 +265,11 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
   const char* const name = call.name == nullptr ? "" : call.name;
-  at.cache = find_for(at.plan->decision, "chunk_cache", name);
+  at.cache = find_for(at.plan->settings, "chunk_cache", name);
   // A file that exists keeps its layouts: nothing is said of them at each open.
   if (call.creating) {
-    at.layout.chunk = find_for(at.plan->decision, "chunk", name);
-    at.layout.fill_time = find_for(at.plan->decision, "fill_time", name);
+    at.layout.chunk = find_for(at.plan->settings, "chunk", name);
+    at.layout.fill_time = find_for(at.plan->settings, "fill_time", name);
   }
   {
     const QuietProbes quiet(*api);
@@ -294,7 +291,8 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   const bool again = try_own_layout(*api, *at.plan, dataset, dcpl, at.layout);
   const bool without_cache = !again && at.tuned_dapl > 0 && dataset < 0 && at.layout.errors.hidden;
   if (without_cache) {
-    at.cache_refused = refusal_words(*api, at.layout);
+    keep_refusal(*api, at.layout);
+    at.cache_refused = Reason::kHdf5RefusesIt;
     api->H5Pclose(at.tuned_dapl);
     at.tuned_dapl = 0;
     dapl = at.given_dapl;

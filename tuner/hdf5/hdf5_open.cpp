@@ -32,7 +32,7 @@ using recorder::OpenState;
 // What one open keeps from before to after; a block of its own, because threads may open at the
 // same time.
 struct OpenInProgress {
-  Decision decision;
+  iotune_answer answer;
   HintPlan hints;
   ListSettings program;
   Hid program_fapl;            // as the program passed it
@@ -48,14 +48,14 @@ struct OpenInProgress {
   const MpiApi* mpi;  // nullptr: a serial open
   FileOpening opening;
   bool notes;
-  const char* failure;  // why nothing was put into the call; nullptr: something was, or nothing is
+  Reason failure;  // why nothing was put into the call; kNone: something was, or nothing is
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
 
 // All but what lies behind counts and flags, which nobody reads.
 void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
-  clear(open.decision);
+  clear(open.answer.decision);
   clear(open.hints);
   open.program = {};
   open.program_fapl = open.given_fapl = fapl;
@@ -71,7 +71,7 @@ void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   open.opening.creating = making == Hdf5Making::kEmpties || making == Hdf5Making::kMakesNew;
   open.opening.only_reads = making == Hdf5Making::kReads;
   open.notes = false;
-  open.failure = nullptr;
+  open.failure = Reason::kNone;
   clear(open.opens);
 }
 
@@ -94,9 +94,11 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
   const QuietProbes quiet(api);
-  bool good = set_file_access(api, copy, open.program, open.decision, open.opening, open.attempts);
+  bool good =
+      set_file_access(api, copy, open.program, open.answer.decision, open.opening, open.attempts);
   if (open.mpi != nullptr && has_hints_for_mpiio(open.hints)) {
-    Word info = make_info(*open.mpi, open.program.info, open.hints, open.decision, open.attempts);
+    Word info =
+        make_info(*open.mpi, open.program.info, open.hints, open.answer.decision, open.attempts);
     // A rank without memory for an MPI_Info still takes part, with the program's hints; the
     // vote after this call takes the list back everywhere.
     const Word passed = info == 0 ? open.program.info : info;
@@ -119,91 +121,92 @@ const MpiApi* mpi_of(const ListSettings& program) noexcept {
 
 // False where memory for the plan is wanting.
 bool plan_datasets(OpenInProgress& open) noexcept {
-  if (!concerns_datasets(open.decision)) return true;
-  open.plan = make_file_plan(open.decision);
+  if (!concerns_datasets(open.answer.decision)) return true;
+  open.plan = make_file_plan(open.answer.decision);
   return open.plan != nullptr;
 }
 
 // An H5Fcreate that finds a file cuts it to nothing, or fails.
-void arm(const char* path, const Decision& wanted, OpenInProgress& open) noexcept {
-  arm(path, {open.opening.creating, true}, open.decision, wanted, open.opens);
+void arm(const char* path, OpenInProgress& open) noexcept {
+  arm(path, {open.opening.creating, true}, open.answer.decision, open.hints.wanted, open.opens);
 }
 
 // A call that must make its file, and fails with our settings, leaves one in its own way. Only the
 // open beneath tells whose file that is: where opens are not seen, nothing is put into the call.
-const char* why_no_list(const char* path, const OpenInProgress& open) noexcept {
+Reason why_no_list(const char* path, const OpenInProgress& open) noexcept {
   const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
-  return open.making != Hdf5Making::kMakesNew || seen
-             ? nullptr
-             : "a file that must be new is tuned only where its opens are recorded";
+  return open.making != Hdf5Making::kMakesNew || seen ? Reason::kNone : Reason::kOpensNotRecorded;
 }
 
-constexpr const char* kNoList = "a rank could not build the property list";
+void note_none_applied(const char* path, const Decision& decision, Verdict verdict,
+                       Reason reason) noexcept {
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
+    note_setting(path, setting.name, setting.value, "", verdict, {reason});
+  }
+}
 
 bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
                         bool named_relatively, OpenInProgress& open) noexcept {
   const Word comm = open.program.private_comm;
   if (!receive_decision(mpi, comm, {path, "hdf5", open.opening.creating, 0, 1, nullptr},
-                        open.decision)) {
+                        open.answer)) {
     return false;
   }
   open.mpi = &mpi;
-  open.notes = rank_in(mpi, comm) == 0 && open.decision.source[0] != '\0';
-  if (open.decision.count == 0) return true;  // nothing to vote on, nothing planned
-  plan_hints(mpi, path, open.program.info, open.decision, {run_nodes(), named_relatively},
+  open.notes = rank_in(mpi, comm) == 0 && open.answer.decision.source != IOTUNE_SOURCE_NONE;
+  if (open.answer.decision.setting_count == 0) return true;  // nothing to vote on, nothing planned
+  plan_hints(mpi, path, open.program.info, open.answer.decision, {run_nodes(), named_relatively},
              open.hints);
   const std::uint64_t hash = hash_hints(
-      hash_file_access(api, kHashStart, open.program, open.decision, open.opening), open.hints);
-  const char* const no_list = why_no_list(path, open);
-  if (!all_agree(mpi, comm, plan_datasets(open) && no_list == nullptr, hash)) {
-    open.hints.wanted.count = 0;
+      hash_file_access(api, kHashStart, open.program, open.answer.decision, open.opening),
+      open.hints);
+  const Reason no_list = why_no_list(path, open);
+  if (!all_agree(mpi, comm, plan_datasets(open) && no_list == Reason::kNone, hash)) {
+    clear(open.hints.wanted);
     if (open.notes) {
-      note_decision(path, open.decision);
-      for (int i = 0; i < open.decision.count; ++i) {
-        note_setting(
-            path, open.decision.settings[i].name, open.decision.settings[i].value, "",
-            Verdict::kRefused,
-            no_list != nullptr ? no_list : "the ranks would not all apply the same settings");
-      }
+      note_decision(path, open.answer.decision);
+      note_none_applied(path, open.answer.decision, Verdict::kRefused,
+                        no_list != Reason::kNone ? no_list : Reason::kRanksDiffer);
       open.notes = false;
     }
     return false;
   }
   if (hash == kHashStart) return true;  // agreed that nothing is to be changed
   // A list costs several duplicates of its communicator: made only for what goes by it.
-  const bool by_list = has_hints_for_mpiio(open.hints) || concerns_file_access(open.decision);
+  const bool by_list =
+      has_hints_for_mpiio(open.hints) || concerns_file_access(open.answer.decision);
   if (by_list) open.tuned_fapl = tuned_list(api, open);
   // Before the vote: no rank makes the file before it, so whether it was there is known.
-  arm(path, open.hints.wanted, open);
+  arm(path, open);
   if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
   disarm(open.opens);
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
-  open.failure = kNoList;
+  open.failure = Reason::kNoListOnARank;
   return true;
 }
 
 bool decide_alone(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
-  char text[IOTUNE_DECISION_MAX_BYTES];
   FileQuestion question{path, "hdf5", open.opening.creating, 1, run_nodes(), nullptr};
   ask_as_run(1, question);
-  const std::size_t bytes = ask_database(question, text, sizeof text);
-  if (bytes == 0 || !parse_decision(text, bytes, open.decision)) return false;
+  if (!ask_database(question, open.answer)) return false;
   open.notes = true;
-  if (open.decision.count == 0) return true;
+  if (open.answer.decision.setting_count == 0) return true;
   open.failure = why_no_list(path, open);
-  if (open.failure != nullptr) return true;
+  if (open.failure != Reason::kNone) return true;
   plan_datasets(open);
+  fill(open.hints.wanted, open.answer.decision);  // for what goes by the descriptor
   open.tuned_fapl = tuned_list(api, open);
-  if (open.tuned_fapl < 0) open.failure = kNoList;
-  if (open.failure == nullptr) arm(path, open.decision, open);
+  if (open.tuned_fapl < 0) open.failure = Reason::kNoListOnARank;
+  if (open.failure == Reason::kNone) arm(path, open);
   return true;
 }
 
 void start_attempts(const Hdf5Api& api, const char* path, OpenInProgress& open) noexcept {
-  add_file_access(api, open.program, open.decision, open.opening, open.attempts);
+  add_file_access(api, open.program, open.answer.decision, open.opening, open.attempts);
   if (open.mpi != nullptr) {
-    add_hints(open.decision, open.hints, open.attempts);
+    add_hints(open.answer.decision, open.hints, open.attempts);
     hide_file_errors(*open.mpi, open.file_errors);
   }
   watch(path, open.made);
@@ -238,7 +241,7 @@ bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
   }
   if (agree(open, !failed)) {
     end_attempts(api, open);
-    leave_out_hints(open.decision, open.attempts, open.hints);
+    leave_out_hints(open.answer.decision, open.attempts, open.hints);
     return false;
   }
   if (failed) {
@@ -262,7 +265,7 @@ bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
   if (open.tuned_fapl >= 0) api.H5Pclose(open.tuned_fapl);
   open.tuned_fapl = -1;
   end_attempts(api, open);
-  leave_out_hints(open.decision, open.attempts, open.hints);
+  leave_out_hints(open.answer.decision, open.attempts, open.hints);
   fapl = open.program_fapl;
   return true;
 }
@@ -275,18 +278,17 @@ Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
 // Reads back what the open file really has.
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
-  if (open.decision.count == 0) return;
+  if (open.answer.decision.setting_count == 0) return;
   const QuietProbes quiet(api);
-  note_file_access(api, file, opened, path, open.program, open.decision, open.opening,
+  note_file_access(api, file, opened, path, open.program, open.answer.decision, open.opening,
                    open.attempts);
-  const Decision& wanted = open.mpi == nullptr ? open.decision : open.hints.wanted;
-  finish_and_note(open.opens, wanted);
+  finish_and_note(open.opens, open.hints.wanted);
   if (open.mpi == nullptr) {
-    for (int i = 0; i < open.decision.count; ++i) {
-      const Setting& setting = open.decision.settings[i];
+    for (int i = 0; i < open.answer.decision.setting_count; ++i) {
+      const Setting setting = setting_of(open.answer.decision, i);
       if (goes_by_info(setting.name) || std::strcmp(setting.name, kIndividualIoSetting) == 0) {
         note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
-                     "the file is not opened through MPI-IO");
+                     {Reason::kNotThroughMpiIo});
       }
     }
     return;
@@ -296,7 +298,7 @@ void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
   if (api.H5Fget_vfd_handle(file, 0, &handle) >= 0 && handle != nullptr) {
     mpi_file = *static_cast<Word*>(handle);
   }
-  note_hints(*open.mpi, mpi_file, path, open.decision, open.hints);
+  note_hints(*open.mpi, mpi_file, path, open.answer.decision, open.hints);
 }
 
 void keep_datasets_plan(Provider& hdf5, const char* path, Hid file, OpenInProgress& open) noexcept {
@@ -402,28 +404,26 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   if (file >= 0) inherit_settings(hdf5, file, open->program);
   // On every rank: reading the access list back duplicates the communicator, so that it is left
   // out where nothing of it is wanted (hints are read from the file that MPI has open).
-  const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->decision);
+  const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->answer.decision);
   const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {
     if (file >= 0) {
-      note_decision_of_hdf5(path, file, open->decision);
+      note_decision_of_hdf5(path, file, open->answer.decision);
     } else {
-      note_decision(path, open->decision);
+      note_decision(path, open->answer.decision);
     }
-    if (file < 0 || open->failure != nullptr) {
-      const bool pending = file == recorder::kPendingFile && open->failure == nullptr;
-      const char* const why = open->failure != nullptr ? open->failure
-                              : pending                ? "the file is still being opened"
-                                                       : "the program's call failed";
-      for (int i = 0; i < open->decision.count; ++i) {
-        note_setting(path, open->decision.settings[i].name, open->decision.settings[i].value, "",
-                     pending ? Verdict::kUnverifiable : Verdict::kRefused, why);
-      }
+    if (file < 0 || open->failure != Reason::kNone) {
+      const bool pending = file == recorder::kPendingFile && open->failure == Reason::kNone;
+      const Reason why = open->failure != Reason::kNone ? open->failure
+                         : pending                      ? Reason::kStillOpening
+                                                        : Reason::kProgramsCallFailed;
+      note_none_applied(path, open->answer.decision,
+                        pending ? Verdict::kUnverifiable : Verdict::kRefused, why);
     } else {
       note_outcome(*api, path, file, opened, *open);
     }
   }
-  if (file >= 0 && open->plan != nullptr && open->failure == nullptr)
+  if (file >= 0 && open->plan != nullptr && open->failure == Reason::kNone)
     keep_datasets_plan(hdf5, path, file, *open);
   if (opened >= 0) api->H5Pclose(opened);
   if (open->tuned_fapl >= 0) api->H5Pclose(open->tuned_fapl);

@@ -5,11 +5,12 @@ namespace iotune::tuner {
 void clear(CallAttempts& attempts) noexcept {
   attempts.count = 0;
   attempts.without = CallAttempts::kNone;
-  attempts.words = {};
+  attempts.failed = false;
+  attempts.words.clear();
 }
 
 void add_candidate(CallAttempts& attempts, int index) noexcept {
-  if (attempts.count < Decision::kMaxSettings) attempts.candidates[attempts.count++] = index;
+  if (attempts.count < kMaxSettings) attempts.candidates[attempts.count++] = index;
 }
 
 void advance(CallAttempts& attempts, bool own) noexcept {
@@ -21,19 +22,19 @@ bool is_own_call(const CallAttempts& attempts) noexcept {
   return attempts.without == attempts.count;
 }
 
-const char* why_left_out(const CallAttempts& attempts, int index) noexcept {
-  if (attempts.without == CallAttempts::kNone) return nullptr;
+bool is_left_out(const CallAttempts& attempts, int index) noexcept {
+  if (attempts.without == CallAttempts::kNone) return false;
   for (int i = 0; i < attempts.count; ++i) {
     const bool left_out = is_own_call(attempts) || i == attempts.without;
-    if (left_out && attempts.candidates[i] == index) return attempts.words.c_str();
+    if (left_out && attempts.candidates[i] == index) return true;
   }
-  return nullptr;
+  return false;
 }
 
 void keep_words(CallAttempts& attempts, const char* words) noexcept {
-  if (attempts.words.c_str()[0] != '\0') return;
-  attempts.words << "the call failed with it";
-  if (words[0] != '\0') attempts.words << ": " << words;
+  if (attempts.failed) return;
+  attempts.failed = true;
+  attempts.words << words;
 }
 
 }  // namespace iotune::tuner

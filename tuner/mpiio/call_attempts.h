@@ -8,12 +8,13 @@
 namespace iotune::tuner {
 
 struct CallAttempts {
-  int candidates[Decision::kMaxSettings];  // settings the call carries, by index of the decision
+  int candidates[kMaxSettings];  // settings the call carries, by index of the decision
   int count;
   // Which candidate the call now under way goes without: kNone, or `count`: all of them.
   static constexpr int kNone = -1;
   int without;
-  ShortText<256> words;  // why the first call failed
+  bool failed;           // some call has
+  ShortText<231> words;  // what it said then; may be empty
 };
 
 // No candidates, nothing left out.
@@ -24,8 +25,8 @@ void add_candidate(CallAttempts& attempts, int index) noexcept;
 void advance(CallAttempts& attempts, bool own) noexcept;
 bool is_own_call(const CallAttempts& attempts) noexcept;
 
-// Why the setting is not in the call: nullptr where it is.
-const char* why_left_out(const CallAttempts& attempts, int index) noexcept;
+// Whether the call goes without the setting (Reason::kCallFailed, with the words).
+bool is_left_out(const CallAttempts& attempts, int index) noexcept;
 
 // Keeps what the first failure said; `words` may be empty.
 void keep_words(CallAttempts& attempts, const char* words) noexcept;

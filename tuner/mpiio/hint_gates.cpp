@@ -9,9 +9,6 @@ bool is(const Setting& setting, const char* name, const char* value) noexcept {
   return std::strcmp(setting.name, name) == 0 && std::strcmp(setting.value, value) == 0;
 }
 
-constexpr char kNoLocks[] =
-    "sieved writes need file locks that hold between nodes, which is not known here";
-
 bool locks_exclude(const HintGround& ground) noexcept {
   return ground.nodes <= 1 || ground.locks_hold;
 }
@@ -54,32 +51,31 @@ bool goes_with_realms(const Setting& setting) noexcept {
   return named(setting, "romio_cb_alltoall") || named(setting, "romio_cb_ds_threshold");
 }
 
-bool holds_value(const Decision& wanted, const char* name, const char* value) noexcept {
+bool holds_value(const SettingList& wanted, const char* name, const char* value) noexcept {
   const char* const found = find_setting(wanted, name);
   return found != nullptr && std::strcmp(found, value) == 0;
 }
 
 constexpr const char* kJoining[] = {"romio_cb_write", "romio_cb_read"};
 
-const char* why_not_late(const HintGround& ground, const Decision& wanted) noexcept {
+Reason why_not_late(const HintGround& ground, const SettingList& wanted) noexcept {
   for (const char* const name : kJoining) {
     if (holds_value(wanted, name, "disable")) {
-      return "it contradicts romio_cb_write=disable or romio_cb_read=disable";
+      return Reason::kContradictsDisable;
     }
   }
-  return ground.whole_path ? nullptr
-                           : "ranks may open the file later, when its name means another one: "
-                             "wants a whole path";
+  return ground.whole_path ? Reason::kNone : Reason::kWantsAWholePath;
 }
 
 // Modes other than 0 change which locks the aggregators take.
-const char* why_not_locked_so(const Decision& wanted, const Setting& setting) noexcept {
-  if (!named(setting, "cray_cb_write_lock_mode") || is(setting, setting.name, "0")) return nullptr;
-  if (!holds_value(wanted, "romio_cb_write", "enable")) return "wants romio_cb_write=enable too";
+Reason why_not_locked_so(const SettingList& wanted, const Setting& setting) noexcept {
+  if (!named(setting, "cray_cb_write_lock_mode") || is(setting, setting.name, "0"))
+    return Reason::kNone;
+  if (!holds_value(wanted, "romio_cb_write", "enable")) return Reason::kWantsCollectiveWrites;
   if (is(setting, setting.name, "1") && !holds_value(wanted, "romio_no_indep_rw", "true")) {
-    return "one lock for all ranks wants romio_no_indep_rw=true too";
+    return Reason::kWantsNoIndependent;
   }
-  return nullptr;
+  return Reason::kNone;
 }
 
 // MPICH 4.0.2's ROMIO and Open MPI 4.1.4's put bytes of collective writes that are neither joined
@@ -89,53 +85,54 @@ bool unsieves(const Setting& setting) noexcept {
   return is(setting, "romio_ds_write", "disable");
 }
 
-bool tells_whether_to_join(const Decision& wanted) noexcept {
+bool tells_whether_to_join(const SettingList& wanted) noexcept {
   const char* const joining = find_setting(wanted, "romio_cb_write");
   return joining != nullptr && std::strcmp(joining, "automatic") != 0;
 }
 
 }  // namespace
 
-const char* why_unsafe(const HintGround& ground, const Decision& wanted,
-                       const Setting& setting) noexcept {
+Reason why_unsafe(const HintGround& ground, const SettingList& wanted,
+                  const Setting& setting) noexcept {
   if (is_of_lustre(setting) && std::strcmp(ground.file_system, "lustre") != 0) {
-    return "it is read on Lustre alone, where the file is not";
+    return Reason::kOnLustreAlone;
   }
   if (opens_late(setting)) return why_not_late(ground, wanted);
   if (is(setting, kIndividualIoSetting, "individual") &&
       holds_value(wanted, "romio_no_indep_rw", "true")) {
-    return "it contradicts romio_no_indep_rw=true";
+    return Reason::kContradictsNoIndependent;
   }
   const bool has_realms = find_setting(wanted, "romio_cb_pfr") != nullptr &&
                           !holds_value(wanted, "romio_cb_pfr", "disable");
   if (goes_with_realms(setting) && !has_realms) {
-    return "ROMIO reads it beside romio_cb_pfr alone";
+    return Reason::kBesideFileRealmsAlone;
   }
-  if (const char* const why = why_not_locked_so(wanted, setting)) return why;
+  const Reason lock = why_not_locked_so(wanted, setting);
+  if (lock != Reason::kNone) return lock;
   if (unjoins_writes(setting)) {
     if (std::strcmp(ground.file_system, "nfs") == 0) {
-      return "on NFS ranks that write by themselves may lose each other's bytes";
+      return Reason::kNfsLosesBytes;
     }
     const char* const sieving = find_setting(wanted, "romio_ds_write");
     const bool sieves = sieving == nullptr || std::strcmp(sieving, "disable") != 0;
     if (sieves && !ground.sieves) {
-      return "this MPI may lose updates while it sieves writes: wants romio_ds_write=disable too";
+      return Reason::kSievesLoseUpdates;
     }
-    if (sieves && !locks_exclude(ground)) return kNoLocks;
+    if (sieves && !locks_exclude(ground)) return Reason::kNoLocks;
   }
   if (unsieves(setting) && !tells_whether_to_join(wanted)) {
-    return "some ROMIOs write wrong bytes so: wants romio_cb_write=enable or disable too";
+    return Reason::kWrongBytes;
   }
   if (sieves_writes(setting)) {
-    if (std::strcmp(ground.file_system, "nfs") == 0) return "on NFS sieved writes may lose bytes";
-    if (!locks_exclude(ground)) return kNoLocks;
+    if (std::strcmp(ground.file_system, "nfs") == 0) return Reason::kNfsLosesSievedBytes;
+    if (!locks_exclude(ground)) return Reason::kNoLocks;
   }
-  return nullptr;
+  return Reason::kNone;
 }
 
 bool needs_ground(const Decision& decision) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
     if (unjoins_writes(setting) || unsieves(setting) || sieves_writes(setting) ||
         is_of_lustre(setting) || opens_late(setting) || goes_with_realms(setting)) {
       return true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tuner/decision/decision_block.h"
+#include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {
 
@@ -17,10 +18,10 @@ struct HintGround {
   bool whole_path = false;  // the program's name of the file means the same from every directory
 };
 
-// nullptr where `setting` may be applied together with the hints of `wanted`, else why not. The
-// same on all ranks of equal grounds.
-const char* why_unsafe(const HintGround& ground, const Decision& wanted,
-                       const Setting& setting) noexcept;
+// Reason::kNone where `setting` may be applied together with the hints of `wanted`, else why not.
+// The same on all ranks of equal grounds.
+Reason why_unsafe(const HintGround& ground, const SettingList& wanted,
+                  const Setting& setting) noexcept;
 
 // Whether any setting of the decision needs to be asked about.
 bool needs_ground(const Decision& decision) noexcept;

@@ -28,31 +28,22 @@ bool program_set(const MpiApi& mpi, Word info, const char* name) noexcept {
   return read_info(mpi, info, name, value, sizeof value);
 }
 
-void add(Decision& to, const char* name, const char* value) noexcept {
-  Setting* const setting = next_slot(to);
-  if (setting == nullptr || std::strlen(value) >= sizeof setting->value) return;
-  std::strncpy(setting->name, name, sizeof setting->name - 1);
-  std::strncpy(setting->value, value, sizeof setting->value - 1);
-  ++to.count;
-}
-
-const char* why_not_named(const MpiApi& mpi, Word info, const Decision& decision,
-                          const char* name) noexcept {
-  if (program_set(mpi, info, name)) return "the program set it itself";
+Reason why_not_named(const MpiApi& mpi, Word info, const Decision& decision,
+                     const char* name) noexcept {
+  if (program_set(mpi, info, name)) return Reason::kProgramSetIt;
   if (user_hints_name(name) || parameters_name(decision.own_parameters, name))
-    return "hints of the user or the site (ROMIO_HINTS, /etc/romio-hints, MPICH_MPIIO_HINTS, MCA) "
-           "set it";
-  return nullptr;
+    return Reason::kUserSetIt;
+  return Reason::kNone;
 }
 
-const char* why_not(const MpiApi& mpi, Word info, const Decision& decision,
-                    const Setting& setting) noexcept {
-  const char* reason = why_not_named(mpi, info, decision, setting.name);
-  for (int i = 0; reason == nullptr; ++i) {
+Reason why_not(const MpiApi& mpi, Word info, const Decision& decision,
+               const Setting& setting) noexcept {
+  Reason reason = why_not_named(mpi, info, decision, setting.name);
+  for (int i = 0; reason == Reason::kNone; ++i) {
     const char* const other = overridden_by(setting, i);
     if (other == nullptr) break;
-    if (why_not_named(mpi, info, decision, other) != nullptr) {
-      reason = "it overrides a hint that the program, its user or the site set";
+    if (why_not_named(mpi, info, decision, other) != Reason::kNone) {
+      reason = Reason::kOverridesAnother;
     }
   }
   return reason;
@@ -75,58 +66,61 @@ void pass_gates(const char* path, const Decision& decision, OpenedFrom from,
                 HintPlan& plan) noexcept {
   if (!needs_ground(decision)) return;
   const char* const system = file_system_of(path);
-  const HintGround ground{decision.sieves, system, from.nodes,
+  const HintGround ground{decision.sieves != 0, system, from.nodes,
                           from.nodes > 1 && locks_hold_between_nodes(path, system),
                           !from.named_relatively};
   for (int i = 0; i < plan.wanted.count;) {
     Setting& setting = plan.wanted.settings[i];
-    const char* const unsafe = why_unsafe(ground, plan.wanted, setting);
-    if (unsafe == nullptr) {
+    const Reason unsafe = why_unsafe(ground, plan.wanted, setting);
+    if (unsafe == Reason::kNone) {
       ++i;
       continue;
     }
-    for (int j = 0; j < decision.count; ++j) {
-      if (std::strcmp(decision.settings[j].name, setting.name) == 0) plan.refused[j] = unsafe;
+    for (int j = 0; j < decision.setting_count; ++j) {
+      if (std::strcmp(setting_of(decision, j).name, setting.name) == 0) plan.refused[j] = unsafe;
     }
     setting = plan.wanted.settings[--plan.wanted.count];
     i = 0;
   }
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
     if (std::strcmp(setting.name, kIndividualIoSetting) != 0) continue;
     plan.refused[i] = why_unsafe(ground, plan.wanted, setting);
     plan.individual_io =
-        plan.refused[i] == nullptr && std::strcmp(setting.value, "individual") == 0;
+        plan.refused[i] == Reason::kNone && std::strcmp(setting.value, "individual") == 0;
   }
 }
 }  // namespace
 
 void clear(HintPlan& plan) noexcept {
   clear(plan.wanted);
+  static_assert(static_cast<int>(Reason::kNone) == 0);
   std::memset(plan.refused, 0, sizeof plan.refused);
+  plan.words = "";
   plan.individual_io = false;
 }
 
 void plan_hints(const MpiApi& mpi, const char* path, Word info, const Decision& decision,
                 OpenedFrom from, HintPlan& plan) noexcept {
   clear(plan);
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
     if (!is_beneath_hdf5(setting.name)) continue;
     plan.refused[i] = why_not(mpi, info, decision, setting);
-    if (plan.refused[i] == nullptr) add(plan.wanted, setting.name, setting.value);
+    if (plan.refused[i] == Reason::kNone) add(plan.wanted, {setting.name, setting.value, ""});
   }
   pass_gates(path, decision, from, plan);
   const char* const aggregators = find_setting(plan.wanted, "cb_nodes");
   if (aggregators == nullptr || find_setting(plan.wanted, "cb_config_list") != nullptr ||
-      why_not_named(mpi, info, decision, "cb_config_list") != nullptr) {
+      why_not_named(mpi, info, decision, "cb_config_list") != Reason::kNone) {
     return;
   }
   const std::uint64_t count = parse_decimal(aggregators);
   const auto hosts = static_cast<std::uint64_t>(from.nodes < 1 ? 1 : from.nodes);
-  ShortText<32> list;
+  ShortText<sizeof plan.config_list> list;
   list << "*:" << (count + hosts - 1) / hosts;
-  add(plan.wanted, "cb_config_list", list.c_str());
+  std::memcpy(plan.config_list, list.c_str(), list.size() + 1);
+  add(plan.wanted, {"cb_config_list", plan.config_list, ""});
 }
 
 bool has_hints_for_mpiio(const HintPlan& plan) noexcept {
@@ -147,8 +141,8 @@ void remove(HintPlan& plan, const char* name) noexcept {
 }  // namespace
 
 void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& attempts) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    const char* const name = decision.settings[i].name;
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const char* const name = setting_of(decision, i).name;
     if (goes_by_info(name) && find_setting(plan.wanted, name) != nullptr) {
       add_candidate(attempts, i);
     }
@@ -166,49 +160,47 @@ constexpr struct {
     {"cray_cb_write_lock_mode", "romio_no_indep_rw"},
 };
 
+// The decision's number of settings where it has none of that name.
 int index_of(const Decision& decision, const char* name) noexcept {
   int i = 0;
-  while (i < decision.count && std::strcmp(decision.settings[i].name, name) != 0) ++i;
+  while (i < decision.setting_count && std::strcmp(setting_of(decision, i).name, name) != 0) ++i;
   return i;
 }
 
-const char* why_left_out_of(const Decision& decision, const CallAttempts& attempts,
-                            int index) noexcept {
-  const char* reason = why_left_out(attempts, index);
+// By itself, or with what it stays beside.
+bool goes_without(const Decision& decision, const CallAttempts& attempts, int index) noexcept {
+  if (is_left_out(attempts, index)) return true;
   for (const auto& one : kBeside) {
-    if (reason != nullptr) break;
-    if (std::strcmp(decision.settings[index].name, one.name) != 0) continue;
+    if (std::strcmp(setting_of(decision, index).name, one.name) != 0) continue;
     const int other = index_of(decision, one.beside);
-    if (other < decision.count) reason = why_left_out_of(decision, attempts, other);
+    if (other < decision.setting_count && goes_without(decision, attempts, other)) return true;
   }
-  return reason;
+  return false;
 }
 }  // namespace
 
 void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
                      HintPlan& plan) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    const char* const name = decision.settings[i].name;
-    const char* const reason = why_left_out_of(decision, attempts, i);
-    if (reason == nullptr || !goes_by_info(name)) continue;
-    if (plan.refused[i] == nullptr) plan.refused[i] = reason;
+  plan.words = attempts.words.c_str();
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const char* const name = setting_of(decision, i).name;
+    if (!goes_by_info(name) || !goes_without(decision, attempts, i)) continue;
+    if (plan.refused[i] == Reason::kNone) plan.refused[i] = Reason::kCallFailed;
     remove(plan, name);
-    if (std::strcmp(name, "cb_nodes") == 0 && find_setting(decision, "cb_config_list") == nullptr) {
+    if (std::strcmp(name, "cb_nodes") == 0 &&
+        index_of(decision, "cb_config_list") == decision.setting_count) {
       remove(plan, "cb_config_list");
     }
   }
 }
 
 namespace {
-bool is_left_out(const Decision& decision, const CallAttempts& attempts,
-                 const char* name) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    if (std::strcmp(decision.settings[i].name, name) == 0) {
-      return why_left_out_of(decision, attempts, i) != nullptr;
-    }
-  }
+bool goes_without(const Decision& decision, const CallAttempts& attempts,
+                  const char* name) noexcept {
+  const int index = index_of(decision, name);
+  if (index < decision.setting_count) return goes_without(decision, attempts, index);
   // Not of the decision: cb_nodes has brought it.
-  return std::strcmp(name, "cb_config_list") == 0 && is_left_out(decision, attempts, "cb_nodes");
+  return std::strcmp(name, "cb_config_list") == 0 && goes_without(decision, attempts, "cb_nodes");
 }
 }  // namespace
 
@@ -221,7 +213,7 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan, const Decisio
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
     if (!goes_by_info(setting.name)) continue;  // placement.h: one way for every MPI-IO
-    if (is_left_out(decision, attempts, setting.name)) continue;
+    if (goes_without(decision, attempts, setting.name)) continue;
     if (mpi.MPI_Info_set(made, setting.name, setting.value) != 0) {
       mpi.MPI_Info_free(&made);
       return 0;
@@ -238,9 +230,9 @@ std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept {
   return hash;
 }
 
-void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept {
-  for (int i = 0; i < decision.count; ++i) {
-    if (plan.refused[i] == nullptr && is_beneath_hdf5(decision.settings[i].name))
+void drop_hints(const Decision& decision, Reason reason, HintPlan& plan) noexcept {
+  for (int i = 0; i < decision.setting_count; ++i) {
+    if (plan.refused[i] == Reason::kNone && is_beneath_hdf5(setting_of(decision, i).name))
       plan.refused[i] = reason;
   }
   plan.wanted.count = 0;
@@ -248,18 +240,20 @@ void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) no
 
 void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,
                 const HintPlan& plan) noexcept {
-  if (decision.count == 0) return;
+  if (decision.setting_count == 0) return;
   Word info = 0;
   const OpenMpiIo open_mpi = mpi.abi == MpiAbi::kOpenMpi && plan.wanted.count > 0
                                  ? openmpi_io(mpi, path)
                                  : OpenMpiIo::kUnknown;
   const bool readable = file != 0 && mpi.MPI_File_get_info(file, &info) == 0;
   char got[kMaxInfoValue + 1] = "";
-  for (int i = 0; i < decision.count; ++i) {
-    const Setting& setting = decision.settings[i];
-    if (plan.refused[i] == nullptr) continue;
+  for (int i = 0; i < decision.setting_count; ++i) {
+    const Setting setting = setting_of(decision, i);
+    if (plan.refused[i] == Reason::kNone) continue;
     if (readable && !read_info(mpi, info, setting.name, got, sizeof got)) got[0] = '\0';
-    note_setting(path, setting.name, setting.value, got, Verdict::kRefused, plan.refused[i]);
+    const char* const words = plan.refused[i] == Reason::kCallFailed ? plan.words : "";
+    note_setting(path, setting.name, setting.value, got, Verdict::kRefused,
+                 {plan.refused[i], words});
   }
   for (int i = 0; i < plan.wanted.count; ++i) {
     const Setting& setting = plan.wanted.settings[i];
@@ -267,28 +261,28 @@ void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& 
     const bool found = readable && read_info(mpi, info, setting.name, got, sizeof got);
     if (!readable) {
       note_setting(path, setting.name, setting.value, "", Verdict::kUnverifiable,
-                   "the file's hints cannot be read");
+                   {Reason::kHintsUnreadable});
     } else if (open_mpi == OpenMpiIo::kOmpio && !ompio_reads(setting.name)) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
-                   "Open MPI's OMPIO ignores it");
+                   {Reason::kOmpioIgnoresIt});
     } else if (open_mpi == OpenMpiIo::kRomio && !romio_gets_hints(mpi.version)) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
-                   "Open MPI 5 hands its ROMIO no hints");
+                   {Reason::kRomioGetsNoHints});
     } else if (open_mpi == OpenMpiIo::kRomio) {
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
-                   "Open MPI does not tell what its ROMIO made of it");
+                   {Reason::kRomioUntold});
     } else if (!found) {
       note_setting(path, setting.name, setting.value, "", Verdict::kWithoutEffect,
-                   "the MPI-IO of this file system does not know it");
+                   {Reason::kMpiIoDoesNotKnowIt});
     } else if (std::strcmp(got, setting.value) != 0) {
       note_setting(path, setting.name, setting.value, got, Verdict::kWithoutEffect,
-                   "MPI-IO chose another value");
+                   {Reason::kMpiIoChoseAnother});
     } else if (mpi.abi == MpiAbi::kOpenMpi && !reports_hints_in_use(mpi.version)) {
       // Version 4 echoes every key, even nonsense; 5 those that some component has asked for.
       note_setting(path, setting.name, setting.value, got, Verdict::kUnverifiable,
-                   "Open MPI returns what it was given");
+                   {Reason::kOpenMpiEchoes});
     } else {
-      note_setting(path, setting.name, setting.value, got, Verdict::kApplied, "");
+      note_setting(path, setting.name, setting.value, got, Verdict::kApplied, {});
     }
   }
   if (readable) mpi.MPI_Info_free(&info);

@@ -4,17 +4,23 @@
 #include "core/abi/mpi_api.h"
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/decision_block.h"
+#include "tuner/decision/reasons.h"
 #include "tuner/mpiio/call_attempts.h"
 
 namespace iotune::tuner {
 
 // Hints of one decision as they are to be applied to one open.
 struct HintPlan {
+  HintPlan() = default;
+  HintPlan(const HintPlan&) = delete;  // `wanted` has a text of its own here
+  HintPlan& operator=(const HintPlan&) = delete;
   // The settings beneath HDF5, less what the program or its user set. cb_nodes brings a
   // fitting cb_config_list: ROMIO's default of one aggregator a host would undo it.
-  Decision wanted;
-  // Why others were left out, by index of the decision's settings: nullptr, or a reason.
-  const char* refused[Decision::kMaxSettings];
+  SettingList wanted;
+  char config_list[32];
+  // Why others were left out, by index of the decision's settings; kNone: they were not.
+  Reason refused[kMaxSettings];
+  const char* words;  // of Reason::kCallFailed
   // HDF5's collective transfers may send each rank's bytes by itself: wanted, and not refused.
   bool individual_io;
 };
@@ -43,7 +49,8 @@ bool has_hints_for_mpiio(const HintPlan& plan) noexcept;
 // Adds the hints that make_info would pass.
 void add_hints(const Decision& decision, const HintPlan& plan, CallAttempts& attempts) noexcept;
 
-// Leaves out what the attempt does, with its words as the reason, and what it brought along.
+// Leaves out what the attempt does, with its words, which are to live as long as `plan`, and what
+// it brought along.
 void leave_out_hints(const Decision& decision, const CallAttempts& attempts,
                      HintPlan& plan) noexcept;
 
@@ -56,7 +63,7 @@ Word make_info(const MpiApi& mpi, Word info, const HintPlan& plan, const Decisio
 std::uint64_t hash_hints(std::uint64_t hash, const HintPlan& plan) noexcept;
 
 // Leaves all of them out, for `reason` where none stands yet.
-void drop_hints(const Decision& decision, const char* reason, HintPlan& plan) noexcept;
+void drop_hints(const Decision& decision, Reason reason, HintPlan& plan) noexcept;
 
 // Reads the hints of an open file back and notes each as applied or without effect.
 void note_hints(const MpiApi& mpi, Word file, const char* path, const Decision& decision,

@@ -20,7 +20,7 @@ namespace {
 using recorder::OpenState;
 
 struct OpenInProgress {
-  Decision decision;
+  iotune_answer answer;
   HintPlan hints;
   PosixOpens opens;
   Word comm;  // the private one
@@ -47,7 +47,7 @@ bool is_hopeless(const char* path, OpenInProgress& open) noexcept {
 void end_attempts(const MpiApi& mpi, OpenInProgress& open) noexcept {
   unwatch();
   show_file_errors(mpi, open.errors);
-  leave_out_hints(open.decision, open.attempts, open.hints);
+  leave_out_hints(open.answer.decision, open.attempts, open.hints);
 }
 
 void keep_words_of(const MpiApi& mpi, int result, OpenInProgress& open) noexcept {
@@ -79,7 +79,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   }
   open->amode = common_amode(mpi->abi, amode);
   const bool creating = (open->amode & kModeCreate) != 0;
-  if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->decision)) {
+  if (!receive_decision(*mpi, own, {path, "mpiio", creating, 0, 1, nullptr}, open->answer)) {
     g_spare.give_back(open);
     return;
   }
@@ -92,27 +92,28 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   open->made.made = false;
   clear(open->opens);
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
-  open->notes = rank_in(*mpi, own) == 0 && open->decision.source[0] != '\0';
-  if (open->decision.count == 0) return;  // nothing to vote on, nothing planned
-  plan_hints(*mpi, path, info, open->decision, {run_nodes(), state.named_relatively}, open->hints);
-  for (int i = 0; i < open->decision.count; ++i) {
-    if (!is_beneath_hdf5(open->decision.settings[i].name)) {
-      open->hints.refused[i] = "the file is not opened through HDF5";
+  open->notes = rank_in(*mpi, own) == 0 && open->answer.decision.source != IOTUNE_SOURCE_NONE;
+  if (open->answer.decision.setting_count == 0) return;  // nothing to vote on, nothing planned
+  plan_hints(*mpi, path, info, open->answer.decision, {run_nodes(), state.named_relatively},
+             open->hints);
+  for (int i = 0; i < open->answer.decision.setting_count; ++i) {
+    if (!is_beneath_hdf5(setting_of(open->answer.decision, i).name)) {
+      open->hints.refused[i] = Reason::kNotThroughHdf5;
     }
   }
   // A call that must make its file, and fails with our hints, leaves one in its own way: only the
   // open beneath tells whose file that is.
   const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
   if (open->hints.wanted.count > 0 && (seen || !must_be_new(*open))) {
-    open->tuned_info = make_info(*mpi, info, open->hints, open->decision, open->attempts);
+    open->tuned_info = make_info(*mpi, info, open->hints, open->answer.decision, open->attempts);
   }
-  arm(path, {creating, false}, open->decision, open->hints.wanted, open->opens);
+  arm(path, {creating, false}, open->answer.decision, open->hints.wanted, open->opens);
   const bool willing =
       (open->hints.wanted.count == 0 || open->tuned_info != 0) && can_remember(open->hints.wanted);
   if (all_agree(*mpi, own, willing, hash_hints(kHashStart, open->hints))) {
     if (open->tuned_info == 0) return;
     info = open->tuned_info;
-    add_hints(open->decision, open->hints, open->attempts);
+    add_hints(open->answer.decision, open->hints, open->attempts);
     hide_file_errors(*mpi, open->errors);
     watch(path, open->made);
     return;
@@ -120,7 +121,7 @@ void before_mpiio_open(Provider& provider, Word comm, const char* path, int amod
   free_info(*mpi, *open);
   disarm(open->opens);
   clear(open->opens);
-  drop_hints(open->decision, "the ranks would not all apply the same settings", open->hints);
+  drop_hints(open->answer.decision, Reason::kRanksDiffer, open->hints);
 }
 
 bool again_mpiio_open(Provider& provider, const char* path, Word file, int result, Word& info,
@@ -148,7 +149,7 @@ bool again_mpiio_open(Provider& provider, const char* path, Word file, int resul
   advance(open->attempts, all_agree(*mpi, open->comm, hopeless, 0));
   if (!is_own_call(open->attempts)) {
     open->tuned_info =
-        make_info(*mpi, open->program_info, open->hints, open->decision, open->attempts);
+        make_info(*mpi, open->program_info, open->hints, open->answer.decision, open->attempts);
     if (!all_agree(*mpi, open->comm, open->tuned_info != 0, 0)) advance(open->attempts, true);
   }
   if (is_own_call(open->attempts)) {
@@ -168,8 +169,8 @@ void after_mpiio_open(Provider& provider, const char* path, Word file, int resul
   if (open == nullptr || mpi == nullptr) return;
   disarm(open->opens);
   if (open->notes) {
-    note_decision(path, open->decision);
-    note_hints(*mpi, result == 0 ? file : 0, path, open->decision, open->hints);
+    note_decision(path, open->answer.decision);
+    note_hints(*mpi, result == 0 ? file : 0, path, open->answer.decision, open->hints);
     finish_and_note(open->opens, open->hints.wanted);
   }
   free_info(*mpi, *open);

@@ -29,7 +29,7 @@ constexpr int kMostFiles = 512;
 constinit std::atomic<Word> g_files[kMostFiles];
 constinit std::atomic<bool> g_used = false;
 
-bool unjoins(const Decision& hints) noexcept {
+bool unjoins(const SettingList& hints) noexcept {
   for (const Joining& one : kJoining) {
     const char* const value = find_setting(hints, one.name);
     if (value != nullptr && one.is_apart(value)) return true;
@@ -60,7 +60,7 @@ bool fill_info(const MpiApi& mpi, Word now, Word wanted) noexcept {
 
 }  // namespace
 
-bool can_remember(const Decision& hints) noexcept {
+bool can_remember(const SettingList& hints) noexcept {
   if (!unjoins(hints)) return true;
   for (const std::atomic<Word>& place : g_files) {
     if (place.load(std::memory_order_relaxed) == 0) return true;
@@ -68,7 +68,7 @@ bool can_remember(const Decision& hints) noexcept {
   return false;
 }
 
-void remember_exchange(Word file, const Decision* hints) noexcept {
+void remember_exchange(Word file, const SettingList* hints) noexcept {
   const bool remembers = hints != nullptr && unjoins(*hints);
   if (!remembers && !g_used.load(std::memory_order_relaxed)) return;
   replace(file, 0);

@@ -15,10 +15,10 @@ namespace iotune::tuner {
 
 // Whether `hints` may be passed by this rank: if they let ranks not exchange, a place is left to
 // remember the file.
-bool can_remember(const Decision& hints) noexcept;
+bool can_remember(const SettingList& hints) noexcept;
 
 // After an open: `hints` that we passed, nullptr: none. On every rank.
-void remember_exchange(Word file, const Decision* hints) noexcept;
+void remember_exchange(Word file, const SettingList* hints) noexcept;
 
 // Collective, as the call that follows is.
 void before_ordered(Provider& provider, Word file) noexcept;

@@ -50,7 +50,7 @@ void give_default_layout(int fd) noexcept {
   if (again >= 0) raw::close(again);
 }
 
-const char* set_lustre(int fd, FileLayout wanted) noexcept {
+Reason set_lustre(int fd, FileLayout wanted) noexcept {
   LustreLayout layout{};
   layout.magic = kLayoutV1;
   layout.pattern = wanted.overstriped ? kRaid0 | kOverstriping : kRaid0;
@@ -58,7 +58,7 @@ const char* set_lustre(int fd, FileLayout wanted) noexcept {
   layout.stripe_count = static_cast<std::uint16_t>(
       wanted.stripe_count < kMostStripes ? wanted.stripe_count : kMostStripes);
   layout.first_target = kAnyTarget;
-  const char* fault = nullptr;
+  Reason fault = Reason::kNone;
   bool set = ioctl(fd, kSetStripe, &layout) == 0;
   if (!set && wanted.overstriped && errno != EEXIST) {
     layout.pattern = kRaid0;
@@ -66,7 +66,7 @@ const char* set_lustre(int fd, FileLayout wanted) noexcept {
   }
   if (!set) {
     const bool has_one = errno == EEXIST;
-    fault = has_one ? "the file has a layout already" : "Lustre refused it";
+    fault = has_one ? Reason::kHasALayout : Reason::kLustreRefusedIt;
     if (!has_one) give_default_layout(fd);
   }
   // The program did not ask for O_ASYNC, one of the two bits that ask for the delay.
@@ -115,21 +115,21 @@ std::uint64_t number_of(const char* text, const char* key) noexcept {
   return found == nullptr ? 0 : parse_decimal(found + std::strlen(key));
 }
 
-const char* set_ceph(int fd, FileLayout wanted) noexcept {
+Reason set_ceph(int fd, FileLayout wanted) noexcept {
   char text[kCephTextBytes] = "";
-  if (fgetxattr(fd, kCephFile, text, sizeof text - 1) <= 0) return "CephFS tells no layout";
+  if (fgetxattr(fd, kCephFile, text, sizeof text - 1) <= 0) return Reason::kCephTellsNoLayout;
   std::uint64_t unit = number_of(text, "stripe_unit=");
   std::uint64_t object = number_of(text, "object_size=");
   const std::uint64_t count =
       wanted.stripe_count != 0 ? wanted.stripe_count : number_of(text, "stripe_count=");
   if (wanted.stripe_bytes != 0) unit = wanted.stripe_bytes;
-  if (unit == 0 || object == 0 || count == 0) return "CephFS tells no layout";
+  if (unit == 0 || object == 0 || count == 0) return Reason::kCephTellsNoLayout;
   // Objects must be a multiple of the stripe unit.
   object = (object + unit - 1) / unit * unit;
   ShortText<128> layout;
   layout << "stripe_unit=" << unit << " stripe_count=" << count << " object_size=" << object;
-  if (fsetxattr(fd, kCephFile, layout.c_str(), layout.size(), 0) == 0) return nullptr;
-  return errno == ENOTEMPTY ? "the file is not empty" : "CephFS refused it";
+  if (fsetxattr(fd, kCephFile, layout.c_str(), layout.size(), 0) == 0) return Reason::kNone;
+  return errno == ENOTEMPTY ? Reason::kFileNotEmpty : Reason::kCephRefusedIt;
 }
 
 bool read_ceph(const char* path, FileLayout& layout) noexcept {
@@ -173,7 +173,7 @@ bool directory_has_layout(LayoutKind kind, const char* directory) noexcept {
   return lustre && has_components("/");
 }
 
-const char* set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept {
+Reason set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept {
   return kind == LayoutKind::kLustre ? set_lustre(fd, wanted) : set_ceph(fd, wanted);
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tuner/decision/reasons.h"
+
 namespace iotune::tuner {
 
 enum class LayoutKind : std::uint8_t { kNone, kLustre, kCeph };
@@ -26,9 +28,10 @@ bool directory_has_layout(LayoutKind kind, const char* directory) noexcept;
 // Lustre gives a file its layout at the open that makes it, unless these flags are set.
 inline constexpr int kDelayLayout = 020400;
 
-// On the descriptor that has just made the file. nullptr, or why not. On Lustre the descriptor was
-// opened with kDelayLayout, and the file has some layout afterwards whatever happens.
-const char* set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept;
+// On the descriptor that has just made the file. Reason::kNone, or why not. On Lustre the
+// descriptor was opened with kDelayLayout, and the file has some layout afterwards whatever
+// happens.
+Reason set_layout(LayoutKind kind, int fd, FileLayout wanted) noexcept;
 
 // By path: closing a descriptor would drop the program's locks. False where it cannot be read.
 bool read_layout(LayoutKind kind, const char* path, FileLayout& layout) noexcept;

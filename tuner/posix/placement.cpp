@@ -16,8 +16,8 @@ namespace {
 
 __thread Placement* t_placement __attribute__((tls_model("initial-exec"))) = nullptr;
 
-std::uint64_t number_of(const Decision& decision, const char* name) noexcept {
-  const char* const value = find_setting(decision, name);
+std::uint64_t number_of(const SettingList& list, const char* name) noexcept {
+  const char* const value = find_setting(list, name);
   return value == nullptr ? 0 : parse_decimal(value);
 }
 
@@ -59,7 +59,7 @@ bool is_placement(const char* name) noexcept {
   return parameter != nullptr && parameter->layer == ParameterLayer::kFileSystem;
 }
 
-bool arm_placement(const char* path, bool creating, bool by_each_rank, const Decision& wanted,
+bool arm_placement(const char* path, bool creating, bool by_each_rank, const SettingList& wanted,
                    Placement& placement) noexcept {
   const char* const over = find_setting(wanted, "overstriping");
   const FileLayout layout{number_of(wanted, "striping_factor"), number_of(wanted, "striping_unit"),
@@ -105,7 +105,7 @@ void after_create(int fd) noexcept {
   if (fd >= 0) placement->refused = set_layout(placement->kind, fd, placement->wanted);
 }
 
-void note_placement(const Placement& placement, const Decision& wanted) noexcept {
+void note_placement(const Placement& placement, const SettingList& wanted) noexcept {
   FileLayout layout{};
   const bool readable = read_layout(placement.kind, placement.path, layout);
   if (is_told_by_another_rank(placement, layout)) return;
@@ -120,24 +120,24 @@ void note_placement(const Placement& placement, const Decision& wanted) noexcept
                                                                 : layout.stripe_bytes);
     }
     Verdict verdict = Verdict::kApplied;
-    const char* reason = "";
+    Reason reason = Reason::kNone;
     if (placement.kind == LayoutKind::kNone) {
       verdict = Verdict::kWithoutEffect;
-      reason = "no striping of files is known of this file system";
+      reason = Reason::kNoStriping;
     } else if (!placement.creating || (placement.existed && !placement.made)) {
       verdict = Verdict::kRefused;
-      reason = "the file exists: its layout is fixed";
+      reason = Reason::kLayoutIsFixed;
     } else if (placement.own_layout) {
       verdict = Verdict::kRefused;
-      reason = "the directory has a layout of its own for new files";
+      reason = Reason::kDirectoryHasALayout;
     } else if (!readable) {
       verdict = Verdict::kUnverifiable;
-      reason = "the file's layout cannot be read";
+      reason = Reason::kLayoutUnreadable;
     } else if (std::strcmp(got.c_str(), setting.value) != 0) {
       verdict = Verdict::kWithoutEffect;
-      reason = placement.refused != nullptr ? placement.refused : "the file got another layout";
+      reason = placement.refused != Reason::kNone ? placement.refused : Reason::kOtherLayout;
     }
-    note_setting(placement.path, setting.name, setting.value, got.c_str(), verdict, reason);
+    note_setting(placement.path, setting.name, setting.value, got.c_str(), verdict, {reason});
   }
 }
 

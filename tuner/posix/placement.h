@@ -12,11 +12,11 @@ struct Placement {
   FileLayout wanted;
   LayoutKind kind;
   bool creating, existed;
-  bool by_each_rank;    // ranks open the file at the same time, each by itself
-  bool own_layout;      // the directory's
-  bool making;          // this thread's open is the one that makes it
-  bool made;            // and has
-  const char* refused;  // what the file system answered here
+  bool by_each_rank;  // ranks open the file at the same time, each by itself
+  bool own_layout;    // the directory's
+  bool making;        // this thread's open is the one that makes it
+  bool made;          // and has
+  Reason refused;     // what the file system answered here; kNone: it took the layout
 };
 
 // Whether anything has this name, a dangling link too.
@@ -28,7 +28,7 @@ bool is_placement(const char* name) noexcept;
 // `wanted`: the settings to be applied. True where one is for placement: then `placement` is
 // filled, and holds for opens of this thread until disarm_placement, as does `path`. Before any
 // rank may have made the file.
-bool arm_placement(const char* path, bool creating, bool by_each_rank, const Decision& wanted,
+bool arm_placement(const char* path, bool creating, bool by_each_rank, const SettingList& wanted,
                    Placement& placement) noexcept;
 void disarm_placement() noexcept;
 
@@ -37,6 +37,6 @@ int before_create(const char* path, int flags) noexcept;
 void after_create(int fd) noexcept;
 
 // After the open: reads the file's layout back and notes it for each of the settings in `wanted`.
-void note_placement(const Placement& placement, const Decision& wanted) noexcept;
+void note_placement(const Placement& placement, const SettingList& wanted) noexcept;
 
 }  // namespace iotune::tuner

@@ -42,34 +42,33 @@ bool is_file_at(int fd, const char* path, struct stat& status) noexcept {
          status.st_dev == named.st_dev && status.st_ino == named.st_ino;
 }
 
-// nullptr where the bytes may be asked for on this descriptor.
-const char* why_not_reserve(const PosixAdvice& plan, struct stat& status) noexcept {
-  if (!plan.anew) return "the file exists: nothing is allocated anew";
-  if (plan.similar_only) return "the answer is a similar pattern's";
-  if (!is_file_at(plan.last_fd, plan.path, status)) return "no descriptor of the file is open here";
+// Reason::kNone where the bytes may be asked for on this descriptor.
+Reason why_not_reserve(const PosixAdvice& plan, struct stat& status) noexcept {
+  if (!plan.anew) return Reason::kFileExists;
+  if (plan.similar_only) return Reason::kSimilarOnly;
+  if (!is_file_at(plan.last_fd, plan.path, status)) return Reason::kNoDescriptor;
   // Some file systems count reserved bytes as a growing file: its signal would end the program.
   struct rlimit limit {};
   if (raw::call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, raw::word(&limit)) != 0 ||
       limit.rlim_cur < plan.reserve_bytes) {
-    return "more than ulimit -f allows";
+    return Reason::kOverFileLimit;
   }
   struct statfs system {};
   if (raw::call(SYS_fstatfs, plan.last_fd, raw::word(&system)) != 0) {
-    return "the free space is not known";
+    return Reason::kFreeSpaceUnknown;
   }
-  if (is_memory(file_system_of(plan.path))) return "the file system is kept in memory";
+  if (is_memory(file_system_of(plan.path))) return Reason::kInMemory;
   const std::uint64_t free_bytes =
       static_cast<std::uint64_t>(system.f_bavail) * static_cast<std::uint64_t>(system.f_bsize);
-  return free_bytes / kShareOfFreeSpace < plan.reserve_bytes
-             ? "more than an eighth of the file system's free space"
-             : nullptr;
+  return free_bytes / kShareOfFreeSpace < plan.reserve_bytes ? Reason::kOverFreeSpace
+                                                             : Reason::kNone;
 }
 
 void reserve_and_note_one(const PosixAdvice& plan, const char* value) noexcept {
   struct stat status {};
-  const char* const refused = why_not_reserve(plan, status);
-  if (refused != nullptr) {
-    note_setting(plan.path, kReserveSetting, value, "", Verdict::kRefused, refused);
+  const Reason refused = why_not_reserve(plan, status);
+  if (refused != Reason::kNone) {
+    note_setting(plan.path, kReserveSetting, value, "", Verdict::kRefused, {refused});
     return;
   }
   const long result = raw::call(SYS_fallocate, plan.last_fd, FALLOC_FL_KEEP_SIZE, 0,
@@ -79,21 +78,21 @@ void reserve_and_note_one(const PosixAdvice& plan, const char* value) noexcept {
   ShortText<32> got;
   got << held;
   const bool applied = held >= plan.reserve_bytes;
-  const char* const reason = applied                 ? ""
-                             : result == -EOPNOTSUPP ? "the file system reserves nothing"
-                             : result != 0           ? "the file system or a quota refused it"
-                                                     : "the file system reserved less";
+  const Reason reason = applied                 ? Reason::kNone
+                        : result == -EOPNOTSUPP ? Reason::kReservesNothing
+                        : result != 0           ? Reason::kQuotaRefusedIt
+                                                : Reason::kReservedLess;
   note_setting(plan.path, kReserveSetting, value, got.c_str(),
-               applied ? Verdict::kApplied : Verdict::kWithoutEffect, reason);
+               applied ? Verdict::kApplied : Verdict::kWithoutEffect, {reason});
 }
 
 void note_advice(const PosixAdvice& plan, const char* value) noexcept {
   const bool taken = plan.advised > 0 && plan.failed == 0;
-  const char* const reason = taken ? "the kernel took it, and does not tell what it was told"
-                             : plan.failed > 0 ? "the file system refused it"
-                                               : "no descriptor of the file is open here";
+  const Reason reason = taken             ? Reason::kAdviceUntold
+                        : plan.failed > 0 ? Reason::kFileSystemRefusedIt
+                                          : Reason::kNoDescriptor;
   note_setting(plan.path, kAdviceSetting, value, "",
-               taken ? Verdict::kUnverifiable : Verdict::kWithoutEffect, reason);
+               taken ? Verdict::kUnverifiable : Verdict::kWithoutEffect, {reason});
 }
 
 }  // namespace
@@ -103,8 +102,8 @@ bool is_posix_advice(const char* name) noexcept {
   return parameter != nullptr && parameter->layer == ParameterLayer::kPosix;
 }
 
-bool arm_posix_advice(const char* path, bool anew, const Decision& decision, const Decision& wanted,
-                      PosixAdvice& plan) noexcept {
+bool arm_posix_advice(const char* path, bool anew, const Decision& decision,
+                      const SettingList& wanted, PosixAdvice& plan) noexcept {
   const char* const advice = find_setting(wanted, kAdviceSetting);
   const char* const reserve = find_setting(wanted, kReserveSetting);
   if (advice == nullptr && reserve == nullptr) return false;
@@ -113,7 +112,7 @@ bool arm_posix_advice(const char* path, bool anew, const Decision& decision, con
   plan.advice = advice_of(advice);
   plan.reserve_bytes = reserve == nullptr ? 0 : parse_decimal(reserve);
   plan.anew = anew;
-  plan.similar_only = std::strcmp(decision.source, "similar") == 0;
+  plan.similar_only = decision.source == IOTUNE_SOURCE_SIMILAR;
   plan.last_fd = -1;
   t_advice = &plan;
   return true;
@@ -132,7 +131,7 @@ void after_open(const char* path, int fd) noexcept {
   ++(taken ? plan->advised : plan->failed);
 }
 
-void reserve_and_note(const PosixAdvice& plan, const Decision& wanted) noexcept {
+void reserve_and_note(const PosixAdvice& plan, const SettingList& wanted) noexcept {
   if (const char* const value = find_setting(wanted, kAdviceSetting)) note_advice(plan, value);
   if (const char* const value = find_setting(wanted, kReserveSetting)) {
     reserve_and_note_one(plan, value);

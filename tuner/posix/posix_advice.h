@@ -25,8 +25,8 @@ bool is_posix_advice(const char* name) noexcept;
 // `wanted`: the settings to be applied; `decision`: where they come from. True where one is of this
 // kind: then `plan` is filled, and holds for opens of this thread until disarm_posix_advice, as
 // does `path`.
-bool arm_posix_advice(const char* path, bool anew, const Decision& decision, const Decision& wanted,
-                      PosixAdvice& plan) noexcept;
+bool arm_posix_advice(const char* path, bool anew, const Decision& decision,
+                      const SettingList& wanted, PosixAdvice& plan) noexcept;
 void disarm_posix_advice() noexcept;
 
 // Slot of recorder: any open of a traced file has given this descriptor.
@@ -35,6 +35,6 @@ void after_open(const char* path, int fd) noexcept;
 // After the open, on the one rank that notes: reserves, reads back, and notes each of the settings
 // in `wanted`. HDF5 and MPI-IO cut a new file to nothing while they open it, and what was
 // reserved before would be lost.
-void reserve_and_note(const PosixAdvice& plan, const Decision& wanted) noexcept;
+void reserve_and_note(const PosixAdvice& plan, const SettingList& wanted) noexcept;
 
 }  // namespace iotune::tuner

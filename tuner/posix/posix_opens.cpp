@@ -8,7 +8,7 @@ void clear(PosixOpens& opens) noexcept {
   opens.places = opens.advises = false;
 }
 
-void arm(const char* path, FileMaking making, const Decision& decision, const Decision& wanted,
+void arm(const char* path, FileMaking making, const Decision& decision, const SettingList& wanted,
          PosixOpens& opens) noexcept {
   clear(opens);
   if (std::strlen(path) >= sizeof opens.path) return;
@@ -24,7 +24,7 @@ void disarm(const PosixOpens& opens) noexcept {
   if (opens.advises) disarm_posix_advice();
 }
 
-void finish_and_note(const PosixOpens& opens, const Decision& wanted) noexcept {
+void finish_and_note(const PosixOpens& opens, const SettingList& wanted) noexcept {
   if (opens.places) note_placement(opens.placement, wanted);
   if (opens.advises) reserve_and_note(opens.advice, wanted);
 }

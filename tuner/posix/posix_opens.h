@@ -27,12 +27,12 @@ void clear(PosixOpens& opens) noexcept;
 // `wanted`: the settings to be applied, of which others than these are left alone; `decision`:
 // where they come from. They hold for opens of this thread until disarm. To be called before any
 // rank may have made the file.
-void arm(const char* path, FileMaking making, const Decision& decision, const Decision& wanted,
+void arm(const char* path, FileMaking making, const Decision& decision, const SettingList& wanted,
          PosixOpens& opens) noexcept;
 void disarm(const PosixOpens& opens) noexcept;
 
 // After the open, on the one rank that notes: does what has to be done then, reads back, and notes
 // each of the settings in `wanted`.
-void finish_and_note(const PosixOpens& opens, const Decision& wanted) noexcept;
+void finish_and_note(const PosixOpens& opens, const SettingList& wanted) noexcept;
 
 }  // namespace iotune::tuner

@@ -26,13 +26,14 @@ namespace {
 using recorder::OpenState;
 
 struct OpenInProgress {
-  Decision decision, wanted;
+  const Decision* decision;  // in the answers, which stay
+  SettingList wanted;
   PosixOpens opens;
 };
 
 constinit SpareBlock<OpenInProgress> g_spare;
 
-// Written once, in MPI_Init; only read from then on.
+// iotune_program_answer, one behind the other. Written once, in MPI_Init; only read from then on.
 constinit const char* g_answers = nullptr;
 constinit std::size_t g_answers_bytes = 0;
 // Of the path that was written down last: who opens a file again and again is told of once.
@@ -58,57 +59,17 @@ bool on_small_stack() noexcept {
          (stack.ss_flags & SS_ONSTACK) != 0 && stack.ss_size < kLeastBytes;
 }
 
-struct Text {
-  const char* begin;
-  std::size_t bytes;
-  bool is(const char* other) const noexcept {
-    return std::strlen(other) == bytes && std::memcmp(begin, other, bytes) == 0;
-  }
-};
-
-// Takes `NAME value\n` from the front of what is left.
-bool take_line(Text& rest, const char* name, Text& value) noexcept {
-  const std::size_t word = std::strlen(name);
-  if (rest.bytes <= word || std::memcmp(rest.begin, name, word) != 0) return false;
-  const auto* const end = static_cast<const char*>(std::memchr(rest.begin, '\n', rest.bytes));
-  if (end == nullptr) return false;
-  value = {rest.begin + word, static_cast<std::size_t>(end - rest.begin) - word};
-  rest = {end + 1, rest.bytes - static_cast<std::size_t>(end + 1 - rest.begin)};
-  return true;
-}
-
-struct Block {
-  Text file, masked, filesystem, creating, decision;
-};
-
-bool take_block(Text& rest, Block& block) noexcept {
-  if (!take_line(rest, "file ", block.file) || !take_line(rest, "masked ", block.masked) ||
-      !take_line(rest, "filesystem ", block.filesystem) ||
-      !take_line(rest, "creating ", block.creating)) {
-    return false;
-  }
-  static constexpr char kEnd[] = "\nend\n";
-  const auto* const end =
-      static_cast<const char*>(memmem(rest.begin, rest.bytes, kEnd, sizeof kEnd - 1));
-  if (end == nullptr) return false;
-  block.decision = {rest.begin, static_cast<std::size_t>(end - rest.begin) + sizeof kEnd - 1};
-  rest = {rest.begin + block.decision.bytes, rest.bytes - block.decision.bytes};
-  return true;
-}
-
-bool masks_to(const char* name, const Text& masked) noexcept {
-  return analyzer::shared_numbers({masked.begin, masked.bytes}, name) >= 0;
-}
-
-bool is_for(const Block& block, const char* path, bool creating) noexcept {
-  if (!block.creating.is(creating ? "1" : "0")) return false;
+bool is_for(const iotune_program_answer& answer, const char* path, bool creating) noexcept {
+  if ((answer.creating != 0) != creating) return false;
   const char* const slash = std::strrchr(path, '/');
   const char* const base = slash == nullptr ? path : slash + 1;
-  const bool whole = std::memchr(block.file.begin, '/', block.file.bytes) != nullptr;
-  const bool named =
-      block.masked.is("1") ? masks_to(base, block.file) : block.file.is(whole ? path : base);
+  const char* const file = text_of(answer, answer.file);
+  const bool whole = std::strchr(file, '/') != nullptr;
+  const bool named = answer.masked != 0 ? analyzer::shared_numbers(file, base) >= 0
+                                        : std::strcmp(file, whole ? path : base) == 0;
   if (!named || on_small_stack()) return false;
-  return block.filesystem.bytes == 0 || block.filesystem.is(file_system_of(path));
+  const char* const system = text_of(answer, answer.filesystem);
+  return system[0] == '\0' || std::strcmp(system, file_system_of(path)) == 0;
 }
 
 bool is_for_posix(const char* name) noexcept {
@@ -117,14 +78,13 @@ bool is_for_posix(const char* name) noexcept {
 
 // The first answer for the file: a configuration's come before a database's.
 OpenInProgress* answer_for(const char* path, bool creating) noexcept {
-  Text rest{g_answers, g_answers_bytes};
-  for (Block block{}; take_block(rest, block);) {
-    if (!is_for(block, path, creating)) continue;
+  for (std::size_t at = 0; at < g_answers_bytes;) {
+    const auto& answer = *reinterpret_cast<const iotune_program_answer*>(g_answers + at);
+    at += answer.bytes;
+    if (!is_for(answer, path, creating)) continue;
     OpenInProgress* const open = g_spare.take();
-    if (open == nullptr) return nullptr;
-    if (parse_decision(block.decision.begin, block.decision.bytes, open->decision)) return open;
-    g_spare.give_back(open);
-    return nullptr;
+    if (open != nullptr) open->decision = &decision_of(answer);
+    return open;
   }
   return nullptr;
 }
@@ -149,7 +109,7 @@ void learn_program_answers(const MpiApi& mpi) noexcept {
     whole = mpi.MPI_Bcast(piece, static_cast<int>(length), mpi.constants.byte, 0, world) == 0;
     if (text != nullptr) std::memcpy(text + at, piece, length);
   }
-  if (whole && bytes != 0) {
+  if (whole && bytes != 0 && text != nullptr && are_whole(text, bytes)) {
     g_answers_bytes = bytes;
     __atomic_store_n(&g_answers, text, __ATOMIC_RELEASE);
   } else if (text != nullptr) {
@@ -164,14 +124,11 @@ void before_program_open(const char* path, int flags, OpenState& state) noexcept
   OpenInProgress* const open = answer_for(path, creating);
   if (open == nullptr) return;
   clear(open->wanted);
-  for (int i = 0; i < open->decision.count; ++i) {
-    if (!is_for_posix(open->decision.settings[i].name)) continue;
-    if (Setting* const slot = next_slot(open->wanted)) {
-      *slot = open->decision.settings[i];
-      ++open->wanted.count;
-    }
+  for (int i = 0; i < open->decision->setting_count; ++i) {
+    const Setting setting = setting_of(*open->decision, i);
+    if (is_for_posix(setting.name)) add(open->wanted, setting);
   }
-  arm(path, {creating, (flags & O_TRUNC) != 0, true}, open->decision, open->wanted, open->opens);
+  arm(path, {creating, (flags & O_TRUNC) != 0, true}, *open->decision, open->wanted, open->opens);
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
 }
 
@@ -184,13 +141,12 @@ void after_program_open(const char* path, OpenState& state) noexcept {
     g_spare.give_back(open);
     return;
   }
-  note_decision(path, open->decision);
+  note_decision(path, *open->decision);
   finish_and_note(open->opens, open->wanted);
-  for (int i = 0; i < open->decision.count; ++i) {
-    const Setting& setting = open->decision.settings[i];
+  for (int i = 0; i < open->decision->setting_count; ++i) {
+    const Setting setting = setting_of(*open->decision, i);
     if (is_for_posix(setting.name)) continue;
-    note_setting(path, setting.name, setting.value, "", Verdict::kRefused,
-                 "the file is opened by POSIX alone");
+    note_setting(path, setting.name, setting.value, "", Verdict::kRefused, {Reason::kPosixAlone});
   }
   g_spare.give_back(open);
 }

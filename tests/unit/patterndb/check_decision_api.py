@@ -38,8 +38,7 @@ def main():
         status, text = ask(IOTUNE_CONFIG=str(config))
         assert status == 0, text
         lines = text.splitlines()
-        assert lines[0] == "iotune-decision 1" and lines[-1] == "end", text
-        assert "source config" in lines and "set cb_nodes 3" in lines, text
+        assert lines[1] == "source config" and "set cb_nodes 3" in lines, text
 
         config.write_text("<Parameters>\n<Nonsense/></Parameters>")
         status, text = ask(IOTUNE_CONFIG=str(config))

@@ -56,11 +56,11 @@ TEST_F(Decide, TheWholeLoop) {
   EXPECT_EQ(second.state, State::kTuned);
   EXPECT_EQ(second.row, 1);
   EXPECT_EQ(second.settings.text(), "cb_nodes=2;romio_cb_write=disable");
-  EXPECT_EQ(decision_text(second),
-            "iotune-decision 1\nsource exact\nstate tuned\nrow 1\ndistance 0\n"
+  EXPECT_EQ(packed_lines(second),
+            "source exact\nstate tuned\nrow 1\nthousandths 0\n"
             "pattern <1D,(BLOCK),(8388608)>\n"
             "message trained for vpic-io vpic#.h5, gain 1.5 [1.4, 1.6] in 5 rounds\n"
-            "set cb_nodes 2\nset romio_cb_write disable\nsieves 1\nend\n");
+            "set cb_nodes 2\nset romio_cb_write disable\nsieves\n");
 }
 
 TEST_F(Decide, APatternTrainedForAnotherProgramCountsWhereBytesAreEqual) {
@@ -411,8 +411,29 @@ TEST_F(Decide, SettingsOfANewerIotuneAreRefusedWhole) {
 TEST_F(Decide, MessagesStayOnOneLine) {
   Decision decision;
   decision.message = "two\nlines\tset cb_nodes 9";
-  EXPECT_NE(decision_text(decision).find("message two lines set cb_nodes 9\nend\n"),
-            std::string::npos);
+  EXPECT_NE(packed_lines(decision).find("\nmessage two lines set cb_nodes 9\n"), std::string::npos);
+}
+
+TEST_F(Decide, DistancesGoOutInThousandths) {
+  const auto thousandths = [](std::optional<double> distance) {
+    Decision decision;
+    decision.distance = distance;
+    const std::string lines = packed_lines(decision);
+    const std::size_t at = lines.find("thousandths ");
+    return at == std::string::npos ? -1 : std::stoi(lines.substr(at + 12));
+  };
+  EXPECT_EQ(thousandths(std::nullopt), -1);
+  EXPECT_EQ(thousandths(0), 0);
+  EXPECT_EQ(thousandths(0.29), 290);
+  EXPECT_EQ(thousandths(1.5), 1500);
+  EXPECT_EQ(thousandths(0.12349), 123);
+  EXPECT_EQ(thousandths(0.00001), 0);
+}
+
+TEST_F(Decide, AWordThatIsNoSourceIsNotGivenOut) {
+  Decision decision;
+  decision.source = "hearsay";
+  EXPECT_THROW(packed(decision), Fault);
 }
 
 TEST_F(Decide, ADamagedDatabaseDecidesNothing) {

@@ -11,7 +11,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "patterndb/decide/decision_sources.h"
 #include "patterndb/store/places.h"
+#include "tuner/decision/decision_block.h"
 
 namespace iotune::patterndb::testing {
 
@@ -137,6 +139,31 @@ Question vpic_question(bool creating) {
 
 PatternDb create(const std::string& path) {
   return must(PatternDb::open(path, {Access::kCreate, 200}));
+}
+
+std::string packed_lines(const Decision& decision) {
+  const std::string bytes = packed(decision);
+  iotune_answer answer;
+  if (bytes.size() > sizeof answer) throw std::runtime_error("too long");
+  std::memcpy(&answer, bytes.data(), bytes.size());
+  const iotune_decision& read = answer.decision;
+  if (!tuner::is_whole(read, bytes.size())) throw std::runtime_error("not whole");
+  std::ostringstream lines;
+  lines << "source " << source_name(read.source) << "\nstate "
+        << state_name(static_cast<State>(read.state)) << "\nrow " << read.row << "\n";
+  if (read.distance_milli >= 0) lines << "thousandths " << read.distance_milli << "\n";
+  lines << "pattern " << tuner::pattern_of(read) << "\nmessage " << tuner::message_of(read) << "\n";
+  for (int i = 0; i < read.setting_count; ++i) {
+    const tuner::Setting one = tuner::setting_of(read, i);
+    lines << "set " << one.name << " " << one.value;
+    lines << (one.dataset[0] == '\0' ? "" : " ") << one.dataset << "\n";
+  }
+  if (read.sieves != 0) lines << "sieves\n";
+  for (int i = 0; i < read.refused_count; ++i) {
+    const tuner::RefusedSetting one = tuner::refused_of(read, i);
+    lines << "refuse " << one.name << " " << one.value << " " << one.reason << "\n";
+  }
+  return lines.str();
 }
 
 }  // namespace iotune::patterndb::testing

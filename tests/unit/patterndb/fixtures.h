@@ -57,4 +57,7 @@ T must(Result<T> result) {
 
 PatternDb create(const std::string& path);
 
+// A decision as the tuner reads it, a line for each thing that it says ("set cb_nodes 2").
+std::string packed_lines(const Decision& decision);
+
 }  // namespace iotune::patterndb::testing

@@ -217,7 +217,7 @@ TEST_F(Gate, AConfigurationPassesItAndMayForce) {
   const Decision plain = must(decide(asked, places()));
   EXPECT_TRUE(plain.settings.empty());
   EXPECT_EQ(plain.of_variables.size(), 1u);
-  EXPECT_NE(decision_text(plain).find("\nrefuse cb_nodes 2 not proven for MPICH 97.1"),
+  EXPECT_NE(packed_lines(plain).find("\nrefuse cb_nodes 2 not proven for MPICH 97.1"),
             std::string::npos);
   write(" iotune_force='yes'");
   EXPECT_EQ(must(decide(asked, places())).settings.text(), "cb_nodes=2");
@@ -231,9 +231,9 @@ TEST_F(Gate, AConfigurationPassesItAndMayForce) {
 TEST_F(Gate, NoDecisionIsGivenOutWithoutIt) {
   Decision decision;
   decision.settings = must(Settings::parse("chunk_cache=1048576"));
-  EXPECT_THROW(decision_text(decision), Fault);
+  EXPECT_THROW(packed(decision), Fault);
   pass_gate(question(kUnheardOf), places(), decision);
-  EXPECT_NE(decision_text(decision).find("set chunk_cache"), std::string::npos);
+  EXPECT_NE(packed_lines(decision).find("set chunk_cache"), std::string::npos);
 }
 
 TEST_F(Gate, AsksOpenMpiForItsMpiIoOnlyWhereThatMatters) {

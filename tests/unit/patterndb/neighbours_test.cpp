@@ -201,7 +201,7 @@ TEST_F(Similar, AnotherModeIsNoNeighbour) {
       << decision.message;
   EXPECT_NE(decision.message.find("at distance 1"), std::string::npos) << decision.message;
   EXPECT_EQ(decision.distance, 1);
-  EXPECT_NE(decision_text(decision).find("\ndistance 1\n"), std::string::npos);
+  EXPECT_NE(packed_lines(decision).find("\nthousandths 1000\n"), std::string::npos);
 }
 
 TEST_F(Similar, WhatWasSaidByHandIsMeasuredBeforeItSpreads) {
@@ -279,7 +279,7 @@ TEST_F(Similar, AnotherPlatformSaysNothing) {
   tell(elsewhere);
   EXPECT_EQ(answer().source, "untrained");
   EXPECT_EQ(answer().distance, std::nullopt);
-  EXPECT_EQ(decision_text(answer()).find("distance "), std::string::npos);
+  EXPECT_EQ(packed_lines(answer()).find("thousandths "), std::string::npos);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "patterndb/decide/program_answers.h"
 
+#include <cstring>
+
 #include "fixtures.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
+#include "tuner/decision/decision_block.h"
 
 namespace iotune::patterndb::testing {
 namespace {
@@ -119,15 +122,22 @@ TEST_F(ProgramAnswers, ABrokenConfigurationIsAnError) {
   EXPECT_FALSE(program_answers(vpic_question(), {at("patterns.db"), at("spool"), config_, {}}));
 }
 
-TEST_F(ProgramAnswers, TextHoldsWholeBlocksAndOneLineNames) {
-  ProgramAnswer one{"a.bin", false, {}, true, {}};
+TEST_F(ProgramAnswers, OnlyWholeOnesAreGivenOut) {
+  ProgramAnswer one{"a\nfile b", false, {}, true, {}};
   one.decision.settings.add("fadvise", "random");
   one.decision.gated = true;
-  const std::string block = program_answers_text({one}, 1000);
-  EXPECT_EQ(block, "file a.bin\nmasked 0\nfilesystem \ncreating 1\n" + decision_text(one.decision));
-  EXPECT_EQ(program_answers_text({one, one}, 2 * block.size() - 1), block);
-  one.file = "a\nfile b";
-  EXPECT_EQ(program_answers_text({one}, 1000), "");
+  const std::string block = packed({one}, 1000);
+  std::vector<std::uint64_t> memory(block.size() / sizeof(std::uint64_t));
+  std::memcpy(memory.data(), block.data(), block.size());
+  ASSERT_TRUE(tuner::are_whole(memory.data(), block.size()));
+  const auto& answer = *reinterpret_cast<const iotune_program_answer*>(memory.data());
+  EXPECT_STREQ(tuner::text_of(answer, answer.file), "a\nfile b");
+  EXPECT_STREQ(tuner::text_of(answer, answer.filesystem), "");
+  EXPECT_EQ(answer.masked, 0);
+  EXPECT_EQ(answer.creating, 1);
+  EXPECT_STREQ(tuner::setting_of(tuner::decision_of(answer), 0).value, "random");
+  EXPECT_EQ(packed({one, one}, 2 * block.size() - 1), block);
+  EXPECT_EQ(packed({one, one}, 2 * block.size()), block + block);
 }
 
 }  // namespace

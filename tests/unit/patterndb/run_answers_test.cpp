@@ -20,14 +20,14 @@ iotune_question asked_of(const char* file) {
   return question;
 }
 
-RunAnswers::Answer answer(const std::string& text) {
-  return {Result<Decision>(Decision{}), text};
+RunAnswers::Answer answer(const std::string& bytes) {
+  return {Result<Decision>(Decision{}), bytes};
 }
 
 std::string found(const RunAnswers& answers, const iotune_question& question,
                   const DatabaseFile& database = {}) {
   const RunAnswers::Answer* const one = answers.find(question, database);
-  return one == nullptr ? "none" : one->text;
+  return one == nullptr ? "none" : one->bytes;
 }
 
 TEST(RunAnswers, AFurtherFileOfTheSeriesIsTheSameQuestion) {

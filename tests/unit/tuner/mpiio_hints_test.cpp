@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstring>
-#include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "packed_decision.h"
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
@@ -72,8 +72,10 @@ bool user_hints_name(const char* name) noexcept {
   return g_users == name;
 }
 void note_setting(const char*, const char* name, const char*, const char*, Verdict verdict,
-                  const char* reason) noexcept {
-  g_notes[name] = {verdict, reason};
+                  const Why& why) noexcept {
+  ReasonText reason;
+  write_reason(why, reason);
+  g_notes[name] = {verdict, reason.c_str()};
 }
 
 namespace {
@@ -92,19 +94,14 @@ MpiApi mpi_named(const char* version, MpiAbi abi) {
   return mpi;
 }
 
-Decision settings(std::initializer_list<std::pair<const char*, const char*>> list) {
-  Decision decision{};
-  for (const auto& [name, value] : list) {
-    Setting& setting = decision.settings[decision.count++];
-    snprintf(setting.name, sizeof setting.name, "%s", name);
-    snprintf(setting.value, sizeof setting.value, "%s", value);
-  }
-  return decision;
+DecisionOf settings(NamedValues list) {
+  return DecisionOf(list);
 }
 
-HintPlan planned(const MpiApi& mpi, const Decision& decision, bool named_relatively = false) {
-  HintPlan plan;
-  plan_hints(mpi, "/tmp/b", kProgramInfo, decision, {1, named_relatively}, plan);
+std::unique_ptr<HintPlan> planned(const MpiApi& mpi, const DecisionOf& of,
+                                  bool named_relatively = false) {
+  auto plan = std::make_unique<HintPlan>();
+  plan_hints(mpi, "/tmp/b", kProgramInfo, of.decision(), {1, named_relatively}, *plan);
   return plan;
 }
 
@@ -118,20 +115,20 @@ class Hints : public ::testing::Test {
   }
 
   // What is said of hints that MPI_File_get_info returns as `in_use`.
-  void note(const MpiApi& mpi, const Decision& decision,
+  void note(const MpiApi& mpi, const DecisionOf& of,
             const std::map<std::string, std::string>& in_use) {
     g_in_use = in_use;
-    note_hints(mpi, kFile, "/tmp/b", decision, planned(mpi, decision));
+    note_hints(mpi, kFile, "/tmp/b", of.decision(), *planned(mpi, of));
   }
 };
 
 // No Open MPI 6 is here. It returns the hints that it uses, and has no ROMIO, on Lustre neither.
 TEST_F(Hints, OpenMpi6SaysWhatItUses) {
-  const Decision decision = settings({{"cb_nodes", "2"},
-                                      {"cb_config_list", "*:2"},
-                                      {"cb_buffer_size", "65536"},
-                                      {"romio_cb_write", "enable"},
-                                      {"collective_buffering", "true"}});
+  const DecisionOf decision = settings({{"cb_nodes", "2"},
+                                        {"cb_config_list", "*:2"},
+                                        {"cb_buffer_size", "65536"},
+                                        {"romio_cb_write", "enable"},
+                                        {"collective_buffering", "true"}});
   const std::map<std::string, std::string> in_use{{"cb_nodes", "2"}, {"cb_buffer_size", "4096"}};
   note(mpi_named("Open MPI v6.0.0", MpiAbi::kOpenMpi), decision, in_use);
   EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
@@ -143,7 +140,7 @@ TEST_F(Hints, OpenMpi6SaysWhatItUses) {
 
 // Before, it takes its ROMIO on Lustre and returns what it was given; to version 5's nothing goes.
 TEST_F(Hints, OpenMpisRomioIsNotAsked) {
-  const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
+  const DecisionOf decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
   const std::map<std::string, std::string> given{{"cb_nodes", "2"}, {"romio_cb_write", "enable"}};
   for (const auto& [version, verdict] : {std::pair{"Open MPI v4.1.4", Verdict::kUnverifiable},
                                          std::pair{"Open MPI v5.0.11", Verdict::kWithoutEffect}}) {
@@ -154,7 +151,7 @@ TEST_F(Hints, OpenMpisRomioIsNotAsked) {
 }
 
 TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
-  const Decision decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
+  const DecisionOf decision = settings({{"cb_nodes", "2"}, {"romio_cb_write", "enable"}});
   note(mpi_named("Cray MPICH 8.1.25 (MPICH 3.4a2)", MpiAbi::kMpich), decision, {{"cb_nodes", "2"}});
   EXPECT_EQ(g_notes["cb_nodes"].first, Verdict::kApplied);
   EXPECT_EQ(g_notes["romio_cb_write"].first, Verdict::kWithoutEffect);
@@ -162,29 +159,29 @@ TEST_F(Hints, CrayMpichIsReadBackAsWhatItSays) {
 
 TEST_F(Hints, ARelativeNameRefusesLateOpens) {
   const MpiApi mpi = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
-  const Decision decision = settings({{"romio_no_indep_rw", "true"}, {"cb_buffer_size", "65536"}});
-  EXPECT_EQ(planned(mpi, decision).wanted.count, 2);
-  const HintPlan plan = planned(mpi, decision, true);
-  EXPECT_EQ(plan.wanted.count, 1);
-  ASSERT_NE(plan.refused[0], nullptr);
-  EXPECT_NE(std::strstr(plan.refused[0], "whole path"), nullptr);
+  const DecisionOf decision =
+      settings({{"romio_no_indep_rw", "true"}, {"cb_buffer_size", "65536"}});
+  EXPECT_EQ(planned(mpi, decision)->wanted.count, 2);
+  const std::unique_ptr<HintPlan> plan = planned(mpi, decision, true);
+  EXPECT_EQ(plan->wanted.count, 1);
+  EXPECT_EQ(plan->refused[0], Reason::kWantsAWholePath);
 }
 
 // ROMIO would set romio_cb_write itself.
 TEST_F(Hints, WhatOverridesAHintOfOthersIsTheirs) {
   const MpiApi mpi = mpi_named("MPICH 4.0.2", MpiAbi::kMpich);
-  const Decision decision = settings({{"romio_no_indep_rw", "true"}});
+  const DecisionOf decision = settings({{"romio_no_indep_rw", "true"}});
   for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
     g_of_program = {{name, "automatic"}};
-    EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
+    EXPECT_NE(planned(mpi, decision)->refused[0], Reason::kNone) << name;
     g_of_program.clear();
     g_users = name;
-    EXPECT_NE(planned(mpi, decision).refused[0], nullptr) << name;
+    EXPECT_NE(planned(mpi, decision)->refused[0], Reason::kNone) << name;
     g_users.clear();
   }
-  EXPECT_EQ(planned(mpi, decision).refused[0], nullptr);
+  EXPECT_EQ(planned(mpi, decision)->refused[0], Reason::kNone);
   g_of_program = {{"romio_cb_write", "disable"}};
-  EXPECT_EQ(planned(mpi, settings({{"romio_no_indep_rw", "false"}})).refused[0], nullptr);
+  EXPECT_EQ(planned(mpi, settings({{"romio_no_indep_rw", "false"}}))->refused[0], Reason::kNone);
 }
 
 }  // namespace
