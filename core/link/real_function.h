@@ -191,12 +191,6 @@ class NextSymbol {
   std::atomic<void*> real_{nullptr};
 };
 
-// In a wrapper: `real` is the next function of this name, of type `type`. nullptr where there is
-// none.
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
-
 // Where libiotune.so was loaded from, as the loader knows it.
 const char* own_library_path() noexcept;
 
