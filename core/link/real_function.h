@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
+#include <utility>
 
 #include "core/link/provider.h"
 
@@ -139,8 +141,31 @@ class CallerSymbol {
   std::atomic<std::uint16_t> first_{0};
 };
 
+// A call of the program's on its way to the next definition: that function with the arguments.
+template <typename Result, typename... Arguments>
+class NextCall {
+ public:
+  NextCall(Result (*real)(Arguments...), Arguments... arguments) noexcept
+      : real_(real), arguments_(arguments...) {}
+  // Whether there is a next definition.
+  bool exists() const noexcept { return real_ != nullptr; }
+  Result operator()() const noexcept { return make(std::index_sequence_for<Arguments...>()); }
+
+ private:
+  template <std::size_t... kPlaces>
+  [[gnu::always_inline]] Result make(std::index_sequence<kPlaces...> /*places*/) const noexcept {
+    return real_(std::get<kPlaces>(arguments_)...);
+  }
+
+  Result (*real_)(Arguments...);
+  std::tuple<Arguments...> arguments_;
+};
+
 // The next definition after this library; nullptr where there is none. Looked up once, among what
-// was loaded with the program, and so without a lock.
+// was loaded with the program, and so without a lock. A wrapper has one as a local static, which
+// is zero at start:
+//
+//   static constinit NextSymbol next;
 class NextSymbol {
  public:
   void* find(const char* name) noexcept {
@@ -148,17 +173,23 @@ class NextSymbol {
     return found != nullptr ? found : look_up(name);
   }
   void* known() const noexcept { return real_.load(std::memory_order_acquire); }
+  // The same as a function of that type.
+  template <typename Function>
+  Function* find_as(const char* name) noexcept {
+    return reinterpret_cast<Function*>(find(name));
+  }
+  // The program's call, to be made later. The types of `arguments` are the function's, so that they
+  // have to be the wrapper's own parameters; no function with `...` is called so.
+  template <typename Result, typename... Arguments>
+  [[gnu::always_inline]] NextCall<Result, Arguments...> prepare(const char* name,
+                                                                Arguments... arguments) noexcept {
+    return {find_as<Result(Arguments...)>(name), arguments...};
+  }
 
  private:
   void* look_up(const char* name) noexcept;
   std::atomic<void*> real_{nullptr};
 };
-
-// In a wrapper: `real` is the next function of this name, of type `type`. nullptr where there is
-// none.
-#define IOTUNE_REAL(type, name)       \
-  static constinit NextSymbol symbol; \
-  auto* const real = reinterpret_cast<type>(symbol.find(#name))
 
 // Where libiotune.so was loaded from, as the loader knows it.
 const char* own_library_path() noexcept;

@@ -1,6 +1,9 @@
 """Writes the wrappers of HDF5 and MPI calls from recorder/calls.table.
 
 Usage: generate_wrappers.py calls.table LAYER output.cpp
+
+wrapper_templates.py shows what comes out, wrapper_kinds.py says which call gets which; here the
+templates are filled.
 """
 
 from __future__ import annotations
@@ -9,17 +12,33 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_meanings import OPENS, Argument  # noqa: E402
+import wrapper_templates as templates  # noqa: E402
+from call_meanings import Argument  # noqa: E402
 from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table  # noqa: E402
+from wrapper_kinds import (  # noqa: E402
+    COMMON_INTEGERS,
+    LAYER_NAMES,
+    calls_back,
+    exported_names,
+    has_small_form,
+    is_for_each_dataset,
+    is_hot,
+    is_learnt_from,
+    is_left,
+    is_of_file,
+    is_ordered,
+    is_plain,
+    is_transfer_of_file,
+    stays_in_memory,
+    times_of,
+    uses_provider,
+)
+from wrapper_templates import fill  # noqa: E402
 
-LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
-# Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).
-COMMON_INTEGERS = ("amode", "whence", "thread_level")
-# Hooked, and made for every dataset by programs of today.
-OF_DATASETS = ("H5Dcreate2", "H5Dopen2", "H5Dread", "H5Dwrite", "H5Dclose")
-# Asked for all the time where datasets are small.
-SPACE_OF_DATASET = ("H5Dget_space", "H5Dget_space_async")
 FILLED = ("sizep", "uintp", "hboolp")
+
+
+# --- Its arguments ---------------------------------------------------------------
 
 
 def parameter(argument: Argument) -> str:
@@ -27,8 +46,33 @@ def parameter(argument: Argument) -> str:
     return f"arg_{argument.name}"
 
 
-def parameter_list(call: Call) -> str:
-    return ", ".join(f"{C_TYPES[a.kind][0]} {parameter(a)}" for a in call.arguments)
+def with_comma(words: str) -> str:
+    """Words in front of others in a list."""
+    return f"{words}, " if words else ""
+
+
+def after_comma(words: list[str]) -> str:
+    """Words behind others in a list."""
+    return "".join(f", {word}" for word in words)
+
+
+def signature(call: Call) -> dict[str, str]:
+    """What the templates put in of any call: its name, types, parameters and arguments."""
+    types = [C_TYPES[a.kind][0] for a in call.arguments]
+    names = [parameter(a) for a in call.arguments]
+    parameters = ", ".join(f"{c_type} {name}" for c_type, name in zip(types, names))
+    return {
+        "name": call.name,
+        "layer": LAYER_NAMES[call.layer],
+        "result": C_TYPES[call.result][0],
+        "types": ", ".join(types),
+        "arguments": ", ".join(names),
+        "arguments_": with_comma(", ".join(names)),
+        "parameters": parameters,
+        "parameters_": with_comma(parameters),
+        "hot": "[[gnu::hot]] " if is_hot(call) else "",
+        "hot_": "gnu::hot, " if is_hot(call) else "",
+    }
 
 
 def length_owner(call: Call, argument: Argument) -> int:
@@ -38,7 +82,7 @@ def length_owner(call: Call, argument: Argument) -> int:
     return next(i for i, a in enumerate(call.arguments) if a.name == argument.length)
 
 
-def recorded_number(call: Call, argument: Argument) -> str | None:
+def recorded_number(argument: Argument) -> str | None:
     """The argument as one number; None where it is none or several."""
     name = parameter(argument)
     if argument.kind in ("ptr", "cstr", *ARRAYS):
@@ -75,19 +119,18 @@ def record_array(call: Call, argument: Argument) -> str:
     return f"record.array({parameter(argument)}, {unknown} ? -1 : {length});"
 
 
-def record_arguments(call: Call) -> list[str]:
+def record_words(call: Call) -> str:
     """Arguments and result, numbers that follow each other in one go."""
     lines: list[str] = []
     numbers: list[str] = []
 
     def flush() -> None:
         if numbers:
-            words = ", ".join(numbers)
-            lines.append(f"record.numbers({{{words}}});")
+            lines.append(f"record.numbers({{{', '.join(numbers)}}});")
             numbers.clear()
 
     for argument in call.arguments:
-        number = recorded_number(call, argument)
+        number = recorded_number(argument)
         if number is not None:
             numbers.append(number)
         elif argument.kind == "cstr":
@@ -97,37 +140,118 @@ def record_arguments(call: Call) -> list[str]:
             lines.append(record_array(call, argument))
     numbers.append("static_cast<std::int64_t>(result)")
     flush()
-    return lines
+    return "\n".join(lines)
 
 
-def uses_provider(call: Call) -> bool:
-    return bool(
-        call.flags & {"before", "after"}
-        or call.extras
-        or call.texts
-        or any(
-            a.length.startswith("@") or a.kind in (*COMMON_INTEGERS, "sessionp", "sessionclose")
-            for a in call.arguments
-        )
+# --- The parts of a wrapper --------------------------------------------------------
+
+
+def symbol_name(exported: str) -> str:
+    return f"iotune_symbol_{exported}"
+
+
+def straight(call: Call, condition: str, symbol: str, guard: str = "", inline: bool = True) -> str:
+    """The real call at once, in front of the wrapper."""
+    find = "newest_function_inline" if inline else "newest_function"
+    texts = {"condition": condition, "symbol": symbol, "guard": guard, "find": find}
+    return fill(templates.STRAIGHT, **texts, **signature(call))
+
+
+def find_real(call: Call, own_name: str, caller: str) -> str:
+    """The real function of a call, or what stands in for it."""
+    texts = {"own_name": own_name, "caller": caller, **signature(call)}
+    if not has_small_form(call):
+        return fill(templates.FIND_REAL, **texts)
+    types = [C_TYPES[a.kind][0] for a in call.arguments]
+    is_count = [a.name == "count" for a in call.arguments]
+    words = [f"word{i}" for i in range(len(types))]
+    return fill(
+        templates.FIND_REAL_OF_LARGE_COUNT,
+        **texts,
+        count=words[is_count.index(True)],
+        words=", ".join(words),
+        typed_words=", ".join(f"{t} {w}" for t, w in zip(types, words)),
+        small_types=", ".join("int" if n else t for t, n in zip(types, is_count)),
+        small_words=", ".join(
+            f"static_cast<int>({w})" if n else w for w, n in zip(words, is_count)
+        ),
     )
 
 
-def calls_back(call: Call) -> bool:
-    return "calls_back" in call.meaning.words
+def closing(call: Call) -> str:
+    kinds = {"fhclose": templates.CLOSING_FILE, "sessionclose": templates.CLOSING_SESSION}
+    return "\n".join(
+        fill(kinds[a.kind], argument=parameter(a)) for a in call.arguments if a.kind in kinds
+    )
 
 
-def times_of(call: Call) -> str:
-    if call.meaning.is_transfer:
-        return LAYER_NAMES[call.layer]
-    return "kOften" if "often" in call.flags else "kControl"
+def ordered(call: Call) -> str:
+    if not is_ordered(call):
+        return ""
+    return fill(
+        templates.ORDERED, file=next(parameter(a) for a in call.arguments if a.kind == "fh")
+    )
 
 
-def is_plain(call: Call) -> bool:
-    """Nothing beside the call: plain_call.h has it already."""
-    if call.layer != "hdf5" or call.flags & {"before", "after", "quiet"}:
-        return False
-    asks_later = call.is_async and any(a.length.startswith("@") for a in call.arguments)
-    return not (call.extras or call.texts or call.aliases or asks_later)
+def record_condition(call: Call) -> str:
+    if not is_learnt_from(call):
+        return "if (scope.recorded() && !g_records_to_learn) "
+    # The extras of a call with hooks tell the tuner of its end, recorded or not.
+    has_duties = call.extras and "before" in call.flags
+    return "" if has_duties else "if (scope.recorded()) "
+
+
+def extras(call: Call, hooks: dict[str, str]) -> str:
+    if call.extras == ["type_bytes"]:
+        return templates.TYPE_BYTES
+    return fill(templates.EXTRAS, **hooks) if call.extras or call.texts else ""
+
+
+def record(call: Call, hooks: dict[str, str]) -> str:
+    if "quiet" in call.flags:
+        return ""
+    return fill(
+        templates.RECORD,
+        condition=record_condition(call),
+        name=call.name,
+        times=times_of(call),
+        words=record_words(call),
+        extras=extras(call, hooks),
+    )
+
+
+def body(call: Call, own_name: str, caller: str) -> str:
+    """What the wrapper does, between its braces."""
+    has_before, repeats = "before" in call.flags, "again" in call.flags
+    copies = {a.name: f"given_{a.name}" for a in call.hooked} if has_before else {}
+    hooks = {
+        "hooks": call.sync or call.name,
+        "_hook": ", hook" if has_before else "",
+        "_passed": after_comma([parameter(a) for a in call.hooked]),
+        "_given": after_comma(list(copies.values())),
+        "given": ", ".join(copies.get(a.name, parameter(a)) for a in call.arguments),
+        "copies": "\n".join(f"auto {copies[a]} = arg_{a};" for a in copies),
+    }
+    return fill(
+        templates.BODY,
+        find_real=find_real(call, own_name, caller),
+        # What HDF5 does with files that are sampled out, but not the run's end in there.
+        ignored=", kUnrecordedBit" if is_of_file(call) else "",
+        provider=templates.PROVIDER if uses_provider(call) else "",
+        before=fill(templates.BEFORE, **hooks) if has_before else "",
+        closing=closing(call),
+        ordered=ordered(call),
+        const="" if repeats else "const ",
+        given=hooks["given"],
+        again=fill(templates.AGAIN, **hooks) if repeats else "",
+        pending=templates.PENDING if call.is_async and has_before else "",
+        record=record(call, hooks),
+        after=fill(templates.AFTER, **hooks) if "after" in call.flags else "",
+        **signature(call),
+    )
+
+
+# --- Whole wrappers ------------------------------------------------------------------
 
 
 def plain_kind(call: Call, argument: Argument) -> str:
@@ -149,348 +273,106 @@ def plain_kind(call: Call, argument: Argument) -> str:
     return f"ArrayOf<{element}, {owner}>"
 
 
-def is_hot(call: Call) -> bool:
-    """Called for every dataset: such wrappers lie together in memory."""
-    means = call.meaning
-    opens_dataset = means.verb in OPENS and means.thing == "dataset"
-    closes = means.verb == "closes" and means.thing != "mpi" and not means.begins
-    return means.is_transfer or "often" in call.flags or opens_dataset or closes
-
-
-def stays_in_memory(call: Call) -> bool:
-    """A call of HDF5 on dataspaces or property lists: no file of the program's is touched."""
-    return call.meaning.thing in ("space", "plist") and not calls_back(call)
-
-
-def is_left(call: Call) -> bool:
-    """Where a sample is recorded the caller makes it without us (leave_to_caller).
-
-    One that makes no calls which are wrapped: some on property lists look for plugins.
-    """
-    return call.meaning.thing == "space" and stays_in_memory(call)
-
-
-def is_learnt_from(call: Call) -> bool:
-    """The other calls are not recorded where a sample is."""
-    return not stays_in_memory(call) and call.name not in SPACE_OF_DATASET
-
-
-def head(call: Call, exported: str) -> str:
-    hot = "[[gnu::hot]] " if is_hot(call) else ""
-    body = f"IOTUNE_BODY({exported})"
-    return f"{hot}{C_TYPES[call.result][0]} {body}({parameter_list(call)}) {{"
-
-
-def pass_straight(
-    call: Call, condition: str, symbol: str, guard: str = "", inline: bool = True
-) -> list[str]:
-    """Lines that make the real call at once, where it is known for this place of the program."""
-    types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
-    names = ", ".join(parameter(a) for a in call.arguments)
-    real = f"reinterpret_cast<{C_TYPES[call.result][0]} (*)({types})>(passed)"
-    find = "newest_function_inline" if inline else "newest_function"
-    found = f"{symbol}.{find}(__builtin_return_address(0))"
-    return [
-        f"  if ({condition}) {{",
-        f"    if (void* const passed = {found}) {{",
-        *([f"      {guard}"] if guard else []),
-        f"      return {real}({names});",
-        "    }",
-        "  }",
-    ]
-
-
 def plain_wrapper(call: Call) -> str:
-    result_type = C_TYPES[call.result][0]
-    kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
-    names = "".join(f"{parameter(a)}, " for a in call.arguments)
-    back = "true" if calls_back(call) else "false"
-    symbol = f"plain_symbol(CallNumber::k{call.name})"
-    learnt_from = "true" if is_learnt_from(call) else "false"
-    left = "true" if is_left(call) else "false"
-    what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {back}, {learnt_from}, {left}"
-    straight: list[str] = []
+    front = ""
     if is_hot(call) and not is_learnt_from(call):
-        guard = "" if stays_in_memory(call) else "const PassedCall inside;"
-        condition = "is_unlearnt_call_passed()"
-        straight = pass_straight(call, condition, symbol, guard, inline=not is_left(call))
-    return "\n".join(
-        [
-            head(call, call.name),
-            *straight,
-            f"  return plain_call<Layer::{LAYER_NAMES[call.layer]}, {result_type}{kinds}>(",
-            f"      {names}{{{what}}},",
-            "      __builtin_return_address(0));",
-            "}",
-            "",
-        ]
-    )
-
-
-def shared_signature(call: Call) -> str:
-    arguments = f"{parameter_list(call)}, " if call.arguments else ""
-    return (
-        f"static {C_TYPES[call.result][0]} shared_{call.name}({arguments}CallerSymbol& symbol, "
-        "const char* exported, const void* caller)"
-    )
-
-
-def symbol_name(exported: str) -> str:
-    return f"iotune_symbol_{exported}"
-
-
-def symbol_definition(exported: str) -> str:
-    """Where an entry finds it (call_entry.h)."""
-    return (
-        f"IOTUNE_HIDDEN extern CallerSymbol {symbol_name(exported)};\n"
-        f"constinit CallerSymbol {symbol_name(exported)};"
-    )
-
-
-def entry(call: Call, exported: str) -> str:
-    """An exported name of a call whose names share their body."""
-    names = "".join(f"{parameter(a)}, " for a in call.arguments)
-    straight = call.layer == "mpi" and call.meaning.is_transfer
-    return "\n".join(
-        [
-            symbol_definition(exported),
-            head(call, exported),
-            *(
-                pass_straight(
-                    call, "(t_thread.layers & kUnrecordedBit) != 0", symbol_name(exported)
-                )
-                if straight and exported == call.name
-                else []
-            ),
-            f'  return shared_{call.name}({names}{symbol_name(exported)}, "{exported}", '
-            "__builtin_return_address(0));",
-            "}",
-            "",
-        ]
-    )
-
-
-def has_small_form(call: Call) -> bool:
-    """Whether an MPI older than 4 has the call with an int as count, by the name without _c."""
-    counts = [a.kind for a in call.arguments if a.name == call.meaning.bytes_moved[0]]
-    return call.layer == "mpi" and counts == ["mpioff"]
-
-
-def real_of_large_count(call: Call, name: str, caller: str) -> list[str]:
-    """The real function of a call with a large count, or what stands in for it."""
-    result = C_TYPES[call.result][0]
-    types = [C_TYPES[a.kind][0] for a in call.arguments]
-    counts = [a.name == "count" for a in call.arguments]
-    words = [f"word{i}" for i in range(len(types))]
-    small_types = ["int" if n else t for t, n in zip(types, counts)]
-    small_words = [f"static_cast<int>({w})" if n else w for w, n in zip(words, counts)]
-    count = words[counts.index(True)]
-    return [
-        "  static constinit CallerSymbol small_symbols[2];",
-        f"  RealFunction found = symbol.find({name}, {caller});",
-        "  const bool is_small = found.function == nullptr;",
-        f"  if (is_small) found = find_small_form(small_symbols, {name}, {caller});",
-        f"  if (found.function == nullptr) return say_missing({name}), -1;",
-        f"  const auto real = [&]({', '.join(f'{t} {w}' for t, w in zip(types, words))}) {{",
-        f"    if (!is_small) return reinterpret_cast<{result} (*)({', '.join(types)})>(",
-        f"        found.function)({', '.join(words)});",
-        f"    if ({count} != static_cast<int>({count})) return kCountTooLarge;",
-        f"    return reinterpret_cast<{result} (*)({', '.join(small_types)})>(",
-        f"        found.function)({', '.join(small_words)});",
-        "  };",
-    ]
-
-
-def wrapper(call: Call, exported: str, shared: bool = False) -> str:
-    """The wrapper of one exported name or, `shared`, the body of all of them."""
-    result_type = C_TYPES[call.result][0]
-    types = ", ".join(C_TYPES[a.kind][0] for a in call.arguments)
-    names = ", ".join(parameter(a) for a in call.arguments)
-    hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
-    hooks_name = call.sync or call.name
-    # What HDF5 does with files that are sampled out, but not the run's end in there.
-    of_files = call.layer == "mpi" and call.meaning.thing != "mpi"
-    passed = ", kUnrecordedBit" if of_files else ""
-    lines = [head(call, exported)]
-    caller = "__builtin_return_address(0)"
-    name = f'"{exported}"'
-    if shared:
-        hot = "gnu::hot, " if is_hot(call) else ""
-        lines = [f"[[{hot}gnu::noinline]] {shared_signature(call)} {{"]
-        caller, name = "caller", "exported"
-    elif call.name in OF_DATASETS:
-        caller = "caller"
-        watched = f"watched_{exported}"
-        comma = ", " if names else ""
-        lines = [
-            f"[[gnu::noinline]] static {result_type} {watched}("
-            f"{parameter_list(call)}{comma}const void* caller);",
-            *lines,
-            *pass_straight(
-                call,
-                "t_thread.unrecorded == ThreadState::Unrecorded::kUntouched",
-                symbol_name(exported),
-                "const PassedCall inside;",
-            ),
-            f"  return {watched}({names}{comma}__builtin_return_address(0));",
-            "}",
-            f"static {result_type} {watched}({parameter_list(call)}{comma}const void* caller) {{",
-        ]
-    if not shared:
-        lines.insert(0, symbol_definition(exported))
-        lines.append(f"  CallerSymbol& symbol = {symbol_name(exported)};")
-    if has_small_form(call):
-        lines += real_of_large_count(call, name, caller)
-    else:
-        lines += [
-            f"  const RealFunction found = symbol.find({name}, {caller});",
-            f"  auto* const real = reinterpret_cast<{result_type} (*)({types})>(found.function);",
-            f"  if (real == nullptr) return say_missing({name}), -1;",
-        ]
-    lines += [
-        f"  CallScope scope(Layer::{LAYER_NAMES[call.layer]}{passed});",
-        f"  if (goes_straight_through(scope, found)) return real({names});",
-    ]
-    if uses_provider(call):
-        lines.append("  Provider& provider = *found.provider;")
-    real_names, given = names, ""
-    if "before" in call.flags:
-        lines.append("  HookState hook{};")
-        # The hook may replace arguments; what is recorded is what the program passed.
-        for argument in call.hooked:
-            lines.append(f"  auto given_{argument.name} = {parameter(argument)};")
-        real_names = ", ".join(
-            f"given_{a.name}" if a in call.hooked else parameter(a) for a in call.arguments
+        front = straight(
+            call,
+            "is_unlearnt_call_passed()",
+            f"plain_symbol(CallNumber::k{call.name})",
+            guard="" if stays_in_memory(call) else "const PassedCall inside;",
+            inline=not is_left(call),
         )
-        given = "".join(f", given_{a.name}" for a in call.hooked)
-        lines.append(f"  before_{hooks_name}(provider, hook{given});")
-    for argument in call.arguments:
-        if argument.kind == "fhclose":
-            name = parameter(argument)
-            lines.append(f"  const Word closing_{name} = {name} == nullptr ? 0 : *{name};")
-        if argument.kind == "sessionclose":
-            name = parameter(argument)
-            lines.append(f"  const Word closing_{name} = handle_at(provider, {name});")
-    if "ordered" in call.meaning.words:
-        file = next(parameter(a) for a in call.arguments if a.kind == "fh")
-        lines.append(f"  prepare_ordered(provider, {file});")
-    repeats = "again" in call.flags
-    lines += [
-        "  scope.start();",
-        f"  {'' if repeats else 'const '}{result_type} result = real({real_names});",
-    ]
-    if repeats:
-        again = f"again_{hooks_name}(provider, hook, result{given})"
-        lines.append(f"  while ({again}) result = real({real_names});")
-    lines.append("  scope.stop();")
-    if call.is_async and "before" in call.flags:
-        lines.append("  hook.pending = result >= 0 && is_pending(provider, arg_events);")
-    if "quiet" in call.flags:
-        if "after" in call.flags:
-            lines.append(f"  after_{call.name}(provider, hook, result{hook_arguments});")
-        return "\n".join([*lines, "  return result;", "}", ""])
-    # The extras of a call with hooks tell the tuner of its end, recorded or not.
-    has_duties = call.extras and "before" in call.flags
-    wanted = "" if has_duties else "if (scope.recorded()) "
-    if not is_learnt_from(call):
-        wanted = "if (scope.recorded() && !g_records_to_learn) "
-    lines += [
-        f"  {wanted}{{",
-        f"    RecordWriter record(scope, CallNumber::k{call.name}, Times::{times_of(call)});",
-        *(f"    {code}" for code in record_arguments(call)),
-    ]
-    hook_name = ", hook" if "before" in call.flags else ""
-    if call.extras == ["type_bytes"]:
-        lines.append("    append_type_bytes(provider, record, result, arg_type);")
-    elif call.extras or call.texts:
-        lines.append(
-            f"    extras_{hooks_name}(provider{hook_name}, record, result{hook_arguments});"
-        )
-    lines += ["    record.commit();", "  }"]
-    if "after" in call.flags:
-        lines.append(f"  after_{hooks_name}(provider{hook_name}, result{hook_arguments});")
-    lines += ["  return result;", "}", ""]
-    return "\n".join(lines)
+    answers = (calls_back(call), is_learnt_from(call), is_left(call))
+    words = [f"CallNumber::k{call.name}", f"Times::{times_of(call)}"]
+    words += ["true" if answer else "false" for answer in answers]
+    return fill(
+        templates.PLAIN,
+        straight=front,
+        kinds=after_comma([plain_kind(call, a) for a in call.arguments]),
+        description=", ".join(words),
+        **signature(call),
+    )
 
 
-def exported_names(call: Call) -> list[str]:
-    profiling = [f"P{call.name}"] if call.layer == "mpi" else []
-    return [call.name, *call.aliases, *profiling]
+def with_symbol(template: str, call: Call, exported: str, **texts: str) -> str:
+    """A wrapper that has a symbol of its own: one for each exported name."""
+    symbol = symbol_name(exported)
+    return fill(
+        template,
+        symbol_definition=fill(templates.SYMBOL_DEFINITION, symbol=symbol),
+        symbol=symbol,
+        exported=exported,
+        **texts,
+        **signature(call),
+    )
 
 
-def entry_section(name: str, lines: list[str]) -> list[str]:
-    def line(text: str) -> str:
-        return f'    "    {text}\\n"'
-
-    return [
-        line(f'.pushsection {name}, \\"ax\\", @progbits'),
-        line(".cfi_startproc"),
-        *lines,
-        line(".cfi_endproc"),
-        line(".popsection"),
-    ]
+def wrapper_alone(call: Call, exported: str) -> str:
+    own_name = f'"{exported}"'
+    if not is_for_each_dataset(call):
+        made = body(call, own_name, "__builtin_return_address(0)")
+        return with_symbol(templates.ALONE, call, exported, body=made)
+    untouched = "t_thread.unrecorded == ThreadState::Unrecorded::kUntouched"
+    front = straight(call, untouched, symbol_name(exported), guard="const PassedCall inside;")
+    made = body(call, own_name, "caller")
+    return with_symbol(templates.WATCHED, call, exported, straight=front, body=made)
 
 
-def entries(calls: list[Call], layer: str) -> str:
-    """The exported names in assembly; those of hot calls lie together."""
-    lines: dict[bool, list[str]] = {True: [], False: []}
+def shared_wrapper(call: Call) -> str:
+    parameters = fill(templates.SHARED_PARAMETERS, **signature(call))
+    made = body(call, "exported", "caller")
+    return fill(templates.SHARED, shared_parameters=parameters, body=made, **signature(call))
+
+
+def name_of_shared(call: Call, exported: str) -> str:
+    front = ""
+    if is_transfer_of_file(call) and exported == call.name:
+        inside = "(t_thread.layers & kUnrecordedBit) != 0"
+        front = straight(call, inside, symbol_name(exported))
+    return with_symbol(templates.NAME_OF_SHARED, call, exported, straight=front)
+
+
+def wrappers_of(call: Call) -> list[str]:
+    if is_plain(call):
+        return [plain_wrapper(call)]
+    if call.layer == "mpi":  # its names are two, and its calls take microseconds
+        return [shared_wrapper(call), *(name_of_shared(call, n) for n in exported_names(call))]
+    return [wrapper_alone(call, name) for name in exported_names(call)]
+
+
+# --- The file --------------------------------------------------------------------------
+
+
+def entries(calls: list[Call], numbers: dict[str, int], section: str) -> str:
+    """The exported names of some calls in assembly."""
+    lines = []
     for call in calls:
-        if call.layer != layer:
-            continue
         for name in exported_names(call):
             symbol = symbol_name(name)
             if is_plain(call):
-                symbol = f"iotune_plain_symbols+32*{calls.index(call)}"
-            lines[is_hot(call)].append(f'    "    IOTUNE_ENTRY {name}, {symbol}\\n"')
-    return "\n".join(
-        [
-            "#if defined(__x86_64__)",
-            "static_assert(sizeof(CallerSymbol) == 32);",
-            *(
-                f"static_assert(CallNumber::k{call.name} == CallNumber{{{calls.index(call)}}});"
-                for call in calls
-                if call.layer == layer and is_plain(call)
-            ),
-            "__asm__(IOTUNE_ENTRY_MACRO",
-            *entry_section(".text.hot.entries", lines[True]),
-            *entry_section(".text.entries", lines[False]),
-            "    );",
-            "#endif",
-        ]
-    )
+                symbol = f"iotune_plain_symbols+32*{numbers[call.name]}"
+            lines.append(fill(templates.ENTRY, exported=name, symbol=symbol))
+    return fill(templates.ENTRIES, section=section, entries="\n".join(lines))
 
 
 def wrappers_file(calls: list[Call], layer: str) -> str:
-    parts = [
-        f"// Generated from recorder/calls.table: wrappers of layer {layer}.",
-        "#include <bit>",
-        "",
-        '#include "recorder/wrappers/call_entry.h"',
-        f'#include "recorder/wrappers/{layer}/hooks_{layer}.h"',
-        '#include "recorder/wrappers/plain_call.h"',
-        '#include "recorder/ring/record_writer.h"',
-        '#include "recorder/wrappers/wrapper_parts.h"',
-        "",
-        "using namespace iotune;",
-        "using namespace iotune::recorder;",
-        "",
-        'extern "C" {',
-        "",
-    ]
-    for call in calls:
-        if call.layer != layer:
-            continue
-        if is_plain(call):
-            parts.append(plain_wrapper(call))
-            continue
-        if layer == "mpi":  # its names are two, and its calls take microseconds
-            parts.append(wrapper(call, call.name, shared=True))
-            parts += [entry(call, name) for name in exported_names(call)]
-            continue
-        parts += [wrapper(call, exported) for exported in exported_names(call)]
-    parts.append('}  // extern "C"')
-    parts.append(entries(calls, layer))
-    return "\n".join(parts) + "\n"
+    numbers = {call.name: number for number, call in enumerate(calls)}
+    chosen = [call for call in calls if call.layer == layer]
+    hot = [call for call in chosen if is_hot(call)]
+    others = [call for call in chosen if not is_hot(call)]
+    return fill(
+        templates.FILE,
+        layer=layer,
+        wrappers="\n".join(text for call in chosen for text in wrappers_of(call)),
+        numbers="\n".join(
+            fill(templates.PLAIN_NUMBER, name=call.name, number=str(numbers[call.name]))
+            for call in chosen
+            if is_plain(call)
+        ),
+        hot_entries=entries(hot, numbers, ".text.hot.entries"),
+        other_entries=entries(others, numbers, ".text.entries"),
+    )
 
 
 def main() -> int:

@@ -34,14 +34,22 @@ Result on_stream(CallNumber number, Times times, int fd, std::uint32_t file, Cal
   });
 }
 
+template <typename Call>
+void* entry_read(DIR* stream, Call call) noexcept {
+  const int fd = descriptor_of(stream);
+  return on_stream<void*>(CallNumber::kreaddir, Times::kOften, fd, file_of_descriptor(fd), call,
+                          [](void* entry) { return entry == nullptr ? 0 : 1; });
+}
+
 }  // namespace
 
 extern "C" {
 
 IOTUNE_EXPORT DIR* opendir(const char* path) {
-  IOTUNE_REAL(DIR * (*)(const char*), opendir);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<DIR*>("opendir", path);
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
-  DIR* const stream = real(path);
+  DIR* const stream = real();
   const int fd = descriptor_of(stream);
   if (fd >= 0) set_file_of_descriptor(fd, 0);
   call.made(CallNumber::kopendir, fd);
@@ -50,34 +58,33 @@ IOTUNE_EXPORT DIR* opendir(const char* path) {
 }
 
 IOTUNE_EXPORT int closedir(DIR* stream) {
-  IOTUNE_REAL(int (*)(DIR*), closedir);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("closedir", stream);
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   // Before the call: right after it another thread may get the same number.
   set_file_of_descriptor(fd, 0);
-  return on_stream<int>(
-      CallNumber::kclosedir, Times::kControl, fd, file, [=] { return real(stream); },
-      [](int result) { return result; });
+  return on_stream<int>(CallNumber::kclosedir, Times::kControl, fd, file, real,
+                        [](int result) { return result; });
 }
 
-#define IOTUNE_READDIR(name)                                                                 \
-  IOTUNE_EXPORT void* name(DIR* stream) {                                                    \
-    IOTUNE_REAL(void* (*)(DIR*), name);                                                      \
-    const int fd = descriptor_of(stream);                                                    \
-    return on_stream<void*>(                                                                 \
-        CallNumber::kreaddir, Times::kOften, fd, file_of_descriptor(fd),                     \
-        [=] { return real(stream); }, [](void* entry) { return entry == nullptr ? 0 : 1; }); \
-  }
-IOTUNE_READDIR(readdir)
-IOTUNE_READDIR(readdir64)
+IOTUNE_EXPORT void* readdir(DIR* stream) {
+  static constinit NextSymbol next;
+  return entry_read(stream, next.prepare<void*>("readdir", stream));
+}
+IOTUNE_EXPORT void* readdir64(DIR* stream) {
+  static constinit NextSymbol next;
+  return entry_read(stream, next.prepare<void*>("readdir64", stream));
+}
 
 IOTUNE_EXPORT void rewinddir(DIR* stream) noexcept {
-  IOTUNE_REAL(void (*)(DIR*), rewinddir);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<void>("rewinddir", stream);
   const int fd = descriptor_of(stream);
   on_stream<int>(
       CallNumber::krewinddir, Times::kOften, fd, file_of_descriptor(fd),
       [=] {
-        real(stream);
+        real();
         return 0;
       },
       [](int result) { return result; });
@@ -86,28 +93,28 @@ IOTUNE_EXPORT void rewinddir(DIR* stream) noexcept {
 // Up to glibc 2.32 a header turned mknod into these, with a version in front.
 IOTUNE_EXPORT int __xmknod(int version, const char* path, unsigned mode,
                            unsigned long* device) noexcept {
-  IOTUNE_REAL(int (*)(int, const char*, unsigned, unsigned long*), __xmknod);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("__xmknod", version, path, mode, device);
   PathCall call(raw::kAtFdcwd, path, 0, nullptr);
-  const int result = real(version, path, mode, device);
+  const int result = real();
   call.made(CallNumber::kmknod, mode, device == nullptr ? 0 : *device, result);
   return result;
 }
 IOTUNE_EXPORT int __xmknodat(int version, int directory, const char* path, unsigned mode,
                              unsigned long* device) noexcept {
-  IOTUNE_REAL(int (*)(int, int, const char*, unsigned, unsigned long*), __xmknodat);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("__xmknodat", version, directory, path, mode, device);
   PathCall call(directory, path, 0, nullptr);
-  const int result = real(version, directory, path, mode, device);
+  const int result = real();
   call.made(CallNumber::kmknodat, directory, mode, device == nullptr ? 0 : *device, result);
   return result;
 }
 IOTUNE_EXPORT int mknodat(int directory, const char* path, unsigned mode,
                           unsigned long device) noexcept {
-  IOTUNE_REAL(int (*)(int, const char*, unsigned, unsigned long), mknodat);
-  if (real == nullptr) return no_such_call();
-  PathCall call(directory, path, 0, nullptr);
-  const int result = real(directory, path, mode, device);
-  call.made(CallNumber::kmknodat, directory, mode, device, result);
-  return result;
+  static constinit NextSymbol next;
+  return ask_of_path(CallNumber::kmknodat, {directory, path},
+                     next.prepare<int>("mknodat", directory, path, mode, device), directory, mode,
+                     device);
 }
 
 }  // extern "C"

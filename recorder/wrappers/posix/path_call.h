@@ -3,9 +3,11 @@
 
 #include <initializer_list>
 
+#include "core/link/real_function.h"
 #include "core/process/thread_state.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
 
@@ -37,5 +39,33 @@ class PathCall {
   const char* front_ = nullptr;
   CallPath first_, second_;
 };
+
+// The paths that a call names, each with the directory where it begins if it is relative.
+struct Paths {
+  int directory;
+  const char* path;
+  int second_directory = 0;
+  const char* second = nullptr;
+};
+
+// A call that changes nothing, so that a slice of the program that runs ahead may make it. This
+// libc may lack it. `numbers`: what is recorded between paths and result.
+template <typename Result, typename... Arguments, typename... Numbers>
+Result ask_of_path(CallNumber number, const Paths& paths, NextCall<Result, Arguments...> real,
+                   Numbers... numbers) noexcept {
+  if (!real.exists()) return no_such_call();
+  PathCall call(paths.directory, paths.path, paths.second_directory, paths.second);
+  const Result result = real();
+  call.made(number, numbers..., result);
+  return result;
+}
+
+// The same of a call that changes what the paths name.
+template <typename... Arguments, typename... Numbers>
+int change_path(CallNumber number, const Paths& paths, NextCall<int, Arguments...> real,
+                Numbers... numbers) noexcept {
+  if (real.exists() && t_thread.runs_ahead != 0) return not_in_slice();
+  return ask_of_path(number, paths, real, numbers...);
+}
 
 }  // namespace iotune::recorder

@@ -117,9 +117,9 @@ int traced_open(CallNumber number, int directory, const char* path, int flags, O
   return fd;
 }
 
-int do_open(NextSymbol& symbol, const char* name, const char* path, int flags,
+int do_open(NextSymbol& next, const char* name, const char* path, int flags,
             unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(const char*, int, ...)>(symbol.find(name));
+  auto* const real = next.find_as<int(const char*, int, ...)>(name);
   return traced_open(
       CallNumber::kopen, AT_FDCWD, path, flags, [=](int used) { return real(path, used, mode); },
       [=](RecordWriter& record, const char* absolute) {
@@ -129,9 +129,9 @@ int do_open(NextSymbol& symbol, const char* name, const char* path, int flags,
       });
 }
 
-int do_openat(NextSymbol& symbol, const char* name, int directory, const char* path, int flags,
+int do_openat(NextSymbol& next, const char* name, int directory, const char* path, int flags,
               unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(int, const char*, int, ...)>(symbol.find(name));
+  auto* const real = next.find_as<int(int, const char*, int, ...)>(name);
   return traced_open(
       CallNumber::kopenat, directory, path, flags,
       [=](int used) { return real(directory, path, used, mode); },
@@ -143,8 +143,8 @@ int do_openat(NextSymbol& symbol, const char* name, int directory, const char* p
       });
 }
 
-int do_creat(NextSymbol& symbol, const char* name, const char* path, unsigned mode) noexcept {
-  auto* const real = reinterpret_cast<int (*)(const char*, unsigned)>(symbol.find(name));
+int do_creat(NextSymbol& next, const char* name, const char* path, unsigned mode) noexcept {
+  auto* const real = next.find_as<int(const char*, unsigned)>(name);
   return traced_open(
       CallNumber::kcreat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
       [=](int) { return real(path, mode); },
@@ -197,6 +197,40 @@ void now_like(int fd, int newfd) noexcept {
   set_file_of_descriptor(newfd, file_of_descriptor(fd));
   copy_traits(fd, newfd);
 }
+
+template <typename Call>
+int synchronised(CallNumber number, int fd, Call call) noexcept {
+  tell_synchronised(fd);
+  return traced_call<Layer::kPosix, int>(number, fd, file_of_descriptor(fd), call);
+}
+
+template <typename Call>
+int cut(int fd, std::int64_t bytes, Call call) noexcept {
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  return traced_call<Layer::kPosix, int>(CallNumber::kftruncate, fd, file_of_descriptor(fd), call,
+                                         bytes);
+}
+
+int controlled(int fd, int command, void* argument, int (*real)(int, int, ...)) noexcept {
+  const auto word = reinterpret_cast<std::intptr_t>(argument);
+  if (command == F_SETFL) {
+    tell_synchronised(fd);
+    const int set = real(fd, command, argument);
+    if (set == 0) set_appends(fd, (word & O_APPEND) != 0);
+    return set;
+  }
+  if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) return real(fd, command, argument);
+  const int result = traced_call<Layer::kPosix, int>(
+      CallNumber::kfcntl, fd, file_of_descriptor(fd), [=] { return real(fd, command, argument); },
+      command, word);
+  now_like(fd, result);
+  return result;
+}
+
+// The mode is an argument only where a file may be made.
+unsigned mode_among(va_list arguments, int flags) noexcept {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, unsigned) : 0U;
+}
 }  // namespace
 
 void announce_descriptors() noexcept {
@@ -217,77 +251,83 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-// The mode is an argument only where a file may be made.
-#define IOTUNE_OPTIONAL_MODE(flags, last)       \
-  unsigned mode = 0;                            \
-  if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
-    va_list arguments;                          \
-    va_start(arguments, last);                  \
-    mode = va_arg(arguments, unsigned);         \
-    va_end(arguments);                          \
-  }
+IOTUNE_EXPORT int open(const char* path, int flags, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_among(arguments, flags);
+  va_end(arguments);
+  return do_open(next, "open", path, flags, mode);
+}
+IOTUNE_EXPORT int open64(const char* path, int flags, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_among(arguments, flags);
+  va_end(arguments);
+  return do_open(next, "open64", path, flags, mode);
+}
+IOTUNE_EXPORT int __open_2(const char* path, int flags) {
+  static constinit NextSymbol next;
+  return do_open(next, "__open_2", path, flags, 0);
+}
+IOTUNE_EXPORT int __open64_2(const char* path, int flags) {
+  static constinit NextSymbol next;
+  return do_open(next, "__open64_2", path, flags, 0);
+}
 
-#define IOTUNE_OPEN(name)                                    \
-  IOTUNE_EXPORT int name(const char* path, int flags, ...) { \
-    static constinit NextSymbol symbol;                      \
-    IOTUNE_OPTIONAL_MODE(flags, flags)                       \
-    return do_open(symbol, #name, path, flags, mode);        \
-  }
-IOTUNE_OPEN(open)
-IOTUNE_OPEN(open64)
+IOTUNE_EXPORT int openat(int directory, const char* path, int flags, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_among(arguments, flags);
+  va_end(arguments);
+  return do_openat(next, "openat", directory, path, flags, mode);
+}
+IOTUNE_EXPORT int openat64(int directory, const char* path, int flags, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = mode_among(arguments, flags);
+  va_end(arguments);
+  return do_openat(next, "openat64", directory, path, flags, mode);
+}
+IOTUNE_EXPORT int __openat_2(int directory, const char* path, int flags) {
+  static constinit NextSymbol next;
+  return do_openat(next, "__openat_2", directory, path, flags, 0);
+}
+IOTUNE_EXPORT int __openat64_2(int directory, const char* path, int flags) {
+  static constinit NextSymbol next;
+  return do_openat(next, "__openat64_2", directory, path, flags, 0);
+}
 
-#define IOTUNE_OPEN_2(name)                             \
-  IOTUNE_EXPORT int name(const char* path, int flags) { \
-    static constinit NextSymbol symbol;                 \
-    return do_open(symbol, #name, path, flags, 0);      \
-  }
-IOTUNE_OPEN_2(__open_2)
-IOTUNE_OPEN_2(__open64_2)
-
-#define IOTUNE_OPENAT(name)                                                 \
-  IOTUNE_EXPORT int name(int directory, const char* path, int flags, ...) { \
-    static constinit NextSymbol symbol;                                     \
-    IOTUNE_OPTIONAL_MODE(flags, flags)                                      \
-    return do_openat(symbol, #name, directory, path, flags, mode);          \
-  }
-IOTUNE_OPENAT(openat)
-IOTUNE_OPENAT(openat64)
-
-#define IOTUNE_OPENAT_2(name)                                          \
-  IOTUNE_EXPORT int name(int directory, const char* path, int flags) { \
-    static constinit NextSymbol symbol;                                \
-    return do_openat(symbol, #name, directory, path, flags, 0);        \
-  }
-IOTUNE_OPENAT_2(__openat_2)
-IOTUNE_OPENAT_2(__openat64_2)
-
-#define IOTUNE_CREAT(name)                                  \
-  IOTUNE_EXPORT int name(const char* path, unsigned mode) { \
-    static constinit NextSymbol symbol;                     \
-    return do_creat(symbol, #name, path, mode);             \
-  }
-IOTUNE_CREAT(creat)
-IOTUNE_CREAT(creat64)
+IOTUNE_EXPORT int creat(const char* path, unsigned mode) {
+  static constinit NextSymbol next;
+  return do_creat(next, "creat", path, mode);
+}
+IOTUNE_EXPORT int creat64(const char* path, unsigned mode) {
+  static constinit NextSymbol next;
+  return do_creat(next, "creat64", path, mode);
+}
 
 IOTUNE_EXPORT int close(int fd) {
-  IOTUNE_REAL(int (*)(int), close);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("close", fd);
   // Taken out before the call: another thread's open may get the number at once.
   const std::uint32_t file = file_of_descriptor(fd);
   if (file != 0 && t_thread.runs_ahead != 0) return 0;  // the program's
   const Closing closing(fd);
   leave_descriptor(fd);
-  return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, [=] { return real(fd); });
+  return traced_call<Layer::kPosix, int>(CallNumber::kclose, fd, file, real);
 }
 
 IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
-  IOTUNE_REAL(int (*)(unsigned, unsigned, int), close_range);
-  if (real == nullptr) {
-    errno = ENOSYS;
-    return -1;
-  }
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("close_range", first, last, flags);
+  if (!real.exists()) return no_such_call();
   constexpr int kCloexecOnly = 4;  // CLOSE_RANGE_CLOEXEC
   if ((flags & kCloexecOnly) == 0) leave_descriptors(first, last);
-  const int result = real(first, last, flags);
+  const int result = real();
   if (result == 0 && (flags & kCloexecOnly) == 0) {
     const auto end = static_cast<unsigned>(end_of_descriptors());
     for (unsigned fd = first; fd <= last && fd < end; ++fd) {
@@ -298,85 +338,77 @@ IOTUNE_EXPORT int close_range(unsigned first, unsigned last, int flags) {
 }
 
 IOTUNE_EXPORT void closefrom(int first) {
-  IOTUNE_REAL(void (*)(int), closefrom);
-  if (real == nullptr) return;
+  static constinit NextSymbol next;
+  const auto real = next.prepare<void>("closefrom", first);
+  if (!real.exists()) return;
   leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), kMaxDescriptors);
-  real(first);
+  real();
   const int end = end_of_descriptors();
   for (int fd = first < 0 ? 0 : first; fd < end; ++fd) set_file_of_descriptor(fd, 0);
 }
 
-#define IOTUNE_SYNC(name)                                                                   \
-  IOTUNE_EXPORT int name(int fd) {                                                          \
-    IOTUNE_REAL(int (*)(int), name);                                                        \
-    tell_synchronised(fd);                                                                  \
-    return traced_call<Layer::kPosix, int>(CallNumber::k##name, fd, file_of_descriptor(fd), \
-                                           [=] { return real(fd); });                       \
-  }
-IOTUNE_SYNC(fsync)
-IOTUNE_SYNC(fdatasync)
+IOTUNE_EXPORT int fsync(int fd) {
+  static constinit NextSymbol next;
+  return synchronised(CallNumber::kfsync, fd, next.prepare<int>("fsync", fd));
+}
+IOTUNE_EXPORT int fdatasync(int fd) {
+  static constinit NextSymbol next;
+  return synchronised(CallNumber::kfdatasync, fd, next.prepare<int>("fdatasync", fd));
+}
 
-#define IOTUNE_FTRUNCATE(name)                                                               \
-  IOTUNE_EXPORT int name(int fd, std::int64_t bytes) noexcept {                              \
-    IOTUNE_REAL(int (*)(int, std::int64_t), name);                                           \
-    if (t_thread.runs_ahead != 0) return not_in_slice();                                     \
-    return traced_call<Layer::kPosix, int>(                                                  \
-        CallNumber::kftruncate, fd, file_of_descriptor(fd), [=] { return real(fd, bytes); }, \
-        bytes);                                                                              \
-  }
-IOTUNE_FTRUNCATE(ftruncate)
-IOTUNE_FTRUNCATE(ftruncate64)
+IOTUNE_EXPORT int ftruncate(int fd, std::int64_t bytes) noexcept {
+  static constinit NextSymbol next;
+  return cut(fd, bytes, next.prepare<int>("ftruncate", fd, bytes));
+}
+IOTUNE_EXPORT int ftruncate64(int fd, std::int64_t bytes) noexcept {
+  static constinit NextSymbol next;
+  return cut(fd, bytes, next.prepare<int>("ftruncate64", fd, bytes));
+}
 
 IOTUNE_EXPORT int dup(int fd) noexcept {
-  IOTUNE_REAL(int (*)(int), dup);
+  static constinit NextSymbol next;
   const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup, fd, file_of_descriptor(fd),
-                                                     [=] { return real(fd); });
+                                                     next.prepare<int>("dup", fd));
   now_like(fd, result);
   return result;
 }
 
 IOTUNE_EXPORT int dup2(int fd, int newfd) noexcept {
-  IOTUNE_REAL(int (*)(int, int), dup2);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("dup2", fd, newfd);
   leave_replaced(fd, newfd);
-  const int result = traced_call<Layer::kPosix, int>(
-      CallNumber::kdup2, fd, file_of_descriptor(fd), [=] { return real(fd, newfd); }, newfd);
+  const int result =
+      traced_call<Layer::kPosix, int>(CallNumber::kdup2, fd, file_of_descriptor(fd), real, newfd);
   now_like(fd, result);
   return result;
 }
 
 IOTUNE_EXPORT int dup3(int fd, int newfd, int flags) noexcept {
-  IOTUNE_REAL(int (*)(int, int, int), dup3);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("dup3", fd, newfd, flags);
   leave_replaced(fd, newfd);
-  const int result = traced_call<Layer::kPosix, int>(
-      CallNumber::kdup3, fd, file_of_descriptor(fd), [=] { return real(fd, newfd, flags); }, newfd,
-      flags);
+  const int result = traced_call<Layer::kPosix, int>(CallNumber::kdup3, fd, file_of_descriptor(fd),
+                                                     real, newfd, flags);
   now_like(fd, result);
   return result;
 }
 
 // Every command takes at most one argument, an integer or a pointer: a word holds both.
-#define IOTUNE_FCNTL(name)                                                                        \
-  IOTUNE_EXPORT int name(int fd, int command, ...) {                                              \
-    IOTUNE_REAL(int (*)(int, int, ...), name);                                                    \
-    va_list arguments;                                                                            \
-    va_start(arguments, command);                                                                 \
-    void* const argument = va_arg(arguments, void*);                                              \
-    va_end(arguments);                                                                            \
-    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC) {                                       \
-      if (command != F_SETFL) return real(fd, command, argument);                                 \
-      tell_synchronised(fd);                                                                      \
-      const int set = real(fd, command, argument);                                                \
-      if (set == 0) set_appends(fd, (reinterpret_cast<std::intptr_t>(argument) & O_APPEND) != 0); \
-      return set;                                                                                 \
-    }                                                                                             \
-    const int result = traced_call<Layer::kPosix, int>(                                           \
-        CallNumber::kfcntl, fd, file_of_descriptor(fd),                                           \
-        [=] { return real(fd, command, argument); }, command,                                     \
-        reinterpret_cast<std::intptr_t>(argument));                                               \
-    now_like(fd, result);                                                                         \
-    return result;                                                                                \
-  }
-IOTUNE_FCNTL(fcntl)
-IOTUNE_FCNTL(fcntl64)
+IOTUNE_EXPORT int fcntl(int fd, int command, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return controlled(fd, command, argument, next.find_as<int(int, int, ...)>("fcntl"));
+}
+IOTUNE_EXPORT int fcntl64(int fd, int command, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, command);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  return controlled(fd, command, argument, next.find_as<int(int, int, ...)>("fcntl64"));
+}
 
 }  // extern "C"

@@ -107,6 +107,7 @@ __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to,
 template <typename Call>
 ssize_t moved(const Side& from, const Side& to, std::size_t count, unsigned flags,
               Call call) noexcept {
+  if (!call.exists()) return no_such_call();
   return move_between(from, to, count, flags, made<Call>, &call);
 }
 
@@ -181,9 +182,9 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
 }
 
 template <typename Call>
-ssize_t vector_at(CallNumber number, int fd, const struct iovec* parts, int count,
-                  std::int64_t offset, int flags, Call call) noexcept {
-  return move_vector({number, fd, parts, count, offset, flags}, made<Call>, &call);
+ssize_t vector_moved(const VectorCall& asked, Call call) noexcept {
+  if (!call.exists()) return no_such_call();
+  return move_vector(asked, made<Call>, &call);
 }
 
 // What is asked for; how much of it is moved aio_return says.
@@ -217,9 +218,40 @@ __attribute__((noinline)) ssize_t make_request(CallNumber number, const void* re
                                                });
 }
 
-template <typename Result, typename Call>
-Result on_request(CallNumber number, const void* request, Call call) noexcept {
-  return static_cast<Result>(make_request(number, request, made<Call>, &call));
+template <typename Result>
+Result on_request(CallNumber number, const void* request, NextCall<Result, void*> call) noexcept {
+  if (!call.exists()) return no_such_call();
+  return static_cast<Result>(make_request(number, request, made<NextCall<Result, void*>>, &call));
+}
+
+int synchronised(int operation, const void* request, NextCall<int, int, void*> call) noexcept {
+  if (!call.exists()) return no_such_call();
+  const int fd = request == nullptr ? -1 : read_aio_request(request).fd;
+  return traced_call<Layer::kPosix, int>(CallNumber::kaio_fsync, fd, file_of_descriptor(fd), call,
+                                         operation);
+}
+
+// Each request of the list stands in the trace as if it had been made alone.
+template <typename Call>
+int list_requested(void* const* list, int count, Call call) noexcept {
+  if (!call.exists()) return no_such_call();
+  if (t_thread.runs_ahead != 0) return not_in_slice();
+  if (list == nullptr || in_vfork_child()) return call();
+  CallScope scope(Layer::kPosix);
+  if (!scope.active()) return call();
+  scope.start();
+  const int result = call();
+  scope.stop();
+  for (int i = 0; i < count; ++i) {
+    if (list[i] == nullptr) continue;
+    const AioRequest asked = read_aio_request(list[i]);
+    const std::uint32_t file = file_of_descriptor(asked.fd);
+    const bool reads = asked.operation == kAioRead, writes = asked.operation == kAioWrite;
+    if (file == 0 || (!reads && !writes)) continue;
+    record_request(scope, reads ? CallNumber::kaio_read : CallNumber::kaio_write, asked, file,
+                   result);
+  }
+  return result;
 }
 
 }  // namespace
@@ -230,98 +262,103 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-// NOLINTBEGIN(bugprone-macro-parentheses): parameters have theirs
-#define IOTUNE_FIND(result, name, parameters)                                   \
-  static constinit NextSymbol symbol;                                           \
-  auto* const real = reinterpret_cast<result(*) parameters>(symbol.find(name)); \
-  if (real == nullptr) return no_such_call()
-// NOLINTEND(bugprone-macro-parentheses)
+IOTUNE_EXPORT ssize_t preadv2(int fd, const struct iovec* parts, int count, std::int64_t offset,
+                              int flags) {
+  static constinit NextSymbol next;
+  return vector_moved({CallNumber::kpreadv2, fd, parts, count, offset, flags},
+                      next.prepare<ssize_t>("preadv2", fd, parts, count, offset, flags));
+}
+IOTUNE_EXPORT ssize_t preadv64v2(int fd, const struct iovec* parts, int count, std::int64_t offset,
+                                 int flags) {
+  static constinit NextSymbol next;
+  return vector_moved({CallNumber::kpreadv2, fd, parts, count, offset, flags},
+                      next.prepare<ssize_t>("preadv64v2", fd, parts, count, offset, flags));
+}
+IOTUNE_EXPORT ssize_t pwritev2(int fd, const struct iovec* parts, int count, std::int64_t offset,
+                               int flags) {
+  static constinit NextSymbol next;
+  return vector_moved({CallNumber::kpwritev2, fd, parts, count, offset, flags},
+                      next.prepare<ssize_t>("pwritev2", fd, parts, count, offset, flags));
+}
+IOTUNE_EXPORT ssize_t pwritev64v2(int fd, const struct iovec* parts, int count, std::int64_t offset,
+                                  int flags) {
+  static constinit NextSymbol next;
+  return vector_moved({CallNumber::kpwritev2, fd, parts, count, offset, flags},
+                      next.prepare<ssize_t>("pwritev64v2", fd, parts, count, offset, flags));
+}
 
-#define IOTUNE_VECTOR_2(name, number)                                                           \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset, \
-                             int flags) {                                                       \
-    IOTUNE_FIND(ssize_t, #name, (int, const struct iovec*, int, std::int64_t, int));            \
-    return vector_at(CallNumber::k##number, fd, parts, count, offset, flags,                    \
-                     [=] { return real(fd, parts, count, offset, flags); });                    \
-  }
-IOTUNE_VECTOR_2(preadv2, preadv2)
-IOTUNE_VECTOR_2(preadv64v2, preadv2)
-IOTUNE_VECTOR_2(pwritev2, pwritev2)
-IOTUNE_VECTOR_2(pwritev64v2, pwritev2)
+IOTUNE_EXPORT ssize_t sendfile(int out, int in, std::int64_t* offset, std::size_t count) {
+  static constinit NextSymbol next;
+  return moved({CallNumber::ksendfile, in, out, offset},
+               {CallNumber::ksendfile_write, out, in, nullptr}, count, 0,
+               next.prepare<ssize_t>("sendfile", out, in, offset, count));
+}
+IOTUNE_EXPORT ssize_t sendfile64(int out, int in, std::int64_t* offset, std::size_t count) {
+  static constinit NextSymbol next;
+  return moved({CallNumber::ksendfile, in, out, offset},
+               {CallNumber::ksendfile_write, out, in, nullptr}, count, 0,
+               next.prepare<ssize_t>("sendfile64", out, in, offset, count));
+}
 
-#define IOTUNE_SENDFILE(name)                                                            \
-  IOTUNE_EXPORT ssize_t name(int out, int in, std::int64_t* offset, std::size_t count) { \
-    IOTUNE_FIND(ssize_t, #name, (int, int, std::int64_t*, std::size_t));                 \
-    return moved({CallNumber::ksendfile, in, out, offset},                               \
-                 {CallNumber::ksendfile_write, out, in, nullptr}, count, 0,              \
-                 [=] { return real(out, in, offset, count); });                          \
-  }
-IOTUNE_SENDFILE(sendfile)
-IOTUNE_SENDFILE(sendfile64)
+IOTUNE_EXPORT ssize_t copy_file_range(int in, std::int64_t* in_offset, int out,
+                                      std::int64_t* out_offset, std::size_t count, unsigned flags) {
+  static constinit NextSymbol next;
+  return moved(
+      {CallNumber::kcopy_file_range, in, out, in_offset},
+      {CallNumber::kcopy_file_range_write, out, in, out_offset}, count, flags,
+      next.prepare<ssize_t>("copy_file_range", in, in_offset, out, out_offset, count, flags));
+}
+IOTUNE_EXPORT ssize_t splice(int in, std::int64_t* in_offset, int out, std::int64_t* out_offset,
+                             std::size_t count, unsigned flags) {
+  static constinit NextSymbol next;
+  return moved({CallNumber::ksplice, in, out, in_offset},
+               {CallNumber::ksplice_write, out, in, out_offset}, count, flags,
+               next.prepare<ssize_t>("splice", in, in_offset, out, out_offset, count, flags));
+}
 
-#define IOTUNE_BETWEEN(name)                                                                      \
-  IOTUNE_EXPORT ssize_t name(int in, std::int64_t* in_offset, int out, std::int64_t* out_offset,  \
-                             std::size_t count, unsigned flags) {                                 \
-    IOTUNE_FIND(ssize_t, #name, (int, std::int64_t*, int, std::int64_t*, std::size_t, unsigned)); \
-    return moved({CallNumber::k##name, in, out, in_offset},                                       \
-                 {CallNumber::k##name##_write, out, in, out_offset}, count, flags,                \
-                 [=] { return real(in, in_offset, out, out_offset, count, flags); });             \
-  }
-IOTUNE_BETWEEN(copy_file_range)
-IOTUNE_BETWEEN(splice)
+IOTUNE_EXPORT int aio_read(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_read, request, next.prepare<int>("aio_read", request));
+}
+IOTUNE_EXPORT int aio_read64(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_read, request, next.prepare<int>("aio_read64", request));
+}
+IOTUNE_EXPORT int aio_write(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_write, request, next.prepare<int>("aio_write", request));
+}
+IOTUNE_EXPORT int aio_write64(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_write, request, next.prepare<int>("aio_write64", request));
+}
 
-#define IOTUNE_AIO(name, number)                                                           \
-  IOTUNE_EXPORT int name(void* request) {                                                  \
-    IOTUNE_FIND(int, #name, (void*));                                                      \
-    return on_request<int>(CallNumber::k##number, request, [=] { return real(request); }); \
-  }
-IOTUNE_AIO(aio_read, aio_read)
-IOTUNE_AIO(aio_read64, aio_read)
-IOTUNE_AIO(aio_write, aio_write)
-IOTUNE_AIO(aio_write64, aio_write)
+IOTUNE_EXPORT ssize_t aio_return(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_return, request, next.prepare<ssize_t>("aio_return", request));
+}
+IOTUNE_EXPORT ssize_t aio_return64(void* request) {
+  static constinit NextSymbol next;
+  return on_request(CallNumber::kaio_return, request,
+                    next.prepare<ssize_t>("aio_return64", request));
+}
 
-#define IOTUNE_AIO_RETURN(name)                                                                  \
-  IOTUNE_EXPORT ssize_t name(void* request) {                                                    \
-    IOTUNE_FIND(ssize_t, #name, (void*));                                                        \
-    return on_request<ssize_t>(CallNumber::kaio_return, request, [=] { return real(request); }); \
-  }
-IOTUNE_AIO_RETURN(aio_return)
-IOTUNE_AIO_RETURN(aio_return64)
+IOTUNE_EXPORT int aio_fsync(int operation, void* request) {
+  static constinit NextSymbol next;
+  return synchronised(operation, request, next.prepare<int>("aio_fsync", operation, request));
+}
+IOTUNE_EXPORT int aio_fsync64(int operation, void* request) {
+  static constinit NextSymbol next;
+  return synchronised(operation, request, next.prepare<int>("aio_fsync64", operation, request));
+}
 
-#define IOTUNE_AIO_FSYNC(name)                                             \
-  IOTUNE_EXPORT int name(int operation, void* request) {                   \
-    IOTUNE_FIND(int, #name, (int, void*));                                 \
-    const int fd = request == nullptr ? -1 : read_aio_request(request).fd; \
-    return traced_call<Layer::kPosix, int>(                                \
-        CallNumber::kaio_fsync, fd, file_of_descriptor(fd),                \
-        [=] { return real(operation, request); }, operation);              \
-  }
-IOTUNE_AIO_FSYNC(aio_fsync)
-IOTUNE_AIO_FSYNC(aio_fsync64)
-
-// Each request of the list stands in the trace as if it had been made alone.
-#define IOTUNE_LIO(name)                                                                         \
-  IOTUNE_EXPORT int name(int mode, void* const* list, int count, void* event) {                  \
-    IOTUNE_FIND(int, #name, (int, void* const*, int, void*));                                    \
-    if (t_thread.runs_ahead != 0) return not_in_slice();                                         \
-    if (list == nullptr || in_vfork_child()) return real(mode, list, count, event);              \
-    CallScope scope(Layer::kPosix);                                                              \
-    if (!scope.active()) return real(mode, list, count, event);                                  \
-    scope.start();                                                                               \
-    const int result = real(mode, list, count, event);                                           \
-    scope.stop();                                                                                \
-    for (int i = 0; i < count; ++i) {                                                            \
-      if (list[i] == nullptr) continue;                                                          \
-      const AioRequest asked = read_aio_request(list[i]);                                        \
-      const std::uint32_t file = file_of_descriptor(asked.fd);                                   \
-      const bool reads = asked.operation == kAioRead, writes = asked.operation == kAioWrite;     \
-      if (file == 0 || (!reads && !writes)) continue;                                            \
-      record_request(scope, reads ? CallNumber::kaio_read : CallNumber::kaio_write, asked, file, \
-                     result);                                                                    \
-    }                                                                                            \
-    return result;                                                                               \
-  }
-IOTUNE_LIO(lio_listio)
-IOTUNE_LIO(lio_listio64)
+IOTUNE_EXPORT int lio_listio(int mode, void* const* list, int count, void* event) {
+  static constinit NextSymbol next;
+  return list_requested(list, count, next.prepare<int>("lio_listio", mode, list, count, event));
+}
+IOTUNE_EXPORT int lio_listio64(int mode, void* const* list, int count, void* event) {
+  static constinit NextSymbol next;
+  return list_requested(list, count, next.prepare<int>("lio_listio64", mode, list, count, event));
+}
 
 }  // extern "C"

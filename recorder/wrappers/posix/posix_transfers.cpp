@@ -288,6 +288,7 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   return result;
 }
 
+// A write of formatted text, recorded as the write that it is: of what it says to have written.
 template <typename Call>
 int formatted(int fd, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
@@ -299,6 +300,59 @@ int formatted(int fd, Call call) noexcept {
       other_call({CallNumber::kwrite, fd, file, {-1, 0}, nullptr}, &watch, nullptr, call));
 }
 
+template <typename Call>
+[[gnu::always_inline]] inline std::int64_t sought(int fd, std::int64_t offset, int whence,
+                                                  Call call) noexcept {
+  const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, call);
+  if (is_narrowed()) {
+    keep_position_after_seek(file_of_descriptor(fd), position);
+  }
+  return position;
+}
+
+// The names of pread and pwrite, of which HDF5 makes its transfers.
+struct Pread {
+  static constexpr const char* kName = "pread";
+  static constexpr CallNumber kNumber = CallNumber::kpread;
+};
+struct Pread64 : Pread {
+  static constexpr const char* kName = "pread64";
+};
+struct OwnPread64 : Pread {
+  static constexpr const char* kName = "__pread64";
+};
+struct Pwrite {
+  static constexpr const char* kName = "pwrite";
+  static constexpr CallNumber kNumber = CallNumber::kpwrite;
+};
+struct Pwrite64 : Pwrite {
+  static constexpr const char* kName = "pwrite64";
+};
+struct OwnPwrite64 : Pwrite {
+  static constexpr const char* kName = "__pwrite64";
+};
+template <typename Name>
+constinit NextSymbol next_of;
+
+template <typename Name, typename Buffer>
+[[gnu::noinline]] ssize_t recorded_at_offset(int fd, Buffer* buffer, std::size_t size,
+                                             std::int64_t offset) noexcept {
+  return positioned(Name::kNumber, fd, static_cast<std::int64_t>(size), offset, buffer,
+                    next_of<Name>.template prepare<ssize_t>(Name::kName, fd, buffer, size, offset));
+}
+
+// Where nothing is recorded of HDF5's transfers the call is made at once: before anything is saved
+// or looked at, for between large transfers the caches are cold.
+template <typename Name, typename Buffer>
+[[gnu::always_inline]] inline ssize_t at_offset(int fd, Buffer* buffer, std::size_t size,
+                                                std::int64_t offset) noexcept {
+  if (void* const passed = is_unrecorded() ? next_of<Name>.known() : nullptr) {
+    using Function = ssize_t(int, Buffer*, std::size_t, std::int64_t);
+    return reinterpret_cast<Function*>(passed)(fd, buffer, size, offset);
+  }
+  return recorded_at_offset<Name>(fd, buffer, size, offset);
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -308,112 +362,132 @@ using namespace iotune::recorder;
 extern "C" {
 
 IOTUNE_EXPORT ssize_t read(int fd, void* buffer, std::size_t size) {
-  IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t), read);
+  static constinit NextSymbol next;
   return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
-                     [=] { return real(fd, buffer, size); });
+                     next.prepare<ssize_t>("read", fd, buffer, size));
 }
 
 IOTUNE_EXPORT ssize_t __read_chk(int fd, void* buffer, std::size_t size, std::size_t room) {
-  IOTUNE_REAL(ssize_t(*)(int, void*, std::size_t, std::size_t), __read_chk);
+  static constinit NextSymbol next;
   return at_position(CallNumber::kread, fd, static_cast<std::int64_t>(size), buffer,
-                     [=] { return real(fd, buffer, size, room); });
+                     next.prepare<ssize_t>("__read_chk", fd, buffer, size, room));
 }
 
 IOTUNE_EXPORT ssize_t write(int fd, const void* buffer, std::size_t size) {
-  IOTUNE_REAL(ssize_t(*)(int, const void*, std::size_t), write);
+  static constinit NextSymbol next;
   return at_position(CallNumber::kwrite, fd, static_cast<std::int64_t>(size), buffer,
-                     [=] { return real(fd, buffer, size); });
+                     next.prepare<ssize_t>("write", fd, buffer, size));
 }
 
-// Recorded as the write that it is: of what it says to have written.
-#define IOTUNE_DPRINTF(name, with_list, flag, asked, given)                                      \
-  IOTUNE_EXPORT int iotune_##with_list(int, flag const char*, va_list) __asm__(#with_list);      \
-  IOTUNE_EXPORT int iotune_##with_list(int fd, asked const char* format, va_list list) {         \
-    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
-    return formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); });             \
-  }                                                                                              \
-  IOTUNE_EXPORT int iotune_##name(int, flag const char*, ...) __asm__(#name);                    \
-  IOTUNE_EXPORT int iotune_##name(int fd, asked const char* format, ...) {                       \
-    IOTUNE_REAL(int (*)(int, flag const char*, va_list), with_list);                             \
-    va_list list;                                                                                \
-    va_start(list, format);                                                                      \
-    const int result = formatted(fd, [&]() -> ssize_t { return real(fd, given format, list); }); \
-    va_end(list);                                                                                \
-    return result;                                                                               \
-  }
-#define IOTUNE_NONE
-#define IOTUNE_FLAG_TYPE int,
-#define IOTUNE_FLAG_ASKED int flag,
-#define IOTUNE_FLAG_GIVEN flag,
-IOTUNE_DPRINTF(dprintf, vdprintf, IOTUNE_NONE, IOTUNE_NONE, IOTUNE_NONE)
-IOTUNE_DPRINTF(__dprintf_chk, __vdprintf_chk, IOTUNE_FLAG_TYPE, IOTUNE_FLAG_ASKED,
-               IOTUNE_FLAG_GIVEN)
+// glibc's headers may declare these names in other forms.
+IOTUNE_EXPORT int own_vdprintf(int fd, const char* format, va_list list) __asm__("vdprintf");
+IOTUNE_EXPORT int own_dprintf(int fd, const char* format, ...) __asm__("dprintf");
+IOTUNE_EXPORT int own_vdprintf_chk(int fd, int flag, const char* format,
+                                   va_list list) __asm__("__vdprintf_chk");
+IOTUNE_EXPORT int own_dprintf_chk(int fd, int flag, const char* format,
+                                  ...) __asm__("__dprintf_chk");
 
-// A call that HDF5 makes for its transfers. Where nothing is recorded of these it is made at once:
-// before anything is saved or looked at, for between large transfers the caches are cold.
-#define IOTUNE_POSITIONED(name, number, pointer)                                               \
-  static constinit NextSymbol next_##name;                                                     \
-  using name##_type = ssize_t(int, pointer, std::size_t, std::int64_t);                        \
-  [[gnu::noinline]] static ssize_t traced_##name(int fd, pointer buffer, std::size_t size,     \
-                                                 std::int64_t offset) {                        \
-    auto* const real = reinterpret_cast<name##_type*>(next_##name.find(#name));                \
-    return positioned(CallNumber::number, fd, static_cast<std::int64_t>(size), offset, buffer, \
-                      [=] { return real(fd, buffer, size, offset); });                         \
-  }                                                                                            \
-  IOTUNE_EXPORT ssize_t name(int fd, pointer buffer, std::size_t size, std::int64_t offset) {  \
-    if (void* const passed = is_unrecorded() ? next_##name.known() : nullptr) {                \
-      return reinterpret_cast<name##_type*>(passed)(fd, buffer, size, offset);                 \
-    }                                                                                          \
-    return traced_##name(fd, buffer, size, offset);                                            \
-  }
-IOTUNE_POSITIONED(pread, kpread, void*)
-IOTUNE_POSITIONED(pread64, kpread, void*)
-IOTUNE_POSITIONED(__pread64, kpread, void*)
-IOTUNE_POSITIONED(pwrite, kpwrite, const void*)
-IOTUNE_POSITIONED(pwrite64, kpwrite, const void*)
-IOTUNE_POSITIONED(__pwrite64, kpwrite, const void*)
+int own_vdprintf(int fd, const char* format, va_list list) {
+  static constinit NextSymbol next;
+  return formatted(fd, next.prepare<int>("vdprintf", fd, format, list));
+}
 
-#define IOTUNE_PREAD_CHK(name)                                                                 \
-  IOTUNE_EXPORT ssize_t name(int fd, void* buffer, std::size_t size, std::int64_t offset,      \
-                             std::size_t room) {                                               \
-    IOTUNE_REAL(ssize_t (*)(int, void*, std::size_t, std::int64_t, std::size_t), name);        \
-    return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer, \
-                      [=] { return real(fd, buffer, size, offset, room); });                   \
-  }
-IOTUNE_PREAD_CHK(__pread_chk)
-IOTUNE_PREAD_CHK(__pread64_chk)
+// A call with `...` cannot be passed on as such: its form with a va_list is called.
+int own_dprintf(int fd, const char* format, ...) {
+  static constinit NextSymbol next;
+  va_list list;
+  va_start(list, format);
+  const int result = formatted(fd, next.prepare<int>("vdprintf", fd, format, list));
+  va_end(list);
+  return result;
+}
 
-#define IOTUNE_VECTOR(name)                                                  \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count) { \
-    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int), name);           \
-    return at_position(CallNumber::k##name, fd, count, parts,                \
-                       [=] { return real(fd, parts, count); });              \
-  }
-IOTUNE_VECTOR(readv)
-IOTUNE_VECTOR(writev)
+int own_vdprintf_chk(int fd, int flag, const char* format, va_list list) {
+  static constinit NextSymbol next;
+  return formatted(fd, next.prepare<int>("__vdprintf_chk", fd, flag, format, list));
+}
 
-#define IOTUNE_VECTOR_AT(name, number)                                                            \
-  IOTUNE_EXPORT ssize_t name(int fd, const struct iovec* parts, int count, std::int64_t offset) { \
-    IOTUNE_REAL(ssize_t (*)(int, const struct iovec*, int, std::int64_t), name);                  \
-    return positioned(CallNumber::number, fd, count, offset, parts,                               \
-                      [=] { return real(fd, parts, count, offset); });                            \
-  }
-IOTUNE_VECTOR_AT(preadv, kpreadv)
-IOTUNE_VECTOR_AT(preadv64, kpreadv)
-IOTUNE_VECTOR_AT(pwritev, kpwritev)
-IOTUNE_VECTOR_AT(pwritev64, kpwritev)
+int own_dprintf_chk(int fd, int flag, const char* format, ...) {
+  static constinit NextSymbol next;
+  va_list list;
+  va_start(list, format);
+  const int result = formatted(fd, next.prepare<int>("__vdprintf_chk", fd, flag, format, list));
+  va_end(list);
+  return result;
+}
 
-#define IOTUNE_LSEEK(name)                                                                    \
-  IOTUNE_EXPORT std::int64_t name(int fd, std::int64_t offset, int whence) {                  \
-    IOTUNE_REAL(std::int64_t (*)(int, std::int64_t, int), name);                              \
-    const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, \
-                                             [=] { return real(fd, offset, whence); });       \
-    if (is_narrowed()) {                                                                      \
-      keep_position_after_seek(file_of_descriptor(fd), position);                             \
-    }                                                                                         \
-    return position;                                                                          \
-  }
-IOTUNE_LSEEK(lseek)
-IOTUNE_LSEEK(lseek64)
+IOTUNE_EXPORT ssize_t pread(int fd, void* buffer, std::size_t size, std::int64_t offset) {
+  return at_offset<Pread>(fd, buffer, size, offset);
+}
+IOTUNE_EXPORT ssize_t pread64(int fd, void* buffer, std::size_t size, std::int64_t offset) {
+  return at_offset<Pread64>(fd, buffer, size, offset);
+}
+IOTUNE_EXPORT ssize_t __pread64(int fd, void* buffer, std::size_t size, std::int64_t offset) {
+  return at_offset<OwnPread64>(fd, buffer, size, offset);
+}
+IOTUNE_EXPORT ssize_t pwrite(int fd, const void* buffer, std::size_t size, std::int64_t offset) {
+  return at_offset<Pwrite>(fd, buffer, size, offset);
+}
+IOTUNE_EXPORT ssize_t pwrite64(int fd, const void* buffer, std::size_t size, std::int64_t offset) {
+  return at_offset<Pwrite64>(fd, buffer, size, offset);
+}
+IOTUNE_EXPORT ssize_t __pwrite64(int fd, const void* buffer, std::size_t size,
+                                 std::int64_t offset) {
+  return at_offset<OwnPwrite64>(fd, buffer, size, offset);
+}
+
+IOTUNE_EXPORT ssize_t __pread_chk(int fd, void* buffer, std::size_t size, std::int64_t offset,
+                                  std::size_t room) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer,
+                    next.prepare<ssize_t>("__pread_chk", fd, buffer, size, offset, room));
+}
+IOTUNE_EXPORT ssize_t __pread64_chk(int fd, void* buffer, std::size_t size, std::int64_t offset,
+                                    std::size_t room) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpread, fd, static_cast<std::int64_t>(size), offset, buffer,
+                    next.prepare<ssize_t>("__pread64_chk", fd, buffer, size, offset, room));
+}
+
+IOTUNE_EXPORT ssize_t readv(int fd, const struct iovec* parts, int count) {
+  static constinit NextSymbol next;
+  return at_position(CallNumber::kreadv, fd, count, parts,
+                     next.prepare<ssize_t>("readv", fd, parts, count));
+}
+IOTUNE_EXPORT ssize_t writev(int fd, const struct iovec* parts, int count) {
+  static constinit NextSymbol next;
+  return at_position(CallNumber::kwritev, fd, count, parts,
+                     next.prepare<ssize_t>("writev", fd, parts, count));
+}
+
+IOTUNE_EXPORT ssize_t preadv(int fd, const struct iovec* parts, int count, std::int64_t offset) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpreadv, fd, count, offset, parts,
+                    next.prepare<ssize_t>("preadv", fd, parts, count, offset));
+}
+IOTUNE_EXPORT ssize_t preadv64(int fd, const struct iovec* parts, int count, std::int64_t offset) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpreadv, fd, count, offset, parts,
+                    next.prepare<ssize_t>("preadv64", fd, parts, count, offset));
+}
+IOTUNE_EXPORT ssize_t pwritev(int fd, const struct iovec* parts, int count, std::int64_t offset) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpwritev, fd, count, offset, parts,
+                    next.prepare<ssize_t>("pwritev", fd, parts, count, offset));
+}
+IOTUNE_EXPORT ssize_t pwritev64(int fd, const struct iovec* parts, int count, std::int64_t offset) {
+  static constinit NextSymbol next;
+  return positioned(CallNumber::kpwritev, fd, count, offset, parts,
+                    next.prepare<ssize_t>("pwritev64", fd, parts, count, offset));
+}
+
+IOTUNE_EXPORT std::int64_t lseek(int fd, std::int64_t offset, int whence) {
+  static constinit NextSymbol next;
+  return sought(fd, offset, whence, next.prepare<std::int64_t>("lseek", fd, offset, whence));
+}
+IOTUNE_EXPORT std::int64_t lseek64(int fd, std::int64_t offset, int whence) {
+  static constinit NextSymbol next;
+  return sought(fd, offset, whence, next.prepare<std::int64_t>("lseek64", fd, offset, whence));
+}
 
 }  // extern "C"

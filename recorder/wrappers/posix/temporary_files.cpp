@@ -106,29 +106,54 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_MADE(name, number, open_flags, parameters, arguments, ...)   \
-  IOTUNE_EXPORT int name parameters {                                       \
-    IOTUNE_REAL(int(*) parameters, name);                                   \
-    return made(CallNumber::k##number, path, open_flags,                    \
-                [=] { return real arguments; } __VA_OPT__(, ) __VA_ARGS__); \
-  }
-IOTUNE_MADE(mkstemp, mkstemp, 0, (char* path), (path))
-IOTUNE_MADE(mkstemp64, mkstemp, 0, (char* path), (path))
-IOTUNE_MADE(mkostemp, mkostemp, flags, (char* path, int flags), (path, flags), flags)
-IOTUNE_MADE(mkostemp64, mkostemp, flags, (char* path, int flags), (path, flags), flags)
-IOTUNE_MADE(mkstemps, mkstemps, 0, (char* path, int suffix), (path, suffix), suffix)
-IOTUNE_MADE(mkstemps64, mkstemps, 0, (char* path, int suffix), (path, suffix), suffix)
-IOTUNE_MADE(mkostemps, mkostemps, flags, (char* path, int suffix, int flags), (path, suffix, flags),
-            suffix, flags)
-IOTUNE_MADE(mkostemps64, mkostemps, flags, (char* path, int suffix, int flags),
-            (path, suffix, flags), suffix, flags)
+IOTUNE_EXPORT int mkstemp(char* path) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkstemp, path, 0, next.prepare<int>("mkstemp", path));
+}
+IOTUNE_EXPORT int mkstemp64(char* path) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkstemp, path, 0, next.prepare<int>("mkstemp64", path));
+}
 
-#define IOTUNE_TMPFILE(name)                                             \
-  IOTUNE_EXPORT FILE* name() {                                           \
-    static constinit NextSymbol symbol;                                  \
-    return temporary(reinterpret_cast<FILE* (*)()>(symbol.find(#name))); \
-  }
-IOTUNE_TMPFILE(tmpfile)
-IOTUNE_TMPFILE(tmpfile64)
+IOTUNE_EXPORT int mkostemp(char* path, int flags) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkostemp, path, flags, next.prepare<int>("mkostemp", path, flags),
+              flags);
+}
+IOTUNE_EXPORT int mkostemp64(char* path, int flags) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkostemp, path, flags, next.prepare<int>("mkostemp64", path, flags),
+              flags);
+}
+
+IOTUNE_EXPORT int mkstemps(char* path, int suffix) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkstemps, path, 0, next.prepare<int>("mkstemps", path, suffix), suffix);
+}
+IOTUNE_EXPORT int mkstemps64(char* path, int suffix) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkstemps, path, 0, next.prepare<int>("mkstemps64", path, suffix),
+              suffix);
+}
+
+IOTUNE_EXPORT int mkostemps(char* path, int suffix, int flags) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkostemps, path, flags,
+              next.prepare<int>("mkostemps", path, suffix, flags), suffix, flags);
+}
+IOTUNE_EXPORT int mkostemps64(char* path, int suffix, int flags) {
+  static constinit NextSymbol next;
+  return made(CallNumber::kmkostemps, path, flags,
+              next.prepare<int>("mkostemps64", path, suffix, flags), suffix, flags);
+}
+
+IOTUNE_EXPORT FILE* tmpfile() {
+  static constinit NextSymbol next;
+  return temporary(next.find_as<FILE*()>("tmpfile"));
+}
+IOTUNE_EXPORT FILE* tmpfile64() {
+  static constinit NextSymbol next;
+  return temporary(next.find_as<FILE*()>("tmpfile64"));
+}
 
 }  // extern "C"

@@ -23,24 +23,27 @@ auto with_child(Call call) noexcept {
 
 extern "C" {
 
-#define IOTUNE_SPAWN(name)                                                                        \
-  IOTUNE_EXPORT int name(int* pid, const char* path, const void* actions, const void* traits,     \
-                         char* const* arguments, char* const* variables) {                        \
-    IOTUNE_REAL(int (*)(int*, const char*, const void*, const void*, char* const*, char* const*), \
-                name);                                                                            \
-    return with_child([=] { return real(pid, path, actions, traits, arguments, variables); });    \
-  }
-IOTUNE_SPAWN(posix_spawn)
-IOTUNE_SPAWN(posix_spawnp)
+IOTUNE_EXPORT int posix_spawn(int* pid, const char* path, const void* actions, const void* traits,
+                              char* const* arguments, char* const* variables) {
+  static constinit NextSymbol next;
+  return with_child(
+      next.prepare<int>("posix_spawn", pid, path, actions, traits, arguments, variables));
+}
+IOTUNE_EXPORT int posix_spawnp(int* pid, const char* path, const void* actions, const void* traits,
+                               char* const* arguments, char* const* variables) {
+  static constinit NextSymbol next;
+  return with_child(
+      next.prepare<int>("posix_spawnp", pid, path, actions, traits, arguments, variables));
+}
 
 IOTUNE_EXPORT int system(const char* command) {
-  IOTUNE_REAL(int (*)(const char*), system);
-  return with_child([=] { return real(command); });
+  static constinit NextSymbol next;
+  return with_child(next.prepare<int>("system", command));
 }
 
 IOTUNE_EXPORT _IO_FILE* popen(const char* command, const char* mode) {
-  IOTUNE_REAL(_IO_FILE * (*)(const char*, const char*), popen);
-  return with_child([=] { return real(command, mode); });
+  static constinit NextSymbol next;
+  return with_child(next.prepare<_IO_FILE*>("popen", command, mode));
 }
 
 }  // extern "C"

@@ -171,6 +171,18 @@ constexpr NumberSet set_of_numbers() noexcept {
 }
 using SystemCall = long(long, long, long, long, long, long, long);
 
+// `user`: who is to touch files from now on.
+template <typename Call>
+int set_user(unsigned user, Call call) noexcept {
+  return narrowing(is_other_user(user), Loss::kFiles, call);
+}
+
+template <typename Call>
+int set_limit(int pid, int resource, const struct rlimit* limit, Call call) noexcept {
+  return narrowing(is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles, call, false,
+                   memory_limit(resource, limit));
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -180,23 +192,25 @@ using namespace iotune::recorder;
 extern "C" {
 
 // Names of glibc that its headers declare in other forms.
-#define IOTUNE_NAMED(type, ours, name, ...) \
-  IOTUNE_EXPORT type ours(__VA_ARGS__) noexcept __asm__(#name)
-IOTUNE_NAMED(int, own_prctl, prctl, int, long, long, long, long);
-IOTUNE_NAMED(int, own_setrlimit, setrlimit, int, const struct rlimit*);
-IOTUNE_NAMED(int, own_setrlimit64, setrlimit64, int, const struct rlimit*);
-IOTUNE_NAMED(int, own_prlimit, prlimit, int, int, const struct rlimit*, struct rlimit*);
-IOTUNE_NAMED(int, own_prlimit64, prlimit64, int, int, const struct rlimit*, struct rlimit*);
+IOTUNE_EXPORT int own_prctl(int option, long a, long b, long c, long d) noexcept __asm__("prctl");
+IOTUNE_EXPORT int own_setrlimit(int resource, const struct rlimit* limit) noexcept
+    __asm__("setrlimit");
+IOTUNE_EXPORT int own_setrlimit64(int resource, const struct rlimit* limit) noexcept
+    __asm__("setrlimit64");
+IOTUNE_EXPORT int own_prlimit(int pid, int resource, const struct rlimit* limit,
+                              struct rlimit* before) noexcept __asm__("prlimit");
+IOTUNE_EXPORT int own_prlimit64(int pid, int resource, const struct rlimit* limit,
+                                struct rlimit* before) noexcept __asm__("prlimit64");
 
 // What the jump in front of them knows by name.
-#define IOTUNE_HIDDEN __attribute__((visibility("hidden"), used))
-extern const NumberSet iotune_narrowing_numbers __attribute__((visibility("hidden")));
+extern const NumberSet iotune_narrowing_numbers [[gnu::visibility("hidden")]];
 constexpr NumberSet iotune_narrowing_numbers = set_of_numbers();
-IOTUNE_HIDDEN constinit NextSymbol iotune_next_syscall;
+[[gnu::visibility("hidden"), gnu::used]] constinit NextSymbol iotune_next_syscall;
 
-IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c, long d, long e,
-                                            long f) noexcept {
-  auto* const real = reinterpret_cast<SystemCall*>(iotune_next_syscall.find("syscall"));
+[[gnu::visibility("hidden"), gnu::used]] long iotune_narrowing_syscall(long number, long a, long b,
+                                                                       long c, long d, long e,
+                                                                       long f) noexcept {
+  auto* const real = iotune_next_syscall.find_as<SystemCall>("syscall");
   if (number == SYS_umount2) leave_for_unmount(reinterpret_cast<const char*>(a));
   const auto [narrows, loss, limit] = of_syscall(number, a, b, c);
   const bool all_threads = number == SYS_seccomp && (b & SECCOMP_FILTER_FLAG_TSYNC) != 0;
@@ -206,8 +220,9 @@ IOTUNE_HIDDEN long iotune_narrowing_syscall(long number, long a, long b, long c,
   return result;
 }
 
-IOTUNE_HIDDEN long iotune_first_syscall(long number, long a, long b, long c, long d, long e,
-                                        long f) noexcept {
+[[gnu::visibility("hidden"), gnu::used]] long iotune_first_syscall(long number, long a, long b,
+                                                                   long c, long d, long e,
+                                                                   long f) noexcept {
   iotune_next_syscall.find("syscall");
   return iotune_narrowing_syscall(number, a, b, c, d, e, f);
 }
@@ -238,7 +253,8 @@ syscall:
 static_assert(kMostNumber == 448 && sizeof(NextSymbol) == sizeof(void*));
 #else
 // All seven words are in registers.
-IOTUNE_NAMED(long, own_syscall, syscall, long, long, long, long, long, long, long);
+IOTUNE_EXPORT long own_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept
+    __asm__("syscall");
 long own_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
   const auto index = static_cast<unsigned long>(number);
   void* const real = iotune_next_syscall.known();
@@ -251,73 +267,84 @@ long own_syscall(long number, long a, long b, long c, long d, long e, long f) no
 #endif
 
 int own_prctl(int option, long a, long b, long c, long d) noexcept {
-  IOTUNE_REAL(int (*)(int, long, long, long, long), prctl);
+  static constinit NextSymbol next;
   const Narrows made = of_prctl(option, a);
-  return narrowing(made.does, made.loss, [=] { return real(option, a, b, c, d); });
+  return narrowing(made.does, made.loss, next.prepare<int>("prctl", option, a, b, c, d));
 }
 
 IOTUNE_EXPORT int chroot(const char* path) noexcept {
-  IOTUNE_REAL(int (*)(const char*), chroot);
-  const int result = narrowing(true, Loss::kFiles, [=] { return real(path); });
+  static constinit NextSymbol next;
+  const int result = narrowing(true, Loss::kFiles, next.prepare<int>("chroot", path));
   if (result == 0) root_changes(path);
   return result;
 }
 
 IOTUNE_EXPORT int setns(int fd, int kinds) noexcept {
-  IOTUNE_REAL(int (*)(int, int), setns);
-  return narrowing(true, Loss::kFiles, [=] { return real(fd, kinds); });
+  static constinit NextSymbol next;
+  return narrowing(true, Loss::kFiles, next.prepare<int>("setns", fd, kinds));
 }
 IOTUNE_EXPORT int unshare(int kinds) noexcept {
-  IOTUNE_REAL(int (*)(int), unshare);
+  static constinit NextSymbol next;
   return narrowing(moves_files(static_cast<std::uint64_t>(kinds)), Loss::kFiles,
-                   [=] { return real(kinds); });
+                   next.prepare<int>("unshare", kinds));
 }
 
 IOTUNE_EXPORT int umount(const char* target) noexcept {
-  IOTUNE_REAL(int (*)(const char*), umount);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("umount", target);
   leave_for_unmount(target);
-  return real(target);
+  return real();
 }
 IOTUNE_EXPORT int umount2(const char* target, int flags) noexcept {
-  IOTUNE_REAL(int (*)(const char*, int), umount2);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("umount2", target, flags);
   leave_for_unmount(target);
-  return real(target, flags);
+  return real();
 }
 
-#define IOTUNE_SET_USER(name, parameters, arguments, user)                               \
-  IOTUNE_EXPORT int name parameters noexcept {                                           \
-    IOTUNE_REAL(int(*) parameters, name);                                                \
-    return narrowing(is_other_user(user), Loss::kFiles, [=] { return real arguments; }); \
-  }
-IOTUNE_SET_USER(setuid, (unsigned user), (user), user)
-IOTUNE_SET_USER(seteuid, (unsigned user), (user), user)
-IOTUNE_SET_USER(setfsuid, (unsigned user), (user), user)
-IOTUNE_SET_USER(setreuid, (unsigned real_user, unsigned user), (real_user, user), user)
-IOTUNE_SET_USER(setresuid, (unsigned real_user, unsigned user, unsigned saved),
-                (real_user, user, saved), user)
+IOTUNE_EXPORT int setuid(unsigned user) noexcept {
+  static constinit NextSymbol next;
+  return set_user(user, next.prepare<int>("setuid", user));
+}
+IOTUNE_EXPORT int seteuid(unsigned user) noexcept {
+  static constinit NextSymbol next;
+  return set_user(user, next.prepare<int>("seteuid", user));
+}
+IOTUNE_EXPORT int setfsuid(unsigned user) noexcept {
+  static constinit NextSymbol next;
+  return set_user(user, next.prepare<int>("setfsuid", user));
+}
+IOTUNE_EXPORT int setreuid(unsigned real_user, unsigned user) noexcept {
+  static constinit NextSymbol next;
+  return set_user(user, next.prepare<int>("setreuid", real_user, user));
+}
+IOTUNE_EXPORT int setresuid(unsigned real_user, unsigned user, unsigned saved) noexcept {
+  static constinit NextSymbol next;
+  return set_user(user, next.prepare<int>("setresuid", real_user, user, saved));
+}
 
-#define IOTUNE_SET_LIMIT(name)                                                                   \
-  int own_##name(int resource, const struct rlimit* limit) noexcept {                            \
-    IOTUNE_REAL(int (*)(int, const struct rlimit*), name);                                       \
-    return narrowing(                                                                            \
-        is_tighter(resource, limit), Loss::kFiles, [=] { return real(resource, limit); }, false, \
-        memory_limit(resource, limit));                                                          \
-  }
 // Where this file is linked into a program that is instrumented itself, as in a test, the address
 // sanitizer's runtime would call the wrapper before instrumented code can run.
 #if !defined(__SANITIZE_ADDRESS__)
-IOTUNE_SET_LIMIT(setrlimit)
+int own_setrlimit(int resource, const struct rlimit* limit) noexcept {
+  static constinit NextSymbol next;
+  return set_limit(0, resource, limit, next.prepare<int>("setrlimit", resource, limit));
+}
 #endif
-IOTUNE_SET_LIMIT(setrlimit64)
-#define IOTUNE_PROCESS_LIMIT(name)                                                                 \
-  int own_##name(int pid, int resource, const struct rlimit* limit,                                \
-                 struct rlimit* before) noexcept {                                                 \
-    IOTUNE_REAL(int (*)(int, int, const struct rlimit*, struct rlimit*), name);                    \
-    return narrowing(                                                                              \
-        is_own_process(pid) && is_tighter(resource, limit), Loss::kFiles,                          \
-        [=] { return real(pid, resource, limit, before); }, false, memory_limit(resource, limit)); \
-  }
-IOTUNE_PROCESS_LIMIT(prlimit)
-IOTUNE_PROCESS_LIMIT(prlimit64)
+int own_setrlimit64(int resource, const struct rlimit* limit) noexcept {
+  static constinit NextSymbol next;
+  return set_limit(0, resource, limit, next.prepare<int>("setrlimit64", resource, limit));
+}
+int own_prlimit(int pid, int resource, const struct rlimit* limit, struct rlimit* before) noexcept {
+  static constinit NextSymbol next;
+  return set_limit(pid, resource, limit,
+                   next.prepare<int>("prlimit", pid, resource, limit, before));
+}
+int own_prlimit64(int pid, int resource, const struct rlimit* limit,
+                  struct rlimit* before) noexcept {
+  static constinit NextSymbol next;
+  return set_limit(pid, resource, limit,
+                   next.prepare<int>("prlimit64", pid, resource, limit, before));
+}
 
 }  // extern "C"

@@ -21,14 +21,12 @@ Result of_process(CallNumber number, Call call, Write write) noexcept {
   });
 }
 
-char* working_directory(std::size_t size, char* (*real)(char*, std::size_t, std::size_t),
-                        char* buffer, std::size_t room) noexcept {
-  return of_process<char*>(
-      CallNumber::kgetcwd, [=] { return real(buffer, size, room); },
-      [=](RecordWriter& record, const char* path) {
-        record.numbers({static_cast<std::int64_t>(size), path == nullptr ? -1 : 0});
-        record.text(path);
-      });
+template <typename Call>
+char* working_directory(std::size_t size, Call call) noexcept {
+  return of_process<char*>(CallNumber::kgetcwd, call, [=](RecordWriter& record, const char* path) {
+    record.numbers({static_cast<std::int64_t>(size), path == nullptr ? -1 : 0});
+    record.text(path);
+  });
 }
 
 // The new descriptors were numbers of other files before.
@@ -49,32 +47,30 @@ int piped(CallNumber number, const int* ends, bool with_flags, int flags, Call c
 
 extern "C" {
 
-// The third argument of the checked form is none of the other's, and does no harm there.
 IOTUNE_EXPORT char* getcwd(char* buffer, std::size_t size) noexcept {
-  IOTUNE_REAL(char* (*)(char*, std::size_t, std::size_t), getcwd);
-  return working_directory(size, real, buffer, size);
+  static constinit NextSymbol next;
+  return working_directory(size, next.prepare<char*>("getcwd", buffer, size));
 }
 IOTUNE_EXPORT char* __getcwd_chk(char* buffer, std::size_t size, std::size_t room) noexcept {
-  IOTUNE_REAL(char* (*)(char*, std::size_t, std::size_t), __getcwd_chk);
-  return working_directory(size, real, buffer, room);
+  static constinit NextSymbol next;
+  return working_directory(size, next.prepare<char*>("__getcwd_chk", buffer, size, room));
 }
 
 IOTUNE_EXPORT unsigned umask(unsigned mode) noexcept {
-  IOTUNE_REAL(unsigned (*)(unsigned), umask);
-  return of_process<unsigned>(
-      CallNumber::kumask, [=] { return real(mode); },
-      [=](RecordWriter& record, unsigned before) {
-        record.numbers({std::int64_t{mode}, std::int64_t{before}});
-      });
+  static constinit NextSymbol next;
+  return of_process<unsigned>(CallNumber::kumask, next.prepare<unsigned>("umask", mode),
+                              [=](RecordWriter& record, unsigned before) {
+                                record.numbers({std::int64_t{mode}, std::int64_t{before}});
+                              });
 }
 
 IOTUNE_EXPORT int pipe(int* ends) noexcept {
-  IOTUNE_REAL(int (*)(int*), pipe);
-  return piped(CallNumber::kpipe, ends, false, 0, [=] { return real(ends); });
+  static constinit NextSymbol next;
+  return piped(CallNumber::kpipe, ends, false, 0, next.prepare<int>("pipe", ends));
 }
 IOTUNE_EXPORT int pipe2(int* ends, int flags) noexcept {
-  IOTUNE_REAL(int (*)(int*, int), pipe2);
-  return piped(CallNumber::kpipe2, ends, true, flags, [=] { return real(ends, flags); });
+  static constinit NextSymbol next;
+  return piped(CallNumber::kpipe2, ends, true, flags, next.prepare<int>("pipe2", ends, flags));
 }
 
 }  // extern "C"

@@ -48,20 +48,31 @@ void leave_calls(const void* environment) noexcept {
   t_thread.layers = t_thread.ours = t_thread.aside = 0;
 }
 
+[[noreturn]] void jump(NextSymbol& next, const char* name, void* environment, int value) noexcept {
+  leave_calls(environment);
+  next.find_as<void(void*, int)>(name)(environment, value);
+  __builtin_unreachable();
+}
+
 }  // namespace
 
 extern "C" {
 
-#define IOTUNE_JUMP(name)                                                           \
-  [[noreturn]] IOTUNE_EXPORT void name(void* environment, int value) {              \
-    static constinit NextSymbol symbol;                                             \
-    leave_calls(environment);                                                       \
-    reinterpret_cast<void (*)(void*, int)>(symbol.find(#name))(environment, value); \
-    __builtin_unreachable();                                                        \
-  }
-IOTUNE_JUMP(longjmp)
-IOTUNE_JUMP(_longjmp)
-IOTUNE_JUMP(siglongjmp)
-IOTUNE_JUMP(__longjmp_chk)
+[[noreturn]] IOTUNE_EXPORT void longjmp(void* environment, int value) {
+  static constinit NextSymbol next;
+  jump(next, "longjmp", environment, value);
+}
+[[noreturn]] IOTUNE_EXPORT void _longjmp(void* environment, int value) {
+  static constinit NextSymbol next;
+  jump(next, "_longjmp", environment, value);
+}
+[[noreturn]] IOTUNE_EXPORT void siglongjmp(void* environment, int value) {
+  static constinit NextSymbol next;
+  jump(next, "siglongjmp", environment, value);
+}
+[[noreturn]] IOTUNE_EXPORT void __longjmp_chk(void* environment, int value) {
+  static constinit NextSymbol next;
+  jump(next, "__longjmp_chk", environment, value);
+}
 
 }  // extern "C"

@@ -11,10 +11,11 @@ using namespace iotune::recorder;
 extern "C" {
 
 IOTUNE_EXPORT int dlclose(void* handle) {
-  IOTUNE_REAL(int (*)(void*), dlclose);
-  if (real == nullptr) return -1;
-  if (!CallerSymbol::suspend_for_unload()) return real(handle);
-  const int result = real(handle);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<int>("dlclose", handle);
+  if (!real.exists()) return -1;
+  if (!CallerSymbol::suspend_for_unload()) return real();
+  const int result = real();
   std::uint16_t left[kMaxProviders];
   const std::size_t count = CallerSymbol::resume_after_unload(left, kMaxProviders);
   if (count == 0) return result;

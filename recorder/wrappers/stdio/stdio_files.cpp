@@ -98,9 +98,11 @@ std::int64_t place_read(FILE* stream, std::int64_t bytes) noexcept {
   return after < 0 ? -1 : after - bytes;
 }
 
+// Part of each wrapper: one that they shared would have to hand its call on through memory.
 template <typename Call>
-std::size_t transferred(CallNumber number, FILE* stream, std::size_t size, std::size_t count,
-                        Call call) noexcept {
+[[gnu::always_inline]] inline std::size_t transferred(CallNumber number, FILE* stream,
+                                                      std::size_t size, std::size_t count,
+                                                      Call call) noexcept {
   const int fd = descriptor_of(stream);
   const std::uint32_t file = file_of_descriptor(fd);
   if (t_thread.runs_ahead != 0) {
@@ -167,6 +169,14 @@ void leave_stream(FILE* stream) noexcept {
   leave_descriptor(fd);
 }
 
+template <typename Call>
+FILE* reopened(const char* path, const char* mode, FILE* stream, Call call) noexcept {
+  if (t_thread.runs_ahead != 0) return no_stream_in_slice();
+  const Closing closing(descriptor_of(stream));
+  leave_stream(stream);
+  return opened(CallNumber::kfreopen, path, mode, call);
+}
+
 // A call that moves the stream's position, or its bytes, and returns no more than whether it did.
 template <typename Call, typename... Numbers>
 int moved(CallNumber number, FILE* stream, Call call, Numbers... numbers) noexcept {
@@ -219,32 +229,32 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_FOPEN(name)                                                           \
-  IOTUNE_EXPORT FILE* name(const char* path, const char* mode) {                     \
-    IOTUNE_REAL(FILE* (*)(const char*, const char*), name);                          \
-    return opened(CallNumber::kfopen, path, mode, [=] { return real(path, mode); }); \
-  }
-IOTUNE_FOPEN(fopen)
-IOTUNE_FOPEN(fopen64)
+IOTUNE_EXPORT FILE* fopen(const char* path, const char* mode) {
+  static constinit NextSymbol next;
+  return opened(CallNumber::kfopen, path, mode, next.prepare<FILE*>("fopen", path, mode));
+}
+IOTUNE_EXPORT FILE* fopen64(const char* path, const char* mode) {
+  static constinit NextSymbol next;
+  return opened(CallNumber::kfopen, path, mode, next.prepare<FILE*>("fopen64", path, mode));
+}
 
-#define IOTUNE_FREOPEN(name)                                                                   \
-  IOTUNE_EXPORT FILE* name(const char* path, const char* mode, FILE* stream) {                 \
-    IOTUNE_REAL(FILE* (*)(const char*, const char*, FILE*), name);                             \
-    if (t_thread.runs_ahead != 0) return no_stream_in_slice();                                 \
-    const Closing closing(descriptor_of(stream));                                              \
-    leave_stream(stream);                                                                      \
-    return opened(CallNumber::kfreopen, path, mode, [=] { return real(path, mode, stream); }); \
-  }
-IOTUNE_FREOPEN(freopen)
-IOTUNE_FREOPEN(freopen64)
+IOTUNE_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  static constinit NextSymbol next;
+  return reopened(path, mode, stream, next.prepare<FILE*>("freopen", path, mode, stream));
+}
+IOTUNE_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  static constinit NextSymbol next;
+  return reopened(path, mode, stream, next.prepare<FILE*>("freopen64", path, mode, stream));
+}
 
 IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
-  IOTUNE_REAL(FILE * (*)(int, const char*), fdopen);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<FILE*>("fdopen", fd, mode);
   const std::uint32_t file = file_of_descriptor(fd);
   CallScope scope(Layer::kStdio);
-  if (file == 0 || !scope.active()) return real(fd, mode);
+  if (file == 0 || !scope.active()) return real();
   scope.start();
-  FILE* const stream = real(fd, mode);
+  FILE* const stream = real();
   scope.stop();
   if (stream != nullptr && mode != nullptr && mode[0] == 'a') set_appends(fd, true);
   note_stream(stream, fd, is_narrowed() ? -1 : raw::lseek(fd, 0, SEEK_CUR));
@@ -258,63 +268,80 @@ IOTUNE_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
 }
 
 IOTUNE_EXPORT int fclose(FILE* stream) {
-  IOTUNE_REAL(int (*)(FILE*), fclose);
-  return closed(stream, real);
+  static constinit NextSymbol next;
+  return closed(stream, next.find_as<int(FILE*)>("fclose"));
 }
 
-#define IOTUNE_FREAD(name)                                                                      \
-  IOTUNE_EXPORT std::size_t name(void* to, std::size_t size, std::size_t count, FILE* stream) { \
-    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, FILE*), name);                 \
-    return transferred(CallNumber::kfread, stream, size, count,                                 \
-                       [=] { return real(to, size, count, stream); });                          \
-  }
-IOTUNE_FREAD(fread)
-IOTUNE_FREAD(fread_unlocked)
+IOTUNE_EXPORT std::size_t fread(void* to, std::size_t size, std::size_t count, FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(CallNumber::kfread, stream, size, count,
+                     next.prepare<std::size_t>("fread", to, size, count, stream));
+}
+IOTUNE_EXPORT std::size_t fread_unlocked(void* to, std::size_t size, std::size_t count,
+                                         FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(CallNumber::kfread, stream, size, count,
+                     next.prepare<std::size_t>("fread_unlocked", to, size, count, stream));
+}
+IOTUNE_EXPORT std::size_t __fread_chk(void* to, std::size_t room, std::size_t size,
+                                      std::size_t count, FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(CallNumber::kfread, stream, size, count,
+                     next.prepare<std::size_t>("__fread_chk", to, room, size, count, stream));
+}
+IOTUNE_EXPORT std::size_t __fread_unlocked_chk(void* to, std::size_t room, std::size_t size,
+                                               std::size_t count, FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(
+      CallNumber::kfread, stream, size, count,
+      next.prepare<std::size_t>("__fread_unlocked_chk", to, room, size, count, stream));
+}
 
-#define IOTUNE_FREAD_CHK(name)                                                                    \
-  IOTUNE_EXPORT std::size_t name(void* to, std::size_t room, std::size_t size, std::size_t count, \
-                                 FILE* stream) {                                                  \
-    IOTUNE_REAL(std::size_t (*)(void*, std::size_t, std::size_t, std::size_t, FILE*), name);      \
-    return transferred(CallNumber::kfread, stream, size, count,                                   \
-                       [=] { return real(to, room, size, count, stream); });                      \
-  }
-IOTUNE_FREAD_CHK(__fread_chk)
-IOTUNE_FREAD_CHK(__fread_unlocked_chk)
+IOTUNE_EXPORT std::size_t fwrite(const void* from, std::size_t size, std::size_t count,
+                                 FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(CallNumber::kfwrite, stream, size, count,
+                     next.prepare<std::size_t>("fwrite", from, size, count, stream));
+}
+IOTUNE_EXPORT std::size_t fwrite_unlocked(const void* from, std::size_t size, std::size_t count,
+                                          FILE* stream) {
+  static constinit NextSymbol next;
+  return transferred(CallNumber::kfwrite, stream, size, count,
+                     next.prepare<std::size_t>("fwrite_unlocked", from, size, count, stream));
+}
 
-#define IOTUNE_FWRITE(name)                                                             \
-  IOTUNE_EXPORT std::size_t name(const void* from, std::size_t size, std::size_t count, \
-                                 FILE* stream) {                                        \
-    IOTUNE_REAL(std::size_t (*)(const void*, std::size_t, std::size_t, FILE*), name);   \
-    return transferred(CallNumber::kfwrite, stream, size, count,                        \
-                       [=] { return real(from, size, count, stream); });                \
-  }
-IOTUNE_FWRITE(fwrite)
-IOTUNE_FWRITE(fwrite_unlocked)
-
-#define IOTUNE_FSEEK(name, offset_type)                                                            \
-  IOTUNE_EXPORT int name(FILE* stream, offset_type offset, int whence) {                           \
-    IOTUNE_REAL(int (*)(FILE*, offset_type, int), name);                                           \
-    return moved(                                                                                  \
-        CallNumber::kfseek, stream, [=] { return real(stream, offset, whence); }, offset, whence); \
-  }
-IOTUNE_FSEEK(fseek, long)
-IOTUNE_FSEEK(fseeko, std::int64_t)
-IOTUNE_FSEEK(fseeko64, std::int64_t)
+IOTUNE_EXPORT int fseek(FILE* stream, long offset, int whence) {
+  static constinit NextSymbol next;
+  return moved(CallNumber::kfseek, stream, next.prepare<int>("fseek", stream, offset, whence),
+               offset, whence);
+}
+IOTUNE_EXPORT int fseeko(FILE* stream, std::int64_t offset, int whence) {
+  static constinit NextSymbol next;
+  return moved(CallNumber::kfseek, stream, next.prepare<int>("fseeko", stream, offset, whence),
+               offset, whence);
+}
+IOTUNE_EXPORT int fseeko64(FILE* stream, std::int64_t offset, int whence) {
+  static constinit NextSymbol next;
+  return moved(CallNumber::kfseek, stream, next.prepare<int>("fseeko64", stream, offset, whence),
+               offset, whence);
+}
 
 IOTUNE_EXPORT void rewind(FILE* stream) {
-  IOTUNE_REAL(void (*)(FILE*), rewind);
+  static constinit NextSymbol next;
+  const auto real = next.prepare<void>("rewind", stream);
   moved(CallNumber::krewind, stream, [=] {
-    real(stream);
+    real();
     return 0;
   });
 }
 
-#define IOTUNE_FFLUSH(name)                                                  \
-  IOTUNE_EXPORT int name(FILE* stream) {                                     \
-    IOTUNE_REAL(int (*)(FILE*), name);                                       \
-    return moved(CallNumber::kfflush, stream, [=] { return real(stream); }); \
-  }
-IOTUNE_FFLUSH(fflush)
-IOTUNE_FFLUSH(fflush_unlocked)
+IOTUNE_EXPORT int fflush(FILE* stream) {
+  static constinit NextSymbol next;
+  return moved(CallNumber::kfflush, stream, next.prepare<int>("fflush", stream));
+}
+IOTUNE_EXPORT int fflush_unlocked(FILE* stream) {
+  static constinit NextSymbol next;
+  return moved(CallNumber::kfflush, stream, next.prepare<int>("fflush_unlocked", stream));
+}
 
 }  // extern "C"

@@ -47,38 +47,48 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_FSETPOS(name, place)                                             \
-  IOTUNE_EXPORT int name(FILE* stream, const place* position) {                 \
-    IOTUNE_REAL(int (*)(FILE*, const place*), name);                            \
-    return positioned<int>(CallNumber::kfsetpos, Times::kControl, stream, true, \
-                           [=] { return real(stream, position); });             \
-  }
-IOTUNE_FSETPOS(fsetpos, fpos_t)
-IOTUNE_FSETPOS(fsetpos64, fpos64_t)
+IOTUNE_EXPORT int fsetpos(FILE* stream, const fpos_t* position) {
+  static constinit NextSymbol next;
+  return positioned<int>(CallNumber::kfsetpos, Times::kControl, stream, true,
+                         next.prepare<int>("fsetpos", stream, position));
+}
+IOTUNE_EXPORT int fsetpos64(FILE* stream, const fpos64_t* position) {
+  static constinit NextSymbol next;
+  return positioned<int>(CallNumber::kfsetpos, Times::kControl, stream, true,
+                         next.prepare<int>("fsetpos64", stream, position));
+}
 
-#define IOTUNE_FGETPOS(name, place)                                           \
-  IOTUNE_EXPORT int name(FILE* stream, place position) {                      \
-    IOTUNE_REAL(int (*)(FILE*, place), name);                                 \
-    return positioned<int>(CallNumber::kfgetpos, Times::kOften, stream, true, \
-                           [=] { return real(stream, position); });           \
-  }
-IOTUNE_FGETPOS(fgetpos, fpos_t*)
-IOTUNE_FGETPOS(fgetpos64, fpos64_t*)
+IOTUNE_EXPORT int fgetpos(FILE* stream, fpos_t* position) {
+  static constinit NextSymbol next;
+  return positioned<int>(CallNumber::kfgetpos, Times::kOften, stream, true,
+                         next.prepare<int>("fgetpos", stream, position));
+}
+IOTUNE_EXPORT int fgetpos64(FILE* stream, fpos64_t* position) {
+  static constinit NextSymbol next;
+  return positioned<int>(CallNumber::kfgetpos, Times::kOften, stream, true,
+                         next.prepare<int>("fgetpos64", stream, position));
+}
 
-#define IOTUNE_FTELL(name)                                                            \
-  IOTUNE_EXPORT std::int64_t name(FILE* stream) {                                     \
-    IOTUNE_REAL(std::int64_t (*)(FILE*), name);                                       \
-    return positioned<std::int64_t>(CallNumber::kftell, Times::kOften, stream, false, \
-                                    [=] { return real(stream); });                    \
-  }
-IOTUNE_FTELL(ftell)
-IOTUNE_FTELL(ftello)
-IOTUNE_FTELL(ftello64)
+IOTUNE_EXPORT std::int64_t ftell(FILE* stream) {
+  static constinit NextSymbol next;
+  return positioned<std::int64_t>(CallNumber::kftell, Times::kOften, stream, false,
+                                  next.prepare<std::int64_t>("ftell", stream));
+}
+IOTUNE_EXPORT std::int64_t ftello(FILE* stream) {
+  static constinit NextSymbol next;
+  return positioned<std::int64_t>(CallNumber::kftell, Times::kOften, stream, false,
+                                  next.prepare<std::int64_t>("ftello", stream));
+}
+IOTUNE_EXPORT std::int64_t ftello64(FILE* stream) {
+  static constinit NextSymbol next;
+  return positioned<std::int64_t>(CallNumber::kftell, Times::kOften, stream, false,
+                                  next.prepare<std::int64_t>("ftello64", stream));
+}
 
 IOTUNE_EXPORT int fileno(FILE* stream) noexcept {
-  IOTUNE_REAL(int (*)(FILE*), fileno);
+  static constinit NextSymbol next;
   return positioned<int>(CallNumber::kfileno, Times::kOften, stream, false,
-                         [=] { return real(stream); });
+                         next.prepare<int>("fileno", stream));
 }
 
 }  // extern "C"

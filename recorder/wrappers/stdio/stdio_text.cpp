@@ -107,6 +107,23 @@ std::int64_t bytes_of_line(const char* line) noexcept {
   return line == nullptr ? -1 : static_cast<std::int64_t>(std::strlen(line));
 }
 
+template <typename Call>
+int put(const char* text, FILE* stream, Call call) noexcept {
+  return written(CallNumber::kfputs, stream, call,
+                 [=](int /*result*/) { return static_cast<std::int64_t>(std::strlen(text)); });
+}
+
+template <typename Call>
+char* got(int size, FILE* stream, Call call) noexcept {
+  return line_read<char*>(CallNumber::kfgets, stream, size, call, bytes_of_line);
+}
+
+template <typename Call>
+ssize_t got_until(int delimiter, FILE* stream, Call call) noexcept {
+  return line_read<ssize_t>(CallNumber::kgetdelim, stream, delimiter, call,
+                            [](ssize_t result) { return static_cast<std::int64_t>(result); });
+}
+
 }  // namespace
 }  // namespace iotune::recorder
 
@@ -115,98 +132,127 @@ using namespace iotune::recorder;
 
 extern "C" {
 
-#define IOTUNE_FPUTS(name)                                                             \
-  IOTUNE_EXPORT int name(const char* text, FILE* stream) {                             \
-    IOTUNE_REAL(int (*)(const char*, FILE*), name);                                    \
-    return written(                                                                    \
-        CallNumber::kfputs, stream, [=] { return real(text, stream); },                \
-        [=](int /*result*/) { return static_cast<std::int64_t>(std::strlen(text)); }); \
-  }
-IOTUNE_FPUTS(fputs)
-IOTUNE_FPUTS(fputs_unlocked)
+IOTUNE_EXPORT int fputs(const char* text, FILE* stream) {
+  static constinit NextSymbol next;
+  return put(text, stream, next.prepare<int>("fputs", text, stream));
+}
+IOTUNE_EXPORT int fputs_unlocked(const char* text, FILE* stream) {
+  static constinit NextSymbol next;
+  return put(text, stream, next.prepare<int>("fputs_unlocked", text, stream));
+}
 
-#define IOTUNE_FGETS(name)                                                                        \
-  IOTUNE_EXPORT char* name(char* to, int size, FILE* stream) {                                    \
-    IOTUNE_REAL(char* (*)(char*, int, FILE*), name);                                              \
-    return line_read<char*>(                                                                      \
-        CallNumber::kfgets, stream, size, [=] { return real(to, size, stream); }, bytes_of_line); \
-  }
-IOTUNE_FGETS(fgets)
-IOTUNE_FGETS(fgets_unlocked)
+IOTUNE_EXPORT char* fgets(char* to, int size, FILE* stream) {
+  static constinit NextSymbol next;
+  return got(size, stream, next.prepare<char*>("fgets", to, size, stream));
+}
+IOTUNE_EXPORT char* fgets_unlocked(char* to, int size, FILE* stream) {
+  static constinit NextSymbol next;
+  return got(size, stream, next.prepare<char*>("fgets_unlocked", to, size, stream));
+}
+IOTUNE_EXPORT char* __fgets_chk(char* to, std::size_t room, int size, FILE* stream) {
+  static constinit NextSymbol next;
+  return got(size, stream, next.prepare<char*>("__fgets_chk", to, room, size, stream));
+}
+IOTUNE_EXPORT char* __fgets_unlocked_chk(char* to, std::size_t room, int size, FILE* stream) {
+  static constinit NextSymbol next;
+  return got(size, stream, next.prepare<char*>("__fgets_unlocked_chk", to, room, size, stream));
+}
 
-#define IOTUNE_FGETS_CHK(name)                                                          \
-  IOTUNE_EXPORT char* name(char* to, std::size_t room, int size, FILE* stream) {        \
-    IOTUNE_REAL(char* (*)(char*, std::size_t, int, FILE*), name);                       \
-    return line_read<char*>(                                                            \
-        CallNumber::kfgets, stream, size, [=] { return real(to, room, size, stream); }, \
-        bytes_of_line);                                                                 \
-  }
-IOTUNE_FGETS_CHK(__fgets_chk)
-IOTUNE_FGETS_CHK(__fgets_unlocked_chk)
-
-#define IOTUNE_GETDELIM(name)                                                               \
-  IOTUNE_EXPORT ssize_t name(char** line, std::size_t* room, int delimiter, FILE* stream) { \
-    IOTUNE_REAL(ssize_t (*)(char**, std::size_t*, int, FILE*), name);                       \
-    return line_read<ssize_t>(                                                              \
-        CallNumber::kgetdelim, stream, delimiter,                                           \
-        [=] { return real(line, room, delimiter, stream); },                                \
-        [](ssize_t result) { return static_cast<std::int64_t>(result); });                  \
-  }
-IOTUNE_GETDELIM(getdelim)
-IOTUNE_GETDELIM(__getdelim)
-
+IOTUNE_EXPORT ssize_t getdelim(char** line, std::size_t* room, int delimiter, FILE* stream) {
+  static constinit NextSymbol next;
+  return got_until(delimiter, stream,
+                   next.prepare<ssize_t>("getdelim", line, room, delimiter, stream));
+}
+IOTUNE_EXPORT ssize_t __getdelim(char** line, std::size_t* room, int delimiter, FILE* stream) {
+  static constinit NextSymbol next;
+  return got_until(delimiter, stream,
+                   next.prepare<ssize_t>("__getdelim", line, room, delimiter, stream));
+}
 IOTUNE_EXPORT ssize_t getline(char** line, std::size_t* room, FILE* stream) {
-  IOTUNE_REAL(ssize_t(*)(char**, std::size_t*, FILE*), getline);
-  return line_read<ssize_t>(
-      CallNumber::kgetdelim, stream, '\n', [=] { return real(line, room, stream); },
-      [](ssize_t result) { return static_cast<std::int64_t>(result); });
+  static constinit NextSymbol next;
+  return got_until('\n', stream, next.prepare<ssize_t>("getline", line, room, stream));
 }
 
 // A call with `...` cannot be passed on as such: its form with a va_list is called.
 IOTUNE_EXPORT int vfprintf(FILE* stream, const char* format, va_list arguments) {
-  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), vfprintf);
-  return formatted(stream, [&] { return real(stream, format, arguments); });
+  static constinit NextSymbol next;
+  return formatted(stream, next.prepare<int>("vfprintf", stream, format, arguments));
 }
 IOTUNE_EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  IOTUNE_REAL(int (*)(FILE*, const char*, va_list), vfprintf);
+  static constinit NextSymbol next;
   va_list arguments;
   va_start(arguments, format);
-  const int result = formatted(stream, [&] { return real(stream, format, arguments); });
+  const int result = formatted(stream, next.prepare<int>("vfprintf", stream, format, arguments));
   va_end(arguments);
   return result;
 }
 IOTUNE_EXPORT int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments) {
-  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), __vfprintf_chk);
-  return formatted(stream, [&] { return real(stream, flag, format, arguments); });
+  static constinit NextSymbol next;
+  return formatted(stream, next.prepare<int>("__vfprintf_chk", stream, flag, format, arguments));
 }
 IOTUNE_EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-  IOTUNE_REAL(int (*)(FILE*, int, const char*, va_list), __vfprintf_chk);
+  static constinit NextSymbol next;
   va_list arguments;
   va_start(arguments, format);
-  const int result = formatted(stream, [&] { return real(stream, flag, format, arguments); });
+  const int result =
+      formatted(stream, next.prepare<int>("__vfprintf_chk", stream, flag, format, arguments));
   va_end(arguments);
   return result;
 }
 
 // The names say which C's conversions are meant; a header may turn one into another. A program that
 // calls the newer ones does not start with a glibc that lacks them.
-#define IOTUNE_SCANF(name, with_list)                                                         \
-  IOTUNE_EXPORT int iotune_##with_list(FILE*, const char*, va_list) __asm__(#with_list);      \
-  IOTUNE_EXPORT int iotune_##with_list(FILE* stream, const char* format, va_list arguments) { \
-    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), with_list);                             \
-    return scanned(stream, [&] { return real(stream, format, arguments); });                  \
-  }                                                                                           \
-  IOTUNE_EXPORT int iotune_##name(FILE*, const char*, ...) __asm__(#name);                    \
-  IOTUNE_EXPORT int iotune_##name(FILE* stream, const char* format, ...) {                    \
-    IOTUNE_REAL(int (*)(FILE*, const char*, va_list), with_list);                             \
-    va_list arguments;                                                                        \
-    va_start(arguments, format);                                                              \
-    const int result = scanned(stream, [&] { return real(stream, format, arguments); });      \
-    va_end(arguments);                                                                        \
-    return result;                                                                            \
-  }
-IOTUNE_SCANF(fscanf, vfscanf)
-IOTUNE_SCANF(__isoc99_fscanf, __isoc99_vfscanf)
-IOTUNE_SCANF(__isoc23_fscanf, __isoc23_vfscanf)
+IOTUNE_EXPORT int own_vfscanf(FILE* stream, const char* format,
+                              va_list arguments) __asm__("vfscanf");
+IOTUNE_EXPORT int own_fscanf(FILE* stream, const char* format, ...) __asm__("fscanf");
+IOTUNE_EXPORT int own_isoc99_vfscanf(FILE* stream, const char* format,
+                                     va_list arguments) __asm__("__isoc99_vfscanf");
+IOTUNE_EXPORT int own_isoc99_fscanf(FILE* stream, const char* format,
+                                    ...) __asm__("__isoc99_fscanf");
+IOTUNE_EXPORT int own_isoc23_vfscanf(FILE* stream, const char* format,
+                                     va_list arguments) __asm__("__isoc23_vfscanf");
+IOTUNE_EXPORT int own_isoc23_fscanf(FILE* stream, const char* format,
+                                    ...) __asm__("__isoc23_fscanf");
+
+int own_vfscanf(FILE* stream, const char* format, va_list arguments) {
+  static constinit NextSymbol next;
+  return scanned(stream, next.prepare<int>("vfscanf", stream, format, arguments));
+}
+int own_fscanf(FILE* stream, const char* format, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, format);
+  const int result = scanned(stream, next.prepare<int>("vfscanf", stream, format, arguments));
+  va_end(arguments);
+  return result;
+}
+
+int own_isoc99_vfscanf(FILE* stream, const char* format, va_list arguments) {
+  static constinit NextSymbol next;
+  return scanned(stream, next.prepare<int>("__isoc99_vfscanf", stream, format, arguments));
+}
+int own_isoc99_fscanf(FILE* stream, const char* format, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, format);
+  const int result =
+      scanned(stream, next.prepare<int>("__isoc99_vfscanf", stream, format, arguments));
+  va_end(arguments);
+  return result;
+}
+
+int own_isoc23_vfscanf(FILE* stream, const char* format, va_list arguments) {
+  static constinit NextSymbol next;
+  return scanned(stream, next.prepare<int>("__isoc23_vfscanf", stream, format, arguments));
+}
+int own_isoc23_fscanf(FILE* stream, const char* format, ...) {
+  static constinit NextSymbol next;
+  va_list arguments;
+  va_start(arguments, format);
+  const int result =
+      scanned(stream, next.prepare<int>("__isoc23_vfscanf", stream, format, arguments));
+  va_end(arguments);
+  return result;
+}
 
 }  // extern "C"
