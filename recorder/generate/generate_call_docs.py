@@ -9,8 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import ARRAYS, Argument, Call, TableError, read_table  # noqa: E402
+from call_signatures import ARRAYS, Argument, Call, TableError, read_table
 
 LAYERS = {
     "hdf5": "HDF5",

@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import ARRAYS, C_TYPES, Argument, Call, TableError, read_table  # noqa: E402
+from call_signatures import ARRAYS, C_TYPES, Argument, Call, TableError, read_table
 
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
 # Integers that mean the same under different values in the MPIs' ABIs (mpi_abi.h).

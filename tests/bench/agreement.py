@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import native
-import paired
+from bench import paired
+from support import preloaded
 
 RANKS = 2
 FILES = 101
@@ -73,7 +73,7 @@ def add_rows(table: paired.Table, build: Path, rounds: int, seed: int | None) ->
         config = folder / "config.xml"
         config.write_text(SETTING)
         common = {
-            "LD_PRELOAD": native.preload(build / "lib" / "libiotune.so"),
+            **preloaded.variables(build / "lib" / "libiotune.so"),
             "IOTUNE_TRACE": str(folder / "run.iotrace"), "IOTUNE_DB": "none",
             "XDG_DATA_HOME": str(folder / "data"), "XDG_STATE_HOME": str(folder / "state"),
         }  # fmt: skip

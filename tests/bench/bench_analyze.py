@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import paired
+from bench import paired
 
 MIB = 1 << 20
 RANKS = 16

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-import native
-from paired import Comparison, Table, arguments, at_least, compare
-
-ROOT = Path(__file__).resolve().parents[2]
+from bench import native
+from bench.paired import Comparison, Table, arguments, at_least, compare
+from support import preloaded
+from support.repository import IOTUNE
 
 
 def iotune(*words: str, env: dict[str, str]) -> str:
-    program = str(ROOT / ".venv" / "bin" / "iotune")
+    program = str(IOTUNE)
     done = subprocess.run([program, *words], env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
@@ -36,16 +34,12 @@ def main() -> int:
     program = native.compiled("gzip_rows.c", home, shlex.split(flags))
     file = home / "rows.h5"
     subprocess.run([str(program), "write", str(file)], check=True)
-    plain = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("IOTUNE_") and name != "LD_PRELOAD"
-    }
+    plain = preloaded.plain_environment()
     for kind in ("DATA", "STATE", "CONFIG"):
         plain[f"XDG_{kind}_HOME"] = str(home / kind.lower())
     library = build / "lib" / "libiotune.so"
     tuned = plain | {
-        "LD_PRELOAD": native.preload(library),
+        **preloaded.variables(library),
         "IOTUNE_TRACE": str(home / "last.iotrace"),
         "IOTUNE_EXPLORE": "off",
     }

@@ -27,13 +27,11 @@ from iotune.models.gains.fit import fit
 from iotune.models.gains.rows import rows_of
 from iotune.models.gains.store import MOST_CANDIDATES, candidates_of
 
-import agreement
-import paired
+from bench import agreement, paired
+from bench.made_surfaces import PLATFORM, made_surfaces
 from iotune import core
-from made_surfaces import PLATFORM, made_surfaces
-
-ROOT = Path(__file__).resolve().parents[2]
-
+from support.answers import APPLICATION_ID, SCHEMA
+from support.repository import TESTS
 
 WALL = "write independent contiguous plain parallel whole"
 
@@ -51,8 +49,8 @@ def make_database(path: Path, patterns: int) -> None:
     """As many programs, each with a pattern and an answer of its own, three runs each."""
     db = sqlite3.connect(path)
     for step in ("schema.sql", "schema_v2.sql", "schema_v3.sql"):
-        db.executescript((ROOT / "patterndb" / "store" / step).read_text())
-    db.execute(f"PRAGMA application_id = {0x696F746E}")
+        db.executescript(SCHEMA.with_name(step).read_text())
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute("PRAGMA user_version = 3")
     db.execute(
         "INSERT INTO platforms VALUES (1, 'ext4', 'MPICH 4.0.2', '1.10.8', ?)",
@@ -130,7 +128,7 @@ def ask(
 ) -> tuple[float, ...]:
     """(load, first, CPU of both, of the same series, of others) in ms."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "bench" / "decide_once.py"), str(library),
+        [sys.executable, str(TESTS / "bench" / "decide_once.py"), str(library),
          program, "/data/out%d.h5", str(count)],
         env={**os.environ, "IOTUNE_DB": str(database)}, capture_output=True, text=True, check=False,
     )  # fmt: skip

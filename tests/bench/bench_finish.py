@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import native
-import paired
+from bench import native, paired
+from support import preloaded
 
 RANKS = 2
 SHAPES = ("regular", "irregular", "random")
@@ -65,8 +65,8 @@ class Measured:
     def __init__(self, build: Path, out: Path, scratch: Path, buffers: Path) -> None:
         self.scratch = scratch
         self.buffers = buffers  # in memory, as by default
-        self.library = native.preload(build / "lib" / "libiotune.so")
-        self.shim = native.preload(native.yield_shim(build))
+        self.library = build / "lib" / "libiotune.so"
+        self.shim = native.yield_shim(build)
         self.timed = native.compiled("timed_exit.c", out / "native")
         self.programs = {}
         flags = subprocess.run(["pkg-config", "--cflags", "--libs", "hdf5-mpich", "mpich"],
@@ -94,8 +94,7 @@ class Measured:
 
     def environment(self, learns: bool) -> dict[str, str]:
         """Return the environment of a run with places of its own."""
-        env = {k: v for k, v in os.environ.items()
-               if not k.startswith("IOTUNE_") and k != "LD_PRELOAD"}  # fmt: skip
+        env = preloaded.plain_environment()
         env.update(
             XDG_STATE_HOME=str(self.scratch / "state"), XDG_DATA_HOME=str(self.scratch / "data"),
             IOTUNE_BUFFER_DIR=str(self.buffers),
@@ -109,11 +108,11 @@ class Measured:
         folder = self.scratch / "run"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        preload = self.shim if arm == "bare" else f"{self.library}:{self.shim}"
+        libraries = [self.shim] if arm == "bare" else [self.library, self.shim]
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         done = subprocess.run(
-            ["mpirun", "-n", str(RANKS), str(self.timed), str(folder), preload,
+            ["mpirun", "-n", str(RANKS), str(self.timed), str(folder), preloaded.joined(*libraries),
              str(self.programs[what.program]), *what.words, str(folder)],
             env=self.environment(arm == "iotune"), capture_output=True, stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -222,8 +221,8 @@ def copies(place: Measured, table: paired.Table, rounds: int, seed: int | None) 
     env = place.environment(True)
     for words in (["cp", str(source), f"{source}.copy"], ["gzip", "-kf", str(source)]):
         arms = {
-            "bare": paired.Command(words, {"LD_PRELOAD": None}),
-            "iotune": paired.Command(words, {**env, "LD_PRELOAD": place.library}),
+            "bare": paired.Command(words, {preloaded.VARIABLE: None}),
+            "iotune": paired.Command(words, {**env, **preloaded.variables(place.library)}),
         }
         comparison = paired.compare(f"{words[0]} of 10 MB", arms, rounds, seed=seed)
         table.keep(comparison)

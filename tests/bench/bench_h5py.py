@@ -10,14 +10,14 @@ setting applied, and all must print the same sum.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import paired
+from bench import paired
+from support import preloaded
 
 SCRIPT = Path(__file__).resolve().parent / "h5py_rows.py"
 OWN_CACHE = 64 << 20
@@ -31,7 +31,7 @@ class User:
         self.scratch = scratch
         self.words = [sys.executable, str(SCRIPT), str(scratch / "rows.h5")]
         self.rows = str(rows)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("IOTUNE_")}
+        kept = preloaded.plain_environment()
         kept.update({f"XDG_{kind}_HOME": str(scratch / kind.lower())
                      for kind in ("DATA", "STATE", "CONFIG", "CACHE")})  # fmt: skip
         # No run is left at its default, and the first one is learnt from at its end.
@@ -70,12 +70,12 @@ class User:
         """Under the preload, as a user types it; demands that the setting was applied."""
         trace = self.scratch / "run.iotrace"
         trace.unlink(missing_ok=True)
-        self.environment |= {"LD_PRELOAD": self.library, "IOTUNE_TRACE": str(trace)}
+        plain = self.environment
+        self.environment = plain | preloaded.variables(self.library) | {"IOTUNE_TRACE": str(trace)}
         try:
             seconds = self.timed(*self.words, self.rows)
         finally:
-            for name in ("LD_PRELOAD", "IOTUNE_TRACE"):
-                del self.environment[name]
+            self.environment = plain
         files = json.loads(self.iotune("explain", str(trace), "--json"))["files"]
         verdicts = {(one["parameter"], one["verdict"])
                     for file in files for one in file["settings"]}  # fmt: skip

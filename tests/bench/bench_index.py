@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import paired
+from bench import paired
 
 ENTRIES = {
     "segments": "100,000 accesses of random lengths",

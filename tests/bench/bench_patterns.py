@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import paired
+from bench import paired
 
 # Rates that a prototype of nested loop recognition reached, from the table.
 PROTOTYPE = {

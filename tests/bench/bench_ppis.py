@@ -27,10 +27,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-import native
-import paired
-import pieces
-from latency_mount import drop_pages, is_possible, mounted
+from bench import paired, pieces
+from bench.latency_mount import drop_pages, is_possible, mounted
+from support import preloaded
 
 ARMS = ("normal", "pp", "ppis", "ours")
 UNIT = 102_400
@@ -90,7 +89,7 @@ class Bench:
     def __init__(self, options: argparse.Namespace, scratch: Path) -> None:
         self.options = options
         self.scratch = scratch
-        self.library = native.preload(options.build / "lib" / "libiotune.so")
+        self.library = options.build / "lib" / "libiotune.so"
         (scratch / "root" / "noise").write_bytes(bytes(NOISE_BYTES))
         self.waits: dict[str, list[float]] = {}
         self.optimum: list[float] = []
@@ -110,13 +109,13 @@ class Bench:
         return words
 
     def environment(self, arm: str, rank: int) -> dict[str, str]:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        env = preloaded.plain_environment()
         if arm == "normal":
             return env
         own = self.scratch / f"{arm}-{rank}"
         own.mkdir(exist_ok=True)
         return env | {
-            "LD_PRELOAD": self.library, "IOTUNE_PREFETCH": "recorded", "IOTUNE_DB": "none",
+            **preloaded.variables(self.library), "IOTUNE_PREFETCH": "recorded", "IOTUNE_DB": "none",
             "IOTUNE_PREFETCH_SCHEDULE": arm, "XDG_STATE_HOME": str(own),
             "IOTUNE_BUFFER_DIR": str(self.scratch / "buffers"),
         }  # fmt: skip

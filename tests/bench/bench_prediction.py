@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import paired
+from bench import paired
 
 OTHERS = ("stride", "unit", "markov")  # what ours may not be behind
 SHOWN = ("nest", "stride", "readahead", "unit", "tree", "markov", "markov again", "plan")

@@ -27,11 +27,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import native
-import paired
-import pieces
-from latency_mount import direct, drop_pages, is_possible, mounted
-from throttled_loop import Impossible, throttled_loop
+from bench import native, paired, pieces
+from bench.latency_mount import direct, drop_pages, is_possible, mounted
+from bench.throttled_loop import Impossible, throttled_loop
+from support import preloaded
 
 Accesses = list[tuple[int, int]]
 FILE_BYTES = 256 << 20
@@ -123,8 +122,8 @@ class Bench:
         self.options = options
         self.enter = enter
         self.scratch = scratch
-        self.library = native.preload(options.build / "lib" / "libiotune.so")
-        self.program = native.compiled("../preload/programs/planned_reads.c",
+        self.library = options.build / "lib" / "libiotune.so"
+        self.program = native.compiled("planned_reads.c",
                                        options.out / "native", ["-D_FORTIFY_SOURCE=0"])  # fmt: skip
         subprocess.run([str(self.program), str(scratch / "root" / "data"), "make",
                         str(FILE_BYTES)], check=True)  # fmt: skip
@@ -137,7 +136,7 @@ class Bench:
 
     def run(self, arm: str, listed: Path, pause: str) -> float:
         """Milliseconds in reads; the whole run's and the bytes in vain are kept aside."""
-        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        env = preloaded.plain_environment()
         trace = self.local / "run.iotrace"
         trace.unlink(missing_ok=True)
         if arm == "markov first":
@@ -145,8 +144,9 @@ class Bench:
         method = "pread-alone" if arm == "alone" else "pread"
         if ARMS[arm]:
             env.update(
-                LD_PRELOAD=self.library, IOTUNE_PREFETCH=ARMS[arm], IOTUNE_TRACE=str(trace),
-                IOTUNE_DB="none", XDG_STATE_HOME=str(self.local / "state" / arm),
+                **preloaded.variables(self.library), IOTUNE_PREFETCH=ARMS[arm],
+                IOTUNE_TRACE=str(trace), IOTUNE_DB="none",
+                XDG_STATE_HOME=str(self.local / "state" / arm),
                 IOTUNE_BUFFER_DIR=str(self.local / "buffers"),
                 IOTUNE_PREFETCH_DELIVERY="cache" if arm == "cache" else "hint",
             )  # fmt: skip
@@ -204,13 +204,13 @@ def share_of_perfect(rows: Mapping[str, Sequence[float]]) -> float:
 def add_cost(table: paired.Table, options: argparse.Namespace) -> None:
     """What prefetching adds to recorded 64-byte reads out of memory, and keeps of a stream."""
     timer = native.compiled("transfer_timer.c", options.out / "native")
-    library = native.preload(options.build / "lib" / "libiotune.so")
+    library = options.build / "lib" / "libiotune.so"
     scratch = Path(tempfile.mkdtemp(prefix="prefetch-", dir="/dev/shm"))
 
     def arm(shape: str, prefetch: str) -> float:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        env = preloaded.plain_environment()
         env.update(
-            LD_PRELOAD=library, IOTUNE_PREFETCH=prefetch, IOTUNE_DB="none",
+            **preloaded.variables(library), IOTUNE_PREFETCH=prefetch, IOTUNE_DB="none",
             IOTUNE_TRACE=str(scratch / "run.iotrace"), IOTUNE_BUFFER_DIR=str(scratch / "buffers"),
             XDG_STATE_HOME=str(scratch / "state"),
         )  # fmt: skip

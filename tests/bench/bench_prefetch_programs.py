@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import native
-import paired
-import pieces
-from latency_mount import drop_pages, is_possible, mounted
+from bench import native, paired, pieces
+from bench.latency_mount import drop_pages, is_possible, mounted
+from support import preloaded
 
 ARMS = {"none": "", "pattern": "pattern", "perfect": "recorded"}
 RANKS = 2
@@ -41,7 +39,7 @@ class Bench:
         """Milliseconds in reads."""
         # With two ranks on two cores and a file system beside them a waiting rank must yield.
         libraries = [native.yield_shim(self.options.build)] if mpi else []
-        env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+        env = preloaded.plain_environment()
         if ARMS[arm]:
             libraries.append(self.iotune)
             state = self.scratch / f"{name}-{arm}"
@@ -51,10 +49,10 @@ class Bench:
                 "IOTUNE_BUFFER_DIR": str(self.scratch / "buffers"),
             }  # fmt: skip
         if mpi:
-            words = ["mpirun.mpich", "-n", str(RANKS), "-genv", "LD_PRELOAD",
-                     native.preload(*libraries), *words]  # fmt: skip
-        elif libraries:
-            env["LD_PRELOAD"] = native.preload(*libraries)
+            words = ["mpirun.mpich", "-n", str(RANKS), "-genv", preloaded.VARIABLE,
+                     preloaded.joined(*libraries), *words]  # fmt: skip
+        else:
+            env |= preloaded.variables(*libraries)
         done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
         if done.returncode != 0 or done.stderr:
             raise paired.ArmFailed(f"{name}, {arm}: {done.returncode}\n{done.stderr}")

@@ -7,7 +7,6 @@ in memory. Bytes are counted, not timed. The memory of a process is that of a re
 from __future__ import annotations
 
 import functools
-import os
 import re
 import subprocess
 import sys
@@ -15,8 +14,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import native
-import paired
+from bench import native, paired
+from support import preloaded
 
 RANKS = 100_000
 CALLS = 10_000_000
@@ -50,11 +49,11 @@ def memory_kib(build: Path, pattern: str, traced: bool, folder: Path, out: Path)
     data = folder / "data"
     if not data.exists():
         data.write_bytes(bytes(6_400_000))
-    env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+    env = preloaded.plain_environment()
     trace = folder / "run.iotrace"
     if traced:
         env.update(
-            LD_PRELOAD=native.preload(build / "lib" / "libiotune.so"), IOTUNE_MODE="record",
+            **preloaded.variables(build / "lib" / "libiotune.so"), IOTUNE_MODE="record",
             IOTUNE_TRACE=str(trace), IOTUNE_INCLUDE=f"{folder}/*",
         )  # fmt: skip
     done = subprocess.run(

@@ -22,15 +22,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench_tuning import trainer_options
+from bench.bench_tuning import trainer_options
+from bench.paired import Table, at_least
+from bench.tuning_arms import SECONDS, Arms
+from bench.tuning_cases import Case
+from bench.tuning_search import Rounds, half_width, ratio
+from bench.tuning_session import Session, State, begin
 from iotune.limited_run import run_limited
 from iotune.mpi import find_mpi, hdf5_flags
 from iotune.trace import open_trace
-from paired import Table, at_least
-from tuning_arms import SECONDS, Arms
-from tuning_cases import ROOT, Case
-from tuning_search import Rounds, half_width, ratio
-from tuning_session import Session, State, begin
+from support.repository import IOTUNE
 
 FEWEST = 5
 WITHIN = 0.05
@@ -82,8 +83,7 @@ class Receiver(Arms):
         super().kernel(env, True)
         source, program = self.home / "emitted.c", self.home / "emitted"
         source.unlink(missing_ok=True)
-        iotune = ROOT / ".venv" / "bin" / "iotune"
-        subprocess.run([iotune, "replay", trace, "--emit-c", source], check=True)
+        subprocess.run([IOTUNE, "replay", trace, "--emit-c", source], check=True)
         mpi = find_mpi()
         command = [str(mpi.compiler), "-O1", str(source), *hdf5_flags(mpi), "-o", str(program)]
         subprocess.run(command, check=True)

@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import native
-import paired
+from bench import native, paired
+from support import preloaded
 
 PROGRAM = "/bin/true"
 MICROSECONDS = 1e-3
@@ -53,8 +53,8 @@ def main() -> int:
     installed = Path(shutil.copy(library, scratch))
     arms = {
         "bare": "",
-        "empty preload": native.preload(empty),
-        "iotune": native.preload(installed),
+        "empty preload": preloaded.joined(empty),
+        "iotune": preloaded.joined(installed),
     }
     comparison = spawned(options.rounds, seed, arms, scratch)
 

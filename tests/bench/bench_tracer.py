@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 import functools
 import math
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-import native
-import paired
+from bench import native, paired
+from support import preloaded
 
 SHAPES = ("strided", "random")
 DIRECTIONS = ("read", "write")
@@ -27,20 +27,23 @@ PROCESSES = 4
 CALLS_EACH = 50_000
 # Places that transfer_timer.c draws from.
 RANDOM_UNITS = 100_000
+Libraries = Sequence[Path]  # what a run preloads, in this order
 
 
-def environment(scratch: Path, preload: str, **more: str) -> dict[str, str]:
+def environment(scratch: Path, preload: Libraries, **more: str) -> dict[str, str]:
     """No settings of a user's; buffers and traces in a place of our own."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("IOTUNE_")}
+    env = preloaded.plain_environment()
     env.update(
-        LD_PRELOAD=preload, IOTUNE_BUFFER_DIR=str(scratch / "buffers"), IOTUNE_MODE="record",
-        IOTUNE_TRACE=str(scratch / "run.iotrace"), IOTUNE_DB="none",
+        **preloaded.variables(*preload), IOTUNE_BUFFER_DIR=str(scratch / "buffers"),
+        IOTUNE_MODE="record", IOTUNE_TRACE=str(scratch / "run.iotrace"), IOTUNE_DB="none",
         XDG_STATE_HOME=str(scratch / "state"), XDG_DATA_HOME=str(scratch / "data"), **more,
     )  # fmt: skip
     return env
 
 
-def timed(command: list[str], scratch: Path, preload: str, **more: str) -> tuple[float, float]:
+def timed(
+    command: list[str], scratch: Path, preload: Libraries, **more: str
+) -> tuple[float, float]:
     """One run: wall and CPU nanoseconds a call."""
     done = subprocess.run(
         command, env=environment(scratch, preload, **more), capture_output=True, text=True,
@@ -52,7 +55,7 @@ def timed(command: list[str], scratch: Path, preload: str, **more: str) -> tuple
     return float(wall), float(cpu)
 
 
-def trace_bytes(timer: Path, scratch: Path, library: str, shape: str, timing: str) -> int:
+def trace_bytes(timer: Path, scratch: Path, library: Libraries, shape: str, timing: str) -> int:
     """Bytes of the traces of PROCESSES processes."""
     total = 0
     for number in range(PROCESSES):
@@ -68,7 +71,7 @@ def add_untraced(
     table: paired.Table,
     timer: Path,
     scratch: Path,
-    preloads: dict[str, str],
+    preloads: dict[str, Libraries],
     options: argparse.Namespace,
 ) -> None:
     """A descriptor of a file that is excluded."""
@@ -88,7 +91,7 @@ def add_untraced(
               paired.at_most(5, "ns"))  # fmt: skip
 
 
-def add_sizes(table: paired.Table, timer: Path, scratch: Path, library: str) -> None:
+def add_sizes(table: paired.Table, timer: Path, scratch: Path, library: Libraries) -> None:
     """What the traces of PROCESSES processes take."""
     entropy = PROCESSES * CALLS_EACH * math.log2(RANDOM_UNITS) / 8
     goals = {
@@ -113,7 +116,11 @@ def hdf5_flags() -> list[str] | None:
 
 
 def add_hdf5_dispatch(
-    table: paired.Table, folder: Path, scratch: Path, library: str, options: argparse.Namespace
+    table: paired.Table,
+    folder: Path,
+    scratch: Path,
+    library: Libraries,
+    options: argparse.Namespace,
 ) -> None:
     """What it takes to find the caller's own HDF5, and what recording adds to it."""
     flags = hdf5_flags()
@@ -121,14 +128,14 @@ def add_hdf5_dispatch(
         return
     program = native.compiled("hdf5_calls.c", folder, flags)
 
-    def arm(preload: str, mode: str) -> float:
+    def arm(preload: Libraries, mode: str) -> float:
         env = {**environment(scratch, preload), "IOTUNE_MODE": mode}
         command = [str(program), str(scratch / "y.h5"), str(options.calls)]
         done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE)
         return float(done.stdout)
 
     name = "H5Sselect_all"
-    arms = {"bare": ("", "off"), "dispatch": (library, "off"), "recorded": (library, "record")}
+    arms = {"bare": ((), "off"), "dispatch": (library, "off"), "recorded": (library, "record")}
     comparison = paired.compare(
         name, {arm_name: functools.partial(arm, *how) for arm_name, how in arms.items()},
         options.rounds, seed=options.seed,
@@ -141,7 +148,7 @@ def add_hdf5_dispatch(
     table.add(f"{name}, recorded too, ns CPU", comparison.paired_difference("recorded", "bare"))
 
 
-def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: str) -> None:
+def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: Libraries) -> None:
     """2,000 H5Dwrites, each with its selection."""
     flags = hdf5_flags()
     if flags is None:
@@ -165,12 +172,12 @@ def main() -> int:
     folder = options.out / "native"
     timer = native.compiled("transfer_timer.c", folder)
     stub = native.shared("stub_transfers.c", folder)
-    preloads = {
-        "bare": "",
-        "floor": native.preload(native.shared("floor_preload.c", folder, ["-ldl"])),
-        "iotune": native.preload(library),
-        "stub": native.preload(stub),
-        "iotune over stub": native.preload(library, stub),
+    preloads: dict[str, Libraries] = {
+        "bare": (),
+        "floor": (native.shared("floor_preload.c", folder, ["-ldl"]),),
+        "iotune": (library,),
+        "stub": (stub,),
+        "iotune over stub": (library, stub),
     }
     table = paired.Table("tracer")
     scratch = Path(tempfile.mkdtemp(prefix="tracer-", dir="/dev/shm"))

@@ -22,10 +22,10 @@ from iotune.models.search.replay import Surface as Flat
 from iotune.models.search.replay import play, problem_of
 from iotune.models.survey.trials import Surface
 
-from drawn_trainings import MOST_RUNS, winner
-from paired import Estimate, Table, arguments, at_least, at_most
-from surface_patterns import DENSE_POINTS
-from surfaces import load, places, wanted_of
+from bench.drawn_trainings import MOST_RUNS, winner
+from bench.paired import Estimate, Table, arguments, at_least, at_most
+from bench.surface_patterns import DENSE_POINTS
+from bench.surfaces import load, places, wanted_of
 
 HEADROOM = 1.3
 AFTER = (1, 3, 5, 10, 20)

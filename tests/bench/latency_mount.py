@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import paired
+from bench import paired
 
 
 def is_possible(build: Path) -> bool:

@@ -15,7 +15,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from paired import CONFIDENCE, Estimate
+from bench.paired import CONFIDENCE, Estimate
 
 # Up to so many numbers the distribution is counted; beyond, the normal one is as good.
 COUNTED = 60

@@ -25,12 +25,12 @@ from pathlib import Path
 from iotune.models.survey.measure import Asked, TooSlow, measure_pattern
 from iotune.models.survey.trials import Journal, Surface, parse_trials, read_trials
 
+from bench.surface_patterns import SurfacePattern, surface_patterns
 from iotune import Error
 from iotune.mpi import find_mpi
-from surface_patterns import SurfacePattern, surface_patterns
+from support.repository import ROOT, TESTBEDS, TESTS
 
-ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "tests" / "bench" / "surfaces"
+KEPT = TESTS / "bench" / "surfaces"
 WORK = ROOT / "build" / "bench" / "surfaces"
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 
@@ -53,16 +53,15 @@ class Place:
 
 def places() -> dict[str, Place]:
     """By name. `nodes8` and `nodes16` judge models that were fitted on fewer ranks."""
-    beds = ROOT / "tests" / "testbed"
     local = WORK / "files"
     return {
         "disk": Place(local, "mpirun.mpich", 2),
-        "nodes": Place(local, str(beds / "local_nodes"), 4, 16 << 20),
-        "nodes8": Place(local, str(beds / "local_nodes"), 8, 16 << 20, dense=False),
-        "nodes16": Place(local, str(beds / "local_nodes"), 16, 16 << 20, dense=False),
+        "nodes": Place(local, str(TESTBEDS / "local_nodes"), 4, 16 << 20),
+        "nodes8": Place(local, str(TESTBEDS / "local_nodes"), 8, 16 << 20, dense=False),
+        "nodes16": Place(local, str(TESTBEDS / "local_nodes"), 16, 16 << 20, dense=False),
         "cephfs": Place(
             TESTBED / "mnt" / "narrow",
-            str(beds / "cephfs_mpirun"),
+            str(TESTBEDS / "cephfs_mpirun"),
             4,
             8 << 20,
             3.0,

@@ -17,9 +17,11 @@ from typing import Any
 
 from iotune.models.warm_pages import WarmPages
 
-import native
+from bench import native
+from bench.tuning_cases import STRIPED, TESTBED, Case
 from iotune.limited_run import run_limited
-from tuning_cases import ROOT, STRIPED, TESTBED, Case
+from support import preloaded
+from support.repository import IOTUNE
 
 SECONDS = 600
 # Of a run's files in warm pages: column-io's default took 0.78 to 0.99 s for 1.0 GiB, and for
@@ -87,11 +89,7 @@ class Arms:
 
     def environment(self, tuned: bool, **more: str) -> dict[str, str]:
         """The arm's; `tuned` preloads iotune."""
-        env = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("IOTUNE_") and name not in ("LD_PRELOAD", "ROMIO_HINTS")
-        }
+        env = preloaded.plain_environment()
         env["IOTUNE_TESTBED"] = str(TESTBED)
         env["IOTUNE_EXPLORE"] = "off"
         for kind in ("DATA", "STATE", "CONFIG"):
@@ -101,9 +99,7 @@ class Arms:
             libraries.insert(0, self.build / "lib" / "libiotune.so")
             env["IOTUNE_TRACE"] = str(self.home / "last.iotrace")
             env["IOTUNE_RECORD"] = "sample"  # as where no trace is asked for
-        if libraries:
-            env["LD_PRELOAD"] = native.preload(*libraries)
-        return env | more
+        return env | preloaded.variables(*libraries) | more
 
     def kernel(
         self,
@@ -279,7 +275,7 @@ class Arms:
         shutil.rmtree(self.home / "data", ignore_errors=True)
         self.iotune()
         env = self.environment(False)
-        env.pop("LD_PRELOAD", None)
+        env.pop(preloaded.VARIABLE, None)
         env |= {
             "IOTUNE_LIB": str(self.build / "lib" / "libiotune.so"),
             "IOTUNE_MPIRUN": self.case.storage.launcher,
@@ -287,7 +283,7 @@ class Arms:
         }
         done = subprocess.run(
             [
-                *(str(ROOT / ".venv" / "bin" / "iotune"), "train", "--json"),
+                *(str(IOTUNE), "train", "--json"),
                 *("--rounds", str(rounds), "--budget", str(budget)),
             ],
             env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,

@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import TESTBEDS
+
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 SHARED = "memory"  # folder of the scratch
 
@@ -94,12 +95,11 @@ def storages(scratch: Path) -> dict[str, Storage]:
         found["memory"] = Storage(
             "memory", Path("/dev/shm"), "mpirun.mpich", found["disk"].ranks, rereads=True
         )
-    testbed = ROOT / "tests" / "testbed"
     if (TESTBED / "mnt" / "narrow").is_dir():
-        launcher = str(testbed / "cephfs_mpirun")
+        launcher = str(TESTBEDS / "cephfs_mpirun")
         found["cephfs"] = Storage("cephfs", TESTBED / "mnt" / "narrow", launcher, 4)
     if os.geteuid() == 0:
-        launcher = str(testbed / "local_nodes")
+        launcher = str(TESTBEDS / "local_nodes")
         found["nodes-disk"] = Storage("nodes-disk", scratch, launcher, 4, True)
         found["nodes-memory"] = Storage("nodes-memory", scratch / SHARED, launcher, 4, rereads=True)
     return found

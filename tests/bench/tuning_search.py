@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from iotune.models.candidates import Candidate
 
-from paired import CONFIDENCE, RESAMPLES, Comparison, Estimate, percentile
+from bench.paired import CONFIDENCE, RESAMPLES, Comparison, Estimate, percentile
 
 AGAIN = 64
 BEST = 5

@@ -21,10 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-import kept_rounds
-import paired
-from tuning_arms import Arms
-from tuning_cases import ABSENT, KERNELS, SHARED, STRIPED, Case, storages, words_on
+from bench import kept_rounds, paired
+from bench.tuning_arms import Arms
+from bench.tuning_cases import ABSENT, KERNELS, SHARED, STRIPED, Case, storages, words_on
 
 
 def _share_memory(folder: Path) -> None:

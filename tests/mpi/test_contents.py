@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main, not_verified  # noqa: E402
+from support.place import Place, main, not_verified
 
 KERNELS = {
     "vpic-io": ("--particles", 3001), "vorpal-io": ("--size", "6x5x4"),
@@ -53,10 +51,10 @@ def run(place: Place, name: str, mode: str, **env: object) -> Path:
     folder = place.scratch / f"{name} {mode}"
     folder.mkdir()
     place.trace.unlink(missing_ok=True)
-    frozen = str(place.build / "lib" / "libfrozen_time.so")
-    preload = f"{place.preload()}:{frozen}" if env else frozen
+    frozen = place.build / "lib" / "libfrozen_time.so"
+    preload = [place.library, frozen] if env else [frozen]
     done = place.mpi(2, place.bin / name, *KERNELS[name], *mode.split()[1:], cwd=folder,
-                     LD_PRELOAD=preload, preload=False, IOTUNE_TRACE=place.trace,
+                     preload=preload, IOTUNE_TRACE=place.trace,
                      **env)  # fmt: skip
     place.right(done, f"{name} {mode}")
     assert digests(folder), f"{name} wrote no file"

@@ -3,33 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, collect, main, not_verified  # noqa: E402
-from prefetch_place import fuse_works, mounted  # noqa: E402
-from test_tuning import EVERY, Seen, config  # noqa: E402
-
-DATASETS = """<Parameters><High_Level_IO_Library>
-  <chunk>128</chunk> <chunk VariableName="b">64</chunk> <chunk_cache>8388608</chunk_cache>
-  <dxpl_mpio_collective_opt>individual</dxpl_mpio_collective_opt>
-</High_Level_IO_Library></Parameters>"""
-
-
-class SeenDatasets(Seen):
-    program = "ask_datasets"
-
-    def verdicts(self, parameter: str) -> list[tuple[str, str]]:
-        """(verdict, reason) of each note."""
-        return [(v, reason) for p, v, _, reason in self.outcomes if p == parameter]
-
-
-def transfers(place: Place) -> tuple[int, int]:
-    """MPI-IO calls that HDF5 made for data: independent, collective."""
-    names = [c["name"] for c in place.calls() if c["name"].startswith("MPI_File_")]
-    independent = sum(names.count(f"MPI_File_{way}_at") for way in ("write", "read"))
-    return independent, sum(names.count(f"MPI_File_{way}_at_all") for way in ("write", "read"))
+from support.asked_settings import DATASETS, EVERY, Seen, SeenDatasets, config, transfers
+from support.place import Place, collect, main, not_verified
+from support.prefetching import fuse_works, mounted
 
 
 def each(place: Place) -> None:

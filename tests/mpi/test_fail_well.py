@@ -13,24 +13,24 @@ import resource
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
+from support import preloaded
+from support.answers import APPLICATION_ID, SCHEMA
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.repository import IOTUNE, program_source
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIG = """<Parameters><High_Level_IO_Library><alignment>16384,4096</alignment>
 </High_Level_IO_Library><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
 </Middleware_Layer></Parameters>"""
 
 
-def frozen(place: Place, preload: bool, shim: bool = False) -> str:
-    """LD_PRELOAD with the clock that stands still for HDF5, so that bytes can be compared."""
-    clock = str(place.build / "lib" / "libfrozen_time.so")
-    return f"{place.preload(shim)}:{clock}" if preload else clock
+def frozen(place: Place, preload: bool, shim: bool = False) -> list[object]:
+    """What is preloaded, with the clock that stands still for HDF5: bytes can be compared."""
+    return [*place.libraries(preload, shim), place.build / "lib" / "libfrozen_time.so"]
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -71,8 +71,8 @@ def two_ranks(place: Place, *words: str, **env: Any) -> Done:
     return compare(
         place,
         lambda preload, folder: place.mpi(
-            2, place.bin / "ask_settings", "a.h5", cwd=folder, preload=False,
-            LD_PRELOAD=frozen(place, preload), **{"IOTUNE_TRACE": place.trace, **env},
+            2, place.bin / "ask_settings", "a.h5", cwd=folder, preload=frozen(place, preload),
+            **{"IOTUNE_TRACE": place.trace, **env},
         ),
         *words,
     )  # fmt: skip
@@ -81,8 +81,8 @@ def two_ranks(place: Place, *words: str, **env: Any) -> Done:
 def write_database(path: Path, version: int) -> None:
     path.parent.mkdir(parents=True)
     with contextlib.closing(sqlite3.connect(path)) as db:
-        db.executescript((ROOT / "patterndb" / "store" / "schema.sql").read_text())
-        db.execute("PRAGMA application_id = 0x696F746E")
+        db.executescript(SCHEMA.read_text())
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {version}")
         db.commit()
     path.chmod(0o600)
@@ -238,8 +238,8 @@ def no_mpi(place: Place) -> None:
     compare(
         place,
         lambda preload, folder: place.run(
-            place.bin / "ask_settings", "a.h5", cwd=folder, preload=False, IOTUNE_DB="none",
-            LD_PRELOAD=frozen(place, preload), IOTUNE_TRACE=place.trace,
+            place.bin / "ask_settings", "a.h5", cwd=folder, preload=frozen(place, preload),
+            IOTUNE_DB="none", IOTUNE_TRACE=place.trace,
         ),
     )  # fmt: skip
     # An unknown mode is off, and said.
@@ -255,12 +255,13 @@ def mixed(place: Place, first: list[object], second: list[object], *words: str, 
 
     def launch(preload: bool, folder: Path) -> Done:
         own = [
-            [w for w in part if preload or "LD_PRELOAD" not in str(w)] for part in (first, second)
+            [word for word in part if preload or preloaded.VARIABLE not in str(word)]
+            for part in (first, second)
         ]
         return place.run(
             place.mpirun, "-n", 1, "env", *own[0], program, "a.h5",
             ":", "-n", 1, "env", *own[1], program, "a.h5",
-            cwd=folder, preload=False, LD_PRELOAD=frozen(place, preload),
+            cwd=folder, preload=frozen(place, preload),
             **{"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none", **env},
         )  # fmt: skip
 
@@ -305,8 +306,8 @@ def other_version(place: Place) -> None:
         code = code.replace(name + b"-3", name + b"-4")
     other = folder / "libiotune.so"
     other.write_bytes(code)
-    clock = frozen(place, False)
-    mixed(place, [], [f"LD_PRELOAD={other}:{clock}"], "1 of 2 ranks", IOTUNE_CONFIG=config)
+    loaded = preloaded.setting(other, *frozen(place, False))
+    mixed(place, [], [loaded], "1 of 2 ranks", IOTUNE_CONFIG=config)
     assert not place.trace.exists() and len(place.leftovers()) == 2, place.leftovers()
     made = [call["name"] for path in place.leftovers() for call in place.calls(path)]
     assert "H5Dwrite" in made and "iotune_setting" not in made, made
@@ -330,12 +331,12 @@ def missing_rank(place: Place) -> None:
     program = place.bin / "ask_settings"
 
     def launch(preload: bool, folder: Path) -> Done:
-        clock = f"{place.shim}:{frozen(place, False)}"
-        loaded = frozen(place, True, shim=True) if preload else clock
+        bare = frozen(place, False, shim=True)
+        loaded = frozen(place, preload, shim=True)
         return place.run(
             place.mpirun, "-n", 3, program, "a.h5",
-            ":", "-n", 1, "env", f"LD_PRELOAD={clock}", program, "a.h5",
-            cwd=folder, preload=False, LD_PRELOAD=loaded, IOTUNE_TRACE=place.trace,
+            ":", "-n", 1, "env", preloaded.setting(*bare), program, "a.h5",
+            cwd=folder, preload=loaded, IOTUNE_TRACE=place.trace,
             IOTUNE_CONFIG=config, IOTUNE_DB="none",
         )  # fmt: skip
 
@@ -353,15 +354,15 @@ def missing_node(place: Place) -> None:
     config = place.scratch / "config.xml"
     config.write_text(CONFIG)
     script = place.scratch / "rank.sh"
-    script.write_text('[ "$(hostname)" != node2 ] || export LD_PRELOAD="$1"\nexec "$2" a.h5\n')
+    script.write_text('[ "$(hostname)" != node2 ] || export "$1"\nexec "$2" a.h5\n')
 
     def launch(preload: bool, folder: Path, missing: bool = True) -> Done:
-        clock = f"{place.shim}:{frozen(place, False)}"
-        loaded = frozen(place, True, shim=True) if preload else clock
-        node2 = f"/nowhere/libiotune.so:{clock}"
+        bare = frozen(place, False, shim=True)
+        loaded = frozen(place, preload, shim=True)
+        node2 = ["/nowhere/libiotune.so", *bare] if missing else loaded
         return place.run(
-            place.mpirun, "-n", 8, "sh", script, node2 if missing else loaded,
-            place.bin / "ask_settings", cwd=folder, preload=False, LD_PRELOAD=loaded,
+            place.mpirun, "-n", 8, "sh", script, preloaded.setting(*node2),
+            place.bin / "ask_settings", cwd=folder, preload=loaded,
             IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config, IOTUNE_DB="none",
         )  # fmt: skip
 
@@ -378,13 +379,12 @@ def missing_node(place: Place) -> None:
 
 def static_hdf5(place: Place) -> None:
     h5pcc = shutil.which("h5pcc.mpich") or shutil.which("h5pcc")
-    iotune = ROOT / ".venv" / "bin" / "iotune"
     if h5pcc is None:
         not_verified("there is no h5pcc, so no program with a static libhdf5")
         return
     program = place.buffers / "static_settings"
     # h5pcc splits names at spaces.
-    shutil.copy(ROOT / "tests" / "mpi" / "programs" / "ask_settings.c", place.buffers)
+    shutil.copy(program_source("ask_settings.c"), place.buffers)
     done = subprocess.run([h5pcc, "-O1", "-o", program.name, "ask_settings.c"], cwd=place.buffers,
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -397,16 +397,16 @@ def static_hdf5(place: Place) -> None:
     compare(
         place,
         lambda preload, folder: place.mpi(
-            2, program, "a.h5", cwd=folder, preload=False, IOTUNE_DB="none",
-            LD_PRELOAD=frozen(place, preload), IOTUNE_TRACE=place.trace,
+            2, program, "a.h5", cwd=folder, preload=frozen(place, preload),
+            IOTUNE_DB="none", IOTUNE_TRACE=place.trace,
         ),
     )  # fmt: skip
     names = {call["name"] for call in place.calls()}
     assert "MPI_File_open" in names and not any(n.startswith("H5") for n in names), names
-    if not iotune.exists():
+    if not IOTUNE.exists():
         not_verified("iotune run on a static libhdf5: iotune is not in .venv")
         return
-    run = place.run(iotune, "run", "--db", "none", "--", place.mpirun, "-n", "2", program, "a.h5",
+    run = place.run(IOTUNE, "run", "--db", "none", "--", place.mpirun, "-n", "2", program, "a.h5",
                     preload=False, IOTUNE_LIB=place.library)  # fmt: skip
     assert run.status == 0, run
     assert sum("static libhdf5" in line for line in run.said()) == 1, run.said()

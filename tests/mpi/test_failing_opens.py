@@ -6,12 +6,10 @@ library's own words, and the others hold.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from settings import VERDICTS, write_config  # noqa: E402
+from support.place import Place, main
+from support.settings import VERDICTS, write_config
 
 Told = dict[tuple[str, str], tuple[str, str]]
 
@@ -78,8 +76,8 @@ def one_rank(place: Place) -> None:
         "<sieve_buf_size>131072</sieve_buf_size>"
         '<cb_buffer_size FileName="raw">1048576</cb_buffer_size></Middleware_Layer></Parameters>'
     )
-    both = f"{place.preload()}:{place.build / 'lib' / 'librefusing_opens.so'}"
-    tuned, tuned_files = run(place, "tuned", IOTUNE_CONFIG=text, LD_PRELOAD=both)
+    both = [place.library, place.build / "lib" / "librefusing_opens.so"]
+    tuned, tuned_files = run(place, "tuned", IOTUNE_CONFIG=text, preload=both)
     assert tuned == bare, (bare, tuned)
     same_files(files, tuned_files)
     for name, parameter in (("raw", "cb_buffer_size"), ("all.h5", "alignment")):

@@ -6,13 +6,11 @@ import contextlib
 import json
 import re
 import sqlite3
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
+from support.place import Place, main
 
 FILES, WHOLE = 60, 4
 # What stands in the trace of a file that is not in the sample.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import struct
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 ALL = """<Parameters><High_Level_IO_Library>
   <sieve_buf_size>262144</sieve_buf_size> <alignment>0,4096</alignment> <chunk>512</chunk>

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Done, Place, main  # noqa: E402
+from support.place import Place, main
+from support.preloaded import Done
 
 XML = """<Parameters>
  <High_Level_IO_Library><alignment>65536,1048576</alignment></High_Level_IO_Library>

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import random
-import sys
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "preload"))
-from harness import Place, main  # noqa: E402
+from support.place import Place, main
 
 Points = set[tuple[int, ...]]
 KINDS = {"none": 0, "all": 1, "regular": 2, "union": 3, "points": 4, "as-in-file": 6}

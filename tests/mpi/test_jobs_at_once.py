@@ -7,13 +7,11 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from test_tuning import answer, make_database  # noqa: E402
+from support.answers import answer, make_database
+from support.place import Place, main
 
 WANTED = "sieve_buf_size"
 
@@ -32,7 +30,7 @@ def jobs(count: int) -> Callable[[Place], None]:
         def start(number: int) -> tuple[Path, subprocess.Popen[bytes]]:
             folder = place.scratch / f"job{number}"
             folder.mkdir()
-            env = place.environment(LD_PRELOAD=place.preload(), IOTUNE_TRACE=folder / "t.iotrace")
+            env = place.environment(preload=True, IOTUNE_TRACE=folder / "t.iotrace")
             command = [str(place.bin / "ask_settings"), "a.h5"]
             return folder, subprocess.Popen(
                 command, cwd=folder, env=env, stdin=subprocess.DEVNULL,

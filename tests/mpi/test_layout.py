@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from test_tuning import Seen, config  # noqa: E402
+from support.asked_settings import Seen, config
+from support.place import Place, main
 
 CONTIGUOUS, CHUNKED = "layout=1", "layout=2"
 NEVER, IF_SET = "fill=1", "fill=2"

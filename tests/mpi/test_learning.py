@@ -8,72 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import SECONDS, Place, main, not_verified  # noqa: E402
-from mpis import compiled, find_mpi, use  # noqa: E402
-from test_tuning import answer, make_database  # noqa: E402
-
-IOTUNE = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
-# Each rank writes its elements one by one.
-SETTINGS = "romio_cb_write=disable;romio_ds_write=disable"
-SHARE = 0.5  # of runs at the default: one in eight takes some thirty runs to find out
-
-
-class Storage:
-    """A program's runs on one storage."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.db = place.data / "iotune" / "patterns.db"
-        self.slow = place.scratch / "slow"
-        self.arms: list[str] = []
-        self.explore: str | None = None
-        self.env: dict[str, Any] = {}
-        make_database(self.db)
-
-    def run(self, size: int = 300) -> None:
-        """One production run."""
-        place = self.place
-        place.trace.unlink(missing_ok=True)
-        shim = place.build / "lib" / "libslow_small_writes.so"
-        done = place.mpi(
-            2, place.bin / "cyclic-io", "--collective", "--size", size, "--output", "a.h5",
-            LD_PRELOAD=f"{place.preload(shim=True)}:{shim}", SLOW_SMALL_WRITES=self.slow,
-            IOTUNE_EXPLORE=self.explore, **self.env,
-        )  # fmt: skip
-        place.right(done, "cyclic-io")
-        assert done.said() == [], done.said()
-        decisions = [call for call in place.calls() if call["name"] == "iotune_decision"]
-        assert len(decisions) == 1, decisions
-        self.arms.append(decisions[0]["texts"][1])
-
-    def rows(self, sql: str) -> list[tuple[object, ...]]:
-        with contextlib.closing(sqlite3.connect(self.db)) as db:
-            return db.execute(sql).fetchall()
-
-    def newest(self) -> tuple[object, ...]:
-        """State and evidence of the newest answer."""
-        return self.rows("SELECT state, evidence, id FROM tunings ORDER BY made_at DESC, id DESC")[
-            0
-        ]
-
-    def train(self) -> None:
-        """As if the settings had been measured to be better."""
-        assert answer(self.db, SETTINGS) == 1
-        with contextlib.closing(sqlite3.connect(self.db)) as db:
-            db.execute("UPDATE tunings SET default_share = ?", (SHARE,))
-            db.commit()
+from support.answers import answer
+from support.learning_runs import irregular_run, kept, nobody_waits, observed
+from support.mpis import compiled, find_mpi, use
+from support.place import Place, main, not_verified
+from support.repository import IOTUNE
+from support.slow_storage import Storage
 
 
 def reverted(place: Place) -> None:
@@ -172,35 +115,6 @@ def drift_within_run(place: Place) -> None:
     assert sources(100000) == ["exact", "drift", "drift"]
 
 
-def kept(place: Place) -> list[Path]:
-    """The runs that wait to be learnt from."""
-    return sorted((place.state / "iotune" / "learn").glob("*.trace"))
-
-
-def observed(place: Place) -> set[object]:
-    """The runs that the database or the spool knows."""
-    runs: set[object] = set()
-    database = place.data / "iotune" / "patterns.db"
-    if database.exists():
-        with contextlib.closing(sqlite3.connect(database)) as db:
-            runs.update(run for (run,) in db.execute("SELECT run FROM observations"))
-    for left in (place.data / "iotune" / "spool").glob("*.observation.json"):
-        runs.add(json.loads(left.read_text())["run"])
-    return runs
-
-
-def irregular_run(
-    place: Place, milliseconds: int | None, calls: int = 5000, program: Path | None = None
-) -> str:
-    """The name of a run of many calls that no loop stands for, `calls` of each rank."""
-    place.trace.unlink(missing_ok=True)
-    done = place.mpi(2, program or place.bin / "irregular_writes", "irregular.dat", calls,
-                     IOTUNE_LEARN_MS=milliseconds)  # fmt: skip
-    place.right(done, "irregular_writes")
-    assert done.said() == [], done.said()
-    return str(place.heads()[0]["attributes"]["run"])
-
-
 def gone_on_with(place: Place) -> None:
     """Ends of runs without time: each goes on where the one before left off."""
     first = irregular_run(place, 0)
@@ -237,34 +151,6 @@ def known_after_ten_of_a_million(place: Place) -> None:
     known_after_ten(place, None, 500_000)
 
 
-def nobody_waits(place: Place, program: Path | None = None) -> None:
-    """Rank 0 hangs while it learns: the other rank has gone. It is killed: nothing is lost."""
-    words = [str(program or place.bin / "irregular_writes"), "irregular.dat", "20000"]
-    with subprocess.Popen(
-        [place.mpirun, "-n", "2", *words],
-        cwd=place.scratch, start_new_session=True,
-        env=place.environment(LD_PRELOAD=place.preload(), IOTUNE_TRACE=place.trace),
-    ) as run:  # fmt: skip
-        until = time.monotonic() + SECONDS
-        while not kept(place) and time.monotonic() < until:
-            time.sleep(0.0002)
-        learner = int(kept(place)[0].name.split("-")[1])
-        os.kill(learner, signal.SIGSTOP)
-        was_learning = kept(place) != []
-        try:
-            while ranks_alive(place) != {learner} and time.monotonic() < until:
-                time.sleep(0.01)
-            assert ranks_alive(place) == {learner}
-        finally:
-            os.kill(learner, signal.SIGKILL)
-        run.wait(timeout=SECONDS)
-    killed = str(place.heads()[0]["attributes"]["run"])
-    if was_learning:
-        assert observed(place) == set()
-    last = irregular_run(place, 20000, program=program)
-    assert kept(place) == [] and observed(place) == {killed, last}, (killed, last, observed(place))
-
-
 def nobody_waits_under(name: str) -> Callable[[Place], None]:
     """The same with another MPI and its launcher."""
 
@@ -276,19 +162,6 @@ def nobody_waits_under(name: str) -> Callable[[Place], None]:
         nobody_waits(place, compiled(place, mpi, "irregular_writes.c"))
 
     return case
-
-
-def ranks_alive(place: Place) -> set[int]:
-    """Processes of the program in this place."""
-    found = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            state = (process / "stat").read_text().rpartition(")")[2].split()[0]
-            here = os.readlink(process / "cwd") == str(place.scratch.resolve())
-            if words[0].endswith(b"irregular_writes") and here and state != "Z":
-                found.add(int(process.name))
-    return found
 
 
 if __name__ == "__main__":

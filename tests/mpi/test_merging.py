@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 import struct
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
+from support.place import Place, main
 
 SHARED = 4  # type of a block that ranks share
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main, not_verified  # noqa: E402
-from mpis import NAMES, compiled, find_mpi, use  # noqa: E402
+from support.mpis import NAMES, compiled, find_mpi, use
+from support.place import Place, main, not_verified
 
 BINDINGS = {1: "mpif.h", 2: "use mpi", 3: "use mpi_f08"}
 THREADS, WRITES, BYTES = 4, 50, 64

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 from functools import partial
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main  # noqa: E402
-from mpis import NAMES, Mpi, compiled, find_mpi, use  # noqa: E402
+from support.mpis import NAMES, Mpi, compiled, find_mpi, use
+from support.place import Place, main
+from support.repository import CALLS_TABLE
 
 # What the program makes beside those that it prints.
 NOT_PRINTED = {"MPI_File_close"}
@@ -20,7 +16,7 @@ NOT_PRINTED = {"MPI_File_close"}
 
 def table() -> set[str]:
     """The MPI_File calls of calls.table."""
-    text = (ROOT / "recorder" / "calls.table").read_text()
+    text = CALLS_TABLE.read_text()
     return set(re.findall(r"^mpi\s+int\s+(MPI_File_\w+)", text, re.MULTILINE))
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Done, Hang, Place, main, not_verified  # noqa: E402
-from mpis import NAMES, compiled, find_mpi, use  # noqa: E402
+from support.mpis import NAMES, compiled, find_mpi, use
+from support.place import Place, main, not_verified
+from support.preloaded import Done, Hang
 
 ROUNDS, SEEDS, MOST_SEEDS = 20, 4, 20
 KINDS = {0, 1, 2}  # of iotune_view (recorder/FORMAT.md)

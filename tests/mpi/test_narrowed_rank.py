@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, collect, main  # noqa: E402
+from support.place import Place, collect, main
 
 ASKED = "1048576"
 CONFIG = f"""<Parameters><Middleware_Layer><cb_buffer_size>{ASKED}</cb_buffer_size>

@@ -7,14 +7,11 @@ program's own hints.
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Done, Place, main  # noqa: E402
-from mpis import compiled, find_mpi, use  # noqa: E402
-from settings import outcomes, write_config  # noqa: E402
+from support.mpis import compiled, find_mpi, use
+from support.place import Place, main
+from support.preloaded import Done
+from support.settings import outcomes, write_config
 
 UNJOINED = {
     "romio_cb_write": "disable", "romio_cb_read": "disable", "romio_ds_write": "disable"

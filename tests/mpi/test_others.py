@@ -6,14 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main, not_verified  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.place import Place, main, not_verified
+from support.repository import COMPANIONS, VENV_PYTHON
 
 # Prints, as JSON, the selections that it makes: dataset, direction, first and last corner.
 SERIAL = r"""
@@ -114,7 +111,7 @@ CACHE_XML = """<Parameters><High_Level_IO_Library><chunk_cache>9437184</chunk_ca
 
 def caches(place: Place) -> None:
     """A cache reaches h5py's datasets; one that the script chose stays."""
-    python = ROOT / ".venv" / "bin" / "python"
+    python = VENV_PYTHON
     have = python.exists() and subprocess.run([python, "-c", "import h5py"], check=False)
     if not have or have.returncode != 0:
         not_verified("h5py's wheel is not in .venv")
@@ -145,7 +142,7 @@ def joined(transfers: list[list[Any]]) -> list[list[Any]]:
 
 
 def wheel(place: Place) -> None:
-    python = ROOT / ".venv" / "bin" / "python"
+    python = VENV_PYTHON
     have = python.exists() and subprocess.run([python, "-c", "import h5py"], check=False)
     if not have or have.returncode != 0:
         not_verified("h5py's wheel is not in .venv")
@@ -185,7 +182,7 @@ def wheel(place: Place) -> None:
 
 def three(place: Place) -> None:
     """h5py, PyTables and netCDF4 in one process: each call goes to its own HDF5."""
-    python = ROOT / "build" / "companions" / "three-hdf5" / "bin" / "python"
+    python = COMPANIONS / "three-hdf5" / "bin" / "python"
     have = python.exists() and subprocess.run([python, "-c", "import h5py, netCDF4, tables"],
                                               capture_output=True, check=False)  # fmt: skip
     if not have or have.returncode != 0:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main, not_verified  # noqa: E402
-from mpis import compiled, find_mpi, use  # noqa: E402
-from settings import outcomes  # noqa: E402
-from test_tuning import answer, make_database  # noqa: E402
+from support.answers import answer, make_database
+from support.mpis import compiled, find_mpi, use
+from support.place import Place, main, not_verified
+from support.settings import outcomes
 
 RANKS = 2
 CALLS = "cdi"
@@ -136,7 +133,7 @@ def lustre(place: Place) -> None:
     fake = place.build / "lib" / "libfake_storage.so"
     store = place.scratch / "store"
     store.mkdir()
-    run = Run(place, program, IOTUNE_CONFIG=told, LD_PRELOAD=f"{place.preload()}:{fake}",
+    run = Run(place, program, IOTUNE_CONFIG=told, preload=[place.library, fake],
               FAKE_STORAGE="lustre", FAKE_ROOT=place.scratch, FAKE_STORE=store)  # fmt: skip
     # This MPI has no driver of Lustre's, and Cray's hints are not its own.
     for name, (verdict, got, _) in run.outcomes.items():

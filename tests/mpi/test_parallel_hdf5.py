@@ -4,17 +4,17 @@ recorded, recognised, tuned, as the Debian pair is, and by asynchronous forms to
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
-from mpis import COMPANIONS, ROOT, Mpi, compiled, find_mpi, use  # noqa: E402
-from settings import outcomes  # noqa: E402
-from test_datasets import DATASETS, SeenDatasets, transfers  # noqa: E402
-from test_mpis import CONFIG, HINTS, check_merged  # noqa: E402
-from test_recognition import demand  # noqa: E402
+from support.asked_settings import DATASETS, SeenDatasets, transfers
+from support.mpi_runs import CONFIG, HINTS, check_merged
+from support.mpis import Mpi, compiled, find_mpi, use
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.recognised import demand
+from support.repository import COMPANIONS, ROOT
+from support.settings import outcomes
 
 VERSIONS = ("1.14", "2.2")
 

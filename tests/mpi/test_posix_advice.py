@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main, not_verified  # noqa: E402
-from settings import outcomes, write_config  # noqa: E402
+from support.place import Place, main, not_verified
+from support.settings import outcomes, write_config
 
 FORMS = {"hdf5": (), "mpiio": ("--mpiio",), "serial": ("--serial",)}
 MIB = 1 << 20

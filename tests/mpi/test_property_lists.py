@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from settings import VERDICTS  # noqa: E402
+from support.place import Place, main
+from support.settings import VERDICTS
 
 PROGRAM = "property_lists"
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import re
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
+from support.place import Place, main
+from support.recognised import demand
 
 
 def summary(place: Place, ranks: int, kernel: str, *arguments: object) -> dict[str, Any]:
@@ -29,22 +25,6 @@ def summary(place: Place, ranks: int, kernel: str, *arguments: object) -> dict[s
 def data(run: dict[str, Any], file: int = 0) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = run["files"][file]["datasets"]
     return found
-
-
-def demand(
-    run: dict[str, Any], descriptor: str, count: int, element: int, ranks: int, grid: Sequence[int]
-) -> None:
-    """All `count` datasets of the only file were written so, completely and once."""
-    (file,) = run["files"]
-    assert len(file["datasets"]) == count, [d["dataset"] for d in file["datasets"]]
-    for got in file["datasets"]:
-        assert got["descriptor"]["text"] == descriptor, got
-        assert got["write"] and got["ranks"] == ranks and got["repeats"] == 1, got
-        assert got["element_bytes"] == element and got["process_grid"] == list(grid), got
-        assert got["bytes"] == element * math.prod(got["dataset_dims"]), got
-    assert file["speaker"] == 0 and file["speaker_count"] == count, file
-    assert file["bytes_written"] == sum(d["bytes"] for d in file["datasets"]), file
-    assert file["bytes_read"] == 0, file
 
 
 def ph5example(place: Place) -> None:

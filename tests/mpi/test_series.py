@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from test_tuning import make_database  # noqa: E402
+from support.answers import make_database
+from support.place import Place, main
 
 CANDIDATES = ["romio_cb_write=disable", "cb_config_list=*:2;cb_nodes=2",
               "dxpl_mpio_collective_opt=individual"]  # fmt: skip
@@ -82,7 +80,7 @@ def decides(place: Place) -> None:
     """Storage that takes so much of each client: two aggregators are found, and are kept."""
     paced = place.build / "lib" / "libpaced_writes.so"
     files = run(place, "--collective", "--size", 16384, "--steps", 60, "--verify",
-                LD_PRELOAD=f"{place.preload(shim=True)}:{paced}",
+                preload=[place.library, place.shim, paced],
                 PACED_BYTES_PER_SECOND=10_000_000)  # fmt: skip
     decided = [file for file in files if "decided for" in file["message"]]
     assert decided, [file["message"] for file in files]

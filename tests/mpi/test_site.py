@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
-from test_tuning import answer, make_database  # noqa: E402
+from support.answers import answer, make_database
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 CONFIG = """<Parameters><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
 </Middleware_Layer></Parameters>"""

@@ -6,14 +6,12 @@ As in test_learning.py the test only runs the program, and reads the databases.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Place, main, not_verified  # noqa: E402
-from test_learning import IOTUNE, SETTINGS, Storage  # noqa: E402
-from test_tuning import make_database  # noqa: E402
+from support.answers import make_database
+from support.place import Place, main, not_verified
+from support.repository import IOTUNE
+from support.slow_storage import SETTINGS, Storage
 
 
 def shipped(storage: Storage) -> Path:

@@ -6,20 +6,20 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main, not_verified  # noqa: E402
-from mpis import ROOT, compiled, find_mpi  # noqa: E402
-from test_learning import nobody_waits  # noqa: E402
-from test_mpis import check_merged, joined_later, recorded, tuned  # noqa: E402
+from support import preloaded
+from support.learning_runs import nobody_waits
+from support.mpi_runs import check_merged, joined_later, recorded, tuned
+from support.mpis import compiled, find_mpi
+from support.place import Place, main, not_verified
+from support.repository import TESTBEDS
 
-SLURM = ROOT / "tests" / "testbed" / "slurm"
+SLURM = TESTBEDS / "slurm"
 MISSING = 77
 
 
@@ -62,7 +62,7 @@ def cancelled(place: Place) -> None:
     """What scancel leaves behind is joined by the next command."""
     program = place.bin / "vpic-io"
     arguments = ["-n", "2", str(program), "--steps", "9999", "--size", "4096", "--output", "a.h5"]
-    env = place.environment(LD_PRELOAD=place.preload(), IOTUNE_DB="none")
+    env = place.environment(preload=True, IOTUNE_DB="none")
     first = place.scratch / "a00000.h5"
     with subprocess.Popen(
         [place.mpirun, *arguments], env=env, cwd=place.scratch,
@@ -88,7 +88,7 @@ def batch(place: Place) -> None:
     program = compiled(place, mpi, "mpi_file.c")
     script = place.scratch / "job.sh"
     script.write_text(
-        f"#!/bin/sh\nexport LD_PRELOAD='{place.preload()}'\nhostname > /dev/null\n"
+        f"#!/bin/sh\nexport {preloaded.setting(place.library)}\nhostname > /dev/null\n"
         f"srun --mpi=pmi2 -n 2 '{program}' a.bin && echo it is done\n"
     )
     env: dict[str, Any] = {"IOTUNE_TRACE": place.trace, "IOTUNE_DB": "none"}

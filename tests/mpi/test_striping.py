@@ -10,14 +10,12 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness import Done, Place, main, not_verified  # noqa: E402
-from settings import outcomes, write_config  # noqa: E402
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.settings import outcomes, write_config
 
 FORMS = {"hdf5": (), "mpiio": ("--mpiio",), "serial": ("--serial",)}
 
@@ -56,7 +54,7 @@ class Run:
             env["IOTUNE_CONFIG"] = config(place)
         self.done: Done = place.mpi(
             2, place.bin / "ask_settings", named / "a.h5", *FORMS[form], *arguments,
-            preload=False, LD_PRELOAD=f"{place.preload()}:{fake}", IOTUNE_TRACE=place.trace,
+            preload=[place.library, fake], IOTUNE_TRACE=place.trace,
             **{"FAKE_STORAGE": storage, "FAKE_ROOT": self.top, "FAKE_STORE": store, **env},
         )  # fmt: skip
         place.right(self.done, f"{storage} {form}")

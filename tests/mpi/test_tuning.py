@@ -6,118 +6,14 @@ The program itself reads them back, from its property lists and its MPI_File.
 from __future__ import annotations
 
 import contextlib
-import re
 import sqlite3
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from settings import VERDICTS  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-DECLARED_ID = re.search(
-    r"kApplicationId = (0x[0-9a-fA-F]+|\d+)",
-    "".join(p.read_text() for p in (ROOT / "patterndb").rglob("*.[ch]*")),
-)
-assert DECLARED_ID is not None
-APPLICATION_ID = int(DECLARED_ID[1], 0)
-
-CONFIG = """<Parameters>
-  <High_Level_IO_Library>
-    <alignment>65536,4096</alignment>
-    <meta_block_size>131072</meta_block_size>
-  </High_Level_IO_Library>
-  <Middleware_Layer>
-    <cb_nodes>2</cb_nodes>
-    <cb_buffer_size>1048576</cb_buffer_size>
-    <romio_cb_write>enable</romio_cb_write>
-    <romio_ds_write>disable</romio_ds_write>
-  </Middleware_Layer>
-</Parameters>
-"""
-HINTS = {"cb_nodes": "2", "cb_config_list": "*:2", "cb_buffer_size": "1048576",
-         "romio_cb_write": "enable", "romio_ds_write": "disable"}  # fmt: skip
-
-
-def make_database(path: Path) -> None:
-    """An empty database, made of the schema as it is installed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        db.executescript((ROOT / "patterndb" / "store" / "schema.sql").read_text())
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute("PRAGMA user_version = 1")
-        db.commit()
-    path.chmod(0o600)
-
-
-def answer(path: Path, settings: str, state: str = "tuned", files: str = "%") -> int:
-    """Answer the observed patterns of such files (an SQL pattern) on their platforms, as training
-    does; how many there were.
-    """
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        db.execute("INSERT OR IGNORE INTO settings (text) VALUES (?)", (settings,))
-        done = db.execute(
-            "INSERT INTO tunings (pattern, platform, settings, state, gain, low, high, rounds,"
-            " made_at, source) SELECT DISTINCT o.pattern, o.platform, s.id, ?, 2.0, 1.5, 2.5,"
-            " 5, ?, 'train' FROM observations o, settings s, workloads w"
-            " WHERE o.pattern IS NOT NULL AND s.text = ? AND w.id = o.workload AND w.file LIKE ?",
-            (state, time.time(), settings, files),
-        )
-        with contextlib.suppress(sqlite3.OperationalError):  # a database of version 1 has no shares
-            db.execute("UPDATE tunings SET default_share = 0")
-        db.commit()
-        return done.rowcount
-
-
-class Seen:
-    """What the program printed of its own file, and what the trace says of it."""
-
-    program = "ask_settings"
-
-    def __init__(self, place: Place, *arguments: object, expect_trace: bool = True, **env: Any):
-        place.trace.unlink(missing_ok=True)
-        done = place.mpi(2, place.bin / self.program, *arguments, **env)
-        place.right(done, self.program)
-        self.said = done.said()
-        self.opens: list[dict[str, str]] = [{}]
-        for line in done.out.decode().splitlines():
-            if line == "reopened":
-                self.opens.append({})
-                continue
-            words = line.split()
-            self.opens[-1][words[-2]] = words[-1]
-        self.values = self.opens[0]
-        self.outcomes: list[tuple[str, str, str, str]] = []
-        self.source = ""
-        if env.get("preload", True) and expect_trace:
-            for call in place.calls():
-                if call["name"] == "iotune_setting":
-                    _, parameter, wanted, got, reason = call["texts"]
-                    self.outcomes.append((parameter, VERDICTS[call["numbers"][0]], got, reason))
-                if call["name"] == "iotune_decision":
-                    self.source = call["texts"][1]
-
-    def verdict(self, parameter: str) -> str:
-        return next(v for p, v, _, _ in self.outcomes if p == parameter)
-
-    def got(self, parameter: str) -> str:
-        return next(g for p, _, g, _ in self.outcomes if p == parameter)
-
-    def check_verdicts(self) -> None:
-        """What is called applied is what the program saw; nothing else is called so."""
-        for parameter, verdict, got, _ in self.outcomes:
-            if verdict == "applied":
-                assert self.values.get(parameter) == got, (parameter, got, self.values)
-
-
-def config(place: Place, text: str = CONFIG) -> Path:
-    path = place.scratch / "config.xml"
-    path.write_text(text)
-    return path
+from support.answers import answer, make_database
+from support.asked_settings import CONFIG, EVERY, HINTS, Seen, config
+from support.place import Place, main
 
 
 def hdf5(place: Place) -> None:
@@ -137,15 +33,6 @@ def hdf5(place: Place) -> None:
     assert tuned.values["own-list"] == bare.values["own-list"], "the program's list was changed"
     tuned.check_verdicts()
     assert tuned.said == [], tuned.said
-
-
-EVERY = {
-    "alignment": "65536,4096", "meta_block_size": "131072", "sieve_buf_size": "131072",
-    "coll_metadata_write": "enable", "cb_nodes": "2", "cb_config_list": "*:2",
-    "cb_buffer_size": "1048576", "romio_cb_write": "disable", "romio_cb_read": "disable",
-    "romio_ds_write": "disable", "romio_ds_read": "enable", "ind_rd_buffer_size": "1048576",
-    "ind_wr_buffer_size": "1048576",
-}  # fmt: skip
 
 
 def every_setting(place: Place) -> None:
@@ -329,22 +216,24 @@ def behind_a_tool(place: Place) -> None:
     names = ("MPI_File_open", "MPI_File_close", "MPI_File_write_at_all", "H5Fcreate")
     file = place.scratch / "a.h5"
 
-    def run(*mode: str, **env: Any) -> tuple[Seen, dict[str, str | None], Counter[str]]:
+    def run(
+        *mode: str, preload: bool | list[Path] = True, **env: Any
+    ) -> tuple[Seen, dict[str, str | None], Counter[str]]:
         """What the program saw, what the tool counted, the calls of the trace."""
         file.unlink(missing_ok=True)
-        seen = Seen(place, "a.h5", *mode, **env)
+        recorded = place.library in place.libraries(preload)
+        seen = Seen(place, "a.h5", *mode, preload=preload, expect_trace=recorded, **env)
         told = {name: seen.values.pop(name, None) for name in names}
-        recorded = env.get("preload", True)
         return seen, told, Counter(call["name"] for call in (place.calls() if recorded else []))
 
     for mode in ("--mpiio",), ():
         settings = {"IOTUNE_CONFIG": config(place)}
         alone, _, calls = run(*mode, **settings)
         assert alone.outcomes, alone.said
-        _, counts, _ = run(*mode, preload=False, LD_PRELOAD=tool)
+        _, counts, _ = run(*mode, preload=[tool])
         assert counts["MPI_File_open"] == "1" and "0" in counts.values(), counts
-        for loaded in (f"{tool}:{place.library}", f"{place.library}:{tool}"):
-            seen, told, both = run(*mode, **settings, LD_PRELOAD=loaded)
+        for loaded in ([tool, place.library], [place.library, tool]):
+            seen, told, both = run(*mode, **settings, preload=loaded)
             assert told == counts, (loaded, told, counts)
             assert both == calls, (loaded, both - calls, calls - both)
             assert seen.values == alone.values, (loaded, seen.values, alone.values)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
-from harness import Place, main  # noqa: E402
-from test_tuning import answer, make_database  # noqa: E402
+from support.answers import answer, make_database
+from support.place import Place, main
 
 # patterndb/decide/unasked_opens.h: the first file of each series is looked up, the
 # sixteenth answer after these ends the asking for 63 opens.

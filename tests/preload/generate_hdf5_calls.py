@@ -12,9 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "recorder" / "generate"))
-from call_signatures import Argument, Call, read_table  # noqa: E402
+from support.generators import Argument, Call, read_table
 
 CALL = re.compile(r"@(\??)(\w+)\(")
 HERE = ["name()", "name()", "below(1000)"]

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import Done, Place, main, not_verified
-from test_posix_calls import compare
+from support import preloaded
+from support.place import Place, main, not_verified
+from support.posix_calls import compare
+from support.preloaded import Done
+from support.repository import ROOT, program_source
 
-ROOT = Path(__file__).resolve().parents[2]
 COMPILER = "aarch64-linux-gnu-"
 QEMU = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
 
@@ -44,7 +46,7 @@ def built(place: Place) -> Path | None:
 
 def program(place: Place, name: str) -> Path:
     target = place.scratch / name
-    source = ROOT / "tests" / "preload" / "programs" / f"{name}.c"
+    source = program_source(f"{name}.c")
     subprocess.run([COMPILER + "gcc", "-O2", "-pthread", str(source), "-o", str(target)],
                    check=True)  # fmt: skip
     return target
@@ -52,7 +54,7 @@ def program(place: Place, name: str) -> Path:
 
 def run(place: Place, library: Path, *command: object) -> Done:
     """The emulator itself is not preloaded: the variables are the program's."""
-    env = {"LD_PRELOAD": library, "IOTUNE_TRACE": place.trace,
+    env = {**preloaded.variables(library), "IOTUNE_TRACE": place.trace,
            "IOTUNE_BUFFER_DIR": place.buffers / "b"}  # fmt: skip
     words = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
     return place.run(*QEMU, *words, *command, preload=False)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from harness import Place, main
+from support.place import Place, main
 
 HEAD = 1000  # bytes that the file has before
 UNKNOWN = -1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main, not_verified
+from support.place import Place, main, not_verified
 
 # Of the program's functions those that nobody has to be told of where a sample is recorded.
 DATASPACES = {
@@ -16,10 +17,12 @@ DATASETS = 4
 CALLS = DATASETS * 7 + 1  # of DATASPACES, for the datasets, and one that fails
 
 
-def called(place: Place, program: str, preload: str, **env: Any) -> tuple[dict[str, str], str]:
+def called(
+    place: Place, program: str, preload: Sequence[Path], **env: Any
+) -> tuple[dict[str, str], str]:
     """By function: the library that the program's next call would go to; and stderr."""
     path = place.scratch / f"{program}.h5"
-    done = place.run(place.bin / program, path, preload=False, LD_PRELOAD=preload,
+    done = place.run(place.bin / program, path, preload=preload,
                      IOTUNE_TRACE=place.trace, IOTUNE_DB="none", **env)  # fmt: skip
     place.right(done, program)
     lines = [line.split(" ", 1) for line in done.out.decode().splitlines()]
@@ -52,9 +55,9 @@ def sample(place: Place) -> None:
     """A sample's programs call HDF5's dataspaces by themselves; all else comes through us."""
     if not there(place):
         return
-    bare, _ = called(place, "dataspaces", "")
+    bare, _ = called(place, "dataspaces", [])
     assert left(bare) == DATASPACES | OTHERS, bare
-    where, said = called(place, "dataspaces", str(place.library), IOTUNE_RECORD="sample")
+    where, said = called(place, "dataspaces", [place.library], IOTUNE_RECORD="sample")
     assert left(where) == DATASPACES, where
     assert {where[name] for name in OTHERS} == {place.library.name}, where
     assert said == "", said
@@ -65,10 +68,10 @@ def everything(place: Place) -> None:
     """Where all calls are recorded, none is left to the program; nor without recording."""
     if not there(place):
         return
-    where, _ = called(place, "dataspaces", str(place.library), IOTUNE_RECORD="all")
+    where, _ = called(place, "dataspaces", [place.library], IOTUNE_RECORD="all")
     assert not left(where), where
     assert recorded(place) == CALLS, recorded(place)
-    where, _ = called(place, "dataspaces", str(place.library), IOTUNE_MODE="off")
+    where, _ = called(place, "dataspaces", [place.library], IOTUNE_MODE="off")
     assert not left(where), where
 
 
@@ -76,11 +79,11 @@ def read_only(place: Place) -> None:
     """A table that the loader made read-only stays as it is."""
     if not there(place):
         return
-    where, said = called(place, "dataspaces_now", str(place.library), IOTUNE_RECORD="sample")
+    where, said = called(place, "dataspaces_now", [place.library], IOTUNE_RECORD="sample")
     assert not left(where), where
     assert said == "" and recorded(place) == 0, said
     # The same program, but its table may be written: bound at its start, too.
-    where, said = called(place, "dataspaces", str(place.library), IOTUNE_RECORD="sample",
+    where, said = called(place, "dataspaces", [place.library], IOTUNE_RECORD="sample",
                          LD_BIND_NOW="1")  # fmt: skip
     assert left(where) == DATASPACES, where
 
@@ -90,14 +93,13 @@ def tools(place: Place) -> None:
     if not there(place):
         return
     tool = place.build / "lib" / "libcounting_spaces.so"
-    _, alone = called(place, "dataspaces", str(tool))
+    _, alone = called(place, "dataspaces", [tool])
     assert alone.strip() == f"H5Sclose: {3 * DATASETS + 1}", alone
-    for order in (f"{tool}:{place.library}", f"{place.library}:{tool}"):
+    for order in ([tool, place.library], [place.library, tool]):
         where, said = called(place, "dataspaces", order, IOTUNE_RECORD="sample")
         assert said == alone, (order, said)
         assert left(where) == DATASPACES - {"H5Sclose"}, (order, where)
-        first = Path(order.split(":")[0]).name
-        assert where["H5Sclose"] == first, (order, where)
+        assert where["H5Sclose"] == order[0].name, (order, where)
 
 
 if __name__ == "__main__":

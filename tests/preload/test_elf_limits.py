@@ -7,9 +7,9 @@ import re
 import subprocess
 from pathlib import Path
 
-from harness import Place, main
+from support.place import Place, main
+from support.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NEWEST = (2, 28)
 # frame_dummy of crtbegin.o, the recorder's start and the tuner's install.
 CONSTRUCTORS = 3

@@ -6,14 +6,11 @@ Each program compares all that it reads, and counts what its own error handler h
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from harness import Place, main, not_verified
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
-from settings import outcomes, write_config  # noqa: E402
+from support.place import Place, main, not_verified
+from support.settings import outcomes, write_config
 
 Told = dict[str, tuple[str, str, str]]
 PAGES = 40 * 4096

@@ -11,7 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, main, not_verified
+from support import preloaded
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 # Writes a byte to each file that is named.
 WRITER = """
@@ -121,7 +123,7 @@ def private(place: Place) -> None:
             "os.write(f, b'x'); print('ready', flush=True); sys.stdin.read()"
         )
         root = place.buffers / "root"
-        env = place.environment(LD_PRELOAD=place.preload(), IOTUNE_BUFFER_DIR=root)
+        env = place.environment(preload=True, IOTUNE_BUFFER_DIR=root)
         with subprocess.Popen(
             [sys.executable, "-c", script], cwd=place.scratch, env=env, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, umask=0,
@@ -197,7 +199,7 @@ def default_place(place: Place, elsewhere: Path) -> None:
     if launch("true").status != 0:
         not_verified("a link at /dev/shm/iotune-UID: no mount namespace for this user")
         return
-    done = launch(f"LD_PRELOAD={place.preload()}", place.bin / "posix_calls",
+    done = launch(preloaded.setting(place.library), place.bin / "posix_calls",
                   place.scratch / "data", "plain")  # fmt: skip
     assert done.status == 0 and len(done.said()) == 1, done
     assert "/dev/shm/iotune-" in done.said()[0]

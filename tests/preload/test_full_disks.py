@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, main, not_verified
+from support import preloaded
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.small_disks import mounted
 
 # Removes or fills the folder argv[2] after half of its calls. Irregular offsets fill rings.
 PROGRAM = r"""
@@ -37,24 +39,6 @@ for i in range(calls):
 print(os.fstat(f).st_size, "done", flush=True)
 """
 CALLS = 20000
-
-
-@contextlib.contextmanager
-def mounted(place: Place, kind: str, options: str) -> Iterator[Path | None]:
-    """A file system of its own; None, and a line, where this user may not mount any."""
-    point = place.scratch / "mounted"
-    point.mkdir()
-    done = subprocess.run(["mount", "-t", kind, "-o", options, "iotune-test", str(point)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    if done.returncode != 0:
-        not_verified(f"mount -t {kind} -o {options}: {done.stderr.strip()}")
-        yield None
-        return
-    try:
-        yield point
-    finally:
-        subprocess.run(["umount", "-l", str(point)], check=True)
-        point.rmdir()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -160,7 +144,7 @@ def shared_memory_full(place: Place) -> None:
         return
 
     def launch(here: Path, preload: bool) -> Done:
-        loaded = [f"LD_PRELOAD={place.preload()}"] if preload else []
+        loaded = [preloaded.setting(place.library)] if preload else []
         return place.run(
             "unshare", "-m", "sh", "-c", shell, "sh", "", *loaded, place.bin / "posix_calls",
             here / "data", "errors", preload=False, IOTUNE_BUFFER_DIR=None,

@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from harness import Place, main, not_verified
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "recorder" / "generate"))
-from call_signatures import Call, read_table  # noqa: E402
+from support.generators import Call, read_table
+from support.place import Place, main, not_verified
+from support.repository import CALLS_TABLE, program_source
 
 
 def table() -> dict[str, Call]:
-    calls = read_table(ROOT / "recorder" / "calls.table")
+    calls = read_table(CALLS_TABLE)
     return {call.name: call for call in calls if call.layer == "hdf5"}
 
 
@@ -64,7 +60,7 @@ def calls(place: Place, which: str = "") -> None:
     for made, have in zip(expected, got):
         assert made == have, f"made     {made}\nrecorded {have}"
     assert len(got) == len(expected), (len(got), len(expected))
-    template = (Path(__file__).parent / "programs" / "hdf5_calls.c.in").read_text()
+    template = program_source("hdf5_calls.c.in").read_text()
     meant = set(re.findall(r"@\??(H5\w+)\(", template)) - set(head["lacks"].split())
     issued = {call["call"] for call in expected}
     assert meant == issued, f"not issued: {sorted(meant ^ issued)}"

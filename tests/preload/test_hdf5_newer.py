@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, main, not_verified
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 CONFIG = """<Parameters><High_Level_IO_Library>
   <alignment>65536,4096</alignment>

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main
+from support.place import Place, main
 
 # Reads `reads` from descriptor argv[1] and writes `writes` to argv[2], then ends as argv[3] says.
 PROGRAM = r"""

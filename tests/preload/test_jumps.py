@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from harness import Place, main
+from support.place import Place, main
 
 
 def writes(place: Place, path: Path) -> list[int]:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main
+from support.place import Place, main
 
 MOST, AT_ONCE = 256, 64  # recorder/gather/leftovers.h
 MOST_TRACES = 4096  # kept_traces.h

@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 from typing import Any
 
-from harness import Done, Place, main, not_verified
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 
 def host(place: Place, mode: str, **env: Any) -> tuple[Done, list[dict[str, Any]]]:

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, collect, main, not_verified
+from support import preloaded
+from support.place import Place, collect, main, not_verified
+from support.preloaded import Done
 
 BLOCK, BLOCKS, MANY = 1000, 3, 20000
 
@@ -132,7 +134,7 @@ def unmount(place: Place) -> None:
         return
     assert bare.status == 0 and bare.out == b"done\n", bare
     done = place.run(
-        *launch, f"LD_PRELOAD={place.preload()}", f"IOTUNE_TRACE={place.trace}", *program,
+        *launch, preloaded.setting(place.library), f"IOTUNE_TRACE={place.trace}", *program,
         preload=False, cwd=work, IOTUNE_BUFFER_DIR=memory / "buffers",
     )  # fmt: skip
     assert done.same_as(bare), (done, bare)

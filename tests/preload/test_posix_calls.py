@@ -3,35 +3,9 @@
 from __future__ import annotations
 
 import random
-import re
-from pathlib import Path
 
-from harness import Place, main
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def table() -> set[str]:
-    """The POSIX calls of calls.table."""
-    text = (ROOT / "recorder" / "calls.table").read_text()
-    return set(re.findall(r"^posix\s+\w+\s+(\w+)", text, re.MULTILINE))
-
-
-def compare(place: Place, out: bytes) -> None:
-    """The trace's POSIX calls with what posix_random printed."""
-    said = []
-    for line in out.decode().splitlines():
-        head, *paths = line.split(" | ")
-        name, *numbers = head.split()
-        said.append((name, [int(n) for n in numbers], paths))
-    missing = table() - {name for name, _, _ in said}
-    assert not missing, f"in the table, but not issued: {sorted(missing)}"
-    recorded = [
-        (c["name"], c["numbers"], c["texts"]) for c in place.calls() if c["layer"] == "posix"
-    ]
-    for index, (one, other) in enumerate(zip(recorded, said)):
-        assert one == other, f"call {index}: recorded {one}, made {other}"
-    assert len(recorded) == len(said), (len(recorded), len(said), recorded[len(said) :][:3])
+from support.place import Place, main
+from support.posix_calls import compare
 
 
 def calls(place: Place) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness import Place, main
-from prefetch_place import data_file, fuse_works, mounted, requests
+from support.place import Place, main
+from support.prefetching import data_file, fuse_works, mounted, requests
 
 
 def code(place: Place) -> None:

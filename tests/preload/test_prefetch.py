@@ -7,8 +7,8 @@ import shutil
 from collections import Counter
 from typing import Any
 
-from harness import Place, main
-from prefetch_place import (
+from support.place import Place, main
+from support.prefetching import (
     BLOCK,
     PATIENCE_MS,
     begin,

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main
-from prefetch_place import (
+from support.place import Place, main
+from support.prefetching import (
     BLOCK,
     begin,
     data_file,
@@ -184,7 +184,7 @@ def most_at_once(calls: list[dict[str, Any]], programs: set[int]) -> int:
 
 
 def start(place: Place, file: Path, number: int) -> subprocess.Popen[str]:
-    env = place.environment(LD_PRELOAD=place.preload(), **OURS,
+    env = place.environment(preload=True, **OURS,
                             IOTUNE_TRACE=place.scratch / f"{number}.iotrace")  # fmt: skip
     return subprocess.Popen(
         [os.path.realpath(sys.executable), "-S", place.scratch / "reads.py", file, str(number)],

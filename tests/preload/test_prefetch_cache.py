@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import random
 
-from harness import Place, main, not_verified
-from prefetch_place import (
+from support.place import Place, main, not_verified
+from support.prefetching import (
     BLOCK,
     CACHE,
     data_file,

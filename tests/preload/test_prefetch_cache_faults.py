@@ -7,8 +7,8 @@ import resource
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main, not_verified
-from prefetch_place import (
+from support.place import Place, main, not_verified
+from support.prefetching import (
     CACHE,
     data_file,
     fuse_works,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from harness import Place, main, not_verified
-from prefetch_place import (
+from support.place import Place, main, not_verified
+from support.prefetching import (
     CACHE,
     begin,
     data_file,

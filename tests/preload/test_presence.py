@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import Place, main, not_verified
+from support.place import Place, main, not_verified
 
 
 class Rank:

@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, main, not_verified
-from test_undisturbed import compare
+from support.place import Place, main, not_verified
+from support.preloaded import Done
+from support.repository import ROOT
+from support.undisturbed import compare
 
-ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 
 MULTIPROCESSING = r"""

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import Place, main
+from support.place import Place, main
+from support.repository import CALLS_TABLE
 
 
 def traced(place: Place, file: Path, calls: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -207,7 +208,7 @@ def stdio(place: Place) -> None:
     assert got == want, first_difference(got, want)
     posix = [c["name"] for c in calls if c["layer"] == "posix"]
     assert posix == ["open"], posix
-    text = (Path(__file__).resolve().parents[2] / "recorder" / "calls.table").read_text()
+    text = CALLS_TABLE.read_text()
     table = set(re.findall(r"^stdio\s+\w+\s+(\w+)", text, re.MULTILINE))
     assert table == {name for name, _ in want}, table ^ {name for name, _ in want}
     temporary = [c["texts"] for c in calls if c["name"] == "tmpfile"]

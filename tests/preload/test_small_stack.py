@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from harness import Place, main
+from support.place import Place, main
 
 STACK, MOST_OVER_BARE = 8192, 2048
 # Of each case some calls that have to be in the trace.

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, collect, main
-from test_full_disks import mounted
+from support.place import Place, collect, main
+from support.preloaded import Done
+from support.small_disks import mounted
 
 CALLS = 45000  # more blocks than the least memory holds
 LEAST: dict[str, Any] = {"IOTUNE_MEMORY_MIB": 0}
@@ -129,7 +130,7 @@ def killed(place: Place, how: str, seed: int, seconds: float, wait_spill: bool) 
     folder = folder_of(place)
     with subprocess.Popen(
         [str(place.bin / "spilling"), str(folder), how, str(seed), str(10**7)],
-        env=place.environment(LD_PRELOAD=place.preload(), **LEAST), cwd=place.scratch,
+        env=place.environment(preload=True, **LEAST), cwd=place.scratch,
     ) as child:  # fmt: skip
         until = time.monotonic() + 30
         while wait_spill and not spilled(place):
@@ -269,7 +270,7 @@ def alive(place: Place) -> None:
     folder = folder_of(place)
     with subprocess.Popen(
         [str(place.bin / "spilling"), str(folder), "exit", "3", str(10**9)],
-        env=place.environment(LD_PRELOAD=place.preload(), **LEAST), cwd=place.scratch,
+        env=place.environment(preload=True, **LEAST), cwd=place.scratch,
     ) as child:  # fmt: skip
         done = threading.Event()
 

@@ -8,16 +8,14 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from harness import Place, main, not_verified
-from test_deaths import planned, recorded
-from test_undisturbed import PYTHON, contents
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mpi"))
-import test_mpi_deaths as mpi_deaths  # noqa: E402
+from support import planned_mpi_calls as mpi_deaths
+from support.place import Place, main, not_verified
+from support.planned_calls import planned, recorded
+from support.undisturbed import PYTHON, contents
 
 
-def orders(place: Place, other: object) -> dict[str, str]:
-    return {"before": f"{other}:{place.library}", "behind": f"{place.library}:{other}"}
+def orders(place: Place, other: object) -> dict[str, list[object]]:
+    return {"before": [other, place.library], "behind": [place.library, other]}
 
 
 def counted(file: Path) -> Counter[str]:
@@ -37,11 +35,11 @@ def wrapper(place: Place) -> None:
     for order, preload in orders(place, other).items():
         place.clear()
         seen = []
-        for loaded in (str(other), preload):
+        for loaded in ([other], preload):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            done = place.run(place.bin / "deaths", folder, "exit", 4711, preload=False,
-                             LD_PRELOAD=loaded, COUNTS=counts, IOTUNE_TRACE=place.trace,
+            done = place.run(place.bin / "deaths", folder, "exit", 4711, preload=loaded,
+                             COUNTS=counts, IOTUNE_TRACE=place.trace,
                              )  # fmt: skip
             made = [line.split()[2:] for line in done.out.decode().splitlines()]
             seen.append((done.status, made, done.err, contents(folder), counted(counts)))
@@ -62,8 +60,8 @@ def mpi_wrapper(place: Place) -> None:
         folder = place.scratch / "files"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        done = place.mpi(2, place.bin / "mpi_deaths", folder, "finalize", 4711, preload=False,
-                         LD_PRELOAD=preload, COUNTS=counts, IOTUNE_TRACE=place.trace,
+        done = place.mpi(2, place.bin / "mpi_deaths", folder, "finalize", 4711, preload=preload,
+                         COUNTS=counts, IOTUNE_TRACE=place.trace,
                          IOTUNE_DB="none")  # fmt: skip
         place.right(done)
         assert done.said() == [], done.said()
@@ -81,16 +79,16 @@ def jemalloc(place: Place) -> None:
         not_verified("libjemalloc2 is not here")
         return
     here = place.scratch / "here"
-    for order, preload in {"alone": found[0], **orders(place, found[0])}.items():
+    for order, preload in {"alone": [found[0]], **orders(place, found[0])}.items():
         seen = []
-        for loaded in (None, preload):
+        for loaded in ([], preload):
             place.clear()
             shutil.rmtree(here, ignore_errors=True)
             here.mkdir()
-            python = place.run(sys.executable, "-c", PYTHON, cwd=here, preload=False,
-                               LD_PRELOAD=loaded, IOTUNE_TRACE=None)  # fmt: skip
+            python = place.run(sys.executable, "-c", PYTHON, cwd=here, preload=loaded,
+                               IOTUNE_TRACE=None)  # fmt: skip
             threads = place.run(place.bin / "posix_calls", here / "data", "threads", cwd=here,
-                                preload=False, LD_PRELOAD=loaded, IOTUNE_TRACE=place.trace,
+                                preload=loaded, IOTUNE_TRACE=place.trace,
                                 )  # fmt: skip
             files = contents(here)
             files.pop("s.db")  # has a random part

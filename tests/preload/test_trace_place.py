@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, main, not_verified
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 WRITER = "import os; f = os.open('{}', os.O_WRONLY | os.O_CREAT); os.write(f, b'x' * 5000)"
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import preload
 from iotune.actual_io import done_text, told_settings
 from iotune.mpi import find_mpi
 from iotune.summary import DatasetPattern, FilePattern, SettingOutcome
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 WHOLE, APART = {"collective (contiguous)": 12}, {"independent": 4}
 CAUSE = {"datatype conversion": 4}

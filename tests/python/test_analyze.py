@@ -23,8 +23,9 @@ from iotune.analysis import Options, analyze, parts
 from iotune.analysis.sources import Source
 from iotune.cli.analysis_text import print_analysis
 from iotune.importing import import_log
+from support.repository import TESTS
 
-DATA = Path(__file__).resolve().parents[1] / "data"
+DATA = TESTS / "data"
 Access = tuple[int, str, str, int, int]  # rank, file, operation, offset, length
 
 

@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_import import LOGS
 
 import iotune
 from iotune.analysis import analyze
 from iotune.importing import import_log
+from support.installed.import_logs import LOGS
+from support.repository import TESTS
 
-KEPT = Path(__file__).resolve().parents[1] / "data" / "v2"
+KEPT = TESTS / "data" / "v2"
 MOST_MEMORY_BYTES = 1 << 30
 
 # In a process of its own, whose memory is limited: what needs more, or crashes, is seen.

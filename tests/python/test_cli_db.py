@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import Home
+
+from support.installed.user_home import Home
 
 SECRETS = ["secretcode", "projectx", "annsmith", "/home/", "run-4711", "slurm", "Step#0",
            "proposal", "login.example", "4242"]  # fmt: skip

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from test_cli_real import KERNELS, Home  # type: ignore[import-not-found]  # noqa: E402
+from support.installed.user_home import KERNELS, Home
 
 EXAMPLE, TEST = "foreign_ph5example", "foreign_testphdf5"
 

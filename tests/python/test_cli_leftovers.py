@@ -17,6 +17,7 @@ import pytest
 import iotune
 from iotune import core, leftovers, locations
 from iotune.preload import preload_path
+from support import preloaded
 
 
 @pytest.fixture
@@ -278,7 +279,7 @@ def test_children_that_end_by_exit_at_once_are_in_their_command_s_trace(
     monkeypatch.setenv("IOTUNE_BUFFER_DIR", str(tmp_path / "buffers"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     trace = tmp_path / "trace"
-    started = dict(os.environ, LD_PRELOAD=str(preload_path()), IOTUNE_TRACE=str(trace))
+    started = os.environ | preloaded.variables(preload_path()) | {"IOTUNE_TRACE": str(trace)}
     words = [sys.executable, "-I", "-S", "-c", CHILD_AND_PARENT]
     subprocess.run(words, cwd=tmp_path, env=started, check=True)
     # when

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import core, preload
 from iotune.mpi import find_mpi
+from support import preloaded
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),
@@ -120,14 +122,11 @@ def test_a_killed_run_s_calls_are_kept(home: Home) -> None:
 
 def test_the_next_command_joins_what_iotune_itself_could_not(home: Home) -> None:
     # given a bare preload without MPI, killed
-    library = preload.preload_path()
     script = "open('data.bin', 'wb').write(b'x' * 1000); import os; os.kill(os.getpid(), 9)"
-    subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=home.work,
-        env={**home.environment, "LD_PRELOAD": library},
-        check=False,
-    )
+    preloaded.run(
+        sys.executable, "-c", script, libraries=(preload.preload_path(),),
+        environment=home.environment, cwd=home.work,
+    )  # fmt: skip
     assert not cleaned(home)
     # when
     calls = home.calls("--file", "data.bin")

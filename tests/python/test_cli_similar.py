@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import preload
 from iotune.mpi import find_mpi, hdf5_flags
+from support.installed.told_answers import last, row_of, told_as_measured, told_by_hand
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "ior-io").exists(),
@@ -28,33 +29,6 @@ def trained(home: Home, candidate: str) -> dict[str, Any]:
     """Train the only pattern without an answer; what was found."""
     (found,) = home.asked("train", "--rounds", "3", "--candidates", candidate)
     return dict(found)
-
-
-def told_by_hand(home: Home, settings: str) -> None:
-    """An answer for the only pattern."""
-    (pattern,) = home.asked("db", "list")["patterns"]
-    home.type("db", "add", str(pattern["id"]), settings)
-
-
-def told_as_measured(home: Home, settings: str) -> None:
-    """The same with a gain, without the minutes that a measurement takes."""
-    told_by_hand(home, settings)
-    (database,) = home.root.rglob("patterns.db")
-    with sqlite3.connect(database) as opened:
-        opened.execute("UPDATE tunings SET gain = 1.5, low = 1.4, high = 1.6, rounds = 5")
-    opened.close()
-
-
-def last(home: Home) -> dict[str, Any]:
-    return dict(home.asked("explain")["files"][0])
-
-
-def row_of(home: Home, descriptor: str) -> int:
-    """The row of the answer of a pattern in the database."""
-    for pattern in home.asked("db", "list")["patterns"]:
-        if pattern["descriptor"] == descriptor:
-            return int(pattern["answers"][0]["id"])
-    raise AssertionError(f"{descriptor} has no answer")
 
 
 def test_ior_receives_vpic_s_answer(home: Home) -> None:

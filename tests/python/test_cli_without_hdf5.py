@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import core, preload
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "array_bytes").exists(),

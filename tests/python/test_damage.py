@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import kept_traces
 from iotune.cli import app
 from iotune.losses import say_losses
+from support.installed import kept_traces
 
 TRACES = kept_traces.kept()
 # Of a process buffer only the blocks carry checksums: a header and a ring are written while the

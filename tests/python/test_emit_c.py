@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import preload
 from iotune.emit_c import c_source
 from iotune.mpi import find_mpi, hdf5_flags
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or not (KERNELS / "vpic-io").exists(),

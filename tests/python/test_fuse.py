@@ -18,8 +18,9 @@ import iotune
 from iotune.cli.fuse import _program
 from iotune.errors import Error
 from iotune.quantities import bytes_a_second, duration_ns, size_bytes
+from support.repository import program_source
 
-SOURCE = Path(__file__).parent / "programs" / "static_io.c"
+SOURCE = program_source("static_io.c")
 
 
 @pytest.fixture(scope="module")

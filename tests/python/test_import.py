@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import iotune
-from iotune.importing import Imported, import_log
+from iotune.importing import import_log
 from iotune.importing.guess import format_of
+from support.installed.import_logs import LOGS, imported, rows, typed
 
-LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 FORMS = {
     "fuse-tracer.log": "fuse",
     "accesses.csv": "csv",
@@ -26,22 +26,6 @@ FORMS = {
     "recorder-new": "recorder",
 }
 _TOOLS = {"fuse": "FUSE-Tracer", "csv": "CSV", "recorder": "Recorder"}
-
-
-def imported(
-    log: Path, tmp_path: Path, times: str = "exact"
-) -> tuple[iotune.trace.Trace, Imported]:
-    done = import_log(log, tmp_path / "made.iotrace", times=times)
-    assert sorted(path.name for path in tmp_path.glob("*made*")) == ["made.iotrace"]
-    return iotune.open_trace(done.trace), done
-
-
-def rows(trace: iotune.trace.Trace, *names: str, layer: str = "posix") -> list[tuple]:
-    frame = trace.calls(layer=layer)
-    if names:
-        frame = frame[frame["call"].isin(names)]
-    columns = ["rank", "call", "file", "offset_bytes", "length_bytes", "start_ns", "duration_ns"]
-    return [tuple(row) for row in frame[columns].itertuples(index=False)]
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS.items())
@@ -339,21 +323,6 @@ def test_damaged_text_is_an_error_or_a_trace(
 
 
 # The command
-
-
-def typed(work: Path, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "iotune", *words],
-        cwd=work,
-        env=os.environ | {"XDG_STATE_HOME": str(work / "state")},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from test_import import imported, rows, typed
 
 import iotune
 from iotune.importing import import_log
 from iotune.importing.darshan_worker import offset_word, true_extents
+from support.installed.import_logs import imported, rows, typed
 
 
 def darshan_log(name: str) -> Path:

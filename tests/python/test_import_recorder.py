@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from test_import import LOGS, imported, rows
+from support.installed.import_logs import LOGS, imported, rows
 
 
 def test_recorder_with_descriptors_and_results(tmp_path: Path) -> None:

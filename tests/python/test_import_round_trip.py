@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_import import LOGS
 
 import iotune
 from iotune.call_filter import CallFilter
 from iotune.export import export_calls
 from iotune.importing import import_log
 from iotune.trace import Trace
+from support.installed.import_logs import LOGS
 
 COLUMNS = (
     *("rank", "layer", "level", "call", "file", "offset_bytes", "length_bytes"),

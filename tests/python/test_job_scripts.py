@@ -4,18 +4,17 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from columns_program import Home, needs_mpi
 
 from iotune import Error
 from iotune.cli.train_script import without_own
 from iotune.job_script import SCHEDULERS, Job, script_of, submit_words
+from support.installed.columns_program import Home, needs_mpi
+from support.repository import ROOT, TESTBEDS
 
 JOB = Job([3, 7, 12], 8, 2, ["python3", "-m", "iotune", "train", "--rounds", "5"])
-ROOT = Path(__file__).resolve().parents[2]
-SLURM = ROOT / "tests" / "testbed" / "slurm"
+SLURM = TESTBEDS / "slurm"
 TUTORIAL = ROOT / "docs" / "tutorial-slurm.md"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import iotune
-import kept_traces
+from support.installed import kept_traces
 
 # A ring names functions by their place in the table of calls of the iotune that wrote it.
 OTHER_TABLE = "were recorded by another version of iotune: left out"

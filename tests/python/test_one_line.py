@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_import import LOGS
 
 from iotune.command_table import COMMANDS
 from iotune.importing import import_log
+from support.installed.import_logs import LOGS
 
 # Those that print something of a trace or a database, and how they are asked to.
 PRINTING = [

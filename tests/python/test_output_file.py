@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_import import LOGS
 
 from iotune import Error
 from iotune.importing import import_log
 from iotune.output_file import new_file, write_text
+from support.installed.import_logs import LOGS
 
 CONTENT = "what was there before\n"
 

@@ -18,10 +18,10 @@ from iotune.models.space import space
 from iotune.mpi import find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, plan_text
 from iotune.replayer import find_replayer, run_plan
+from support.repository import COMPANIONS
 
-ROOT = Path(__file__).resolve().parents[2]
 SERIAL = [
-    *sorted((ROOT / "build/companions").glob("hdf5-*/lib/libhdf5-*.so*")),
+    *sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*")),
     *sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103")),
 ]
 needs_mpi = pytest.mark.skipif(shutil.which("mpirun.mpich") is None, reason="no MPICH here")

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-import native
-import paired
-import signed_rank
+from bench import native, paired, signed_rank
+from support import preloaded
 
 
 def drifting(rounds: int, ratio: float, seed: int) -> paired.Comparison:
@@ -277,15 +276,13 @@ def test_a_missed_goal_is_the_exit_status(tmp_path, capsys):
 def test_preload_reaches_a_path_that_the_loader_would_split(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     library = native.shared("empty_preload.c", tmp_path / "a b:c")
-    value = native.preload(library)
+    value = preloaded.joined(library)
     assert " " not in value and ":" not in value
-    maps = subprocess.run(
-        ["cat", "/proc/self/maps"], env={"LD_PRELOAD": value}, capture_output=True, text=True
-    )
-    assert maps.stderr == ""
-    assert library.name in maps.stdout
     # Once more: the link of the last time is replaced, not tripped over.
-    assert native.preload(library) == value
+    maps = preloaded.run("cat", "/proc/self/maps", libraries=(library,))
+    assert maps.err == b""
+    assert library.name in maps.out.decode()
+    assert preloaded.joined(library) == value
 
 
 def test_startup_bench_runs_on_any_library(tmp_path):

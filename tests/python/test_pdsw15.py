@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_similar import last, row_of, told_as_measured
-from user_home import KERNELS, Home
 
 from iotune import preload
 from iotune.mpi import find_mpi, hdf5_flags
+from support.installed.told_answers import last, row_of, told_as_measured
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 pytestmark = [
     pytest.mark.soak,

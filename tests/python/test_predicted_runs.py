@@ -5,7 +5,8 @@ import json
 import sqlite3
 
 import pytest
-from columns_program import Home, needs_mpi
+
+from support.installed.columns_program import Home, needs_mpi
 
 pytest.importorskip("sklearn")
 from iotune.models.gains.fit import fit  # noqa: E402
@@ -13,8 +14,8 @@ from iotune.models.gains.rows import rows_of  # noqa: E402
 from iotune.models.gains.store import candidates_of  # noqa: E402
 from iotune.models.survey.stored import PLATFORM_NAMES  # noqa: E402
 
+from bench.made_surfaces import made_surfaces  # noqa: E402
 from iotune import core  # noqa: E402
-from made_surfaces import made_surfaces  # noqa: E402
 
 pytestmark = needs_mpi
 

@@ -10,10 +10,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from user_home import Home
 
 from iotune import preload
 from iotune.cli.fuse import _program
+from support import preloaded
+from support.installed.user_home import Home
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
@@ -55,7 +56,7 @@ def read_all(home: Home, tmp_path: Path, predictor: str, delivery: str = "hint")
     (tmp_path / "reader.py").write_text(READER)
     done = subprocess.run(
         [sys.executable, "-m", "iotune", "fuse", "m", "root", "--latency", "5ms", "--",
-         "env", f"LD_PRELOAD={preload.preload_path()}", f"IOTUNE_PREFETCH={predictor}",
+         "env", preloaded.setting(preload.preload_path()), f"IOTUNE_PREFETCH={predictor}",
          f"IOTUNE_PREFETCH_DELIVERY={delivery}", f"IOTUNE_TRACE={tmp_path / 'run.iotrace'}",
          # the interpreter itself: what stands in PATH may be a script
          os.path.realpath(sys.executable), "-S", "reader.py", "m/data"],
@@ -96,7 +97,7 @@ def test_a_script_s_chunks_are_read_ahead_through_the_wheel_s_hdf5(
     # when
     done = subprocess.run(
         [sys.executable, "-m", "iotune", "fuse", "m", "root", "--latency", "2ms", "--",
-         "env", f"LD_PRELOAD={preload.preload_path()}", "IOTUNE_PREFETCH=pattern",
+         "env", preloaded.setting(preload.preload_path()), "IOTUNE_PREFETCH=pattern",
          f"IOTUNE_TRACE={tmp_path / 'run.iotrace'}", sys.executable, "chunks.py", "m/planes.h5"],
         cwd=tmp_path, env=home.environment, capture_output=True, text=True, timeout=120,
         check=False,

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_import import LOGS
 from typer.testing import CliRunner
 
 from iotune.cli import app
 from iotune.command_table import COMMANDS, help_text
 from iotune.importing import import_log
+from support.installed.import_logs import LOGS
 
 # What they may not even look at: parsers of options, tables, numbers.
 HEAVY = {"typer", "click", "pydantic", "rich", "numpy", "pandas", "pyarrow", "asyncio"}

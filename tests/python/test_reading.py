@@ -18,14 +18,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import iotune
-import kept_traces
 from iotune.call_filter import call_filter, ranks_of, time_ns
 from iotune.calls import COLUMNS
 from iotune.cli import app
 from iotune.export import export_calls
+from support import preloaded
+from support.installed import kept_traces
+from support.repository import ROOT, TESTS
 
-ROOT = Path(__file__).resolve().parents[2]
-NEWEST = max((ROOT / "tests" / "data").glob("v*"), key=lambda one: int(one.name[1:]))
+NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))
 HDF5 = NEWEST / "four-ranks-hdf5.iotrace"
 POSIX = NEWEST / "serial-posix.iotrace"
 
@@ -312,7 +313,6 @@ def test_a_full_disk_leaves_nothing_behind(kind: str, tmp_path: Path) -> None:
 
 def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
     # given two traces, of which one has thirty times the calls
-    library = iotune_library()
     script = (
         "import os, random; f = os.open('x.bin', os.O_RDWR | os.O_CREAT)\n"
         "for _ in range({count}): os.pread(f, 8, random.randrange(1 << 40))"
@@ -321,15 +321,16 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
     for count in (20_000, 600_000):
         place = tmp_path / str(count)
         place.mkdir()
-        environment = {name: value for name, value in os.environ.items() if "IOTUNE" not in name}
-        environment |= {
-            "LD_PRELOAD": library,
+        environment = preloaded.plain_environment() | {
             "IOTUNE_BUFFER_DIR": str(place),
             "IOTUNE_TRACE": str(place / "t.iotrace"),
             "IOTUNE_MODE": "record",
         }
-        words = ["/usr/bin/python3", "-c", script.format(count=count)]
-        subprocess.run(words, cwd=place, env=environment, check=True)
+        done = preloaded.run(
+            "/usr/bin/python3", "-c", script.format(count=count), libraries=(iotune_library(),),
+            environment=environment, cwd=place,
+        )  # fmt: skip
+        assert done.status == 0, done.err
         # when
         reader = (
             "import resource, sys; from iotune.calls import CallReader\n"

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,40 +19,12 @@ from iotune import preload
 from iotune.mpi import Mpi, find_mpi
 from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.plan_calls import pause_rule
-from iotune.replayer import find_call_replayer
-
-PROGRAMS = Path(__file__).parent / "programs"
+from support.installed.replays import base_name, compiled, record, replayed, typed
+from support.repository import program_source
 
 pytestmark = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None, reason="libiotune.so is not installed"
 )
-
-
-def typed(work: Path, *words: str, status: int = 0) -> str:
-    environment = os.environ | {f"XDG_{kind}_HOME": str(work) for kind in ("STATE", "DATA")}
-    done = subprocess.run(
-        [sys.executable, "-m", "iotune", *words],
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout if status == 0 else done.stderr
-
-
-def record(work: Path, trace: str, command: Sequence[str]) -> iotune.trace.Trace:
-    typed(work, "run", "--mode", "record", "--timing", "exact", "-o", trace, "--", *command)
-    return iotune.open_trace(work / trace)
-
-
-def compiled(work: Path, compiler: str, name: str) -> str:
-    program = work / name
-    subprocess.run([compiler, "-O1", str(PROGRAMS / f"{name}.c"), "-o", str(program)], check=True)
-    return str(program)
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +54,6 @@ def mpi_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, i
     program = compiled(work, mpi.compiler, "mpi_io_forms")
     command = [*mpi.command(2), program, str(work / "data")]
     return work, record(work, "program.iotrace", command)
-
-
-def replayed(
-    work: Path, mpi: Mpi, name: str, ranks: int, *options: str
-) -> tuple[iotune.trace.Trace, str]:
-    """The trace of a replay of program.iotrace, and its plan."""
-    plan, directory = work / f"{name}.plan", work / name
-    plan.write_text(typed(work, "replay", "program.iotrace", "--plan-only", *options))
-    directory.mkdir()
-    command = [*mpi.command(ranks), str(find_call_replayer(mpi)), "--file-dir", str(directory)]
-    return record(work, f"{name}.iotrace", [*command, str(plan)]), plan.read_text()
-
-
-def base_name(path: str) -> str:
-    """Of a file, whether of the run or of its replay."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", re.sub(r"^f\d+-", "", Path(path).name))
 
 
 def transfers(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
@@ -183,7 +138,7 @@ def async_run(
     (work / "data").mkdir()
     assert mpi.compiler is not None
     program = work / "async_io_forms"
-    source = str(PROGRAMS / "async_io_forms.c")
+    source = str(program_source("async_io_forms.c"))
     subprocess.run([mpi.compiler, "-O1", source, "-lrt", "-o", str(program)], check=True)
     command = [*mpi.command(2), str(program), str(work / "data")]
     return work, record(work, "program.iotrace", command)

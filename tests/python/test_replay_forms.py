@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import ROOT, Home
 
 from iotune import preload
 from iotune.mpi import Mpi, find_mpi, hdf5_flags
 from iotune.replayer import find_replayer
+from support.installed.user_home import Home
+from support.repository import COMPANIONS, program_source
 
-PROGRAM = Path(__file__).parent / "programs" / "hdf5_forms.c"
-COMPANIONS = ROOT / "build" / "companions"
+PROGRAM = program_source("hdf5_forms.c")
 NEWER = COMPANIONS / "hdf5-2.2-parallel"
 NEWER_MPI = COMPANIONS / "mpich" / "bin" / "mpirun"
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from user_home import KERNELS, Home
 
 from iotune import open_trace, preload
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 PROGRAMS = sorted(KERNELS.glob("hdf5_newer_*"))
 

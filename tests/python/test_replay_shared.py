@@ -8,12 +8,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from test_replay_calls import base_name, compiled, record, replayed, typed
 
 import iotune
 from iotune import preload
 from iotune.mpi import find_mpi
 from iotune.replay_call import View
+from support.installed.replays import base_name, compiled, record, replayed, typed
 
 needs_runs = pytest.mark.skipif(
     preload.find_library(preload.LIBRARY) is None or find_mpi().compiler is None,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import bench_similarity
-from bench_similarity import receiver_of
-from tuning_cases import KERNELS, SMALL, Case, Storage
+from bench import bench_similarity
+from bench.bench_similarity import receiver_of
+from bench.tuning_cases import KERNELS, SMALL, Case, Storage
 
 
 def case(kernel: str, storage: str = "disk", *more: str) -> Case:

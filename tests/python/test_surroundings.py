@@ -10,7 +10,6 @@ import pytest
 from iotune.models import bench, surroundings
 from iotune.models.cases import Case
 from iotune.models.surroundings import MOST_FILES, Surrounded, alone, files_before, surrounded
-from user_home import KERNELS, Home
 
 from iotune import core, preload
 from iotune.cli.train import answer_of
@@ -20,6 +19,8 @@ from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from iotune.replayer import Replayed
 from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
 from iotune.tunings import tuning_json
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 
 def a_file(name: str, opened: float, closed: float, **more: Any) -> FilePattern:

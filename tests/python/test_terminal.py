@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_output import DATASET, FILE, SUMMARY, TUNED
 from typer.testing import CliRunner
 
 from iotune.cli import app, db, explain
@@ -17,6 +16,7 @@ from iotune.show_calls import call_line
 from iotune.show_run import print_run
 from iotune.summary import run_summary
 from iotune.tables import Column, paragraph, table
+from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
 
 HOSTILE = "\x1b[2J\x9b31m\n\r\x07\u202e"
 LONG = {

@@ -3,8 +3,9 @@
 import json
 
 import pytest
-from columns_program import Home, needs_mpi
 from typer.testing import CliRunner
+
+from support.installed.columns_program import Home, needs_mpi
 
 pytest.importorskip("sklearn")
 from iotune.models import shortlist  # noqa: E402

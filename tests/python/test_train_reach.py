@@ -17,7 +17,6 @@ from iotune.models.options import Options
 from iotune.models.paired import compare_unpaired
 from iotune.models.train_plan import Allowance, Estimate, estimate
 from typer.testing import CliRunner
-from user_home import Home
 
 from iotune import core
 from iotune import mpi as mpis
@@ -25,6 +24,7 @@ from iotune.cli import train as train_command
 from iotune.errors import Error
 from iotune.quantities import duration_seconds
 from iotune.summary import FilePattern, RunSummary, SettingOutcome
+from support.installed.user_home import Home
 
 
 @pytest.fixture

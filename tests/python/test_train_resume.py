@@ -6,10 +6,10 @@ import subprocess
 import time
 
 import pytest
-from columns_program import Home
 from iotune.models.run_journal import Kept, RunJournal
 
 from iotune import Error
+from support.installed.columns_program import Home
 
 
 def test_the_same_course_is_given_what_was_measured(tmp_path):

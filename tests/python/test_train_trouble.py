@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from columns_program import Home, needs_mpi
+
+from support.installed.columns_program import Home, needs_mpi
 
 pytestmark = needs_mpi
 

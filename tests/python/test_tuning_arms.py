@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from iotune.models import warm_pages
 
-import tuning_arms
-from tuning_arms import Arms
-from tuning_cases import Case, Storage
+from bench import tuning_arms
+from bench.tuning_arms import Arms
+from bench.tuning_cases import Case, Storage
 
 
 class Steps:

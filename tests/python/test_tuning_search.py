@@ -11,14 +11,16 @@ import pytest
 from iotune.models.candidates import Candidate
 from iotune.models.race import most_runs
 
-import bench_safety
-import bench_tuning
-import kept_rounds
-import paired
-import tuning_cases
-import tuning_search
-import tuning_session
-from tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
+from bench import (
+    bench_safety,
+    bench_tuning,
+    kept_rounds,
+    paired,
+    tuning_cases,
+    tuning_search,
+    tuning_session,
+)
+from bench.tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
 
 POINTS = [Candidate({"cb_buffer_size": str(1 << number)}) for number in range(AGAIN + 30)]
 CLOCK = Clock("drawn", 0.1)

@@ -6,13 +6,13 @@ Rules over a folder, as in test_direction.py, so that each is tried on a bad tre
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT
+from support.tracked_files import tracked
 
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 PAGE = re.compile(r"(?<![\w/.-])docs/(?:[\w-]+/)*[\w-]+\.md\b")
@@ -35,15 +35,6 @@ NARROW = (
 )
 WIDTH = 100
 CODE = {".c", ".cpp", ".h", ".py"}
-
-
-def tracked(root: Path) -> list[Path]:
-    """Return the files under version control; of a tree that a test made all of them."""
-    if not (root / ".git").exists():
-        return sorted(path for path in root.rglob("*") if path.is_file())
-    command = ["git", "-C", str(root), "ls-files", "-z"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
-    return [path for path in (root / name for name in names if name) if path.is_file()]
 
 
 def text_of(path: Path) -> str:

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-SECONDS = 60  # for one run; the machine may be busy, and MPICH spins
+from support import place
+from support.place import Place
+from support.preloaded import SECONDS, Done
 
 
 class Programs:
-    """The build's programs, run in a scratch directory."""
+    """The build's programs, or those of another folder, run in a place without iotune."""
 
-    def __init__(self, bin_dir: Path, mpirun: str, shim: Path, scratch: Path) -> None:
-        self.bin_dir = bin_dir
-        self.mpirun = mpirun
+    def __init__(self, place: Place, folder: Path | None = None, shim: bool = True) -> None:
+        """`shim`: else a test of four ranks on two cores measures patience."""
+        self.place = place
+        self.folder = folder or place.bin
         self.shim = shim
-        self.scratch = scratch
+        self.scratch = place.scratch
 
-    def run(self, ranks: int, name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    def run(self, ranks: int, name: str, *arguments: object) -> Done:
         """Run a program; the caller judges its exit status."""
-        command = [self.mpirun, "-n", str(ranks), str(self.bin_dir / name), *map(str, arguments)]
-        # The shim: else a test of four ranks on two cores measures patience.
-        environment = {**os.environ, "LD_PRELOAD": str(self.shim)}
-        return subprocess.run(
-            command, cwd=self.scratch, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+        return self.place.mpi(ranks, self.folder / name, *arguments, preload=False, shim=self.shim)
 
     def right(self, ranks: int, name: str, *arguments: object) -> str:
         """Run a program that has to succeed; returns what it printed."""
         done = self.run(ranks, name, *arguments)
         call = f"{name} {' '.join(map(str, arguments))} on {ranks} ranks"
-        assert done.returncode == 0, f"{call}: status {done.returncode}\n{done.stderr}"
-        return done.stdout
+        return self.place.right(done, call).out.decode()
 
     def result(self, ranks: int, name: str, *arguments: object) -> dict[str, object]:
         """Run a program and return its line of JSON."""
@@ -54,9 +48,10 @@ class Programs:
         """
         done = self.run(int(str(command[0])), str(command[1]), *command[2:])
         call = " ".join(map(str, command))
-        assert done.returncode == status, f"{call}: status {done.returncode}, not {status}"
+        assert done.status == status, f"{call}: status {done.status}, not {status}"
+        said = done.err.decode()
         for word in words:
-            assert word in done.stderr, f"{call}: '{word}' is not in: {done.stderr}"
+            assert word in said, f"{call}: '{word}' is not in: {said}"
 
 
 def dumped_dims(path: Path) -> dict[str, tuple[int, ...]]:
@@ -94,17 +89,8 @@ def flip_bit(path: Path, dataset: str, byte: int) -> None:
 
 def main(cases: dict[str, Callable[[Programs], None]]) -> None:
     """Run the case that the command line names."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin-dir", type=Path, required=True)
-    parser.add_argument("--mpirun", required=True)
-    parser.add_argument("--shim", type=Path, required=True)
-    parser.add_argument("case", choices=cases)
-    options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="kernels ") as scratch,
-        tempfile.TemporaryDirectory(prefix="iotune-shim-") as links,
-    ):
-        # LD_PRELOAD splits at spaces and colons.
-        shim = Path(links) / options.shim.name
-        shim.symlink_to(options.shim.resolve())
-        cases[options.case](Programs(options.bin_dir, options.mpirun, shim, Path(scratch)))
+
+    def in_place(case: Callable[[Programs], None]) -> Callable[[Place], None]:
+        return lambda place: case(Programs(place))
+
+    place.main({name: in_place(case) for name, case in cases.items()})

@@ -7,15 +7,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "preload"))
-from harness import Place, not_verified  # noqa: E402
+from support.place import Place, not_verified
+from support.repository import COMPANIONS, program_source
 
-COMPANIONS = ROOT / "build" / "companions"
 # As root, and with more ranks than cores, Open MPI 4 and 5 run only if told so.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -76,11 +73,11 @@ def use(place: Place, mpi: Mpi) -> None:
 
 
 def compiled(place: Place, mpi: Mpi, source: str, *flags: str, compiler: str = "") -> Path:
-    """A program of tests/mpi/programs, built by the MPI's own compiler."""
+    """A program of tests/*/programs, or one given by its path, built by the MPI's compiler."""
     program = place.scratch / Path(source).stem
     done = subprocess.run(
         [compiler or mpi.compiler, "-O1", "-o", str(program),
-         str(ROOT / "tests" / "mpi" / "programs" / source), *flags],
+         str(source if "/" in source else program_source(source)), *flags],
         capture_output=True, text=True, check=False, cwd=place.scratch,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,4 @@
-"""What the tests under the preload share: a place of their own, runs, and traces read.
-
-Standard library only: ctest runs these with the system's python.
-"""
+"""A scratch place in which a test runs programs under the preload, and reads their traces."""
 
 from __future__ import annotations
 
@@ -9,37 +6,16 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SECONDS = 60  # the watchdog of one run: reached only by a hang
-
-
-@dataclass
-class Done:
-    """How a program ended. `status` is what a shell would say: 128 + n after signal n."""
-
-    status: int
-    out: bytes
-    err: bytes
-
-    def said(self) -> list[str]:
-        """The lines that iotune wrote on stderr."""
-        lines = self.err.decode(errors="replace").splitlines()
-        return [line for line in lines if line.startswith("iotune:")]
-
-    def same_as(self, other: Done) -> bool:
-        return (self.status, self.out, self.err) == (other.status, other.out, other.err)
-
-
-class Hang(AssertionError):
-    """The watchdog had to end a run."""
+from support import preloaded
+from support.preloaded import SECONDS, Done
+from support.repository import IOTUNE, TESTBEDS
 
 
 class Place:
@@ -57,11 +33,13 @@ class Place:
         self.data = scratch / "data"
         self.trace = scratch / "run.iotrace"
 
-    def environment(self, **more: object) -> dict[str, str]:
-        """A user's environment without a user's iotune; None takes a name out."""
-        env = {k: v for k, v in os.environ.items()
-               if not k.startswith("IOTUNE_")
-               and k not in ("LD_PRELOAD", "ROMIO_HINTS")}  # fmt: skip
+    def environment(
+        self, preload: bool | Sequence[object] = False, **more: object
+    ) -> dict[str, str]:
+        """A user's environment without a user's iotune, with libraries as run() has them; None
+        takes a name out.
+        """
+        env = preloaded.plain_environment()
         env.update(
             HOME=str(self.scratch / "home"), XDG_STATE_HOME=str(self.state),
             XDG_DATA_HOME=str(self.data), XDG_CONFIG_HOME=str(self.scratch / "config"),
@@ -75,7 +53,7 @@ class Place:
             env.pop(name, None)
             if value is not None:
                 env[name] = str(value)
-        return env
+        return env | preloaded.variables(*self.libraries(preload))
 
     def on_fake_nodes(self, what: str) -> bool:
         """Let mpi() start its ranks on four; False, with `what` told, where there can be none."""
@@ -85,43 +63,37 @@ class Place:
         if subprocess.run(["unshare", "-u", "-m", "true"], check=False).returncode != 0:
             not_verified(f"{what}: no right to have host names of their own")
             return False
-        self.mpirun = str(Path(__file__).parents[1] / "testbed" / "local_nodes")
+        self.mpirun = str(TESTBEDS / "local_nodes")
         return True
 
-    def preload(self, shim: bool = False) -> str:
-        return f"{self.library}:{self.shim}" if shim else str(self.library)
+    def libraries(
+        self, preload: bool | Sequence[object] = True, shim: bool = False
+    ) -> list[object]:
+        """What a run preloads: iotune or not, or just the libraries that are given."""
+        if not isinstance(preload, bool):
+            return list(preload)
+        return [self.library] * preload + [self.shim] * shim
 
     def run(
         self,
         *command: object,
-        preload: bool = True,
+        preload: bool | Sequence[object] = True,
         shim: bool = False,
         cwd: Path | None = None,
         before: Callable[[], None] | None = None,
         seconds: float = SECONDS,
         **env: object,
     ) -> Done:
-        """Run to the end; the caller judges how. IOTUNE_TRACE is self.trace if not said."""
-        if preload:
-            env.setdefault("LD_PRELOAD", self.preload(shim))
+        """Run to the end, as preloaded.run() does. With iotune IOTUNE_TRACE is self.trace if it
+        is not given.
+        """
+        libraries = self.libraries(preload, shim)
+        if self.library in libraries:
             env.setdefault("IOTUNE_TRACE", self.trace)
-        elif shim:
-            env.setdefault("LD_PRELOAD", str(self.shim))
-        argv = [str(word) for word in command]
-        with subprocess.Popen(
-            argv, cwd=cwd or self.scratch, env=self.environment(**env),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, preexec_fn=before,
-        ) as child:  # fmt: skip
-            try:
-                out, err = child.communicate(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                # The whole session: an MPI launcher's ranks hang with it.
-                os.killpg(child.pid, signal.SIGKILL)
-                out, err = child.communicate()
-                raise Hang(f"{' '.join(argv)}: no end after {seconds} s\n{err.decode()}") from None
-        status = child.returncode
-        return Done(128 - status if status < 0 else status, out, err)
+        return preloaded.run(
+            *command, libraries=tuple(libraries), environment=self.environment(**env),
+            cwd=cwd or self.scratch, before=before, seconds=seconds,
+        )  # fmt: skip
 
     def mpi(self, ranks: int, *command: object, **how: Any) -> Done:
         """Run a program on ranks, with the shim where ranks outnumber the cores."""
@@ -186,11 +158,10 @@ def program_calls(calls: Sequence[Mapping[str, Any]], path: str) -> list[Mapping
 
 def collect(place: Place, *trace: Path) -> bool:
     """`iotune show` joins what dead processes left; False where it is not installed here."""
-    iotune = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "iotune"
-    if not iotune.exists():
+    if not IOTUNE.exists():
         not_verified("what iotune show joins: iotune is not in .venv")
         return False
-    place.right(place.run(iotune, "show", *trace, preload=False, IOTUNE_DB="none"), "iotune show")
+    place.right(place.run(IOTUNE, "show", *trace, preload=False, IOTUNE_DB="none"), "iotune show")
     return True
 
 

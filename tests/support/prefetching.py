@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from harness import Done, Place, not_verified
+from support.place import Place, not_verified
+from support.preloaded import Done
 
 BLOCK = 65536
 PATIENCE_MS = 20000  # reached only where a prefetch does not come

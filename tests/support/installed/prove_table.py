@@ -24,12 +24,10 @@ from iotune import core
 from iotune.errors import Error
 from iotune.mpi import Mpi, _describe, serial_hdf5
 from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try
+from support import mpis
+from support.repository import COMPANIONS, TESTS
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "mpi"))
-import mpis  # noqa: E402
-
-RECORD = ROOT / "tests" / "data" / "proven_record.json"
+RECORD = TESTS / "data" / "proven_record.json"
 SERIAL_HDF5 = "serial HDF5"  # the table's name
 
 
@@ -58,7 +56,7 @@ class Site:
         if not found.romio:
             variables |= {**mpis.OPEN_MPI, "OMPI_MCA_io": self.mpi_io}
         if self.hdf5:
-            home = mpis.COMPANIONS / self.hdf5
+            home = COMPANIONS / self.hdf5
             if not (home / "include" / "hdf5.h").is_file():
                 raise Error(f"{home} is not here (tools/setup.sh parallel-hdf5)")
             variables["HDF5_ROOT"] = str(home)
@@ -83,7 +81,7 @@ PARALLEL_HDF5 = tuple(Site("mpich-5", "", f"hdf5-{one}-parallel") for one in ("1
 
 def serial_sites() -> list[Site]:
     """Every HDF5 without MPI that is here."""
-    found = sorted((ROOT / "build/companions").glob("hdf5-*/lib/libhdf5-*.so*"))
+    found = sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*"))
     found += sorted(Path("/usr/lib").glob("*/libhdf5_serial.so.103"))
     return [Site(library=str(one)) for one in found]
 

@@ -9,11 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iotune import preload
 from iotune.mpi import find_mpi
-
-ROOT = Path(__file__).resolve().parents[2]
-KERNELS = Path(os.environ.get("IOTUNE_KERNELS", ROOT / "build" / "dev" / "bin"))
+from support import preloaded
+from support.repository import KERNELS
 
 
 class Home:
@@ -42,7 +40,7 @@ class Home:
         store = self.root / "store"
         store.mkdir()
         self.environment |= {
-            "LD_PRELOAD": preload.loadable(KERNELS.parent / "lib" / "libfake_storage.so"),
+            **preloaded.variables(KERNELS.parent / "lib" / "libfake_storage.so"),
             "FAKE_STORAGE": storage,
             "FAKE_ROOT": str(self.work),
             "FAKE_STORE": str(store),
