@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from iotune.models.bootstrap import bootstrap
 from iotune.models.candidates import Candidate
 
-from bench.paired import CONFIDENCE, RESAMPLES, Comparison, Estimate, percentile
+from bench.paired import CONFIDENCE, RESAMPLES, Comparison, Estimate
 
 AGAIN = 64
 BEST = 5
@@ -157,15 +158,10 @@ def _mean_ratio(parts: Sequence[tuple[Rounds, str]], arm: str) -> Estimate:
         )
         return statistics.mean(ratios)
 
-    draw = random.Random(20151115)  # one interval of one JSON
-    values = sorted(
-        mean([draw.choices(half, k=len(half)) for half, _ in parts]) for _ in range(RESAMPLES)
-    )
-    return Estimate(
-        mean([half for half, _ in parts]),
-        percentile(values, (1 - CONFIDENCE) / 2),
-        percentile(values, (1 + CONFIDENCE) / 2),
-    )
+    halves = [half for half, _ in parts]
+    # One seed: one interval of one JSON.
+    low, high = bootstrap(halves, mean, 20151115, CONFIDENCE, RESAMPLES)
+    return Estimate(mean(halves), low, high)
 
 
 @dataclass(frozen=True)

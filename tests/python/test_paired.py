@@ -72,11 +72,6 @@ def test_scaling_by_a_negative_number_turns_the_interval_round():
     assert paired.Estimate(2, 1, 4).scaled(-2) == paired.Estimate(-4, -8, -2)
 
 
-@pytest.mark.parametrize(("share", "value"), [(0, 1), (0.5, 2.5), (1, 4), (0.25, 1.75)])
-def test_percentile_interpolates(share, value):
-    assert paired.percentile([1, 2, 3, 4], share) == value
-
-
 def test_every_arm_runs_once_a_round_in_a_drawn_order():
     calls: list[str] = []
 
