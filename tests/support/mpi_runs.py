@@ -1,4 +1,4 @@
-"""programs/mpi_file.c under any MPI: recorded in full, merged at the end, tuned."""
+"""programs/mpis/mpi_file.c under any MPI: recorded in full, merged at the end, tuned."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 /* Every rank makes known HDF5, MPI-IO and POSIX calls in the folder argv[1], then the run dies as
  * argv[2] says; argv[3] is a seed. "plan RANK WHICH SEED CALLS" tells what was made
- * (tests/mpi/test_mpi_deaths.py). */
+ * (tests/mpi/recorded/test_mpi_deaths.py). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <hdf5.h>

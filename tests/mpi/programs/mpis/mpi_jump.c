@@ -1,5 +1,5 @@
 /* A signal handler leaves MPI_File_open by siglongjmp before MPI has begun; the program goes on.
- *   mpi_jump FILE     SIGALRM is sent by tests/mpi/programs/one_thread_database.c */
+ *   mpi_jump FILE     SIGALRM is sent by tests/mpi/programs/stand_ins/one_thread_database.c */
 #include <mpi.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -114,7 +114,7 @@ def threads(place: Place, name: str) -> None:
 
 
 def with_stand_in(place: Place, source: str) -> Path | None:
-    """The program, and a preload that asks tests/mpi/programs/one_thread_database.c."""
+    """The program, and a preload that asks tests/mpi/programs/stand_ins/one_thread_database.c."""
     mpi = find_mpi("mpich-4")
     if mpi is None:
         return None
