@@ -1,4 +1,4 @@
-"""The calls that programs/deaths.c made, by what it said, and those that a trace kept."""
+"""The calls that programs/process/deaths.c made, by what it said, and those that a trace kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Calls = dict[tuple[int, str], list[tuple[Any, ...]]]
 
 
 def drawn(seed: int, calls: int) -> list[tuple[Any, ...]]:
-    """What programs/deaths.c makes of a seed."""
+    """What programs/process/deaths.c makes of a seed."""
     state, made = seed, []
     for _ in range(calls):
         words = []

@@ -1,5 +1,5 @@
 /* Each rank reads every other block of a file by MPI_File_read_at, with a pause after each, and
- * compares it with what tests/preload/programs/planned_reads.c wrote.
+ * compares it with what tests/preload/programs/prefetch/planned_reads.c wrote.
  *
  *   strided_reads FILE READS PAUSE_US */
 #include <mpi.h>

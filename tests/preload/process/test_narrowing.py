@@ -60,7 +60,7 @@ def steps(function: str) -> list[tuple[str, int, int]]:
 
 
 def drawn() -> list[tuple[str, int, int]]:
-    """What programs/narrowing.c makes after its blocks where it makes many."""
+    """What programs/process/narrowing.c makes after its blocks where it makes many."""
     state, made = 1, []
     for _ in range(MANY):
         state = (state * 1664525 + 1013904223) % 2**32

@@ -28,7 +28,7 @@ Transfers = list[tuple[int, int]]  # bytes, offset
 
 
 def drawn(state: int, calls: int) -> Transfers:
-    """What programs/spilling.c makes of a state."""
+    """What programs/calls/spilling.c makes of a state."""
     made = []
     for _ in range(calls):
         state = (state * 6364136223846793005 + 1442695040888963407) & MASK
