@@ -19,9 +19,9 @@ LAYERS = {
 }
 # Whether tests issue each call with random arguments and demand it back from the trace.
 COVERED = {
-    "hdf5": "tests/preload/calls/test_hdf5_calls.py issues them with random arguments, with the HDF5 "
-    "that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only some "
-    "builds have (last column) where one of these is built so.",
+    "hdf5": "tests/preload/calls/test_hdf5_calls.py issues them with random arguments, with the "
+    "HDF5 that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only "
+    "some builds have (last column) where one of these is built so.",
     "mpi": "tests/mpi/mpis/test_mpi_calls.py issues each MPI_File call with random arguments.",
     "stdio": "tests/preload/calls/test_recording.py issues each with random arguments.",
     "posix": "tests/preload/calls/test_posix_calls.py issues each with random arguments.",

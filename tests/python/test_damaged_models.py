@@ -19,7 +19,7 @@ from iotune.models.gains import store, stored_model  # noqa: E402
 from iotune.models.options import Options  # noqa: E402
 from iotune.models.survey import stored  # noqa: E402
 
-from bench.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
+from bench.training.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
 from iotune import Error, core  # noqa: E402
 from iotune.cli.train_method import with_method  # noqa: E402
 

@@ -17,7 +17,7 @@ from iotune.models.search.replay import Surface as Flat  # noqa: E402
 from iotune.models.search.replay import play, problem_of  # noqa: E402
 from iotune.models.survey import stored  # noqa: E402
 
-from bench.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
+from bench.training.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
 from iotune import Error, core  # noqa: E402
 
 

@@ -8,12 +8,12 @@ import random
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench import native, paired, signed_rank
 from support import preloaded
+from support.repository import TESTS
 
 
 def drifting(rounds: int, ratio: float, seed: int) -> paired.Comparison:
@@ -283,8 +283,8 @@ def test_preload_reaches_a_path_that_the_loader_would_split(tmp_path, monkeypatc
 def test_startup_bench_runs_on_any_library(tmp_path):
     library = native.shared("empty_preload.c", tmp_path / "build" / "lib")
     library.rename(library.with_name("libiotune.so"))
-    bench = Path(native.__file__).with_name("bench_startup.py")
-    command = [sys.executable, str(bench), "--rounds", "20", "--seed", "4"]
+    bench = TESTS / "bench" / "recording" / "bench_startup.py"
+    command = [sys.executable, str(TESTS / "run.py"), str(bench), "--rounds", "20", "--seed", "4"]
     done = subprocess.run(
         [*command, "--build", str(tmp_path / "build"), "--out", str(tmp_path / "out")],
         capture_output=True,

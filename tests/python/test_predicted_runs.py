@@ -14,7 +14,7 @@ from iotune.models.gains.rows import rows_of  # noqa: E402
 from iotune.models.gains.store import candidates_of  # noqa: E402
 from iotune.models.survey.stored import PLATFORM_NAMES  # noqa: E402
 
-from bench.made_surfaces import made_surfaces  # noqa: E402
+from bench.training.made_surfaces import made_surfaces  # noqa: E402
 from iotune import core  # noqa: E402
 
 pytestmark = needs_mpi

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import bench_similarity
-from bench.bench_similarity import receiver_of
-from bench.tuning_cases import KERNELS, SMALL, Case, Storage
+from bench.tuning import bench_similarity
+from bench.tuning.bench_similarity import receiver_of
+from bench.tuning.tuning_cases import KERNELS, SMALL, Case, Storage
 
 
 def case(kernel: str, storage: str = "disk", *more: str) -> Case:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from iotune.models import warm_pages
 
-from bench import tuning_arms
-from bench.tuning_arms import Arms
-from bench.tuning_cases import Case, Storage
+from bench.tuning import tuning_arms
+from bench.tuning.tuning_arms import Arms
+from bench.tuning.tuning_cases import Case, Storage
 
 
 class Steps:

@@ -11,16 +11,16 @@ import pytest
 from iotune.models.candidates import Candidate
 from iotune.models.race import most_runs
 
-from bench import (
+from bench import paired
+from bench.tuning import (
     bench_safety,
     bench_tuning,
     kept_rounds,
-    paired,
     tuning_cases,
     tuning_search,
     tuning_session,
 )
-from bench.tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
+from bench.tuning.tuning_search import AGAIN, BEST, CHOOSING, Clock, Enough
 
 POINTS = [Candidate({"cb_buffer_size": str(1 << number)}) for number in range(AGAIN + 30)]
 CLOCK = Clock("drawn", 0.1)

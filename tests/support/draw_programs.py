@@ -80,7 +80,7 @@ class Program:
     # records; hints: one rank alone has hints of its user's.
     launch: str
     apart: int  # how many ranks, the last, are different
-    storage: str  # what stands beneath: nothing, or tests/mpi/programs/stand_ins/fake_storage.c as a kind
+    storage: str  # what stands beneath: nothing, or fake_storage.c as a kind
     lines: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     known: str = ""  # of KNOWN; else the settings are asked for in IOTUNE_CONFIG

@@ -1,4 +1,4 @@
-"""The calls that programs/process/deaths.c made, by what it said, and those that a trace kept."""
+"""The calls that deaths.c made, by what it said, and those that a trace kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls that programs/recorded/mpi_deaths.c made, by what it said, and those that a trace kept."""
+"""The calls that mpi_deaths.c made, by what it said, and those that a trace kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Calls = dict[tuple[int, str], list[tuple[int, int]]]
 
 
 def planned(out: bytes) -> Calls:
-    """By rank and function: size and place of what programs/recorded/mpi_deaths.c made of its seeds."""
+    """By rank and function: size and place of what mpi_deaths.c made of its seeds."""
     calls: Calls = {}
     for line in out.decode().splitlines():
         if not line.startswith("plan "):

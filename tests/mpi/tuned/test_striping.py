@@ -1,7 +1,7 @@
 """Striping reaches a new file on the descriptor that makes it, and nothing else.
 
-There is no Lustre and no Ceph here: programs/stand_ins/fake_storage.c stands beneath libiotune.so and
-answers as their clients do, and the bytes that they would get are compared one by one.
+There is no Lustre and no Ceph here: programs/stand_ins/fake_storage.c stands beneath libiotune.so
+and answers as their clients do, and the bytes that they would get are compared one by one.
 """
 
 from __future__ import annotations

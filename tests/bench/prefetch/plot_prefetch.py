@@ -1,6 +1,6 @@
 """Redraw the prefetching papers' figures from our runs.
 
-  python tests/bench/plot_prefetch.py [build/bench [docs/figures]]
+  python tests/bench/prefetch/plot_prefetch.py [build/bench [docs/figures]]
 
 Reads prefetch.json and ppis.json as `make bench NAME=…` leaves them, and writes SVG: HPDC'13's
 figure 21, PPIS's figures 6 to 12. What was not measured is not drawn. Needs matplotlib.

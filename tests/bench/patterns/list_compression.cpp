@@ -1,4 +1,4 @@
-#include "tests/bench/list_compression.h"
+#include "tests/bench/patterns/list_compression.h"
 
 #include <zlib.h>
 #include <zstd.h>

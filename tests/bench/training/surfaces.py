@@ -1,12 +1,12 @@
 """Measure the response surfaces that searches and models are compared on (not a benchmark).
 
-    .venv/bin/python tests/bench/surfaces.py measure disk --minutes 60
-    .venv/bin/python tests/bench/surfaces.py status
-    .venv/bin/python tests/bench/surfaces.py pack disk
+    .venv/bin/python tests/run.py tests/bench/training/surfaces.py measure disk --minutes 60
+    .venv/bin/python tests/run.py tests/bench/training/surfaces.py status
+    .venv/bin/python tests/run.py tests/bench/training/surfaces.py pack disk
 
 Goes on from build/bench/surfaces/STORAGE.trials, to which every replay is added at once, or where
-that is not there from what is kept; `pack` compresses it to tests/bench/surfaces/STORAGE.trials.gz.
-Nothing else may run meanwhile. Each storage, made so:
+that is not there from what is kept; `pack` compresses it to surfaces/STORAGE.trials.gz beside this
+file. Nothing else may run meanwhile. Each storage, made so:
 
 disk: the own disk of this machine (ext4), two ranks. nodes, nodes8, nodes16: by 4, 8 and 16 ranks
 on four fake nodes (tests/testbed/fake_nodes). cephfs: four ranks on two fake nodes with clients of
@@ -25,12 +25,12 @@ from pathlib import Path
 from iotune.models.survey.measure import Asked, TooSlow, measure_pattern
 from iotune.models.survey.trials import Journal, Surface, parse_trials, read_trials
 
-from bench.surface_patterns import SurfacePattern, surface_patterns
+from bench.training.surface_patterns import SurfacePattern, surface_patterns
 from iotune import Error
 from iotune.mpi import find_mpi
 from support.repository import ROOT, TESTBEDS, TESTS
 
-KEPT = TESTS / "bench" / "surfaces"
+KEPT = TESTS / "bench" / "training" / "surfaces"
 WORK = ROOT / "build" / "bench" / "surfaces"
 TESTBED = Path(os.environ.get("IOTUNE_TESTBED", "/var/tmp/iotune-cephfs"))
 

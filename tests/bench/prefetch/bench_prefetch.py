@@ -28,8 +28,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from bench import native, paired, pieces
-from bench.latency_mount import direct, drop_pages, is_possible, mounted
-from bench.throttled_loop import Impossible, throttled_loop
+from bench.prefetch.latency_mount import direct, drop_pages, is_possible, mounted
+from bench.prefetch.throttled_loop import Impossible, throttled_loop
 from support import preloaded
 
 Accesses = list[tuple[int, int]]

@@ -23,11 +23,11 @@ from iotune.models.candidates import Candidate, Shape, candidates
 from iotune.models.race import most_runs
 from iotune.models.space import space
 
-from bench.kept_rounds import fitting, go_on
 from bench.paired import Estimate, Goal, Table, at_least
-from bench.tuning_arms import Arms
-from bench.tuning_cases import Case
-from bench.tuning_search import (
+from bench.tuning.kept_rounds import fitting, go_on
+from bench.tuning.tuning_arms import Arms
+from bench.tuning.tuning_cases import Case
+from bench.tuning.tuning_search import (
     BEST,
     Clock,
     Enough,
@@ -37,7 +37,7 @@ from bench.tuning_search import (
     search,
     search_runs,
 )
-from bench.tuning_session import Session, begin
+from bench.tuning.tuning_session import Session, begin
 
 # A run repeats its file until it takes so many seconds, beside which what is paid once (a launch,
 # the first files, which are recorded whole) is little: real runs take minutes and hours.

@@ -20,12 +20,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bench.kept_rounds import fitting, go_on
 from bench.paired import Table, at_least
 from bench.signed_rank import times_faster
-from bench.tuning_arms import Arms
-from bench.tuning_search import Clock, Rounds, ratio
-from bench.tuning_session import State, begin
+from bench.tuning.kept_rounds import fitting, go_on
+from bench.tuning.tuning_arms import Arms
+from bench.tuning.tuning_search import Clock, Rounds, ratio
+from bench.tuning.tuning_session import State, begin
 
 # Looked at seldom, for each look may find a narrow interval by luck; even, for two rounds are one
 # number of the judgement. Six numbers are the fewest that have an interval.

@@ -22,12 +22,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.bench_tuning import trainer_options
 from bench.paired import Table, at_least
-from bench.tuning_arms import SECONDS, Arms
-from bench.tuning_cases import Case
-from bench.tuning_search import Rounds, half_width, ratio
-from bench.tuning_session import Session, State, begin
+from bench.tuning.bench_tuning import trainer_options
+from bench.tuning.tuning_arms import SECONDS, Arms
+from bench.tuning.tuning_cases import Case
+from bench.tuning.tuning_search import Rounds, half_width, ratio
+from bench.tuning.tuning_session import Session, State, begin
 from iotune.limited_run import run_limited
 from iotune.mpi import find_mpi, hdf5_flags
 from iotune.trace import open_trace

@@ -18,7 +18,7 @@ from typing import Any
 from iotune.models.warm_pages import WarmPages
 
 from bench import native
-from bench.tuning_cases import STRIPED, TESTBED, Case
+from bench.tuning.tuning_cases import STRIPED, TESTBED, Case
 from iotune.limited_run import run_limited
 from support import preloaded
 from support.repository import IOTUNE

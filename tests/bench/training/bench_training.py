@@ -22,10 +22,10 @@ from iotune.models.search.replay import Surface as Flat
 from iotune.models.search.replay import play, problem_of
 from iotune.models.survey.trials import Surface
 
-from bench.drawn_trainings import MOST_RUNS, winner
 from bench.paired import Estimate, Table, arguments, at_least, at_most
-from bench.surface_patterns import DENSE_POINTS
-from bench.surfaces import load, places, wanted_of
+from bench.training.drawn_trainings import MOST_RUNS, winner
+from bench.training.surface_patterns import DENSE_POINTS
+from bench.training.surfaces import load, places, wanted_of
 
 HEADROOM = 1.3
 AFTER = (1, 3, 5, 10, 20)
@@ -121,7 +121,7 @@ def _storage(table: Table, storage: str, seeds: int) -> None:
     teaching = [surfaces[one.name] for one in wanted if not one.held_out]
     held_out = [one for one in map(judged, (surfaces[w.name] for w in wanted if w.held_out)) if one]
     if not held_out or len(teaching) < 10:
-        print(f"NOT VERIFIED {storage}: no surfaces (tests/bench/surfaces.py measure)")
+        print(f"NOT VERIFIED {storage}: no surfaces (run.py …/surfaces.py measure)")
         return
     fitted = fit(rows_of(teaching))
     print(f"{storage}: {len(teaching)} patterns teach, {len(held_out)} of those held out "

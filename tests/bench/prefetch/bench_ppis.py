@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import paired, pieces
-from bench.latency_mount import drop_pages, is_possible, mounted
+from bench.prefetch.latency_mount import drop_pages, is_possible, mounted
 from support import preloaded
 
 ARMS = ("normal", "pp", "ppis", "ours")

@@ -1,4 +1,4 @@
-#include "tests/bench/our_coder.h"
+#include "tests/bench/patterns/our_coder.h"
 
 #include "tests/generators/workload_log.h"
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from bench import kept_rounds, paired
-from bench.tuning_arms import Arms
-from bench.tuning_cases import ABSENT, KERNELS, SHARED, STRIPED, Case, storages, words_on
+from bench import paired
+from bench.tuning import kept_rounds
+from bench.tuning.tuning_arms import Arms
+from bench.tuning.tuning_cases import ABSENT, KERNELS, SHARED, STRIPED, Case, storages, words_on
 
 
 def _share_memory(folder: Path) -> None:

@@ -25,7 +25,7 @@ from iotune.models.latency.fitting import fit_latency
 from iotune.models.latency.order_statistics import measured_correlation, slowest_of
 from iotune.models.latency.samples import read_samples
 
-from bench import latency_mount
+from bench.prefetch import latency_mount
 from bench.paired import ArmFailed, Estimate, Table, at_most, parser
 
 IOTUNE = Path(sys.executable).parent / "iotune"

@@ -27,8 +27,9 @@ from iotune.models.gains.fit import fit
 from iotune.models.gains.rows import rows_of
 from iotune.models.gains.store import MOST_CANDIDATES, candidates_of
 
-from bench import agreement, paired
-from bench.made_surfaces import PLATFORM, made_surfaces
+from bench import paired
+from bench.training.made_surfaces import PLATFORM, made_surfaces
+from bench.tuning import agreement
 from iotune import core
 from support.answers import APPLICATION_ID, SCHEMA
 from support.repository import TESTS
@@ -128,7 +129,7 @@ def ask(
 ) -> tuple[float, ...]:
     """(load, first, CPU of both, of the same series, of others) in ms."""
     done = subprocess.run(
-        [sys.executable, str(TESTS / "bench" / "decide_once.py"), str(library),
+        [sys.executable, str(TESTS / "bench" / "tuning" / "decide_once.py"), str(library),
          program, "/data/out%d.h5", str(count)],
         env={**os.environ, "IOTUNE_DB": str(database)}, capture_output=True, text=True, check=False,
     )  # fmt: skip

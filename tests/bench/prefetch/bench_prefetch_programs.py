@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import native, paired, pieces
-from bench.latency_mount import drop_pages, is_possible, mounted
+from bench.prefetch.latency_mount import drop_pages, is_possible, mounted
 from support import preloaded
 
 ARMS = {"none": "", "pattern": "pattern", "perfect": "recorded"}

@@ -19,9 +19,9 @@
 #include <tuple>
 
 #include "analyzer/baselines/he2013/global_index.h"
-#include "tests/bench/list_compression.h"
-#include "tests/bench/long_streams.h"
-#include "tests/bench/our_coder.h"
+#include "tests/bench/patterns/list_compression.h"
+#include "tests/bench/patterns/long_streams.h"
+#include "tests/bench/patterns/our_coder.h"
 #include "tests/generators/catalogue.h"
 #include "tests/generators/drawing.h"
 #include "tests/generators/drawn_nest.h"

@@ -1,4 +1,4 @@
-#include "tests/bench/long_streams.h"
+#include "tests/bench/patterns/long_streams.h"
 
 #include <time.h>
 
