@@ -71,7 +71,7 @@ ALSO_LEFT_OUT = """Nor is scanf on stdin (fscanf is), and what HDF5 answers out 
 of property lists, types (H5T), identifiers (H5I), errors (H5E), plugins and connectors."""
 
 
-ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "hdf5_calls.c.in"
+ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "calls" / "hdf5_calls.c.in"
 
 
 def not_covered(calls: list[Call]) -> list[str]:

@@ -6,8 +6,9 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from support import place
 from support.place import Place
@@ -34,11 +35,11 @@ class Programs:
         call = f"{name} {' '.join(map(str, arguments))} on {ranks} ranks"
         return self.place.right(done, call).out.decode()
 
-    def result(self, ranks: int, name: str, *arguments: object) -> dict[str, object]:
+    def result(self, ranks: int, name: str, *arguments: object) -> dict[str, Any]:
         """Run a program and return its line of JSON."""
         lines = self.right(ranks, name, *arguments).splitlines()
         assert len(lines) == 1, lines
-        parsed: dict[str, object] = json.loads(lines[0])
+        parsed: dict[str, Any] = json.loads(lines[0])
         return parsed
 
     def wrong(self, status: int, *words: str, command: Sequence[object]) -> None:
@@ -87,10 +88,10 @@ def flip_bit(path: Path, dataset: str, byte: int) -> None:
         file.write(bytes([old[0] ^ 1]))
 
 
-def main(cases: dict[str, Callable[[Programs], None]]) -> None:
+def main(cases: Mapping[str, Callable[..., None]]) -> None:
     """Run the case that the command line names."""
 
-    def in_place(case: Callable[[Programs], None]) -> Callable[[Place], None]:
+    def in_place(case: Callable[..., None]) -> Callable[[Place], None]:
         return lambda place: case(Programs(place))
 
     place.main({name: in_place(case) for name, case in cases.items()})

@@ -72,7 +72,8 @@ class Place:
         """What a run preloads: iotune or not, or just the libraries that are given."""
         if not isinstance(preload, bool):
             return list(preload)
-        return [self.library] * preload + [self.shim] * shim
+        found: list[object] = [self.library] if preload else []
+        return [*found, self.shim] if shim else found
 
     def run(
         self,
@@ -91,7 +92,7 @@ class Place:
         if self.library in libraries:
             env.setdefault("IOTUNE_TRACE", self.trace)
         return preloaded.run(
-            *command, libraries=tuple(libraries), environment=self.environment(**env),
+            *command, libraries=tuple(libraries), environment=self.environment(False, **env),
             cwd=cwd or self.scratch, before=before, seconds=seconds,
         )  # fmt: skip
 

@@ -29,8 +29,8 @@ from support.draw_programs import SETTINGS, Program, draw_program
 from support.mpis import Mpi, find_mpi, use
 from support.place import Place, preloadable
 from support.preloaded import Done, Hang
+from support.settings import VERDICTS
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 PROGRAMS = 1000
 OPEN_MPI_PROGRAMS = 300
 SOURCES_OF_PROGRAMS = ("torture_program.c", "torture_hdf5.c", "torture_mpiio.c")

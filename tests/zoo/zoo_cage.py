@@ -16,6 +16,7 @@ from support import preloaded
 from support.draw_programs import SETTINGS
 from support.mpis import OPEN_MPI, find_mpi
 from support.repository import COMPANIONS, ROOT
+from support.settings import VERDICTS
 from zoo.zoo_compare import Left
 from zoo.zoo_table import Entry
 
@@ -27,7 +28,6 @@ ARMS = ("recorded", "default 1", "default 2", "settings 1", "settings 2", "prefe
         "prefetch cache")  # fmt: skip
 MPI_LIBRARIES = {"mpich-4": "libmpich.so.12", "mpich-5": "libmpi.so.12",
                  "openmpi-4": "libmpi.so.40", "openmpi-5": "libmpi.so.40"}  # fmt: skip
-VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 
 
 class Missing(Exception):

@@ -7,7 +7,6 @@ line on stderr that says why, and an end before the watchdog.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import resource
 import shutil
@@ -22,6 +21,7 @@ from support.answers import APPLICATION_ID, SCHEMA
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.repository import IOTUNE, program_source
+from support.undisturbed import contents
 
 CONFIG = """<Parameters><High_Level_IO_Library><alignment>16384,4096</alignment>
 </High_Level_IO_Library><Middleware_Layer><cb_buffer_size>1048576</cb_buffer_size>
@@ -33,14 +33,6 @@ def frozen(place: Place, preload: bool, shim: bool = False) -> list[object]:
     return [*place.libraries(preload, shim), place.build / "lib" / "libfrozen_time.so"]
 
 
-def digest(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): hashlib.sha1(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def compare(place: Place, launch: Callable[[bool, Path], Done], *words: str) -> Done:
     """Bare and under the preload in a folder of one name. `words` stand in the one line said;
     without them nothing may be said.
@@ -50,7 +42,7 @@ def compare(place: Place, launch: Callable[[bool, Path], Done], *words: str) -> 
         folder = place.scratch / "here"
         folder.mkdir()
         done = launch(preload, folder)
-        seen.append((done, digest(folder)))
+        seen.append((done, contents(folder)))
         shutil.rmtree(folder)
     (bare, bare_files), (under, files) = seen
     assert bare_files and bare.said() == [], (bare_files, bare.err)

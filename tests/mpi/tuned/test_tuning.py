@@ -227,7 +227,7 @@ def behind_a_tool(place: Place) -> None:
         return seen, told, Counter(call["name"] for call in (place.calls() if recorded else []))
 
     for mode in ("--mpiio",), ():
-        settings = {"IOTUNE_CONFIG": config(place)}
+        settings: dict[str, Any] = {"IOTUNE_CONFIG": config(place)}
         alone, _, calls = run(*mode, **settings)
         assert alone.outcomes, alone.said
         _, counts, _ = run(*mode, preload=[tool])

@@ -1,4 +1,4 @@
-"""What is prefetched, proved by what was requested and by whom (prefetch_place.py)."""
+"""What is prefetched, proved by what was requested and by whom (support/prefetching.py)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Rank:
 
     def __init__(self, place: Place, node: str = "", **more: object) -> None:
         env = place.environment(
-            IOTUNE_RUN_ID="run", IOTUNE_BUFFER_DIR=place.buffers / (node or "here"), **more
+            False, IOTUNE_RUN_ID="run", IOTUNE_BUFFER_DIR=place.buffers / (node or "here"), **more
         )
         self.process = subprocess.Popen(
             [place.bin / "presence_rank", *([node] if node else [])], env=env, text=True,

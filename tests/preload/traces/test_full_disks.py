@@ -16,6 +16,7 @@ from support import preloaded
 from support.place import Place, main, not_verified
 from support.preloaded import Done
 from support.small_disks import mounted
+from support.undisturbed import contents
 
 # Removes or fills the folder argv[2] after half of its calls. Irregular offsets fill rings.
 PROGRAM = r"""
@@ -39,10 +40,6 @@ for i in range(calls):
 print(os.fstat(f).st_size, "done", flush=True)
 """
 CALLS = 20000
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def equal(place: Place, launch: Callable[[Path, bool], Done], *words: str) -> Done:

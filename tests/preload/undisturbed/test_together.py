@@ -79,9 +79,10 @@ def jemalloc(place: Place) -> None:
         not_verified("libjemalloc2 is not here")
         return
     here = place.scratch / "here"
-    for order, preload in {"alone": [found[0]], **orders(place, found[0])}.items():
+    alone: list[object] = [found[0]]
+    for order, preload in {"alone": alone, **orders(place, found[0])}.items():
         seen = []
-        for loaded in ([], preload):
+        for loaded in (list[object](), preload):
             place.clear()
             shutil.rmtree(here, ignore_errors=True)
             here.mkdir()

@@ -12,7 +12,6 @@ import sys
 import pytest
 
 from bench import native, paired, signed_rank
-from support import preloaded
 from support.repository import TESTS
 
 
@@ -266,18 +265,6 @@ def test_a_missed_goal_is_the_exit_status(tmp_path, capsys):
     table.add("too much", 2.0, paired.at_most(1))
     assert table.finish(tmp_path) == 1
     assert "MISSED" in capsys.readouterr().out
-
-
-def test_preload_reaches_a_path_that_the_loader_would_split(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    library = native.shared("empty_preload.c", tmp_path / "a b:c")
-    value = preloaded.joined(library)
-    assert " " not in value and ":" not in value
-    # Once more: the link of the last time is replaced, not tripped over.
-    maps = preloaded.run("cat", "/proc/self/maps", libraries=(library,))
-    assert maps.err == b""
-    assert library.name in maps.out.decode()
-    assert preloaded.joined(library) == value
 
 
 def test_startup_bench_runs_on_any_library(tmp_path):

@@ -16,7 +16,7 @@ from support.installed.user_home import Home
 
 SECRETS = ["secretcode", "projectx", "annsmith", "/home/", "run-4711", "slurm", "Step#0",
            "proposal", "login.example", "4242"]  # fmt: skip
-PATTERN = {
+PATTERN: dict[str, Any] = {
     "id": 1, "descriptor": "<1D,(BLOCK),(8388608)>", "op": "write", "element_bytes": 4,
     "ranks": 4, "grid": [4], "mode": "independent", "chunk": [], "filters": 0,
     "dataset_dims": [33554432],
@@ -215,8 +215,8 @@ def test_an_answer_by_hand_is_for_a_platform_that_runs_have(home: Home) -> None:
     assert newest(home)["settings"] == {"cb_nodes": "3"}
     assert len(home.asked("db", "show", "1")["answers"]) == 1, "another platform"
     for dims in ("4x", "x", "0", "-1", "²"):
-        said = home.type(*[dims if word == "33554432" else word for word in words], status=2)
-        assert "sizes joined by x" in said.stderr, said.stderr
+        said = home.type(*[dims if word == "33554432" else word for word in words], status=2).stderr
+        assert "sizes joined by x" in said, said
 
 
 def test_a_command_that_reads_makes_no_database(home: Home) -> None:

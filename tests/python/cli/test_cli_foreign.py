@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.installed.user_home import KERNELS, Home
+from support.installed.user_home import Home
+from support.repository import KERNELS
 
 EXAMPLE, TEST = "foreign_ph5example", "foreign_testphdf5"
 

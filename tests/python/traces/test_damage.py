@@ -27,7 +27,7 @@ def named(trace: Path) -> str:
 
 def faults(path: Path, kind: str, first: int, last: int, step: int) -> list[str]:
     """What damage_reader.py complains of."""
-    program = kept_traces.HERE / "damage_reader.py"
+    program = kept_traces.DATA / "damage_reader.py"
     words = [str(path), kind, *(str(number) for number in (first, last, step))]
     done = subprocess.run(
         [sys.executable, str(program), *words],

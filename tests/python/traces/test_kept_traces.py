@@ -8,18 +8,19 @@ import pytest
 
 import iotune
 from support.installed import kept_traces
+from support.repository import ROOT
 
 # A ring names functions by their place in the table of calls of the iotune that wrote it.
 OTHER_TABLE = "were recorded by another version of iotune: left out"
 
 
 def present_version() -> str:
-    source = (kept_traces.HERE.parents[1] / "recorder" / "format.h").read_text()
+    source = (ROOT / "recorder" / "format.h").read_text()
     return "v" + source.split("kFormatVersion = ")[1].split(";")[0]
 
 
 def test_the_present_version_is_kept() -> None:
-    names = [one.name for one in kept_traces.kept(kept_traces.HERE / present_version())]
+    names = [one.name for one in kept_traces.kept(kept_traces.DATA / present_version())]
     assert names == [
         *("four-ranks-hdf5.iotrace", "killed.iobuf.gz"),
         *("merged-ranks.iotrace", "serial-posix.iotrace"),
@@ -51,7 +52,7 @@ def test_the_kept_traces_hold_every_kind_of_time(tmp_path: Path) -> None:
         name: {
             call.time_kind
             for call in iotune.open_trace(
-                kept_traces.unpacked(kept_traces.HERE / present_version() / name, tmp_path)
+                kept_traces.unpacked(kept_traces.DATA / present_version() / name, tmp_path)
             ).each_call(layer="posix")
         }
         for name in ("serial-posix.iotrace", "four-ranks-hdf5.iotrace")

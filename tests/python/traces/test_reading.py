@@ -326,11 +326,11 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
             "IOTUNE_TRACE": str(place / "t.iotrace"),
             "IOTUNE_MODE": "record",
         }
-        done = preloaded.run(
+        recorded = preloaded.run(
             "/usr/bin/python3", "-c", script.format(count=count), libraries=(iotune_library(),),
             environment=environment, cwd=place,
         )  # fmt: skip
-        assert done.status == 0, done.err
+        assert recorded.status == 0, recorded.err
         # when
         reader = (
             "import resource, sys; from iotune.calls import CallReader\n"

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+from support.repository import TESTS
+
+DATA = TESTS / "data"
 
 
-def kept(folder: Path = HERE) -> list[Path]:
+def kept(folder: Path = DATA) -> list[Path]:
     """All of them below `folder`."""
     return sorted([*folder.rglob("*.iotrace"), *folder.rglob("*.iobuf.gz")])
 

@@ -1,7 +1,7 @@
 """Under which MPIs and HDF5s the table's rows are proven, and the record of what was found there.
 
     python tests/run.py tests/support/installed/prove_table.py SCRATCH --site mpich-5
-    python tests/run.py tests/support/installed/prove_table.py SCRATCH --site openmpi-4/romio321 --setting cb_nodes
+    … SCRATCH --site openmpi-4/romio321 --setting cb_nodes
 
 proves every row that the table calls proven there, and writes what came out into tests/data/
 proven_record.json. With --unknown it also tries what the table says nothing of. With --print it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-DATASET = {
+DATASET: dict[str, Any] = {
     "dataset": "/Step#0/x", "write": True, "descriptor": "<1D,(CYCLIC),(200000)>",
     "element_bytes": 8, "dataset_dims": [400000], "process_grid": [2], "chunk": [], "filters": 0,
     "ranks": 2, "mode": "collective", "calls": 2, "repeats": 1, "bytes": 3200000, "seconds": 0.4,
