@@ -8,10 +8,10 @@
 #include <map>
 #include <random>
 
-#include "fixtures.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/rows.h"
 #include "patterndb/store/schema.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

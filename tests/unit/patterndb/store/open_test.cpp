@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixtures.h"
 #include "patterndb/store/places.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -8,10 +8,10 @@
 
 #include <filesystem>
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/store/sqlite.h"
-#include "statfs_mock.h"
+#include "tests/unit/patterndb/fixtures.h"
+#include "tests/unit/patterndb/statfs_mock.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -13,9 +13,9 @@
 #include <fstream>
 #include <random>
 
-#include "fixtures.h"
 #include "patterndb/store/pattern_db.h"
 #include "patterndb/store/sqlite.h"
+#include "tests/unit/patterndb/fixtures.h"
 #include "tests/unit/recorder_read/irregular_trace.h"
 
 namespace iotune::patterndb::testing {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "fixtures.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

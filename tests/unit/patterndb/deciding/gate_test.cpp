@@ -5,9 +5,9 @@
 #include <fstream>
 #include <set>
 
-#include "fixtures.h"
 #include "patterndb/settings/proofs.h"
 #include "patterndb/store/places.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

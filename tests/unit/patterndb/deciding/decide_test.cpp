@@ -2,11 +2,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixtures.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

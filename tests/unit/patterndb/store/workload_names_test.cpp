@@ -2,10 +2,10 @@
 #include "patterndb/matching/workload_names.h"
 
 #include "analyzer/summary/masked_name.h"
-#include "fixtures.h"
 #include "patterndb/decide/drift_in_run.h"
 #include "patterndb/decide/run_answers.h"
 #include "patterndb/store/places.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

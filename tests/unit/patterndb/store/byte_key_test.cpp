@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "fixtures.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,8 +1,8 @@
 #include "patterndb/learn/observe.h"
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/store/places.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

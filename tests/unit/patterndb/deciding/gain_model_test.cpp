@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "fixtures.h"
-#include "gain_model_bytes.h"
 #include "patterndb/gains/base64.h"
 #include "patterndb/gains/stored_gains.h"
+#include "tests/unit/patterndb/deciding/gain_model_bytes.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -3,10 +3,10 @@
 #include <functional>
 #include <random>
 
-#include "fixtures.h"
 #include "patterndb/decide/default_test.h"
 #include "patterndb/decide/exploration.h"
 #include "patterndb/exchange/record_json.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

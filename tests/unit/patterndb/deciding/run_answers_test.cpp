@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "fixtures.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

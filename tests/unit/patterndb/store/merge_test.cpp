@@ -2,9 +2,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
-#include "statfs_mock.h"
+#include "tests/unit/patterndb/fixtures.h"
+#include "tests/unit/patterndb/statfs_mock.h"
 
 namespace iotune::patterndb::testing {
 namespace {

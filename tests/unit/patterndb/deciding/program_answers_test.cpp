@@ -1,9 +1,9 @@
 #include "patterndb/decide/program_answers.h"
 
-#include "fixtures.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,8 +1,8 @@
 // A site's answer in the hands of one user: his runs confirm it or take it back for himself.
 #include "patterndb/decide/site_copies.h"
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -14,11 +14,11 @@
 #include <set>
 #include <sstream>
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/spool.h"
-#include "statfs_mock.h"
+#include "tests/unit/patterndb/fixtures.h"
+#include "tests/unit/patterndb/statfs_mock.h"
 
 namespace iotune::patterndb::testing {
 namespace {

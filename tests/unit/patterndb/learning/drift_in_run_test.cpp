@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "fixtures.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

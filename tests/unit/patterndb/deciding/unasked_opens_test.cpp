@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "fixtures.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,5 +1,5 @@
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

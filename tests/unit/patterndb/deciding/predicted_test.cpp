@@ -1,12 +1,12 @@
 // What a run does where a model is all that there is.
 #include <gtest/gtest.h>
 
-#include "fixtures.h"
-#include "gain_model_bytes.h"
 #include "patterndb/gains/stored_gains.h"
 #include "patterndb/learn/observe.h"
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
+#include "tests/unit/patterndb/deciding/gain_model_bytes.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <filesystem>
 
-#include "fixtures.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/learn/observe.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 namespace iotune::patterndb::testing {
 namespace {
