@@ -71,7 +71,7 @@ def results_without_a_line(root: Path) -> list[str]:
     text = text_of(folder / "README.md") if folder.is_dir() else ""
     pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
     wrong = [f"docs/results/{name} has no line" for name in sorted(pages - set(LINK.findall(text)))]
-    benches = {path.stem.removeprefix("bench_") for path in root.glob("tests/bench/bench_*.py")}
+    benches = {path.stem.removeprefix("bench_") for path in root.glob("tests/bench/*/bench_*.py")}
     asked = set(re.findall(r"make bench NAME=(\w+)", text))
     return wrong + [f"no benchmark is called {name}" for name in sorted(asked - benches)]
 
@@ -146,10 +146,11 @@ def house(tmp_path):
         good = {
             "README.md": "[results](docs/results/README.md#all), [elsewhere](https://a.b/c.md)\n",
             "patterns/extent.h": "// see docs/results/startup.md\nint end_of(int);\n",
-            "tests/bench/bench_startup.py": "main()\n",
+            "tests/bench/recording/bench_startup.py": "main()\n",
+            "tests/bench/paired.py": "",
             "docs/results/README.md": "| [Start-up](startup.md) | `make bench NAME=startup` |\n",
             "docs/results/startup.md": "# Start-up\n\n| " + "wide " * 30 + "|\n",
-            "CONTRIBUTING.md": "patterns/*.h, tests/bench/bench_NAME.py, docs/results/NAME.md\n",
+            "CONTRIBUTING.md": "patterns/*.h, tests/bench/paired.py, docs/results/NAME.md\n",
             WALK: "`end_of()` (`extent.h`)\n\n## Where to find it\n\n| patterns/ | `extent.h` |\n",
         }
         for name, content in {**good, **files}.items():

@@ -25,8 +25,8 @@ from iotune.models.latency.fitting import fit_latency
 from iotune.models.latency.order_statistics import measured_correlation, slowest_of
 from iotune.models.latency.samples import read_samples
 
-from bench.prefetch import latency_mount
 from bench.paired import ArmFailed, Estimate, Table, at_most, parser
+from bench.prefetch import latency_mount
 
 IOTUNE = Path(sys.executable).parent / "iotune"
 SERVERS = (1, 4, 8, 16)
