@@ -40,7 +40,7 @@ kernels: setup
 demo: install kernels ## the whole loop on two kernels: record, train, run again, explain
 	@tools/demo.sh
 
-bench: release install ## measure: tests/bench/bench_*.py, or the one called NAME=
+bench: release install ## measure: tests/bench/*/bench_*.py, or the one called NAME=
 	@tools/bench.sh $(NAME)
 
 lint: setup ## clang-format, clang-tidy, ruff and mypy, changing nothing

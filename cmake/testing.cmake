@@ -31,3 +31,18 @@ function(iotune_fuzz_test name source)
   iotune_sanitize(${name})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
+
+# iotune_run_test(kind script case…): a test KIND.STEM.CASE with the label `kind` for each case of
+# a Python script that needs the standard library only; test_STEM.py is its name. tests/run.py
+# starts it, so that it finds tests/support.
+function(iotune_run_test kind script)
+  get_filename_component(stem ${script} NAME_WE)
+  string(REPLACE "test_" "" stem ${stem})
+  foreach(case ${ARGN})
+    add_test(NAME ${kind}.${stem}.${case}
+      COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/run.py
+        ${CMAKE_CURRENT_SOURCE_DIR}/${script}
+        --build ${CMAKE_BINARY_DIR} --mpirun ${IOTUNE_MPIRUN} ${case})
+    set_tests_properties(${kind}.${stem}.${case} PROPERTIES LABELS ${kind} TIMEOUT 180)
+  endforeach()
+endfunction()

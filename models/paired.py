@@ -13,6 +13,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from iotune.models.bootstrap import bootstrap
+
 _RESAMPLES = 4000
 # Below, both bounds lie at the ends or are worth little.
 FEWEST_UNPAIRED = 4
@@ -72,20 +74,17 @@ def compare(
     Raises ValueError where there are no rounds or their numbers differ.
     """
     _check_rounds(default, candidate)
-    draw = random.Random(seed)
-    numbers = range(len(default))
-    ratios = []
-    for _ in range(_RESAMPLES):
-        drawn = [draw.choice(numbers) for _ in numbers]
-        ratios.append(
-            statistics.median(default[at] for at in drawn)
-            / statistics.median(candidate[at] for at in drawn)
+
+    def ratio(drawn: Sequence[Sequence[int]]) -> float:
+        (rounds,) = drawn
+        return statistics.median(default[at] for at in rounds) / statistics.median(
+            candidate[at] for at in rounds
         )
-    ratios.sort()
-    tail = 0.025 / max(1, comparisons)
-    low = ratios[int(tail * (_RESAMPLES - 1))]
-    high = ratios[int((1 - tail) * (_RESAMPLES - 1) + 0.5)]
-    return Gain(statistics.median(default) / statistics.median(candidate), low, high, len(default))
+
+    rounds = range(len(default))
+    confidence = 1 - 0.05 / max(1, comparisons)
+    low, high = bootstrap([rounds], ratio, seed, confidence, _RESAMPLES)
+    return Gain(ratio([rounds]), low, high, len(default))
 
 
 def compare_ranks(

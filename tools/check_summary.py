@@ -1,7 +1,16 @@
-"""Totals over the JUnit files of one `make check`, and what could not be verified."""
+"""Totals over the JUnit files of one `make check`, and what could not be verified.
+
+Usage: check_summary.py FOLDER [--all-but FILE]
+
+With --all-but, as `make soak` has it, everything has to be verified: a NOT VERIFIED line is an
+error, unless a line of FILE accepts it. Such a line is a pattern of the shell for "SUITE: TEST:
+NOT VERIFIED …"; comments begin with # and say why no machine can verify it.
+"""
 
 from __future__ import annotations
 
+import argparse
+import fnmatch
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -52,8 +61,23 @@ def add_file(totals: Totals, path: Path) -> None:
         totals.unverified += [(name, line) for line in marked_lines(case)]
 
 
-def main(folder: Path) -> int:
-    """Print the totals of `folder`; 1 where a test failed or nothing ran."""
+def add_log(totals: Totals, path: Path) -> None:
+    """Add the marked lines of a step that wrote no JUnit file."""
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith(MARK):
+            totals.unverified.append((path.stem, line.strip()))
+
+
+def accepted_patterns(path: Path) -> list[str]:
+    """What FILE accepts."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def summarize(folder: Path, accepted: list[str] | None) -> int:
+    """Print the totals of `folder`; 1 where a test failed, nothing ran, or something that has to
+    be verified was not. `accepted`: what need not be; None: nothing need be.
+    """
     totals = Totals()
     for path in sorted(folder.glob("*.xml")):
         try:
@@ -61,12 +85,32 @@ def main(folder: Path) -> int:
         except ET.ParseError as error:
             print(f"  {path}: {error}")
             totals.failed += 1
+    for path in sorted(folder.glob("*.log")):
+        add_log(totals, path)
     print(f"  {len(totals.unverified)} NOT VERIFIED")
+    errors = 0
     for name, line in totals.unverified:
-        print(f"    {name}: {line}")
+        text = f"{name}: {line}"
+        wrong = accepted is not None and not any(
+            fnmatch.fnmatchcase(text, pattern) for pattern in accepted
+        )
+        errors += wrong
+        print(f"    {'ERROR ' if wrong else ''}{text}")
+    if errors:
+        print(f"  {errors} of them had to be verified here: install what is missing")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
-    return 0 if totals.failed == 0 and totals.passed > 0 else 1
+    return 0 if totals.failed == 0 and totals.passed > 0 and errors == 0 else 1
+
+
+def main() -> int:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Totals of one `make check` or `make soak`.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--all-but", type=Path, help="what need not be verified; else nothing need")
+    options = parser.parse_args()
+    accepted = accepted_patterns(options.all_but) if options.all_but else None
+    return summarize(options.folder, accepted)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main())

@@ -2,7 +2,7 @@
  * libstdc++ and libgcc want in a newer version, or from libpthread and libdl of an older one, is
  * defined here, hidden. Only one thread at a time is inside the library (decision.h), SQLite is
  * configured for that, and nothing in it may start threads or load code: so most of it says no.
- * tests/unit/patterndb/check_library.py reads the result. */
+ * tests/unit/patterndb/library/check_library.py reads the result. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>

@@ -9,9 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from call_meanings import WORDS, Argument, Meaning  # noqa: E402
-from call_signatures import ARRAYS, Call, TableError, read_table  # noqa: E402
+from call_meanings import WORDS, Argument, Meaning
+from call_signatures import ARRAYS, Call, TableError, read_table
 
 LAYERS = {
     "hdf5": "HDF5",
@@ -21,12 +20,12 @@ LAYERS = {
 }
 # Whether tests issue each call with random arguments and demand it back from the trace.
 COVERED = {
-    "hdf5": "tests/preload/test_hdf5_calls.py issues them with random arguments, with the HDF5 "
-    "that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only some "
-    "builds have (last column) where one of these is built so.",
-    "mpi": "tests/mpi/test_mpi_calls.py issues each MPI_File call with random arguments.",
-    "stdio": "tests/preload/test_recording.py issues each with random arguments.",
-    "posix": "tests/preload/test_posix_calls.py issues each with random arguments.",
+    "hdf5": "tests/preload/calls/test_hdf5_calls.py issues them with random arguments, with the "
+    "HDF5 that is installed and with 1.14, 2.0 and 2.2 where those can be had; a call that only "
+    "some builds have (last column) where one of these is built so.",
+    "mpi": "tests/mpi/mpis/test_mpi_calls.py issues each MPI_File call with random arguments.",
+    "stdio": "tests/preload/calls/test_recording.py issues each with random arguments.",
+    "posix": "tests/preload/calls/test_posix_calls.py issues each with random arguments.",
 }
 HEAD = """# The calls that are recorded
 
@@ -74,7 +73,7 @@ ALSO_LEFT_OUT = """Nor is scanf on stdin (fscanf is), and what HDF5 answers out 
 of property lists, types (H5T), identifiers (H5I), errors (H5E), plugins and connectors."""
 
 
-ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "hdf5_calls.c.in"
+ISSUED = Path(__file__).parents[2] / "tests" / "preload" / "programs" / "calls" / "hdf5_calls.c.in"
 
 
 def not_covered(calls: list[Call]) -> list[str]:

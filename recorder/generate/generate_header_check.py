@@ -11,8 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from call_signatures import C_TYPES, Call, TableError, read_table  # noqa: E402
+from call_signatures import C_TYPES, Call, TableError, read_table
 
 # H5_VERS_MAJOR * 100 + H5_VERS_MINOR.
 VERSION = "(H5_VERS_MAJOR * 100 + H5_VERS_MINOR)"

@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-import wrapper_templates as templates  # noqa: E402
-from call_meanings import Argument  # noqa: E402
-from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table  # noqa: E402
-from wrapper_kinds import (  # noqa: E402
+import wrapper_templates as templates
+from call_meanings import Argument
+from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table
+from wrapper_kinds import (
     COMMON_INTEGERS,
     LAYER_NAMES,
     calls_back,
@@ -33,7 +32,7 @@ from wrapper_kinds import (  # noqa: E402
     times_of,
     uses_provider,
 )
-from wrapper_templates import fill  # noqa: E402
+from wrapper_templates import fill
 
 FILLED = ("sizep", "uintp", "hboolp")
 

@@ -3,8 +3,6 @@
 A machine drifts (clocks, caches, neighbours), and it drifts for all arms of a round
 alike; so arms are compared round by round, the order within a round is drawn anew, and
 what is reported is a ratio of medians with an interval, beside every raw number.
-
-Standard library only: benchmarks must run where nothing was installed.
 """
 
 from __future__ import annotations
@@ -24,6 +22,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
+
+from iotune.models.bootstrap import bootstrap
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
@@ -97,20 +97,14 @@ class Comparison:
         apart would throw away what pairing bought.
         """
         count = len(next(iter(self.numbers.values())))
+
+        def of_rounds(drawn: Sequence[Sequence[int]]) -> float:
+            (rounds,) = drawn
+            return statistic({arm: [row[i] for i in rounds] for arm, row in self.numbers.items()})
+
         # The seed again, so that one JSON file always gives one interval.
-        draw = random.Random(self.seed)
-        values = []
-        for _ in range(resamples):
-            rounds = draw.choices(range(count), k=count)
-            values.append(
-                statistic({arm: [row[i] for i in rounds] for arm, row in self.numbers.items()})
-            )
-        values.sort()
-        return Estimate(
-            statistic(self.numbers),
-            percentile(values, (1 - CONFIDENCE) / 2),
-            percentile(values, (1 + CONFIDENCE) / 2),
-        )
+        low, high = bootstrap([range(count)], of_rounds, self.seed, CONFIDENCE, resamples)
+        return Estimate(statistic(self.numbers), low, high)
 
     def median(self, arm: str) -> Estimate:
         """Return the median of one arm."""
@@ -149,14 +143,6 @@ class Comparison:
             )
 
         return self.estimate(lambda rows: added(rows, arm) / (added(rows, other) or 1e-9))
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """Return the value below which `share` of the sorted numbers lie, interpolated."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
 def compare(

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import paired
+from bench import paired
 
 Piece = Callable[[paired.Table], None]
 

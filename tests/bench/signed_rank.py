@@ -5,8 +5,6 @@ drifts. Here each two rounds in a row, whose arms ran in opposite orders, make o
 order costs and what drifts evenly is in it once with either sign. Of these the Hodges-Lehmann
 estimate is told, the median of the means of all pairs, with the interval of Wilcoxon's signed
 ranks: neither asks for a shape beyond symmetry, and a few wild runs move them little.
-
-Standard library only, as paired.py.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from paired import CONFIDENCE, Estimate
+from bench.paired import CONFIDENCE, Estimate
 
 # Up to so many numbers the distribution is counted; beyond, the normal one is as good.
 COUNTED = 60

@@ -1,4 +1,6 @@
-"""Makes the kept traces of the present format anew: .venv/bin/python tests/data/regenerate.py.
+"""Makes the kept traces of the present format anew.
+
+    .venv/bin/python tests/run.py tests/data/regenerate.py
 
 Needs the installed package, the kernels of build/dev, cc and MPICH; see README.md.
 """
@@ -14,11 +16,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-import kept_traces
 from iotune import preload
+from support import preloaded
+from support.installed import kept_traces
+from support.repository import KERNELS
 
 HERE = Path(__file__).resolve().parent
-KERNELS = Path(os.environ.get("IOTUNE_KERNELS", HERE.parents[1] / "build" / "dev" / "bin"))
 
 
 def main() -> None:
@@ -62,8 +65,9 @@ def _record(work: Path, folder: Path) -> None:
         words = [*run, *more, "-o", str(trace), "--", *command]
         subprocess.run(words, cwd=work, env=environment, check=True)
         shutil.copyfile(trace, folder / trace.name)
-    library = preload.preload_path()
-    subprocess.run(["./killed"], cwd=work, env={**environment, "LD_PRELOAD": library}, check=False)
+    preloaded.run(
+        "./killed", libraries=(preload.preload_path(),), environment=environment, cwd=work
+    )
     (buffer,) = (work / "buffers").rglob("*.iobuf")
     # Without a time in it: the same bytes give the same file.
     (folder / "killed.iobuf.gz").write_bytes(gzip.compress(buffer.read_bytes(), mtime=0))

@@ -19,13 +19,10 @@ from iotune.models.cases import Case
 from iotune import core
 from iotune.mpi import Mpi, serial_hdf5
 from iotune.proving import LEAST_RANKS, SEEDS, Prover, settings_to_try, unproven
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "mpi"))
-sys.path.insert(0, str(ROOT / "tests" / "python"))
-import mpis  # noqa: E402
-import prove_table  # noqa: E402
-from prove_table import Site, is_proven  # noqa: E402
+from support import mpis, preloaded
+from support.installed import prove_table
+from support.installed.prove_table import Site, is_proven
+from support.repository import COMPANIONS, ROOT, program_source
 
 # Launcher's name in mpis.py, and what Open MPI is told to take as its MPI-IO.
 SITES = [(site.mpi, site.mpi_io) for site in prove_table.SITES]
@@ -128,14 +125,14 @@ QUICK_WRONG = ("MPI_File_read_ordered", "MPI_File_write_all_begin", "H5Dread", "
 def test_a_library_that_is_wrong_on_purpose_is_seen(call, scratch, monkeypatch) -> None:
     prover = Prover(mpi_named("mpich-4", "", monkeypatch), LEAST_RANKS, scratch)
     preload = scratch / "wrong.so"
-    source = ROOT / "tests/mpi/programs/wrong_calls.c"
+    source = program_source("wrong_calls.c")
     subprocess.run(["mpicc.mpich", "-fPIC", "-shared", "-o", str(preload), str(source), "-ldl"],
                    check=True)  # fmt: skip
     program = prover._hdf5 if call.startswith("H5") else prover._mpiio
     assert program is not None
     environment = prover._bare()
-    both = ":".join(filter(None, (str(preload), environment.get("LD_PRELOAD", ""))))
-    wrong = {**environment, "LD_PRELOAD": both, "WRONG_CALL": call}
+    shims = filter(None, environment.get(preloaded.VARIABLE, "").split(":"))
+    wrong = {**environment, **preloaded.variables(preload, *shims), "WRONG_CALL": call}
     seen = prover.run(program, {}, wrong, more=["--seconds", "0"])
     assert not seen.right and seen.wrong_bytes > 0, seen
 
@@ -179,7 +176,7 @@ def test_what_nobody_here_reads_proves_nothing(scratch, monkeypatch) -> None:
     assert not proof["passed"] and "known bad" in proof["evidence"], proof
 
 
-SERIAL = sorted((ROOT / "build/companions").glob("hdf5-*/lib/libhdf5-*.so*"))
+SERIAL = sorted(COMPANIONS.glob("hdf5-*/lib/libhdf5-*.so*"))
 
 
 @pytest.mark.parametrize("library", SERIAL, ids=lambda path: path.parts[-3])

@@ -7,20 +7,23 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "recorder" / "generate"))
+from support.generators import (
+    PARTS,
+    PSEUDO_CALLS,
+    THINGS,
+    VERBS,
+    WORDS,
+    TableError,
+    read_table,
+)
+from support.repository import CALLS_TABLE as TABLE
+from support.repository import ROOT
 
-from call_meanings import PARTS, THINGS, VERBS, WORDS  # noqa: E402
-from call_signatures import TableError, read_table  # noqa: E402
-from generate_call_table import PSEUDO_CALLS  # noqa: E402
-
-TABLE = ROOT / "recorder" / "calls.table"
 MPI_READ = "mpi int MPI_File_new fh:file ptr:buffer int:count dtype:type ptr:status"
 
 # A new call's line, and what it leaves out.

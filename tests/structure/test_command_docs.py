@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from iotune.cli import app
+from support.repository import ROOT
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text()
+TEXT = (ROOT / "docs" / "commands.md").read_text()
 SECTION = re.compile(r"^## (iotune \S+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 USAGE = re.compile(r"```\n(.*?)```", re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z0-9-]*")

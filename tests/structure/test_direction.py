@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT
+from support.tracked_files import tracked
 
 # Data flows from left to right; a room includes itself and what stands before it.
 ROOMS = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python")
@@ -28,10 +29,7 @@ LOOKS_UP_BASELINES = {"patterns/predict/predictors.cpp", "python/bindings/bind_p
                       "python/bindings/bind_streams.cpp"}  # fmt: skip
 # A folder with more files is several folders. What is still to be grouped stands here.
 MOST_FILES = 26
-CROWDED = {
-    "kernels", "models", "python/iotune", "tests/bench", "tests/mpi", "tests/mpi/programs",
-    "tests/preload", "tests/preload/programs", "tests/python", "tests/unit/patterndb",
-}  # fmt: skip
+CROWDED = {"kernels", "models", "python/iotune"}
 NATIVE = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}
 CODE = NATIVE | {".py", ".sh", ".cmake", ".sql"}
 LONGEST = 500
@@ -41,21 +39,6 @@ GENERATED: dict[str, str] = {}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # Put together, so that this file does not match itself.
 ONE_MACHINE = re.compile(r"(?<![\w.)}-])/(?:" + "|".join(("wo" + "rk", "fa" + "rm")) + r")/\w")
-
-
-def tracked(root: Path) -> list[Path]:
-    """Return the files under version control; all of them where there is no repository."""
-    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True)
-    top = subprocess.run(
-        ["git", "-C", str(root), "rev-parse", "--show-toplevel"], capture_output=True, text=True
-    )
-    if listing.returncode == 0 and Path(top.stdout.strip() or "/") == root.resolve():
-        names = [name for name in listing.stdout.decode().split("\0") if name]
-        found = [root / name for name in names]
-    else:
-        found = list(root.rglob("*"))
-    # A tracked file may be deleted in the working tree.
-    return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
 
 def includes(path: Path) -> list[tuple[int, str]]:

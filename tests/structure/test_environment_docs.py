@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT
+
 PRODUCT = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python",
            "models", "kernels", "fuse")  # fmt: skip
 # A string that begins with a name: read, set, or said of itself.

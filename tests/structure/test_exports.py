@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import CALLS_TABLE, ROOT
 
 
 def test_each_name_of_the_table_is_exported() -> None:
     """And nothing beside the table, but calls that are only passed on."""
     named: set[str] = set()
-    for line in (ROOT / "recorder" / "calls.table").read_text().splitlines():
+    for line in CALLS_TABLE.read_text().splitlines():
         text = line.split("#", 1)[0]
         match = re.match(r"(?:posix|stdio)\s+\w+\s+(\w+)", text)
         if match and not re.search(r"\bside\b", text):

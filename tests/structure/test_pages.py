@@ -6,13 +6,13 @@ Rules over a folder, as in test_direction.py, so that each is tried on a bad tre
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT
+from support.tracked_files import tracked
 
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 PAGE = re.compile(r"(?<![\w/.-])docs/(?:[\w-]+/)*[\w-]+\.md\b")
@@ -35,15 +35,6 @@ NARROW = (
 )
 WIDTH = 100
 CODE = {".c", ".cpp", ".h", ".py"}
-
-
-def tracked(root: Path) -> list[Path]:
-    """Return the files under version control; of a tree that a test made all of them."""
-    if not (root / ".git").exists():
-        return sorted(path for path in root.rglob("*") if path.is_file())
-    command = ["git", "-C", str(root), "ls-files", "-z"]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
-    return [path for path in (root / name for name in names if name) if path.is_file()]
 
 
 def text_of(path: Path) -> str:
@@ -80,7 +71,7 @@ def results_without_a_line(root: Path) -> list[str]:
     text = text_of(folder / "README.md") if folder.is_dir() else ""
     pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
     wrong = [f"docs/results/{name} has no line" for name in sorted(pages - set(LINK.findall(text)))]
-    benches = {path.stem.removeprefix("bench_") for path in root.glob("tests/bench/bench_*.py")}
+    benches = {path.stem.removeprefix("bench_") for path in root.glob("tests/bench/*/bench_*.py")}
     asked = set(re.findall(r"make bench NAME=(\w+)", text))
     return wrong + [f"no benchmark is called {name}" for name in sorted(asked - benches)]
 
@@ -155,10 +146,11 @@ def house(tmp_path):
         good = {
             "README.md": "[results](docs/results/README.md#all), [elsewhere](https://a.b/c.md)\n",
             "patterns/extent.h": "// see docs/results/startup.md\nint end_of(int);\n",
-            "tests/bench/bench_startup.py": "main()\n",
+            "tests/bench/recording/bench_startup.py": "main()\n",
+            "tests/bench/paired.py": "",
             "docs/results/README.md": "| [Start-up](startup.md) | `make bench NAME=startup` |\n",
             "docs/results/startup.md": "# Start-up\n\n| " + "wide " * 30 + "|\n",
-            "CONTRIBUTING.md": "patterns/*.h, tests/bench/bench_NAME.py, docs/results/NAME.md\n",
+            "CONTRIBUTING.md": "patterns/*.h, tests/bench/paired.py, docs/results/NAME.md\n",
             WALK: "`end_of()` (`extent.h`)\n\n## Where to find it\n\n| patterns/ | `extent.h` |\n",
         }
         for name, content in {**good, **files}.items():

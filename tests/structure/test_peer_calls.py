@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "recorder" / "generate"))
-
-from call_signatures import read_table  # noqa: E402
-from generate_call_docs import LEFT_OUT  # noqa: E402
+from support.generators import LEFT_OUT, read_table
+from support.repository import CALLS_TABLE
 
 
 def peers() -> set[str]:
@@ -19,7 +15,7 @@ def peers() -> set[str]:
 
 
 def test_what_peers_wrap_is_recorded_or_left_out_with_a_reason() -> None:
-    calls = read_table(ROOT / "recorder" / "calls.table")
+    calls = read_table(CALLS_TABLE)
     recorded = {name for call in calls for name in (call.name, *call.aliases)}
     left_out = {name for names in LEFT_OUT.values() for name in names.split()}
     assert peers() - recorded - left_out == set()

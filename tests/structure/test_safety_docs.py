@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT, TESTS
+
 SAFETY = (ROOT / "docs" / "safety.md").read_text()
 
 
@@ -28,10 +28,10 @@ def test_every_row_names_a_test() -> None:
 
 
 def test_every_test_that_it_names_exists_and_is_run() -> None:
-    lists = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("CMakeLists.txt"))
+    lists = "\n".join(path.read_text() for path in TESTS.rglob("CMakeLists.txt"))
     run = set(re.findall(r"[\w.-]+", lists))
-    sources = {path.name: path.read_text() for path in (ROOT / "tests").rglob("*_test.cpp")}
-    sources |= {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    sources = {path.name: path.read_text() for path in TESTS.rglob("*_test.cpp")}
+    sources |= {path.name: path.read_text() for path in TESTS.rglob("test_*.py")}
     named = re.findall(r"`((?:test_\w+\.py|\w+_test\.cpp)\s[^`]+)`", SAFETY)
     assert len(named) > 20, named
     for one in named:

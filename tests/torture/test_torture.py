@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-for folder in ("preload", "mpi"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
-from draw_programs import SETTINGS, Program, draw_program  # noqa: E402
-from harness import Done, Hang, Place, preloadable  # noqa: E402
-from mpis import Mpi, find_mpi, use  # noqa: E402
-from test_tuning import make_database  # noqa: E402
+from support import preloaded
+from support.answers import make_database
+from support.draw_programs import SETTINGS, Program, draw_program
+from support.mpis import Mpi, find_mpi, use
+from support.place import Place, preloadable
+from support.preloaded import Done, Hang
+from support.settings import VERDICTS
 
-VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 PROGRAMS = 1000
 OPEN_MPI_PROGRAMS = 300
 SOURCES_OF_PROGRAMS = ("torture_program.c", "torture_hdf5.c", "torture_mpiio.c")
@@ -111,7 +111,7 @@ def groups(place: TorturePlace, program: Program, tuned: bool, main: Path) -> li
     if program.launch == "mpmd":
         apart = [place.other, "script"]
     elif tuned and program.launch == "partial":
-        apart = ["env", f"LD_PRELOAD={place.shim}", *apart]
+        apart = ["env", preloaded.setting(place.shim), *apart]
     elif tuned and program.launch == "record":
         apart = ["env", "IOTUNE_MODE=record", *apart]
     elif program.launch == "hints":
@@ -133,18 +133,18 @@ def run(
     config = place.scratch / "config.xml"
     (folder / "script").write_text(script or program.script)
     config.write_text(program.config)
-    shim, fake = str(place.shim), place.scratch / "fake storage"
+    loaded, fake = place.libraries(tuned, shim=True), place.scratch / "fake storage"
     if tuned and program.storage:
         shutil.rmtree(fake, ignore_errors=True)
         fake.mkdir()
-        shim += f":{place.build / 'lib' / 'libfake_storage.so'}"
+        loaded.append(place.build / "lib" / "libfake_storage.so")
         env |= {"FAKE_STORAGE": program.storage, "FAKE_ROOT": folder, "FAKE_STORE": fake}
     if not program.known:
         env |= {"IOTUNE_CONFIG": config, "IOTUNE_DB": "none"}
     place.trace.unlink(missing_ok=True)
     done: Done = place.run(
         place.mpirun, *groups(place, program, tuned, main or place.program),
-        cwd=folder, preload=False, LD_PRELOAD=f"{place.preload()}:{shim}" if tuned else shim,
+        cwd=folder, preload=loaded,
         IOTUNE_TRACE=place.trace, **env,
     )  # fmt: skip
     # A launcher that reports a death tells the numbers of its processes.

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from zoo import visit  # noqa: E402
-from zoo_cage import ROOT, Cage, Missing  # noqa: E402
-from zoo_compare import Left, differences  # noqa: E402
-from zoo_table import Entry, Exception_, read_table  # noqa: E402
+from support.repository import IOTUNE
+from zoo.zoo import visit
+from zoo.zoo_cage import Cage, Missing
+from zoo.zoo_compare import Left, differences
+from zoo.zoo_table import Entry, Exception_, read_table
 
-IOTUNE = ROOT / ".venv" / "bin" / "iotune"
 CageOf = Callable[..., Cage]
 TwoRuns = Callable[..., tuple[Left, Left]]
 VISITS = [

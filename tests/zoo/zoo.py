@@ -10,10 +10,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from zoo_cage import ARMS, ROOT, Cage, Missing  # noqa: E402
-from zoo_compare import differences  # noqa: E402
-from zoo_table import Entry, read_table  # noqa: E402
+from support.repository import IOTUNE
+from zoo.zoo_cage import ARMS, Cage, Missing
+from zoo.zoo_compare import differences
+from zoo.zoo_table import Entry, read_table
 
 # What `iotune run` tells after each run.
 USUAL = ("iotune: trace: ", "iotune: next: ")
@@ -72,7 +72,7 @@ def visit(cage: Cage, seed: int = 1, bare_only: bool = False) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--iotune", type=Path, default=ROOT / ".venv" / "bin" / "iotune")
+    parser.add_argument("--iotune", type=Path, default=IOTUNE)
     parser.add_argument("--keep", type=Path, help="leave what each arm left in FOLDER/NAME")
     parser.add_argument("--seed", type=int, default=1, help="of the drawn settings")
     parser.add_argument("--bare", action="store_true", help="the two bare runs: a new entry")

@@ -8,19 +8,19 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import preloaded
+from support.draw_programs import SETTINGS
+from support.mpis import OPEN_MPI, find_mpi
+from support.repository import COMPANIONS, ROOT
+from support.settings import VERDICTS
+from zoo.zoo_compare import Left
+from zoo.zoo_table import Entry
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-for folder in ("preload", "mpi", "torture"):
-    sys.path.insert(0, str(ROOT / "tests" / folder))
-from draw_programs import SETTINGS  # noqa: E402
-from mpis import OPEN_MPI, find_mpi  # noqa: E402
-from zoo_compare import Left  # noqa: E402
-from zoo_table import Entry  # noqa: E402
 
 # Where tools/setup.sh zoo installs the wheels of each entry.
 ENVIRONMENTS = ROOT / "build" / "zoo"
@@ -28,7 +28,6 @@ ARMS = ("recorded", "default 1", "default 2", "settings 1", "settings 2", "prefe
         "prefetch cache")  # fmt: skip
 MPI_LIBRARIES = {"mpich-4": "libmpich.so.12", "mpich-5": "libmpi.so.12",
                  "openmpi-4": "libmpi.so.40", "openmpi-5": "libmpi.so.40"}  # fmt: skip
-VERDICTS = ("applied", "without effect", "refused", "unverifiable", "not told of")
 
 
 class Missing(Exception):
@@ -70,7 +69,7 @@ class Cage:
             "LC_ALL": "C.UTF-8", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1700000000",
             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1", "ZOO": str(HERE / "programs"),
-            "COMPANIONS": str(ROOT / "build" / "companions"),
+            "COMPANIONS": str(COMPANIONS),
             "MPI": self.mpi_name, "MPIRUN": self.mpirun,
             "MPI4PY_LIBMPI": self.mpi_library, "INPUT": str(self.input),
             # Ranks that wait give way, for others use the machine, too.
@@ -138,7 +137,7 @@ class Cage:
         if name.startswith("settings"):
             return self.run(name, *words, "--config", self.config(name, seed), "--",
                             IOTUNE_DB="none")  # fmt: skip
-        preload: dict[str, object] = {"LD_PRELOAD": self.library}
+        preload: dict[str, object] = {**preloaded.variables(self.library)}
         if name.startswith("default"):
             return self.run(name, **preload)
         preload |= {"IOTUNE_DB": "none", "IOTUNE_TRACE": trace}

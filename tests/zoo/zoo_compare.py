@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zoo_table import Entry, Exception_
+from zoo.zoo_table import Entry, Exception_
 
 # In what h5dump prints: the address of an object that a reference leads to.
 ADDRESS = re.compile(rb'\b(DATASET|GROUP|DATATYPE) \d+ (?=")')

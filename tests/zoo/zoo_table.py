@@ -31,7 +31,7 @@ class Entry:
     needs: str = ""  # a shell command that fails where the program is missing
     packages: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()  # installed together, in an environment of the entry's own
-    mpi: tuple[str, ...] = ()  # names in tests/mpi/mpis.py; empty: no MPI
+    mpi: tuple[str, ...] = ()  # names in tests/support/mpis.py; empty: no MPI
     ranks: int = 2
     check: bool = False  # also in `make check`
     tuned: bool = False  # of the drawn settings at least one must be set

@@ -11,7 +11,6 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 Point = tuple[int, ...]
 
@@ -123,16 +122,17 @@ class Program:
         self.place, self.ranks, self.command = place, ranks, command
         self.work = place.scratch / "work"
 
-    def run(self, how: str, preload: str = "", **env: Any) -> tuple[Done, list[str], list[str]]:
+    def run(
+        self, how: str, preload: Sequence[Path] = (), **env: Any
+    ) -> tuple[Done, list[str], list[str]]:
         """How it ended, what each rank said, and what lies in its files."""
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
-        shim = str(self.place.shim) if self.ranks > 2 else ""
-        env["LD_PRELOAD"] = ":".join(filter(None, (preload, shim))) or None
+        libraries = [*preload, *([self.place.shim] if self.ranks > 2 else [])]
         # A file for each rank: on one pipe their lines would mix.
         done = self.place.run(
             self.place.mpirun, "-outfile-pattern", "said.%r", "-n", self.ranks, *self.command,
-            preload=False, cwd=self.work, seconds=150, HDF5_NOCLEANUP=1, **env,
+            preload=libraries, cwd=self.work, seconds=150, HDF5_NOCLEANUP=1, **env,
         )  # fmt: skip
         said = [self.normal((self.work / f"said.{r}").read_text()) for r in range(self.ranks)]
         assert done.status == 0, f"{how}: {done.status}\n{said[0][-2000:]}\n{done.err.decode()}"
@@ -163,7 +163,7 @@ class Program:
         config.write_text(CONFIG)
         for mode in ("record", "tune"):
             place.trace.unlink(missing_ok=True)
-            _, under, _ = self.run(mode, str(place.library), IOTUNE_MODE=mode, IOTUNE_DB="none",
+            _, under, _ = self.run(mode, [place.library], IOTUNE_MODE=mode, IOTUNE_DB="none",
                                    IOTUNE_TRACE=place.trace, IOTUNE_CONFIG=config)  # fmt: skip
             assert under == said, (mode, under, said)
             assert place.summary()["ranks"] == self.ranks
@@ -176,7 +176,7 @@ class Program:
         folder = place.scratch / "witness"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        self.run("witness", str(place.build / "lib" / "libwitness.so"), WITNESS_DIR=folder)
+        self.run("witness", [place.build / "lib" / "libwitness.so"], WITNESS_DIR=folder)
         expected = {key: moved for key, moved in witnessed(folder, self.work).items()
                     if any(moved.shares.values())}  # fmt: skip
         assert expected, "the witness saw nothing"
@@ -186,7 +186,7 @@ class Program:
         for mode in ("record", "tune"):
             place.trace.unlink(missing_ok=True)
             done, said_under, contents_under = self.run(
-                mode, str(place.library), IOTUNE_MODE=mode, IOTUNE_TRACE=place.trace,
+                mode, [place.library], IOTUNE_MODE=mode, IOTUNE_TRACE=place.trace,
                 IOTUNE_DB="none", IOTUNE_CONFIG=config,
             )  # fmt: skip
             assert done.status == bare.status and done.err == bare.err, (mode, done.err, bare.err)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "preload"))
-from harness import Done, Place, main, not_verified  # noqa: E402
+from support.place import Place, main, not_verified
+from support.preloaded import Done
 
 # How the program takes its file, where not by -fname.
 ARGUMENTS = {"aggregation1": ["-h", "-f", "file"], "aggregation2": ["file"], "hindexed": ["file"]}

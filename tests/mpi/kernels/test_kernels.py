@@ -8,8 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import run_kernels  # type: ignore[import-not-found]
-from run_kernels import Programs, dumped_dims, flip_bit
+from support.kernel_programs import Programs, dumped_dims, flip_bit, main
 
 RANKS = (1, 2, 4)
 
@@ -269,4 +268,4 @@ CASES = {kernel.name: lambda p, k=kernel: write_and_read(p, k) for kernel in KER
 }
 
 if __name__ == "__main__":
-    run_kernels.main(CASES)
+    main(CASES)

@@ -7,10 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import run_kernels  # type: ignore[import-not-found]
-from run_kernels import Programs, dumped_dims, flip_bit
-
-ROOT = Path(__file__).resolve().parents[3]
+from support.kernel_programs import Programs, dumped_dims, flip_bit, main
+from support.repository import ROOT
 
 WRITES = """\
 iotune-plan 1  # everything that a plan can say about writing
@@ -204,13 +202,11 @@ def alone(programs: Programs) -> None:
          *[flag for flag in flags if flag], "-o", "iotune-replay"],
         cwd=carried, check=True, timeout=120,
     )  # fmt: skip
-    built = Programs(carried, programs.mpirun, programs.shim, programs.scratch)
+    built = Programs(programs.place, carried)
     plan = write_plan(programs, WRITES)
     done = built.result(4, "iotune-replay", "--verify", "--file-dir", ".", plan)
     assert done["bytes"] == WRITTEN, done
 
 
 if __name__ == "__main__":
-    run_kernels.main(
-        {"writes": writes, "reads": reads, "contents": contents, "faults": faults, "alone": alone}
-    )
+    main({"writes": writes, "reads": reads, "contents": contents, "faults": faults, "alone": alone})

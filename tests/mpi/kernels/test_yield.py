@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-from pathlib import Path
 
-import run_kernels  # type: ignore[import-not-found]
-from run_kernels import Programs
+from support.kernel_programs import Programs, main
+from support.place import not_verified
 
 
 def barrier(programs: Programs) -> None:
     ranks = 2 * len(os.sched_getaffinity(0))
-    plain = Programs(programs.bin_dir, programs.mpirun, Path(), programs.scratch)
+    plain = Programs(programs.place, shim=False)
     rounds = [
         (
             float(plain.right(ranks, "iotune-barrier")),
@@ -26,15 +25,15 @@ def barrier(programs: Programs) -> None:
     print(f"{ranks} ranks: {without * 1e6:.1f} us without, {with_shim * 1e6:.1f} us with the shim")
     if without < 1e-3:
         # An MPI that does not spin, or not through UCX, has nothing to gain.
-        print("NOT VERIFIED: this MPI does not spin here, so the yield shim shows no effect")
+        not_verified("this MPI does not spin here, so the yield shim shows no effect")
         sys.exit(0)
     # Alone on the machine it is a thousand times; beside other work, a yield gives the core away,
     # and then the comparison says nothing.
     if with_shim * 2 >= without and os.getloadavg()[0] > 1.5 * ranks:
-        print("NOT VERIFIED: the machine is too busy to show what the yield shim does")
+        not_verified("the machine is too busy to show what the yield shim does")
         sys.exit(0)
     assert with_shim * 2 < without, rounds
 
 
 if __name__ == "__main__":
-    run_kernels.main({"barrier": barrier})
+    main({"barrier": barrier})

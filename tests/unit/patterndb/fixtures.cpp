@@ -1,4 +1,4 @@
-#include "fixtures.h"
+#include "tests/unit/patterndb/fixtures.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "statfs_mock.h"
+#include "tests/unit/patterndb/statfs_mock.h"
 
 #include <sys/syscall.h>
 #include <sys/vfs.h>

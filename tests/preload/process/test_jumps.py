@@ -1,0 +1,57 @@
+"""Signal handlers that leave a call by siglongjmp: the program goes on as without iotune, and
+what it does afterwards is recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from support.place import Place, main
+
+
+def writes(place: Place, path: Path) -> list[int]:
+    """Offsets of the pwrites to a file that the process's buffer or trace holds."""
+    files = {}
+    found = []
+    for call in (c for at in [*place.traces(), *place.leftovers()] for c in place.calls(at)):
+        if call["name"] == "iotune_file":
+            files[call["arguments"]["file"]] = call["arguments"]["path"]
+        elif call["name"].startswith("pwrite") and files[call["keys"][1]] == str(path):
+            found.append(call["arguments"]["offset"])
+    return found
+
+
+def read(place: Place) -> None:
+    fifo, file = place.scratch / "fifo", place.scratch / "file"
+    os.mkfifo(fifo)
+    program = place.bin / "jumps"
+    done = place.right(place.run(program, "read", fifo, file, IOTUNE_TRACE=place.trace))
+    assert done.out == b"3 jumps\n" and done.said() == [], done
+    assert writes(place, file) == [0, 10, 20, 30, 40]
+
+
+def timer(place: Place) -> None:
+    """Jumps that hit iotune's own code too, its locks among it: nothing hangs, nothing fails."""
+    for turn in range(4):
+        done = place.right(place.run(place.bin / "jumps", "timer", place.scratch / f"file{turn}",
+                                     100, IOTUNE_TRACE=place.trace))  # fmt: skip
+        assert done.out == b"100 jumps\n", done
+        assert done.said() == [], done.said()
+        assert writes(place, place.scratch / f"file{turn}")[-5:] == [0, 10, 20, 30, 40]
+        place.clear()
+
+
+def cancel(place: Place) -> None:
+    """Threads that end anywhere, in iotune's own code too: no lock stays with them."""
+    for turn in range(4):
+        file = place.scratch / f"file{turn}"
+        done = place.right(place.run(place.bin / "jumps", "cancel", file, 25,
+                                     IOTUNE_TRACE=place.trace))  # fmt: skip
+        assert done.out == b"0 jumps\n" and done.said() == [], done
+        assert writes(place, file)[-5:] == [0, 10, 20, 30, 40]
+        place.clear()
+
+
+if __name__ == "__main__":
+    main({"read": read, "timer": timer, "cancel": cancel})

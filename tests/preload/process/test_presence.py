@@ -1,0 +1,174 @@
+"""All loaded ranks come to one answer whether all are there, in any order, on full disks too.
+
+Ranks that differ would wait for each other for ever, so that each case is about equal answers; what
+the answer is matters less.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.place import Place, main, not_verified
+
+
+class Rank:
+    """A process that takes its steps when it is told to."""
+
+    def __init__(self, place: Place, node: str = "", **more: object) -> None:
+        env = place.environment(
+            False, IOTUNE_RUN_ID="run", IOTUNE_BUFFER_DIR=place.buffers / (node or "here"), **more
+        )
+        self.process = subprocess.Popen(
+            [place.bin / "presence_rank", *([node] if node else [])], env=env, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __call__(self, step: str) -> str:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(step + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        assert answer, (step, self.process.wait(), self.process.communicate())
+        return answer
+
+    def settle(self, size: int) -> str:
+        return self(f"settle {size}")
+
+    def end(self) -> list[str]:
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0 and not out, (out, err)
+        return err.splitlines()
+
+
+def ranks(place: Place, nodes: Sequence[str]) -> list[Rank]:
+    for node in nodes:
+        (place.buffers / (node or "here")).mkdir(parents=True, exist_ok=True)
+    return [Rank(place, node) for node in nodes]
+
+
+def ended(place: Place, group: Sequence[Rank]) -> list[str]:
+    """What they said; nothing is left for the next group."""
+    said = [line for rank in group for line in rank.end()]
+    for folder in place.buffers.iterdir():
+        shutil.rmtree(folder)
+    shutil.rmtree(place.state, ignore_errors=True)
+    return said
+
+
+def left(place: Place) -> list[Path]:
+    return [path for top in (place.buffers, place.state / "iotune" / "runs")
+            for path in top.rglob("*") if not path.is_dir()]  # fmt: skip
+
+
+def fake_nodes() -> bool:
+    if os.getuid() == 0:
+        return True
+    not_verified("presence on several nodes: fake ones want root")
+    return False
+
+
+def clusters() -> list[tuple[str, ...]]:
+    one = ("", "", "")
+    return [one, ("n1", "n2", "n2")] if fake_nodes() else [one]
+
+
+def everyone(place: Place) -> None:
+    """All registered: yes, whoever asks first, and nothing stays behind."""
+    for nodes in clusters():
+        for order in itertools.permutations(range(3)):
+            group = ranks(place, nodes)
+            for rank in group:
+                rank("register")
+            expected = f"1 1 {len(set(nodes))}"
+            assert [group[i].settle(3) for i in order] == [expected] * 3, (nodes, order)
+            for rank in group:
+                rank("remove")
+            assert left(place) == [], left(place)
+            assert ended(place, group) == []
+
+
+def late(place: Place) -> None:
+    """A rank asks before the last one has registered: no for all, said once."""
+    for nodes in clusters():
+        group = ranks(place, nodes)
+        group[0]("register")
+        group[1]("register")
+        answers = [group[0].settle(3)]
+        group[2]("register")
+        answers += [rank.settle(3) for rank in group[1:]]
+        assert {answer[:3] for answer in answers} == {"0 0"}, (nodes, answers)
+        said = ended(place, group)
+        assert len(said) == 1 and "2 of 3 ranks" in said[0], said
+
+
+def full_disk(place: Place) -> None:
+    """Where some ranks cannot write any more, none waits for them, and they for none."""
+    for nodes in clusters():
+        for stuck in itertools.product((False, True), repeat=3):
+            for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+                group = ranks(place, nodes)
+                for rank in group:
+                    rank("register")
+                filled = [rank("full") for rank, full in zip(group, stuck) if full]
+                if "none" in filled:
+                    not_verified("full disks: no filters of system calls here")
+                    ended(place, group)
+                    return
+                answers = {group[i].settle(3)[:3] for i in order}
+                assert len(answers) == 1, (nodes, stuck, order, answers)
+                first = stuck[order[0]]
+                assert answers == ({"0 0"} if first else {"1 1"}), (stuck, order, answers)
+                said = ended(place, group)
+                assert bool(said) == first and len(said) <= 1, said
+
+
+def full_from_the_start(place: Place) -> None:
+    """A rank that cannot register does not count."""
+    for nodes in clusters():
+        for stuck in range(3):
+            group = ranks(place, nodes)
+            if group[stuck]("full") == "none":
+                not_verified("full disks: no filters of system calls here")
+                ended(place, group)
+                return
+            for rank in group:
+                rank("register")
+            assert {rank.settle(3)[:3] for rank in group} == {"0 0"}, (nodes, stuck)
+            ended(place, group)
+
+
+def other_worlds(place: Place) -> None:
+    """Of two worlds in a run the second one finds an answer that is not about it."""
+    for later in (2, 3, 4):
+        group = ranks(place, [""] * (2 + later))
+        for rank in group[:2]:
+            rank("register")
+        assert [rank.settle(2) for rank in group[:2]] == ["1 1 1"] * 2
+        for rank in group[2:]:
+            rank("register")
+        assert {rank.settle(later)[:3] for rank in group[2:]} == {"0 0"}, later
+        ended(place, group)
+
+
+def modes(place: Place) -> None:
+    """Loaded all, and one only records."""
+    for asks_first in (0, 1):
+        group = ranks(place, [""]) + [Rank(place, IOTUNE_MODE="record")]
+        for rank in group:
+            rank("register")
+        answers = [group[i].settle(2) for i in (asks_first, 1 - asks_first)]
+        assert answers == ["1 0 1"] * 2, answers
+        said = ended(place, group)
+        assert len(said) == 1 and "1 of 2" in said[0], said
+
+
+if __name__ == "__main__":
+    main({
+        "everyone": everyone, "late": late, "full-disk": full_disk,
+        "full-from-the-start": full_from_the_start, "other-worlds": other_worlds, "modes": modes,
+    })  # fmt: skip

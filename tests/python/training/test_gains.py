@@ -1,0 +1,189 @@
+"""Gain models: what is fitted in Python is what a run evaluates, and it says how sure it is."""
+
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from iotune.models.gains import ask, store, stored_model  # noqa: E402
+from iotune.models.gains.fit import fit  # noqa: E402
+from iotune.models.gains.prior import prior_of  # noqa: E402
+from iotune.models.gains.rows import features_of, rows_of, settings_of  # noqa: E402
+from iotune.models.search import make_search  # noqa: E402
+from iotune.models.search.replay import Surface as Flat  # noqa: E402
+from iotune.models.search.replay import play, problem_of  # noqa: E402
+from iotune.models.survey import stored  # noqa: E402
+
+from bench.training.made_surfaces import PLATFORM, made_surfaces  # noqa: E402
+from iotune import Error, core  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    surfaces = made_surfaces(40, 1)
+    return surfaces, fit(rows_of(surfaces))
+
+
+def rows_to_ask(count):
+    rows = rows_of(made_surfaces(count, 2, repeats=1))
+    return rows.features.tolist(), rows.default.tolist(), rows
+
+
+def test_a_run_and_python_agree_on_ten_thousand_rows(learnt):
+    _, fitted = learnt
+    features, default, _ = rows_to_ask(260)
+    assert len(features) >= 10_000
+    native = np.array(fitted.native().gains(features, default))
+    inputs = np.array(core.gain_inputs(features, default, fitted.prices.tolist()))
+    of_trees = np.array([one.predict(inputs) for one in fitted.forest.estimators_])
+    mean = inputs[:, -1] + fitted.forest.predict(inputs)
+    spread = np.hypot(of_trees.std(axis=0), fitted.floor)
+    assert np.abs(native[:, 0] - mean).max() < 1e-9
+    assert np.abs(native[:, 1] - of_trees.std(axis=0)).max() < 1e-9
+    assert np.abs(native[:, 2] - (mean - fitted.scales[0] * spread)).max() < 1e-9
+    assert np.abs(native[:, 3] - (mean + fitted.scales[1] * spread)).max() < 1e-9
+
+
+def test_intervals_hold_for_patterns_that_were_left_out(learnt):
+    _, fitted = learnt
+    features, default, rows = rows_to_ask(60)
+    gains = np.array(fitted.native().gains(features, default))
+    inside = (gains[:, 2] <= rows.log_gain) & (rows.log_gain <= gains[:, 3])
+    assert 0.80 < np.average(inside, weights=rows.weight) < 0.97
+
+
+def test_the_first_prediction_gets_most_of_the_gain(learnt):
+    _, fitted = learnt
+    features, default, rows = rows_to_ask(60)
+    expected = np.array(fitted.native().gains(features, default))[:, 0]
+    shares = []
+    for group in np.unique(rows.group):
+        of = rows.group == group
+        best = rows.log_gain[of].max()
+        if best > math.log(1.3):
+            shares.append(math.exp(rows.log_gain[of][np.argmax(expected[of])] - best))
+    assert len(shares) > 10
+    assert np.median(shares) > 0.8
+
+
+def test_the_search_that_knows_is_ahead_of_one_that_does_not(learnt):
+    _, fitted = learnt
+    model = fitted.native()
+    scores: dict[str, list[list[float]]] = {"ours": [], "random": []}
+    for surface in made_surfaces(12, 3, points=None):
+        ratios = surface.ratios()
+        texts = ["", *(text for text in ratios if text)]
+        seconds = [[1 / one for one in ratios[text]] for text in texts]
+        flat = Flat(surface.subject.name, [settings_of(text) for text in texts], seconds)
+        if flat.headroom < 1.3:
+            continue
+        prior = prior_of(surface.subject.pattern, surface.subject.question, texts, model)
+        for method, of in scores.items():
+            search = make_search(method, problem_of(flat, prior), 1)
+            of.append(play(search, flat, 1, 5))
+    assert len(scores["ours"]) >= 5
+    median = {name: np.median(np.array(of), axis=0) for name, of in scores.items()}
+    assert (median["ours"] > 0.85).all()
+    assert median["ours"][0] > median["random"][0] + 0.1
+
+
+def test_a_search_ends_where_no_run_can_change_the_decision(learnt):
+    _, fitted = learnt
+    [surface] = made_surfaces(1, 9, points=None)
+    texts = ["", *(text for text in surface.ratios() if text)]
+    question = surface.subject.question
+    prior = prior_of(surface.subject.pattern, question, texts, fitted.native())
+    flat = Flat("one", [settings_of(text) for text in texts], [[1.0]] * len(texts))
+    search = make_search("ours", problem_of(flat, replace(prior, noise=0.01)), 1)
+    runs = 0
+    while (one := search.next()) is not None:
+        runs += 1
+        search.tell(one, 1.0)
+        assert runs < 2 * len(texts), "all are equal, and it goes on"
+
+
+def test_too_few_patterns_are_told(learnt):
+    surfaces, _ = learnt
+    with pytest.raises(Error, match="needs 8 measured patterns at least, there are 3"):
+        fit(rows_of(surfaces[:3]))
+
+
+def test_what_is_no_model_is_refused(learnt):
+    _, fitted = learnt
+    payload = fitted.payload
+    with pytest.raises(Error, match="no gain model"):
+        core.GainModel(b"not one of them")
+    with pytest.raises(Error, match="damaged"):
+        core.GainModel(payload[:1000] + bytes([payload[1000] ^ 1]) + payload[1001:])
+    random.seed(1)
+    for _ in range(50):
+        with pytest.raises(Error):
+            core.GainModel(payload[: random.randrange(len(payload))])
+
+
+@pytest.fixture
+def database(tmp_path, learnt):
+    surfaces, _ = learnt
+    found = core.Database(tmp_path / "patterns.db")
+    for surface in surfaces:
+        stored.add_trials(found, surface.subject, surface.trials, f"session {surface.subject.name}")
+    return found
+
+
+def test_what_was_measured_is_fitted_and_stored(database, learnt):
+    surfaces, _ = learnt
+    assert stored_model.newest_model([database], PLATFORM) is None
+    store.fit_and_store(database, PLATFORM)
+    model = stored_model.newest_model([database], PLATFORM)
+    assert model is not None
+    assert model.patterns == len(surfaces)
+    assert 10 < len(model.candidates) <= 256
+    assert stored_model.newest_model([database], {**PLATFORM, "mpi": "MPICH 5.0.2"}) is None
+    again = stored.of_database(database, PLATFORM)
+    assert sum(len(one.trials) for one in again) == sum(len(one.trials) for one in surfaces)
+    # A second time nothing is new.
+    one = surfaces[0]
+    session = f"session {one.subject.name}"
+    assert stored.add_trials(database, one.subject, one.trials, session) == 0
+
+
+def test_what_lies_outside_is_not_predicted(database):
+    store.fit_and_store(database, PLATFORM)
+    model = stored_model.newest_model([database], PLATFORM)
+    assert model is not None
+    surfaces = stored.of_database(database, PLATFORM)
+    question = {"nodes": 1, "datasets": 1, "repeats": 1}
+    pattern = ask.pattern_of("<1D,(BLOCK),(100000)>", 4, True, 8, True)
+    rows = ask.predictions(model, pattern, question, surfaces)
+    assert rows[0].gain >= rows[-1].gain
+    assert all(one.low <= one.gain <= one.high for one in rows)
+    near = ask.neighbours(pattern, question, surfaces)
+    assert [one.distance for one in near] == sorted(one.distance for one in near)
+    many = ask.pattern_of("<1D,(BLOCK),(100000)>", 4096, True, 8, True)
+    with pytest.raises(Error, match="ranks is 4096, and what was measured has 2 to 4"):
+        ask.predictions(model, many, question, surfaces)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "ranks", "more", "said"),
+    [
+        ("<1D,(IRREGULAR),(5)>", 2, {}, "irregular"),
+        ("<1D,(*),(5)>", 2, {}, "no dimension is distributed"),
+        ("<2D,(BLOCK,BLOCK),(5,5)>", 4, {"grid": [3, 2]}, "does not hold 4 ranks"),
+        ("<2D,(BLOCK,*),(5,5)>", 4, {"grid": [2, 2]}, "not distributed"),
+        ("<1D,(BLOCK),(5)>", 2, {"dims": [3]}, "does not hold"),
+    ],
+)
+def test_patterns_that_cannot_be_are_named(descriptor, ranks, more, said):
+    with pytest.raises(Error, match=said):
+        ask.pattern_of(descriptor, ranks, True, 8, True, **more)
+
+
+def test_ranks_are_dealt_over_distributed_dimensions():
+    pattern = ask.pattern_of("<3D,(BLOCK,*,BLOCK),(10,20,30)>", 6, False, 4, False)
+    assert math.prod(pattern["grid"]) == 6 and pattern["grid"][1] == 1
+    assert pattern["dataset_dims"][1] == 20
+    assert features_of(pattern, {}, [""]) is not None

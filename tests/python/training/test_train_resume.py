@@ -1,0 +1,100 @@
+"""A training that is stopped loses no measurement, and says what it took."""
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+from iotune.models.run_journal import Kept, RunJournal
+
+from iotune import Error
+from support.installed.columns_program import Home
+
+
+def test_the_same_course_is_given_what_was_measured(tmp_path):
+    first = RunJournal(tmp_path / "j", "key", resume=False)
+    first.add(Kept("default", "", 1.5, "applied", (1.0, 0.5)))
+    first.add(Kept("c0", "a=1", None, "failed: it hung"))
+    again = RunJournal(tmp_path / "j", "key", resume=True)
+    assert again.resumed == 2
+    assert again.next("default", "") == Kept("default", "", 1.5, "applied", (1.0, 0.5))
+    assert again.next("c0", "a=1") == Kept("c0", "a=1", None, "failed: it hung")
+    assert again.next("c0", "a=1") is None
+
+
+def test_another_course_measures_again(tmp_path):
+    first = RunJournal(tmp_path / "j", "key", resume=False)
+    first.add(Kept("default", "", 1.5, "applied"))
+    first.add(Kept("c0", "a=1", 1.0, "applied"))
+    again = RunJournal(tmp_path / "j", "key", resume=True)
+    assert again.next("c1", "b=1") is None
+    assert again.next("c0", "a=1") is None, "what was measured for the old course is left"
+
+
+@pytest.mark.parametrize("key", ["other", "key"])
+def test_what_belongs_elsewhere_or_is_damaged_is_left(tmp_path, key):
+    path = tmp_path / "j"
+    first = RunJournal(path, "key", resume=False)
+    first.add(Kept("default", "", 1.5, "applied"))
+    with path.open("a") as file:
+        file.write('{"arm":"c0","sett')  # killed while it wrote
+    again = RunJournal(path, key, resume=True)
+    assert again.resumed == (1 if key == "key" else 0)
+    again.done()
+    assert not path.exists()
+
+
+def test_a_journal_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "j").mkdir()
+    with pytest.raises(Error, match="j: "):
+        RunJournal(tmp_path / "j", "key", resume=False)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    found = Home(tmp_path_factory.mktemp("home"))
+    found.record()
+    return found
+
+
+def test_a_dry_run_prints_the_plan_and_measures_nothing(home):
+    done = home.iotune("train", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    [plan] = json.loads(done.stdout)
+    assert plan["descriptor"] == "<2D,(*,BLOCK),(4096,32)>"
+    assert plan["candidates"] and plan["replays"] > len(plan["candidates"])
+    assert "nothing is untrained" not in home.iotune("train", "--dry-run").stderr
+    # A file of 2 MiB, written several times in each replay.
+    assert plan["bytes"] >= plan["replays"] << 21
+
+
+def test_a_budget_in_bytes_holds(home):
+    done = home.iotune("train", "--budget", "10MiB")
+    assert done.returncode == 0, done.stderr
+    assert "the budget has 10 MiB left" in done.stderr
+    assert "1 untrained still" in done.stderr
+
+
+def test_a_killed_training_goes_on(home):
+    words = ("train", "--rounds", "3", "--candidates", "romio_cb_write=disable",
+             "--candidates", "cb_buffer_size=4194304")  # fmt: skip
+    killed = subprocess.Popen(
+        home.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env=home.environment, cwd=home.folder,
+    )  # fmt: skip
+    journals = home.folder / "state" / "iotune" / "training"
+    until = time.monotonic() + 120
+    lines: list[str] = []
+    while time.monotonic() < until and len(lines) < 4 and killed.poll() is None:
+        time.sleep(0.02)
+        lines = [line for one in journals.glob("*.jsonl") for line in one.read_text().splitlines()]
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert len(lines) >= 4, "it was over before it could be killed"
+    done = home.iotune(*words, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "went on behind" in done.stderr
+    assert "spent " in done.stderr and " replays, " in done.stderr
+    assert not list(journals.glob("*.jsonl"))
+    assert "nothing is untrained" in home.iotune("train").stderr

@@ -1,0 +1,1 @@
+"""What tests of the installed package share."""
