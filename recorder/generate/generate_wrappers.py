@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from call_meanings import OPENS, Argument  # noqa: E402
+from call_meanings import Argument  # noqa: E402
 from call_signatures import ARRAYS, C_TYPES, Call, TableError, read_table  # noqa: E402
 
 LAYER_NAMES = {"hdf5": "kHdf5", "mpi": "kMpiIo"}
@@ -112,10 +112,6 @@ def uses_provider(call: Call) -> bool:
     )
 
 
-def calls_back(call: Call) -> bool:
-    return "calls_back" in call.meaning.words
-
-
 def times_of(call: Call) -> str:
     if call.meaning.is_transfer:
         return LAYER_NAMES[call.layer]
@@ -152,14 +148,8 @@ def plain_kind(call: Call, argument: Argument) -> str:
 def is_hot(call: Call) -> bool:
     """Called for every dataset: such wrappers lie together in memory."""
     means = call.meaning
-    opens_dataset = means.verb in OPENS and means.thing == "dataset"
     closes = means.verb == "closes" and means.thing != "mpi" and not means.begins
-    return means.is_transfer or "often" in call.flags or opens_dataset or closes
-
-
-def stays_in_memory(call: Call) -> bool:
-    """A call of HDF5 on dataspaces or property lists: no file of the program's is touched."""
-    return call.meaning.thing in ("space", "plist") and not calls_back(call)
+    return means.opens("dataset") or closes or means.is_transfer or "often" in call.flags
 
 
 def is_left(call: Call) -> bool:
@@ -167,12 +157,12 @@ def is_left(call: Call) -> bool:
 
     One that makes no calls which are wrapped: some on property lists look for plugins.
     """
-    return call.meaning.thing == "space" and stays_in_memory(call)
+    return call.meaning.thing == "space" and call.meaning.stays_in_memory
 
 
 def is_learnt_from(call: Call) -> bool:
     """The other calls are not recorded where a sample is."""
-    return not stays_in_memory(call) and call.name not in SPACE_OF_DATASET
+    return not call.meaning.stays_in_memory and call.name not in SPACE_OF_DATASET
 
 
 def head(call: Call, exported: str) -> str:
@@ -204,14 +194,14 @@ def plain_wrapper(call: Call) -> str:
     result_type = C_TYPES[call.result][0]
     kinds = "".join(f", {plain_kind(call, a)}" for a in call.arguments)
     names = "".join(f"{parameter(a)}, " for a in call.arguments)
-    back = "true" if calls_back(call) else "false"
+    back = "true" if "calls_back" in call.meaning.words else "false"
     symbol = f"plain_symbol(CallNumber::k{call.name})"
     learnt_from = "true" if is_learnt_from(call) else "false"
     left = "true" if is_left(call) else "false"
     what = f"CallNumber::k{call.name}, Times::{times_of(call)}, {back}, {learnt_from}, {left}"
     straight: list[str] = []
     if is_hot(call) and not is_learnt_from(call):
-        guard = "" if stays_in_memory(call) else "const PassedCall inside;"
+        guard = "" if call.meaning.stays_in_memory else "const PassedCall inside;"
         condition = "is_unlearnt_call_passed()"
         straight = pass_straight(call, condition, symbol, guard, inline=not is_left(call))
     return "\n".join(
@@ -309,8 +299,7 @@ def wrapper(call: Call, exported: str, shared: bool = False) -> str:
     hook_arguments = "".join(f", {parameter(a)}" for a in call.hooked)
     hooks_name = call.sync or call.name
     # What HDF5 does with files that are sampled out, but not the run's end in there.
-    of_files = call.layer == "mpi" and call.meaning.thing != "mpi"
-    passed = ", kUnrecordedBit" if of_files else ""
+    passed = ", kUnrecordedBit" if call.layer == "mpi" and call.meaning.thing != "mpi" else ""
     lines = [head(call, exported)]
     caller = "__builtin_return_address(0)"
     name = f'"{exported}"'
