@@ -55,6 +55,14 @@ class Meaning:
     def is_transfer(self) -> bool:
         return self.verb in MOVES_DATA and self.thing in ("file", "dataset")
 
+    def opens(self, thing: str) -> bool:
+        return self.verb in OPENS and self.thing == thing
+
+    @property
+    def stays_in_memory(self) -> bool:
+        """Of HDF5's dataspaces and property lists: no file of the program's is touched."""
+        return self.thing in ("space", "plist") and "calls_back" not in self.words
+
     @property
     def begins(self) -> bool:
         """Whether a later call completes what this one begins."""
