@@ -82,7 +82,7 @@ def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estima
     fit = fit_latency(seconds[::2].ravel())
     if fit.mixture is None:
         raise ArmFailed(f"no pivot parts these response times: {fit.reason}")
-    foretold = 1e3 * slowest_of(fit.mixture, seconds.shape[1], correlation).p99_seconds
+    foretold = float(1e3 * slowest_of(fit.mixture, seconds.shape[1], correlation).p99_seconds)
     slowest = 1e3 * seconds[1::2].max(axis=1)
     random = np.random.default_rng(1)
     drawn = [
@@ -90,7 +90,7 @@ def compare(seconds: Array, correlation: float) -> tuple[float, Estimate, Estima
     ]
     low, high = np.percentile(drawn, (2.5, 97.5))
     measured = float(np.percentile(slowest, 99))
-    off = [100 * (foretold / one - 1) for one in (high, measured, low)]
+    off = [100 * (foretold / float(one) - 1) for one in (high, measured, low)]
     return (
         foretold,
         Estimate(measured, float(low), float(high)),
