@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bench.prefetch.drawn_mixtures import EXPONENT, HEAD_MEAN, PIVOT, TAIL_SHARE, draw
+from bench.latency.drawn_mixtures import EXPONENT, HEAD_MEAN, PIVOT, TAIL_SHARE, draw
 from iotune import Error
 
 scipy = pytest.importorskip("scipy")

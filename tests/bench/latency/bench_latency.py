@@ -12,8 +12,8 @@ import numpy as np
 from iotune.models.latency.fitting import LatencyFit, fit_latency
 from iotune.models.latency.order_statistics import simulate_slowest, slowest_of
 
+from bench.latency.drawn_mixtures import EXPONENT, PIVOT, TAIL_SHARE, TAILS, draw
 from bench.paired import Table, arguments, at_least, at_most
-from bench.prefetch.drawn_mixtures import EXPONENT, PIVOT, TAIL_SHARE, TAILS, draw
 
 SAMPLES = 15_000
 SIMULATED = 1_000_000
