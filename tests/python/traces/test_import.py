@@ -18,6 +18,7 @@ import iotune
 from iotune.importing import import_log
 from iotune.importing.guess import format_of
 from support.installed.import_logs import LOGS, imported, rows, typed
+from support.peak_memory import PEAK_KIB
 
 FORMS = {
     "fuse-tracer.log": "fuse",
@@ -248,15 +249,15 @@ def test_files_that_are_there_stay(tmp_path: Path) -> None:
 
 
 _MEASURED = """
-import resource, sys
+import sys
 from iotune.importing import import_log
 from iotune import Error
 try:
     import_log(sys.argv[1], sys.argv[2])
 except Error as problem:
     print(problem)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
+print(PEAK_KIB)
+""".replace("PEAK_KIB", PEAK_KIB)
 
 
 @pytest.mark.parametrize("begin", ["1", "0,/f,read", _HEAD, _LINE, _CALL])

@@ -24,6 +24,7 @@ from iotune.cli import app
 from iotune.export import export_calls
 from support import preloaded
 from support.installed import kept_traces
+from support.peak_memory import PEAK_KIB
 from support.repository import ROOT, TESTS
 
 NEWEST = max((TESTS / "data").glob("v*"), key=lambda one: int(one.name[1:]))
@@ -333,9 +334,9 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
         assert recorded.status == 0, recorded.err
         # when
         reader = (
-            "import resource, sys; from iotune.calls import CallReader\n"
+            "import sys; from iotune.calls import CallReader\n"
             "rows = sum(batch.rows for batch in CallReader(sys.argv[1]))\n"
-            "print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+            f"print(rows, {PEAK_KIB})"
         )
         words = [sys.executable, "-c", reader, str(place / "t.iotrace")]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
