@@ -1,6 +1,6 @@
 """Draw how soon each search finds a pattern's best settings.
 
-  python tests/bench/training/plot_training.py [build/bench [docs/figures]]
+  python tests/run.py tests/bench/training/plot_training.py [build/bench [docs/figures]]
 
 Reads training.json as `make bench NAME=training` leaves it, and writes one SVG a storage. What was
 not measured is not drawn. Needs matplotlib.
