@@ -22,11 +22,13 @@ MARK = "NOT VERIFIED"
 
 @dataclass
 class Totals:
-    """Counts over all suites, and (test, line) for everything marked NOT VERIFIED."""
+    """Counts over all suites, the failed tests with a line of why, and (test, line) for
+    everything marked NOT VERIFIED.
+    """
 
     passed: int = 0
-    failed: int = 0
     skipped: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
     unverified: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -47,12 +49,25 @@ def marked_lines(case: ET.Element) -> Iterator[str]:
                 yield reason
 
 
+def reason_of_failure(case: ET.Element) -> str:
+    """One line of why a test failed, from pytest's message or the last line ctest saw."""
+    trouble = case.find("failure")
+    if trouble is None:
+        trouble = case.find("error")
+    told = "" if trouble is None else trouble.get("message") or trouble.text or ""
+    if not told.strip():
+        told = (case.findtext("system-out") or "").strip().rpartition("\n")[2]
+    # A line alone, and no more of it than a terminal shows in two.
+    return (told.strip().splitlines() or ["no reason was given"])[0][:160]
+
+
 def add_file(totals: Totals, path: Path) -> None:
     """Add one JUnit file, whichever of ctest and pytest wrote it."""
     for case in ET.parse(path).getroot().iter("testcase"):
         # ctest: a disabled or skipped test has status="disabled|notrun" and <skipped>.
         if case.find("failure") is not None or case.find("error") is not None:
-            totals.failed += 1
+            name = f"{path.stem}: {case.get('classname')}: {case.get('name')}"
+            totals.failed.append((name, reason_of_failure(case)))
         elif case.find("skipped") is not None or case.get("status") in ("disabled", "notrun"):
             totals.skipped += 1
         else:
@@ -83,8 +98,7 @@ def summarize(folder: Path, accepted: list[str] | None) -> int:
         try:
             add_file(totals, path)
         except ET.ParseError as error:
-            print(f"  {path}: {error}")
-            totals.failed += 1
+            totals.failed.append((str(path), f"cannot be read: {error}"))
     for path in sorted(folder.glob("*.log")):
         add_log(totals, path)
     print(f"  {len(totals.unverified)} NOT VERIFIED")
@@ -96,10 +110,14 @@ def summarize(folder: Path, accepted: list[str] | None) -> int:
         )
         errors += wrong
         print(f"    {'ERROR ' if wrong else ''}{text}")
+    if totals.failed:
+        print(f"  {len(totals.failed)} FAILED")
+    for name, reason in totals.failed:
+        print(f"    {name}: {reason}")
     if errors:
         print(f"  {errors} of them had to be verified here: install what is missing")
-    print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
-    return 0 if totals.failed == 0 and totals.passed > 0 and errors == 0 else 1
+    print(f"{totals.passed} passed, {len(totals.failed)} failed, {totals.skipped} skipped")
+    return 0 if not totals.failed and totals.passed > 0 and errors == 0 else 1
 
 
 def main() -> int:

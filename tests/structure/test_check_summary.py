@@ -71,3 +71,20 @@ def test_nothing_is_accepted_without_a_reason() -> None:
     lines = (TESTS / "not_verifiable.txt").read_text().splitlines()
     for before, line in zip(["", *lines], lines):
         assert line.startswith("#") or before.startswith("#"), line
+
+
+def test_what_failed_is_named_with_a_line_of_why(folder: Path) -> None:
+    failures = (
+        "<testcase classname='tests.x' name='d'>"
+        "<failure message='AssertionError: assert 1 == 2&#10;more'>text</failure></testcase>"
+        "<testcase classname='e' name='e'><failure message=''/>"
+        "<system-out>began\nexpected 3 calls, saw 4\n</system-out></testcase>"
+    )
+    (folder / "python.xml").write_text(f"<testsuite>{failures}</testsuite>")
+    (folder / "cut.xml").write_text("<testsuite>")
+    done = summary(folder)
+    assert done.returncode == 1
+    assert "  3 FAILED\n" in done.stdout and "3 failed" in done.stdout
+    assert "    python: tests.x: d: AssertionError: assert 1 == 2\n" in done.stdout
+    assert "    python: e: e: expected 3 calls, saw 4\n" in done.stdout
+    assert "cut.xml: cannot be read: " in done.stdout
