@@ -111,7 +111,8 @@ void BatchStreams::sort() noexcept {
   RingRecord record;
   while (record.read(records_.subspan(offset), functions)) {
     if (record.is_list()) {
-      if (repeatable_ == 0) break;
+      // Three numbers are listed, or one of three.
+      if (repeatable_ == 0 || record_at(streams_[newest_[0]].record).numbers() != 3) break;
       add_list(record, offset);
       offset += static_cast<std::uint32_t>(record.size());
       continue;
@@ -120,9 +121,7 @@ void BatchStreams::sort() noexcept {
       offset = add_calls(record, offset);
       continue;
     }
-    if (record.period() > repeatable_ || record.repeated_calls() > kMostRepeatedCalls - repeated_) {
-      break;
-    }
+    if (!may_repeat(record)) break;
     add_repeat(record, offset);
     repeatable_ = 0;
     offset += static_cast<std::uint32_t>(record.size());
@@ -163,7 +162,7 @@ std::uint32_t BatchStreams::add_calls(const RingRecord& first, std::uint32_t off
   }
   add_node(number, offset, records, kNoLeaf);
   add_order(number, records);
-  if (first.numbers() != 3 || !plain) {
+  if (!plain || first.control() || keys + first.numbers() > kMostRepeatedWords) {
     repeatable_ = 0;
   } else {
     for (std::uint32_t i = 0; i < records && i < kMostLeaves; ++i) {
@@ -229,11 +228,27 @@ void BatchStreams::add_times(BatchStream& stream, std::uint64_t calls,
   if (end > stream.last_end) stream.last_end = end;
 }
 
+// Whether the repeat goes on from the newest records, and leaves the batch within its bounds. Adds
+// to what is repeated.
+bool BatchStreams::may_repeat(const RingRecord& record) noexcept {
+  const unsigned period = record.period();
+  constexpr std::uint64_t kMost = kMostRepeated + kMostRepeatedWords;
+  if (period > repeatable_ || record.repeated_calls() > kMost) return false;
+  std::uint64_t cost = 0;
+  for (unsigned i = 0; i < period; ++i) {
+    const std::uint64_t numbers = record.leaf(i).numbers;
+    if (record_at(streams_[newest_[period - 1 - i]].record).numbers() != numbers) return false;
+    cost += calls_of_leaf(record, i) * static_cast<std::uint64_t>(cost_of_repeated(numbers));
+  }
+  if (cost > kMost - repeated_) return false;
+  repeated_ += cost;
+  return true;
+}
+
 void BatchStreams::add_repeat(const RingRecord& record, std::uint32_t offset) noexcept {
   const unsigned period = record.period();
   const std::uint64_t calls = record.repeated_calls();
   calls_ += calls;
-  repeated_ += calls;
   BatchTurns turns{period, {}};
   for (unsigned i = 0; i < period; ++i) {
     const std::uint32_t number = newest_[period - 1 - i];

@@ -95,6 +95,7 @@ class BatchStreams {
   void add_times(BatchStream& stream, const RingRecord& record) noexcept;
   template <typename Counted>
   void add_times(BatchStream& stream, std::uint64_t calls, const Counted& counted) const noexcept;
+  bool may_repeat(const RingRecord& record) noexcept;
   void add_repeat(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_list(const RingRecord& record, std::uint32_t offset) noexcept;
   void add_order(std::int64_t number, std::uint64_t calls) noexcept;

@@ -17,7 +17,9 @@ using patterns::ByteWriter;
 // Streams repeat in longer cycles than the values of one stream.
 constexpr patterns::EncodeOptions kOrderOptions{64};
 
-// Words for the values of one stream at a time.
+// Words for the values of one stream at a time. The most is made of a list, where each run of seven
+// words stands for two calls or more, of one word each; of RepeatCursor's calls no more than four
+// in five are listed.
 constexpr std::size_t value_words(std::size_t ring_bytes) noexcept {
   return 3 * (ring_bytes / 8 + 1);
 }
@@ -140,9 +142,10 @@ class BatchWriter {
         continue;
       }
       const RingRecord repeat = batch_.record_at(node.offset);
-      const RepeatLeaf leaf = repeat.leaf(node.leaf);
+      std::int64_t stride[kMostRepeatedWords];
+      std::memcpy(stride, repeat.strides(node.leaf), std::size_t{8} * numbers);
       for (std::uint64_t k = calls_of_leaf(repeat, node.leaf); k > 0; --k, to += numbers) {
-        for (unsigned d = 0; d < numbers; ++d) to[d] = sum(*(to + d - numbers), leaf.stride[d]);
+        for (unsigned d = 0; d < numbers; ++d) to[d] = sum(*(to + d - numbers), stride[d]);
       }
     }
     const TupleShape shape = shape_of(stream.calls, numbers);
@@ -171,7 +174,7 @@ class BatchWriter {
     const unsigned numbers = first.numbers();
     const std::size_t place = kRecordHeadBytes + std::size_t{8} * first.keys();
     RunBuilder builder(values_, numbers);
-    std::int64_t last[16] = {};
+    std::int64_t last[kMostRepeatedWords] = {};
     for (std::uint32_t i = stream.first; i != kNoNode; i = batch_.node(i).next) {
       const BatchNode& node = batch_.node(i);
       if (node.leaf == kNoLeaf || node.leaf == kListLeaf) {
@@ -186,11 +189,12 @@ class BatchWriter {
       const RingRecord repeat = batch_.record_at(node.offset);
       const std::uint64_t calls = calls_of_leaf(repeat, node.leaf);
       if (calls == 0) continue;
-      const RepeatLeaf leaf = repeat.leaf(node.leaf);
-      for (unsigned d = 0; d < numbers; ++d) last[d] = sum(last[d], leaf.stride[d]);
-      builder.add(last, leaf.stride, calls);
+      std::int64_t stride[kMostRepeatedWords];
+      std::memcpy(stride, repeat.strides(node.leaf), std::size_t{8} * numbers);
+      for (unsigned d = 0; d < numbers; ++d) last[d] = sum(last[d], stride[d]);
+      builder.add(last, stride, calls);
       for (unsigned d = 0; d < numbers; ++d) {
-        const std::uint64_t moved = static_cast<std::uint64_t>(leaf.stride[d]) * (calls - 1);
+        const std::uint64_t moved = static_cast<std::uint64_t>(stride[d]) * (calls - 1);
         last[d] = sum(last[d], static_cast<std::int64_t>(moved));
       }
     }
@@ -278,7 +282,7 @@ class BatchWriter {
 
 std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
   // No sequence of tuples is longer: a tuple takes a word at least. (Scratch for tuples does not
-  // depend on their width.)
+  // depend on their width.) A run has two words for a number's one, and one more.
   return value_words(ring_bytes) * 8 + BatchStreams::scratch_bytes(ring_bytes) +
          patterns::scratch_bytes(ring_bytes / 8 + 16, 1) + sizeof(TimeModels) +
          sizeof(OrderPredictor) + 64;
@@ -287,10 +291,10 @@ std::size_t scratch_bytes_needed(std::size_t ring_bytes) noexcept {
 std::size_t events_bytes_at_most(std::size_t ring_bytes) noexcept {
   // A record: head of its stream (name, 14 varints), values, order and time of its own. Each
   // word of keys or numbers takes ten bytes at most, and two more where a list leaves out numbers
-  // that stay; each byte of text one.
+  // that stay; a stride of a repeat becomes a first number and a stride; each byte of text one.
   constexpr std::size_t kStreamHead = 64 + 14 * patterns::kMaxVarintBytes;
   constexpr std::size_t kPerRecord = kStreamHead + 1 + 3 * patterns::kMaxVarintBytes;
-  return 64 + (ring_bytes / kRecordHeadBytes) * kPerRecord + (ring_bytes / 8) * 12;
+  return 64 + (ring_bytes / kRecordHeadBytes) * kPerRecord + (ring_bytes / 8) * 22;
 }
 
 std::uint64_t count_calls(std::span<const std::byte> records) noexcept {

@@ -12,7 +12,8 @@
 namespace iotune::recorder {
 
 // Calls that went on as the last `period` records of the ring did, counted (FORMAT.md, "Repeat in
-// a ring"). Leaf i follows the i-th of those records.
+// a ring"). Leaf i follows the i-th of those records. Leaves lie one behind the other, each with a
+// stride for every number of its record behind it.
 struct RepeatHead {
   std::uint32_t bytes;
   std::uint16_t function;  // kRepeatFunction
@@ -20,10 +21,10 @@ struct RepeatHead {
   std::uint64_t calls, zero, counts;
 };
 struct RepeatLeaf {
-  std::int64_t stride[3];
+  std::uint64_t numbers;
   std::uint64_t sum_ticks, least_ticks, largest_ticks, last_end_ticks;
 };
-static_assert(sizeof(RepeatHead) == kRecordHeadBytes && sizeof(RepeatLeaf) == 56);
+static_assert(sizeof(RepeatHead) == kRecordHeadBytes && sizeof(RepeatLeaf) == 40);
 
 // Calls of the stream of the record before, by their numbers alone (FORMAT.md, "List in a ring"):
 // what repeats nothing, in a third or a ninth of the room.
@@ -42,10 +43,16 @@ static_assert(sizeof(ListHead) == kListHeadBytes);
 
 inline constexpr std::uint16_t kRepeatFunction = 0xffff, kListFunction = 0xfffe;
 inline constexpr unsigned kMostLeaves = 8;
-// In all of a ring: who reads a trace needs bounded memory for each block.
-inline constexpr std::uint32_t kMostRepeatedCalls = 1u << 20;
-constexpr std::size_t repeat_bytes(std::size_t leaves) noexcept {
-  return kRecordHeadBytes + leaves * sizeof(RepeatLeaf);
+// Keys and numbers of a record that repeats may follow.
+inline constexpr unsigned kMostRepeatedWords = 64;
+// In all of a ring: who reads a trace needs bounded memory for each block. A call costs one for
+// every three numbers, or part of three.
+inline constexpr std::int32_t kMostRepeated = 1 << 20;
+constexpr std::int32_t cost_of_repeated(std::size_t numbers) noexcept {
+  return numbers <= 3 ? 1 : static_cast<std::int32_t>((numbers + 2) / 3);
+}
+constexpr std::size_t leaf_bytes(std::size_t numbers) noexcept {
+  return sizeof(RepeatLeaf) + 8 * numbers;
 }
 
 static_assert(std::endian::native == std::endian::little, "rings are read as they lie in memory");
@@ -88,8 +95,12 @@ class RingRecord {
   std::uint64_t repeated_calls() const noexcept { return word(offsetof(RepeatHead, calls)); }
   RepeatLeaf leaf(unsigned index) const noexcept {
     RepeatLeaf leaf;
-    std::memcpy(&leaf, at_ + repeat_bytes(index), sizeof leaf);
+    std::memcpy(&leaf, at_ + leaf_place(index), sizeof leaf);
     return leaf;
+  }
+  // Of leaf `index`: eight bytes for each of its numbers.
+  const std::byte* strides(unsigned index) const noexcept {
+    return at_ + leaf_place(index) + sizeof(RepeatLeaf);
   }
 
   bool is_list() const noexcept { return function_ == kListFunction; }
@@ -119,8 +130,20 @@ class RingRecord {
 
  private:
   bool is_sound_repeat() const noexcept {
-    return is_repeat() && period() > 0 && period() <= kMostLeaves &&
-           size_ == repeat_bytes(period());
+    if (!is_repeat() || period() == 0 || period() > kMostLeaves) return false;
+    std::size_t at = kRecordHeadBytes;
+    for (unsigned i = 0; i < period(); ++i) {
+      if (at + sizeof(RepeatLeaf) > size_) return false;
+      const std::uint64_t numbers = word(at);
+      if (numbers > kMostRepeatedWords) return false;
+      at += leaf_bytes(numbers);
+    }
+    return at == size_;
+  }
+  std::size_t leaf_place(unsigned index) const noexcept {
+    std::size_t at = kRecordHeadBytes;
+    for (unsigned i = 0; i < index; ++i) at += leaf_bytes(word(at));
+    return at;
   }
   std::uint64_t word(std::size_t offset) const noexcept {
     std::uint64_t value;

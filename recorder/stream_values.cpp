@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "recorder/ring_record.h"
+
 namespace iotune::recorder {
 namespace {
 
@@ -37,7 +39,7 @@ void RunBuilder::add(const std::int64_t* first, const std::int64_t* stride,
       // Where the added run turns off at once, only its first call belongs to the newest.
       newest[0] += same_stride ? static_cast<std::int64_t>(calls) : 1;
       if (same_stride) return;
-      std::int64_t second[16];
+      std::int64_t second[kMostRepeatedWords];
       for (unsigned i = 0; i < numbers_; ++i) {
         second[i] = static_cast<std::int64_t>(word(first[i]) + word(stride[i]));
       }

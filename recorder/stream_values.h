@@ -17,8 +17,8 @@ inline constexpr std::uint8_t kValuesAsTuples = 0, kValuesAsRuns = 1;
 // `stride` more with each of `calls`.
 class RunBuilder {
  public:
-  // `memory`: a run takes 2 * numbers + 1 words, and no more runs are made than calls or runs
-  // are added.
+  // `numbers`: at most kMostRepeatedWords. `memory`: a run takes 2 * numbers + 1 words, and no more
+  // runs are made than calls or runs are added.
   RunBuilder(std::int64_t* memory, unsigned numbers) noexcept : runs_(memory), numbers_(numbers) {}
 
   void add(const std::int64_t* first, const std::int64_t* stride, std::uint64_t calls) noexcept;

@@ -69,6 +69,10 @@ FORMS = {
     "mode": ("kNumber", "kHex"),
 }
 # Bit masks that a table of kinds calls int or uint.
+# Of the records of a ring (FORMAT.md). A buffer of another layout must be taken for another
+# version's: any change of it counts this up.
+RING_LAYOUT = 2
+
 MASKS = {"flags"}
 
 
@@ -272,7 +276,8 @@ def names_source(entries: list[Entry]) -> str:
     for entry in entries:
         offsets.append(at)
         at += len(entry.name) + 1
-    crc = crc32c(b"".join(entry.name.encode() + b"\0" for entry in entries))
+    names = b"".join(entry.name.encode() + b"\0" for entry in entries)
+    crc = crc32c(names + bytes([RING_LAYOUT]))
     return "\n".join(
         [
             "// Generated from recorder/calls.table: edit that.",

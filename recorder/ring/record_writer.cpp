@@ -9,7 +9,7 @@
 
 namespace iotune::recorder {
 namespace {
-constexpr std::size_t kHeaderBytes = 32;
+constexpr std::size_t kHeaderBytes = 32, kMarksPlace = 7;
 
 std::size_t padded(std::size_t bytes) noexcept {
   return (bytes + 7) & ~std::size_t{7};
@@ -68,7 +68,7 @@ void record_transfer(const TransferCall& call, std::uint64_t start_ticks,
       to[5] = static_cast<std::uint64_t>(file_in(call.stream));
       for (unsigned i = 0; i < 3; ++i) to[6 + i] = static_cast<std::uint64_t>(call.numbers[i]);
       ring->word->store(word + kBytes, std::memory_order_release);
-      ring->cursor.wrote(call, !exact);
+      ring->cursor.wrote(call, reinterpret_cast<const std::byte*>(to), !exact);
       return;
     }
   }
@@ -99,6 +99,7 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
                                       std::uint64_t start, std::uint64_t duration) noexcept {
   Ring* const ring = ring_of_this_thread();
   if (ring == nullptr) return;
+  if (ring->in_file && ring->cursor.is_full()) encode_ring(*ring);
   word_ = ring->word->load(std::memory_order_relaxed);
   record_ = ring->records + static_cast<std::uint32_t>(word_);
   position_ = record_;
@@ -185,6 +186,12 @@ void RecordWriter::text(const char* text) noexcept {
     count_dropped(1);
     return;
   }
+  if (texts_ == 0 && !too_large_ && t_thread.ring->in_file &&
+      std::to_integer<std::uint8_t>(record_[kMarksPlace]) != kControlRecord &&
+      keys_ + numbers_ <= static_cast<int>(kMostRepeatedWords)) {
+    commit_repeatable();
+    return;
+  }
   std::size_t text_bytes = 0;
   for (int i = 0; i < texts_; ++i) text_bytes += std::strlen(text_[i]) + (i > 0 ? 1 : 0);
   if (!too_large_ && position_ + padded(text_bytes) > end_) make_room(padded(text_bytes));
@@ -201,6 +208,28 @@ void RecordWriter::text(const char* text) noexcept {
   }
   position_ += padded(text_bytes);
   while (to < position_) *to++ = std::byte{0};
+  publish(text_bytes);
+  t_thread.ring->cursor.wrote_other();
+}
+
+// What goes on with the calls before it is counted, and its record overwritten.
+[[gnu::hot]] void RecordWriter::commit_repeatable() noexcept {
+  Ring& ring = *t_thread.ring;
+  std::uint64_t head, start, duration;
+  std::memcpy(&head, record_, 8);
+  std::memcpy(&start, record_ + 8, 8);
+  std::memcpy(&duration, record_ + 16, 8);
+  const auto marks = static_cast<std::uint8_t>(head >> 56);
+  const auto bytes = static_cast<std::uint64_t>(position_ - record_);
+  const BuiltRecord built{record_, static_cast<unsigned>(keys_ + numbers_),
+                          (head & kHeadWithoutMarks & ~std::uint64_t{0xffffffff}) | bytes,
+                          keys_ | static_cast<std::uint64_t>(numbers_) << 16};
+  if (marks == 0 && ring.cursor.count(built, start, duration, ring)) return;
+  publish(0);
+  ring.cursor.wrote(built, marks == 0);
+}
+
+void RecordWriter::publish(std::size_t text_bytes) noexcept {
   const auto bytes = static_cast<std::uint32_t>(position_ - record_);
   const auto text_field = static_cast<std::uint32_t>(text_bytes);
   std::memcpy(record_, &bytes, 4);
@@ -208,9 +237,7 @@ void RecordWriter::text(const char* text) noexcept {
   std::memcpy(record_ + 26, &numbers_, 2);
   std::memcpy(record_ + 28, &text_field, 4);
   // Only this thread empties its ring, so that a plain store publishes the record.
-  Ring& ring = *t_thread.ring;
-  ring.word->store(word_ + bytes, std::memory_order_release);
-  ring.cursor.wrote_other();
+  t_thread.ring->word->store(word_ + bytes, std::memory_order_release);
 }
 
 }  // namespace iotune::recorder

@@ -59,6 +59,8 @@ class RecordWriter {
     return true;
   }
   bool make_room(std::size_t bytes) noexcept;
+  void commit_repeatable() noexcept;
+  void publish(std::size_t text_bytes) noexcept;
   void begin(CallNumber number, std::uint8_t layers, Times times, std::uint64_t start,
              std::uint64_t duration) noexcept;
 

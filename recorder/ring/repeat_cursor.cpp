@@ -8,6 +8,15 @@
 namespace iotune::recorder {
 namespace {
 
+// What the words of a record are multiplied with.
+struct Factors {
+  constexpr Factors() noexcept {
+    for (unsigned i = 0; i < kMostRepeatedWords; ++i) of[i] = patterns::column_factor(6 + i);
+  }
+  std::uint64_t of[kMostRepeatedWords] = {};
+};
+constexpr Factors kFactors;
+
 // Linear in the call's numbers, so that equal steps give equal differences.
 std::uint64_t print_of(const TransferCall& call) noexcept {
   std::uint64_t print = call.stream * patterns::column_factor(0);
@@ -17,26 +26,95 @@ std::uint64_t print_of(const TransferCall& call) noexcept {
   return print;
 }
 
+// The same of a record, of which the words of its stream stay.
+std::uint64_t print_of(const BuiltRecord& built) noexcept {
+  std::uint64_t print =
+      built.head * patterns::column_factor(1) + built.counts * patterns::column_factor(2);
+  for (unsigned i = 0; i < built.words; ++i) {
+    std::uint64_t word;
+    std::memcpy(&word, built.at + kRecordHeadBytes + std::size_t{8} * i, 8);
+    print += word * kFactors.of[i];
+  }
+  return print;
+}
+
 bool same_stream(const TransferCall& a, const TransferCall& b) noexcept {
   return a.stream == b.stream;
 }
 
+std::uint64_t word_at(const std::byte* record, unsigned index) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, record + std::size_t{8} * index, 8);
+  return word;
+}
+
+// Of a record without text: word 3 is keys | numbers << 16.
+constexpr unsigned kHeadWords = kRecordHeadBytes / 8, kCounts = 3;
+unsigned keys_of(const std::byte* record) noexcept {
+  return static_cast<unsigned>(word_at(record, kCounts) & 0xffff);
+}
+unsigned numbers_of(const std::byte* record) noexcept {
+  return static_cast<unsigned>(word_at(record, kCounts) >> 16 & 0xffff);
+}
+
+bool same_stream(const std::byte* a, const std::byte* b) noexcept {
+  std::uint64_t different = ((word_at(a, 0) ^ word_at(b, 0)) & kHeadWithoutMarks) |
+                            (word_at(a, kCounts) ^ word_at(b, kCounts));
+  if (different != 0) return false;
+  for (unsigned i = 0; i < keys_of(a); ++i) {
+    different |= word_at(a, kHeadWords + i) ^ word_at(b, kHeadWords + i);
+  }
+  return different == 0;
+}
+
+// Of records of one stream: whether the numbers of `now` are as far from those of `before` as these
+// from those of `still_before`.
+bool same_step(const std::byte* now, const std::byte* before,
+               const std::byte* still_before) noexcept {
+  const unsigned first = kHeadWords + keys_of(now), numbers = numbers_of(now);
+  std::uint64_t different = 0;
+  for (unsigned i = first; i < first + numbers; ++i) {
+    different |=
+        (word_at(now, i) - word_at(before, i)) ^ (word_at(before, i) - word_at(still_before, i));
+  }
+  return different == 0;
+}
+
+TransferCall transfer_of(const std::byte* record) noexcept {
+  const std::uint64_t head = word_at(record, 0);
+  TransferCall call{stream_word(static_cast<CallNumber>(head >> 32 & 0xffff),
+                                static_cast<std::uint8_t>(head >> 48 & 0xff),
+                                static_cast<int>(word_at(record, kHeadWords)),
+                                static_cast<std::uint32_t>(word_at(record, kHeadWords + 1))),
+                    {}};
+  std::memcpy(call.numbers, record + kRecordHeadBytes + 16, sizeof call.numbers);
+  return call;
+}
+
 }  // namespace
 
-void RepeatCursor::wrote(const TransferCall& call, bool may_count) noexcept {
+void RepeatCursor::wrote(const TransferCall& call, const std::byte* record,
+                         bool may_count) noexcept {
   end_list();
   end_loop();
-  remember(call);
-  if (!may_count || left_ == 0) return;
+  remember(record, true, [&call] { return print_of(call); });
+  if (!may_count || left_ <= 0) return;
   // In a quiet spell a list follows, unless the last loop's stride mostly goes on after a jump.
   may_list_ = !alert_ && !(has_guess_ && same_stream(call, guess_.next));
   last_ = call;
   for (std::int64_t& number : last_step_) number = INT64_MIN;
-  if (const unsigned period = find_loop(); period != 0) {
-    start_loop(period);
-  } else if (has_guess_ && same_stream(call, guess_.next)) {
+  if (const unsigned period = find_loop(); period != 0 && start_loop(period)) return;
+  if (has_guess_ && same_stream(call, guess_.next)) {
     expect_step(call, guess_.stride);
   }
+}
+
+void RepeatCursor::wrote(const BuiltRecord& built, bool may_count) noexcept {
+  end_list();
+  end_loop();
+  remember(built.at, false, [&built] { return print_of(built); });
+  if (!may_count || left_ <= 0) return;
+  if (const unsigned period = find_loop(); period != 0) start_loop(period);
 }
 
 bool RepeatCursor::append(const TransferCall& call, std::uint64_t start_ticks,
@@ -92,6 +170,8 @@ void RepeatCursor::find_loop_in_list(bool goes_on) noexcept {
 // Another such step from `call` on.
 void RepeatCursor::expect_step(const TransferCall& call, const std::int64_t* stride) noexcept {
   leaves_[0].next = call;
+  leaves_[0].wide = nullptr;
+  leaves_[0].cost = 1;
   std::memcpy(leaves_[0].stride, stride, sizeof leaves_[0].stride);
   go_on(leaves_[0]);
   expect(1);
@@ -152,16 +232,46 @@ void RepeatCursor::end_list() noexcept {
   count_ = 0;
 }
 
-void RepeatCursor::start_loop(unsigned period) noexcept {
+// False where a call moves in more places than a leaf has room for.
+bool RepeatCursor::start_loop(unsigned period) noexcept {
   for (unsigned i = 0; i < period; ++i) {
-    const TransferCall& last = back(period - 1 - i);
-    const TransferCall& before = back(2 * period - 1 - i);
+    const Seen& last = back(period - 1 - i);
+    const std::byte* const before = back(2 * period - 1 - i).record;
     Leaf& leaf = leaves_[i];
-    leaf.next = last;
-    for (int k = 0; k < 3; ++k) leaf.stride[k] = step(last.numbers[k], before.numbers[k]);
+    leaf.cost = cost_of_repeated(numbers_of(last.record));
+    if (!last.is_transfer) {
+      if (!start_wide(leaf, i, last.record, before)) return false;
+      continue;
+    }
+    leaf.wide = nullptr;
+    leaf.next = transfer_of(last.record);
+    const TransferCall one_before = transfer_of(before);
+    for (int k = 0; k < 3; ++k) leaf.stride[k] = step(leaf.next.numbers[k], one_before.numbers[k]);
     go_on(leaf);
   }
   expect(period);
+  return true;
+}
+
+bool RepeatCursor::start_wide(Leaf& leaf, unsigned index, const std::byte* last,
+                              const std::byte* before) noexcept {
+  WideLeaf& wide = wide_[index];
+  leaf.next.stream = kNoStream;
+  leaf.wide = &wide;
+  wide.head = word_at(last, 0) & kHeadWithoutMarks;
+  wide.counts = word_at(last, kCounts);
+  wide.moving = 0;
+  const unsigned words = keys_of(last) + numbers_of(last);
+  for (unsigned i = 0; i < words; ++i) {
+    const std::uint64_t now = word_at(last, kHeadWords + i);
+    const std::uint64_t stride = now - word_at(before, kHeadWords + i);
+    wide.next[i] = now + stride;
+    if (stride == 0) continue;
+    if (wide.moving == kMostMoving) return false;
+    wide.place[wide.moving] = static_cast<std::uint8_t>(i);
+    wide.stride[wide.moving++] = stride;
+  }
+  return true;
 }
 
 void RepeatCursor::wrote_other() noexcept {
@@ -173,7 +283,7 @@ void RepeatCursor::wrote_other() noexcept {
 void RepeatCursor::emptied() noexcept {
   wrote_other();
   list_all_ = false;
-  left_ = kMostRepeatedCalls;
+  left_ = kMostRepeated;
 }
 
 // A loop of which calls were counted stands in the ring: what is written next has no calls right
@@ -199,7 +309,9 @@ bool RepeatCursor::is_alert() const noexcept {
   return fruitless_ < kPatience || fruitless_ % kQuiet < kSpell;
 }
 
-void RepeatCursor::remember(const TransferCall& call) noexcept {
+// `print`: computed where it is needed.
+template <typename Print>
+void RepeatCursor::remember(const std::byte* record, bool is_transfer, Print print) noexcept {
   const bool was_alert = is_alert();
   ++fruitless_;
   alert_ = is_alert();
@@ -207,9 +319,10 @@ void RepeatCursor::remember(const TransferCall& call) noexcept {
   if (count_ == 0) std::memset(matches_, 0, sizeof matches_);
   ++count_;
   Seen& newest = seen_[count_ % kHistory];
-  newest.call = call;
+  newest.record = record;
+  newest.is_transfer = is_transfer;
   if (!alert_) return;
-  newest.print = print_of(call);
+  newest.print = print();
   const unsigned longest = longest_period();
   for (unsigned period = 1; period <= longest; ++period) {
     const std::uint64_t before = seen_[(count_ - period) % kHistory].print;
@@ -242,19 +355,15 @@ unsigned RepeatCursor::find_loop() noexcept {
 // their own? (Two leaves of one stream would leave their order to the reader.)
 bool RepeatCursor::is_loop(unsigned period) const noexcept {
   for (unsigned i = 0; i < period; ++i) {
-    const TransferCall& now = back(i);
-    const TransferCall& before = back(i + period);
-    const TransferCall& still_before = back(i + 2 * period);
-    std::uint64_t different = 0;
-    for (int k = 0; k < 3; ++k) {
-      different |= word(step(now.numbers[k], before.numbers[k])) ^
-                   word(step(before.numbers[k], still_before.numbers[k]));
-    }
-    if (different != 0 || !same_stream(now, before) || !same_stream(before, still_before)) {
+    const std::byte* const now = back(i).record;
+    const std::byte* const before = back(i + period).record;
+    const std::byte* const still_before = back(i + 2 * period).record;
+    if (!same_stream(now, before) || !same_stream(before, still_before) ||
+        !same_step(now, before, still_before)) {
       return false;
     }
     for (unsigned other = 0; other < i; ++other) {
-      if (same_stream(now, back(other))) return false;
+      if (same_stream(now, back(other).record)) return false;
     }
   }
   return true;
@@ -263,7 +372,13 @@ bool RepeatCursor::is_loop(unsigned period) const noexcept {
 bool RepeatCursor::begin_record(Ring& ring) noexcept {
   if (!ring.in_file) return false;
   const std::uint64_t word = ring.word->load(std::memory_order_relaxed);
-  const std::size_t used = static_cast<std::uint32_t>(word), bytes = repeat_bytes(period_);
+  const std::size_t used = static_cast<std::uint32_t>(word);
+  const auto numbers = [this](unsigned i) noexcept {
+    return leaves_[i].wide == nullptr ? 3U
+                                      : static_cast<unsigned>(leaves_[i].wide->counts >> 16 & 0xff);
+  };
+  std::size_t bytes = sizeof(RepeatHead);
+  for (unsigned i = 0; i < period_; ++i) bytes += leaf_bytes(numbers(i));
   if (used + bytes > ring.capacity_bytes) return false;
   std::byte* const record = ring.records + used;
   const RepeatHead head{static_cast<std::uint32_t>(bytes),
@@ -275,13 +390,25 @@ bool RepeatCursor::begin_record(Ring& ring) noexcept {
                         0};
   std::memcpy(record, &head, sizeof head);
   calls_ = reinterpret_cast<std::uint64_t*>(record + offsetof(RepeatHead, calls));
-  auto* const written = reinterpret_cast<RepeatLeaf*>(record + sizeof head);
+  std::byte* at = record + sizeof head;
   for (unsigned i = 0; i < period_; ++i) {
-    RepeatLeaf leaf{};
-    std::memcpy(leaf.stride, leaves_[i].stride, sizeof leaf.stride);
-    leaf.least_ticks = UINT64_MAX;
-    std::memcpy(&written[i], &leaf, sizeof leaf);
-    leaves_[i].written = &written[i];
+    Leaf& leaf = leaves_[i];
+    const RepeatLeaf begun{numbers(i), 0, UINT64_MAX, 0, 0};
+    std::memcpy(at, &begun, sizeof begun);
+    leaf.written = reinterpret_cast<RepeatLeaf*>(at);
+    at += sizeof begun;
+    std::int64_t stride[kMostRepeatedWords] = {};
+    if (const WideLeaf* const wide = leaf.wide; wide == nullptr) {
+      std::memcpy(stride, leaf.stride, sizeof leaf.stride);
+    } else {
+      // The keys come first, and stay.
+      const auto keys = static_cast<unsigned>(wide->counts & 0xffff);
+      for (unsigned k = 0; k < wide->moving; ++k) {
+        stride[wide->place[k] - keys] = static_cast<std::int64_t>(wide->stride[k]);
+      }
+    }
+    std::memcpy(at, stride, std::size_t{8} * begun.numbers);
+    at += std::size_t{8} * begun.numbers;
   }
   ring.word->store(word + bytes, std::memory_order_release);
   return true;

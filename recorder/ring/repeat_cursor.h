@@ -1,11 +1,14 @@
 // Transfers that go on as the last ones did are counted in one record instead of being written
 // one by one (FORMAT.md, "Repeat in a ring"): a loop of up to kMostLeaves calls, each moving by
-// strides of its own. The hot path of the recorder; a thread uses its own cursor alone.
+// strides of its own. Transfers of POSIX are handed over as three numbers, calls of all other
+// layers as the record that was built for them. The hot path of the recorder; a thread uses its own
+// cursor alone.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "recorder/call_numbers.h"
 #include "recorder/ring_record.h"
@@ -42,6 +45,17 @@ constexpr std::int64_t file_in(std::uint64_t stream) noexcept {
   return static_cast<std::int64_t>(stream >> 33);
 }
 
+// The words 0 and 3 of a record (FORMAT.md, "Record in a ring") without the mark of its times: the
+// length, the function, the layers and the numbers of keys and numbers.
+constexpr std::uint64_t kHeadWithoutMarks = ~std::uint64_t{0} >> 8;
+
+// A record of no text that lies in the ring behind the last one and is not published.
+struct BuiltRecord {
+  const std::byte* at;
+  unsigned words;  // keys and numbers
+  std::uint64_t head, counts;
+};
+
 class RepeatCursor {
  public:
   // True where the call went on with the loop and is counted in `ring`.
@@ -55,15 +69,27 @@ class RepeatCursor {
       return false;
     }
     if (calls_ == nullptr && !begin_record(ring)) return false;
-    RepeatLeaf& written = *leaf->written;
-    publish(written.sum_ticks, written.sum_ticks + duration_ticks);
-    if (duration_ticks < written.least_ticks) publish(written.least_ticks, duration_ticks);
-    if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
-    publish(written.last_end_ticks, start_ticks + duration_ticks);
-    // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
-    __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
+    add_call(*leaf, start_ticks, duration_ticks);
     go_on(*leaf);
-    expected_ = --left_ == 0 ? nullptr : leaf->after;
+    return true;
+  }
+
+  // The same of a call of another layer. Where it is counted the record in the ring is overwritten.
+  bool count(const BuiltRecord& built, std::uint64_t start_ticks, std::uint64_t duration_ticks,
+             Ring& ring) noexcept {
+    Leaf* const leaf = expected_;
+    if (leaf == nullptr || leaf->wide == nullptr) return false;
+    WideLeaf& wide = *leaf->wide;
+    std::uint64_t different = (built.head ^ wide.head) | (built.counts ^ wide.counts);
+    if (different != 0) return false;
+    for (unsigned i = 0; i < built.words; ++i) {
+      std::uint64_t word;
+      std::memcpy(&word, built.at + kRecordHeadBytes + std::size_t{8} * i, 8);
+      different |= word ^ wide.next[i];
+    }
+    if (different != 0 || (calls_ == nullptr && !begin_record(ring))) return false;
+    add_call(*leaf, start_ticks, duration_ticks);
+    for (unsigned i = 0; i < wide.moving; ++i) wide.next[wide.place[i]] += wide.stride[i];
     return true;
   }
 
@@ -99,31 +125,51 @@ class RepeatCursor {
   bool append(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
               Ring& ring) noexcept;
 
-  // A transfer was written as the ring's newest record; `may_count`: what follows may be counted.
-  void wrote(const TransferCall& call, bool may_count) noexcept;
+  // A transfer was written as the ring's newest record, at `record`; `may_count`: what follows may
+  // be counted.
+  void wrote(const TransferCall& call, const std::byte* record, bool may_count) noexcept;
 
-  // Another record was written.
+  // The same of a call of another layer, which has at most kMostRepeatedWords.
+  void wrote(const BuiltRecord& built, bool may_count) noexcept;
+
+  // Another record was written: what follows is not gone on from it.
   void wrote_other() noexcept;
 
   // The ring was emptied.
   void emptied() noexcept;
 
-  // kMostRepeatedCalls are counted.
-  bool is_full() const noexcept { return left_ == 0; }
+  // kMostRepeated is used up.
+  bool is_full() const noexcept { return left_ <= 0; }
 
  private:
   static constexpr unsigned kHistory = 32;
   static constexpr std::uint32_t kPatience = 256, kSpell = 64, kQuiet = 2048;
 
+  static constexpr unsigned kMostMoving = 16;
+  // No stream_word(): no call has so many layers.
+  static constexpr std::uint64_t kNoStream = ~std::uint64_t{0};
+
+  // Of a call that is no transfer of POSIX.
+  struct WideLeaf {
+    std::uint64_t head, counts;
+    unsigned moving;  // words that do
+    std::uint8_t place[kMostMoving];
+    std::uint64_t stride[kMostMoving];
+    std::uint64_t next[kMostRepeatedWords];  // what is expected: keys and numbers
+  };
   struct Leaf {
-    TransferCall next;  // what is expected
+    TransferCall next;  // what is expected; of kNoStream where `wide` says it
     std::int64_t stride[3];
+    WideLeaf* wide;
     RepeatLeaf* written;  // in the record, once there is one
     Leaf* after;          // whose turn is next
+    std::int32_t cost;
   };
+  // A record of the ring.
   struct Seen {
-    TransferCall call;
+    const std::byte* record;
     std::uint64_t print;
+    bool is_transfer;
   };
 
   static void publish(std::uint64_t& to, std::uint64_t value) noexcept {
@@ -141,9 +187,18 @@ class RepeatCursor {
           static_cast<std::int64_t>(word(leaf.next.numbers[i]) + word(leaf.stride[i]));
     }
   }
-  const TransferCall& back(unsigned calls) const noexcept {
-    return seen_[(count_ - calls) % kHistory].call;
+  void add_call(Leaf& leaf, std::uint64_t start_ticks, std::uint64_t duration_ticks) noexcept {
+    RepeatLeaf& written = *leaf.written;
+    publish(written.sum_ticks, written.sum_ticks + duration_ticks);
+    if (duration_ticks < written.least_ticks) publish(written.least_ticks, duration_ticks);
+    if (duration_ticks > written.largest_ticks) publish(written.largest_ticks, duration_ticks);
+    publish(written.last_end_ticks, start_ticks + duration_ticks);
+    // Last: whoever reads the ring meanwhile, or after the process was killed, finds whole calls.
+    __atomic_store_n(calls_, *calls_ + 1, __ATOMIC_RELEASE);
+    left_ -= leaf.cost;
+    expected_ = left_ <= 0 ? nullptr : leaf.after;
   }
+  const Seen& back(unsigned calls) const noexcept { return seen_[(count_ - calls) % kHistory]; }
   bool begin_record(Ring& ring) noexcept;
   bool begin_list(const TransferCall& call, Ring& ring) noexcept;
   bool append_all(const TransferCall& call, std::uint64_t start_ticks, std::uint64_t duration_ticks,
@@ -162,8 +217,11 @@ class RepeatCursor {
   void find_loop_in_list(bool goes_on) noexcept;
   void end_loop() noexcept;
   void end_list() noexcept;
-  void remember(const TransferCall& call) noexcept;
-  void start_loop(unsigned period) noexcept;
+  template <typename Print>
+  void remember(const std::byte* record, bool is_transfer, Print print) noexcept;
+  bool start_loop(unsigned period) noexcept;
+  bool start_wide(Leaf& leaf, unsigned index, const std::byte* last,
+                  const std::byte* before) noexcept;
   void expect(unsigned period) noexcept;
   void expect_step(const TransferCall& call, const std::int64_t* stride) noexcept;
   unsigned find_loop() noexcept;
@@ -175,7 +233,7 @@ class RepeatCursor {
   // line of ours is one less of its own.
   Leaf* expected_ = nullptr;        // nullptr: nothing is
   std::uint64_t* calls_ = nullptr;  // of the record; nullptr: nothing is counted yet
-  std::uint32_t left_ = kMostRepeatedCalls;
+  std::int32_t left_ = kMostRepeated;
   unsigned fruitless_ = 0;  // transfers since the last loop
 
   // While a list is gone on with:
@@ -204,6 +262,7 @@ class RepeatCursor {
   bool alert_ = true;
   unsigned matches_[kMostLeaves + 1] = {};  // by period: calls in a row that went on by it
   Seen seen_[kHistory] = {};
+  WideLeaf wide_[kMostLeaves] = {};
 };
 
 }  // namespace iotune::recorder

@@ -18,6 +18,10 @@ constexpr std::uint16_t kExactCalls[kTimesKinds] = {0, 256, 128, 32, 64};
 // Instead of an owner: no numbers of the kernel's, so that nobody takes them for ended threads.
 constexpr long kSpare = -1, kUnknownThread = 0;
 
+// In front of an early ring's records: what describes the ring, and in a cache line of its own the
+// ring's word.
+constexpr std::size_t kDescriptionBytes = 8192, kWordPlace = kDescriptionBytes - 64;
+
 // A thread that has ended writes no more. Kernel numbers are reused: then it counts as alive, which
 // costs its ring for as long.
 bool owner_is_alive(const Ring& ring, long self) noexcept {
@@ -36,13 +40,13 @@ void give_to(Ring& ring, long thread) noexcept {
 Ring* make_ring(long thread) noexcept {
   if (g_buffer.ring_count == kMaxRings) return nullptr;
   // The ring's description lives in front of the early ring's memory.
-  static_assert(sizeof(Ring) <= 4032);
-  auto* const memory = static_cast<std::byte*>(private_memory(kEarlyRingBytes + 4096));
+  static_assert(sizeof(Ring) <= kWordPlace);
+  auto* const memory = static_cast<std::byte*>(private_memory(kEarlyRingBytes + kDescriptionBytes));
   if (memory == nullptr) return nullptr;
-  wipe_on_fork(memory, kEarlyRingBytes + 4096);
+  wipe_on_fork(memory, kEarlyRingBytes + kDescriptionBytes);
   auto* const ring = reinterpret_cast<Ring*>(memory);
-  ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + 4032);
-  ring->records = memory + 4096;
+  ring->word = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + kWordPlace);
+  ring->records = memory + kDescriptionBytes;
   ring->capacity_bytes = kEarlyRingBytes;
   ring->in_file = false;
   give_to(*ring, thread);
@@ -138,7 +142,7 @@ void forget_rings() noexcept {
   for (std::uint32_t i = 0; i < g_buffer.ring_count; ++i) {
     RingPlace& place = g_ring_places[i];
     if (place.in_file != nullptr) unmap(place.in_file, place.bytes);
-    unmap(place.ring, kEarlyRingBytes + 4096);
+    unmap(place.ring, kEarlyRingBytes + kDescriptionBytes);
     place = {};
   }
   g_buffer.ring_count = 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <stdexcept>
 
 #include "recorder/read/blocks/events_decoder.h"
 #include "recorder/ring/process_buffer.h"
@@ -10,7 +11,14 @@
 namespace iotune::recorder {
 namespace {
 
-// A thread's ring in memory of its own, written as record_transfer writes it.
+// A call as it is to come back.
+struct MadeCall {
+  CallNumber number;
+  std::uint8_t layers;
+  std::vector<std::int64_t> keys, numbers;
+};
+
+// A thread's ring in memory of its own, written as record_transfer and RecordWriter write it.
 class TestRing {
  public:
   TestRing() : memory_(1U << 17U) {
@@ -22,24 +30,42 @@ class TestRing {
   }
 
   void call(const TransferCall& call) {
-    calls_.push_back(call);
+    const MadeCall made{static_cast<CallNumber>(function_in(call.stream)),
+                        layers_in(call.stream),
+                        {descriptor_in(call.stream), file_in(call.stream)},
+                        {call.numbers[0], call.numbers[1], call.numbers[2]}};
+    calls_.push_back(made);
     now_ += 100;
     if (ring_.cursor.count(call, now_, 40, ring_)) return;
     if (ring_.cursor.list(call, now_, 40) || ring_.cursor.append(call, now_, 40, ring_)) {
       ++listed_;
       return;
     }
-    write(static_cast<CallNumber>(function_in(call.stream)),
-          {descriptor_in(call.stream), file_in(call.stream)},
-          {call.numbers[0], call.numbers[1], call.numbers[2]}, layers_in(call.stream));
-    ring_.cursor.wrote(call, true);
+    const std::byte* const record = end();
+    publish(build(made));
+    ring_.cursor.wrote(call, record, true);
+    ++written_;
+  }
+  // Of any layer.
+  void call(const MadeCall& made, bool may_count = true) {
+    calls_.push_back(made);
+    now_ += 100;
+    const std::size_t bytes = build(made);
+    std::uint64_t head, counts;
+    std::memcpy(&head, end(), 8);
+    std::memcpy(&counts, end() + 24, 8);
+    const BuiltRecord built{end(), static_cast<unsigned>(made.keys.size() + made.numbers.size()),
+                            head & kHeadWithoutMarks, counts};
+    if (may_count && ring_.cursor.count(built, now_, 40, ring_)) return;
+    publish(bytes);
+    ring_.cursor.wrote(built, may_count);
     ++written_;
   }
   // A call that is no transfer stands between.
   void other() {
     now_ += 100;
-    calls_.push_back({stream_word(CallNumber::kfsync, 0, 3, 1), {0, 0, 0}});
-    write(CallNumber::kfsync, {3, 1}, {0}, 0);
+    calls_.push_back({CallNumber::kfsync, 0, {3, 1}, {0}});
+    publish(build(calls_.back(), true));
     ring_.cursor.wrote_other();
   }
 
@@ -55,33 +81,35 @@ class TestRing {
     ASSERT_TRUE(decode_events(payload, calls, streams));
     ASSERT_EQ(calls.size(), calls_.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const TransferCall& call = calls_[i];
+      const MadeCall& call = calls_[i];
       SCOPED_TRACE("call " + std::to_string(i));
-      ASSERT_EQ(calls[i].name(), call_table()[function_in(call.stream)].name);
-      ASSERT_EQ(calls[i].layers(), layers_in(call.stream));
-      ASSERT_EQ(calls[i].keys(),
-                (std::vector<std::int64_t>{descriptor_in(call.stream), file_in(call.stream)}));
-      for (std::size_t d = 0; d < calls[i].numbers.size(); ++d) {
+      ASSERT_EQ(calls[i].name(), call_table()[static_cast<std::size_t>(call.number)].name);
+      ASSERT_EQ(calls[i].layers(), call.layers);
+      ASSERT_EQ(calls[i].keys(), call.keys);
+      ASSERT_EQ(calls[i].numbers.size(), call.numbers.size());
+      for (std::size_t d = 0; d < call.numbers.size(); ++d) {
         ASSERT_EQ(calls[i].numbers[d], call.numbers[d]);
       }
     }
   }
 
  private:
-  void write(CallNumber number, std::vector<std::int64_t> keys, std::vector<std::int64_t> numbers,
-             std::uint8_t layers) {
+  std::byte* end() { return ring_.records + static_cast<std::uint32_t>(word_.load()); }
+  // Puts the record behind the last one. Returns its bytes.
+  std::size_t build(const MadeCall& made, bool control = false) {
     made::RingBytes one;
-    one.add(number, {now_, 40}, std::move(keys), std::move(numbers), {}, false, layers);
-    const std::uint64_t used = word_.load();
-    ASSERT_LE(used + one.bytes().size(), ring_.capacity_bytes);
-    std::memcpy(ring_.records + used, one.bytes().data(), one.bytes().size());
-    word_.store(used + one.bytes().size());
+    one.add(made.number, {now_, 40}, made.keys, made.numbers, {}, control, made.layers);
+    const std::size_t bytes = one.bytes().size();
+    if (word_.load() + bytes > ring_.capacity_bytes) throw std::length_error("the ring is full");
+    std::memcpy(end(), one.bytes().data(), bytes);
+    return bytes;
   }
+  void publish(std::size_t bytes) { word_.store(word_.load() + bytes); }
 
   std::vector<std::uint64_t> memory_;
   std::atomic<std::uint64_t> word_{0};
   Ring ring_{};
-  std::vector<TransferCall> calls_;
+  std::vector<MadeCall> calls_;
   std::uint64_t now_ = 1000;
   std::size_t written_ = 0, listed_ = 0;
 };
@@ -131,10 +159,103 @@ TEST(Repeats, ANestCostsItsOuterLoop) {
 
 TEST(Repeats, NoMoreThanTheLimitIsCounted) {
   TestRing ring;
-  for (std::uint32_t i = 0; i < kMostRepeatedCalls + 100; ++i) {
-    ring.call(transfer(CallNumber::kpwrite, 5, 64, 64 * std::int64_t{i}));
+  for (std::int64_t i = 0; i < kMostRepeated + 100; ++i) {
+    ring.call(transfer(CallNumber::kpwrite, 5, 64, 64 * i));
   }
   EXPECT_EQ(ring.written(), 100U);
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
+// As MPI_File_write_at has them: a handle, an offset, three that stay.
+MadeCall mpi_write(std::int64_t offset, std::int64_t count = 64, std::int64_t handle = 17) {
+  return {CallNumber::kMPI_File_write_at, 0, {}, {handle, offset, count, 1275068673, 0, count}};
+}
+// Of a two-dimensional row in a file of `dims` dimensions.
+MadeCall hdf5_write(std::int64_t row, int dims) {
+  MadeCall made{CallNumber::kH5Dwrite, 0, {}, {360287970189639680, 216172782113784251, 7, 8, 0, 0}};
+  for (const std::int64_t selected : {0, 1}) {
+    made.numbers.insert(made.numbers.end(), {1024, 2, dims});
+    for (int part = 0; part < 4; ++part) {
+      for (int d = 0; d < dims; ++d) made.numbers.push_back(part == 0 && d == selected ? row : d);
+    }
+  }
+  return made;
+}
+
+TEST(Repeats, NestedCallsOfSeveralLayersAreOneLoop) {
+  TestRing ring;
+  const auto inside = static_cast<std::uint8_t>(1 << static_cast<unsigned>(Layer::kMpiIo));
+  for (std::int64_t i = 0; i < 20'000; ++i) {
+    ring.call(transfer(CallNumber::kpwrite, 5, 64, 256 * i, inside));
+    ring.call(mpi_write(256 * i));
+    ring.call(hdf5_write(i, 3));
+  }
+  EXPECT_EQ(ring.written(), 9U);
+  const auto payload = made::encoded(ring.records(), 0, 0, false);
+  EXPECT_LT(payload.size(), 500U);
+  ring.expect_same(payload);
+}
+
+TEST(Repeats, OnlyWhatIsTheSameCallIsCounted) {
+  TestRing ring;
+  const auto loop = [&ring](int calls) {
+    for (int i = 0; i < calls; ++i) ring.call(mpi_write(512 * i));
+  };
+  loop(100);
+  EXPECT_EQ(ring.written(), 3U);
+  ring.call(mpi_write(512 * 100, 65));    // another count
+  loop(3);                                // begins anew
+  ring.call(mpi_write(512 * 3, 64, 18));  // another handle
+  MadeCall other = mpi_write(512 * 4);
+  other.number = CallNumber::kMPI_File_read_at;
+  ring.call(other);
+  other.layers = 1;
+  ring.call(other);
+  other.numbers.push_back(0);
+  ring.call(other);
+  other.keys.push_back(3);
+  ring.call(other);
+  EXPECT_EQ(ring.written(), 12U);
+  loop(10);
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
+// What moves in more places than the cursor follows, and what has more words than it keeps.
+TEST(Repeats, WhatIsTooWideIsWritten) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 50; ++i) {
+    MadeCall made{CallNumber::kH5Dwrite, 0, {}, {}};
+    for (int k = 0; k < 20; ++k) made.numbers.push_back(i * k);
+    ring.call(made);
+  }
+  EXPECT_EQ(ring.written(), 50U);
+  for (std::int64_t i = 0; i < 50; ++i) ring.call(hdf5_write(i, 5));
+  EXPECT_EQ(ring.written(), 53U);
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
+TEST(Repeats, WideCallsCostMoreOfTheLimit) {
+  TestRing ring;
+  const MadeCall one = hdf5_write(0, 5);
+  const std::int64_t calls = kMostRepeated / cost_of_repeated(one.numbers.size());
+  for (std::int64_t i = 0; i < calls + 100; ++i) ring.call(hdf5_write(i, 5));
+  EXPECT_GT(ring.written(), 90U);
+  EXPECT_LT(ring.written(), 110U);
+  ring.expect_same(made::encoded(ring.records(), 0, 0, false));
+}
+
+// A list takes a word a call, and what it becomes in a block is longer.
+TEST(Repeats, AListThatALoopFollowsHasRoom) {
+  TestRing ring;
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto offset = static_cast<std::int64_t>(random() % 1'000'000'000);
+    ring.call(transfer(CallNumber::kpread, 5, 64, offset));
+  }
+  EXPECT_GT(ring.listed(), 95'000U);
+  for (std::int64_t i = 0; i < 50'000; ++i) {
+    ring.call(transfer(CallNumber::kpread, 5, 64, 4096 * i));
+  }
   ring.expect_same(made::encoded(ring.records(), 0, 0, false));
 }
 
@@ -207,7 +328,8 @@ TEST(Repeats, RandomSequencesComeBack) {
     TestRing ring;
     for (std::int64_t segment = below(30); segment >= 0; --segment) {
       const std::int64_t kind = below(6), calls = below(below(5) == 0 ? 600 : 40),
-                         base = below(1000), turns = 1 + below(9), files = 1 + below(4);
+                         base = below(1000), turns = 1 + below(9), files = 1 + below(4),
+                         around = below(5);
       const std::int64_t stride =
           below(2) != 0 ? 8 * below(3) : static_cast<std::int64_t>(random());
       for (std::int64_t i = 0; i < calls; ++i) {
@@ -216,6 +338,9 @@ TEST(Repeats, RandomSequencesComeBack) {
                                                   static_cast<std::uint64_t>(stride) *
                                                       static_cast<std::uint64_t>(place));
         const std::int64_t offset = kind == 5 ? below(1U << 20U) : at;
+        // A call around it, whose handle may come and go.
+        if (around == 1 && leaf == 0) ring.call(mpi_write(offset, 64, below(60) == 0 ? 4 : 3));
+        if (around == 2) ring.call(hdf5_write(at, 1 + static_cast<int>(turns % 5)), i > 2);
         ring.call(transfer(kind == 4 ? CallNumber::kread : CallNumber::kpwrite, leaf % files,
                            kind == 3 ? below(3) : 64, offset, below(50) == 0 ? 1 : 0));
       }
@@ -242,6 +367,15 @@ void damage_everywhere(const std::vector<std::byte>& records, std::size_t from) 
 TEST(Repeats, DamageOfAnyByteIsNeverACrash) {
   TestRing ring;
   for (std::int64_t i = 0; i < 40; ++i) ring.call(transfer(CallNumber::kpwrite, i % 2, 64, 8 * i));
+  damage_everywhere(ring.records(), 0);
+}
+
+TEST(Repeats, DamageOfWideLeavesIsNeverACrash) {
+  TestRing ring;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    ring.call(transfer(CallNumber::kpwrite, 1, 64, 8 * i));
+    ring.call(mpi_write(8 * i));
+  }
   damage_everywhere(ring.records(), 0);
 }
 
