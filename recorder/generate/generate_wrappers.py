@@ -18,6 +18,7 @@ from wrapper_kinds import (
     COMMON_INTEGERS,
     LAYER_NAMES,
     calls_back,
+    changes_space,
     exported_names,
     has_small_form,
     is_for_each_dataset,
@@ -274,23 +275,33 @@ def plain_kind(call: Call, argument: Argument) -> str:
 
 def plain_wrapper(call: Call) -> str:
     front = ""
+    symbol = f"plain_symbol(CallNumber::k{call.name})"
     if is_hot(call) and not is_learnt_from(call):
         front = straight(
             call,
-            "is_unlearnt_call_passed()",
-            f"plain_symbol(CallNumber::k{call.name})",
+            "is_outside_sample()" if changes_space(call) else "is_unlearnt_call_passed()",
+            symbol,
             guard="" if stays_in_memory(call) else "const PassedCall inside;",
             inline=not is_left(call),
         )
     answers = (calls_back(call), is_learnt_from(call), is_left(call))
     words = [f"CallNumber::k{call.name}", f"Times::{times_of(call)}"]
     words += ["true" if answer else "false" for answer in answers]
-    return fill(
-        templates.PLAIN,
-        straight=front,
-        kinds=after_comma([plain_kind(call, a) for a in call.arguments]),
-        description=", ".join(words),
+    texts = {
+        "straight": front,
+        "kinds": after_comma([plain_kind(call, a) for a in call.arguments]),
+        "description": ", ".join(words),
         **signature(call),
+    }
+    if not changes_space(call):
+        return fill(templates.PLAIN, **texts)
+    is_set = call.name == "H5Sselect_hyperslab"
+    return fill(
+        templates.SPACE_CHANGE,
+        symbol=symbol,
+        space=parameter(call.arguments[0]),
+        noted=templates.NOTED_HYPERSLAB if is_set else "",
+        **texts,
     )
 
 
@@ -363,6 +374,7 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
     return fill(
         templates.FILE,
         layer=layer,
+        more_headers=templates.HDF5_HEADERS if layer == "hdf5" else "",
         wrappers="\n".join(text for call in chosen for text in wrappers_of(call)),
         numbers="\n".join(
             fill(templates.PLAIN_NUMBER, name=call.name, number=str(numbers[call.name]))

@@ -48,9 +48,15 @@ def stays_in_memory(call: Call) -> bool:
 def is_left(call: Call) -> bool:
     """Where a sample is recorded the caller makes it without us (leave_to_caller).
 
-    One that makes no calls which are wrapped: some on property lists look for plugins.
+    One that makes no calls which are wrapped: some on property lists look for plugins. Changes of
+    selections are seen all the same (known_selections.h).
     """
-    return call.meaning.thing == "space" and stays_in_memory(call)
+    return call.meaning.thing == "space" and stays_in_memory(call) and not changes_space(call)
+
+
+def changes_space(call: Call) -> bool:
+    """What it selects, or its extent: of its first argument."""
+    return call.meaning.thing == "space" and call.meaning.verb == "changes"
 
 
 def is_learnt_from(call: Call) -> bool:

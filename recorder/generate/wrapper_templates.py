@@ -15,6 +15,7 @@ FILE = """\
 
 #include "recorder/wrappers/call_entry.h"
 #include "recorder/wrappers/$layer/hooks_$layer.h"
+$more_headers
 #include "recorder/wrappers/plain_call.h"
 #include "recorder/ring/record_writer.h"
 #include "recorder/wrappers/wrapper_parts.h"
@@ -37,6 +38,8 @@ $other_entries
 #endif
 """
 
+HDF5_HEADERS = '#include "recorder/wrappers/hdf5/known_selections.h"'
+
 # --- The kinds of wrappers ---------------------------------------------------
 
 # A call of which nothing is recorded but its arguments and its result. All calls of one shape share
@@ -47,6 +50,24 @@ $hot$result IOTUNE_BODY($name)($parameters) {
   return plain_call<Layer::$layer, $result$kinds>(
       ${arguments_}{$description},
       __builtin_return_address(0));
+}
+"""
+
+# The same of a call that changes what a dataspace selects (known_selections.h).
+SPACE_CHANGE = """\
+$hot$result IOTUNE_BODY($name)($parameters) {
+  $straight
+  const void* const caller = __builtin_return_address(0);
+  const SelectionChange change($symbol, caller, $space, CallNumber::k$name);
+  const $result result = plain_call<Layer::$layer, $result$kinds>(
+      ${arguments_}{$description}, caller);
+  $noted
+  return result;
+}
+"""
+NOTED_HYPERSLAB = """\
+if (result >= 0) {
+  change.set_hyperslab(arg_op, arg_start, arg_stride, arg_count, arg_block);
 }
 """
 

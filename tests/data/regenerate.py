@@ -19,7 +19,7 @@ from pathlib import Path
 from iotune import preload
 from support import preloaded
 from support.installed import kept_traces
-from support.repository import KERNELS
+from support.repository import KERNELS, ROOT
 
 HERE = Path(__file__).resolve().parent
 
@@ -74,7 +74,7 @@ def _record(work: Path, folder: Path) -> None:
 
 
 def _source(path: str) -> str:
-    return (HERE.parents[1] / path).read_text()
+    return (ROOT / path).read_text()
 
 
 if __name__ == "__main__":

@@ -109,7 +109,23 @@ def preloads(root: Path) -> list[str]:
     return [one for one in wrong if one.rpartition(":")[0] not in allowed]
 
 
-RULES = [edits_of_the_search_path, imported_tests, preloads]
+def counted_folders(root: Path) -> list[str]:
+    """Every path that counts the folders above a file: it is wrong once the file moves. The root is
+    support.repository's ROOT.
+    """
+    wrong = []
+    for name, tree in python_files(root):
+        if not name.startswith("tests/") or name == "tests/support/repository.py":
+            continue
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Attribute) and node.attr == "parents"):
+                continue
+            if any(isinstance(one, ast.Name) and one.id == "__file__" for one in ast.walk(node)):
+                wrong.append(f"{name}:{node.lineno} parents")
+    return wrong
+
+
+RULES = [edits_of_the_search_path, imported_tests, preloads, counted_folders]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -181,3 +197,9 @@ def test_a_second_place_that_preloads_is_found(tree, line):
 @pytest.mark.parametrize("line", ['setenv("LD_PRELOAD", x, 1);', "LD_PRELOAD=x exec y"])
 def test_a_program_that_preloads_is_found(tree, line):
     assert preloads(tree({"tests/mpi/bad": f"\n{line}\n"})) == ["tests/mpi/bad:2"]
+
+
+def test_a_counted_folder_is_found(tree):
+    text = "from pathlib import Path\nROOT = Path(__file__).resolve().parents[2]\n"
+    root = tree({"tests/bench/a.py": text, "tests/support/repository.py": text})
+    assert counted_folders(root) == ["tests/bench/a.py:2 parents"]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.repository import ROOT
+
 ROOMS = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "fuse")
 # Macro -> why it has a body all the same.
 WITH_BODY = {

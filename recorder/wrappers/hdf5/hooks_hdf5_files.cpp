@@ -7,6 +7,7 @@
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "recorder/wrappers/hdf5/hooks_hdf5.h"
+#include "recorder/wrappers/hdf5/known_selections.h"
 #include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
@@ -31,6 +32,8 @@ void before_open(Provider& provider, HookState& hook, const char* name, Hdf5Maki
                  Hid& fapl) noexcept {
   const OwnCode own;
   t_thread.unrecorded = ThreadState::Unrecorded::kNothing;
+  // Of a file that is sampled out no calls were seen; and after H5close identifiers begin anew.
+  forget_selections();
   ShortText<4096> path;
   absolute_path_of_mpi(name, path);
   hook.object = path_is_traced(path.c_str()) && start_buffer() ? kTraced : kNotTraced;

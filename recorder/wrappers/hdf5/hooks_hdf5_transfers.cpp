@@ -62,7 +62,7 @@ bool records_hdf5() noexcept {
   }
   const std::int64_t mode = transfer_mode(*api, dxpl);
   record.numbers({mode, static_cast<std::int64_t>(api->H5Tget_size(mem_type))});
-  append_selections(*api, record, hook.pending ? -1 : dataset, mem_space, file_space,
+  append_selections(*api, provider, record, hook.pending ? -1 : dataset, mem_space, file_space,
                     kMostSelectionWords);
   if (mode == kCollective && !hook.pending) append_actual_mode(*api, record, dxpl);
 }
@@ -91,8 +91,8 @@ void extras_of_many(Provider& provider, HookState& hook, RecordWriter& record, i
   for (std::size_t i = 0; i < count; ++i) {
     record.numbers({object_of(provider, datasets[i]), mode,
                     static_cast<std::int64_t>(api->H5Tget_size(mem_types[i]))});
-    append_selections(*api, record, hook.pending ? -1 : datasets[i], mem_spaces[i], file_spaces[i],
-                      most_words);
+    append_selections(*api, provider, record, hook.pending ? -1 : datasets[i], mem_spaces[i],
+                      file_spaces[i], most_words);
   }
   if (mode == kCollective && !hook.pending) append_actual_mode(*api, record, dxpl);
 }

@@ -1,20 +1,11 @@
 #include "recorder/wrappers/hdf5/selection_capture.h"
 
+#include "recorder/wrappers/hdf5/known_selections.h"
+#include "recorder/wrappers/hdf5/selection_kinds.h"
+
 namespace iotune::recorder {
 namespace {
 
-enum SelectionKind : std::int64_t {
-  kUnknown = -1,
-  kNothing = 0,
-  kAll = 1,
-  kRegular = 2,
-  kBlocks = 3,
-  kPoints = 4,
-  kTooLarge = 5,
-  // In memory only.
-  kAsInFile = 6,
-  kOneBlock = 7
-};
 // Each question to HDF5 costs some 120 ns, so that numbers of points are computed where they can
 // be.
 enum class Points : std::uint8_t { kRecorded, kKnown };
@@ -88,20 +79,26 @@ void append_list(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_
   }
 }
 
-void append_hyperslab(const Hdf5Api& api, RecordWriter& record, Hid space, std::size_t n,
-                      Points points, std::size_t most_words) noexcept {
+void append_hyperslab(const Hdf5Api& api, const Provider& provider, RecordWriter& record, Hid space,
+                      std::size_t n, Points points, std::size_t most_words) noexcept {
   if (api.H5Sis_regular_hyperslab(space) > 0) {
-    Corner start(n), stride(n), count(n), block(n);
-    api.H5Sget_regular_hyperslab(space, start.at, stride.at, count.at, block.at);
-    std::uint64_t offset[kMaxDimensions];
-    offset_from_bounds(api, space, n, start.at, offset);
-    for (std::size_t d = 0; d < n; ++d) start.at[d] += offset[d];
+    std::uint64_t parts[4 * kMaxDimensions];
+    for (std::size_t i = 0; i < 4 * n; ++i) parts[i] = 0;  // where HDF5 fails to say
+    const std::uint64_t *const count = parts + 2 * n, *const block = parts + 3 * n;
+    api.H5Sget_regular_hyperslab(space, parts, parts + n, parts + 2 * n, parts + 3 * n);
+    std::uint64_t offset[kMaxDimensions], moved = 0;
+    offset_from_bounds(api, space, n, parts, offset);
+    for (std::size_t d = 0; d < n; ++d) {
+      parts[d] += offset[d];
+      moved |= offset[d];
+    }
     if (points == Points::kRecorded) {
-      record.number(static_cast<std::int64_t>(product(count.at, n) * product(block.at, n)));
+      record.number(static_cast<std::int64_t>(product(count, n) * product(block, n)));
     }
     record.number(std::int64_t{kRegular});
     record.number(static_cast<std::int64_t>(n));
-    for (const Corner* part : {&start, &stride, &count, &block}) record.values(part->at, n);
+    record.values(parts, 4 * n);
+    keep_hyperslab(provider, space, static_cast<unsigned>(n), parts, moved != 0);
     return;
   }
   const std::int64_t blocks = api.H5Sget_select_hyper_nblocks(space);
@@ -137,9 +134,10 @@ void append_points(const Hdf5Api& api, RecordWriter& record, Hid space, std::siz
               });
 }
 
-// The selection of a dataspace, `type` its H5S_sel_type.
-void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, int type, Points points,
-                     std::size_t most_words) noexcept {
+// The selection of a dataspace, `type` its H5S_sel_type. It is kept where it is the program's.
+void append_selected(const Hdf5Api& api, const Provider& provider, RecordWriter& record, Hid space,
+                     int type, Points points, std::size_t most_words,
+                     bool is_programs = true) noexcept {
   std::uint64_t dims[kMaxDimensions] = {};
   const int n = type == kSelAll ? api.H5Sget_simple_extent_dims(space, dims, nullptr)
                                 : api.H5Sget_simple_extent_ndims(space);
@@ -150,7 +148,7 @@ void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, int ty
   }
   const auto dimensions = static_cast<std::size_t>(n);
   if (type == kSelHyperslabs && n > 0) {
-    append_hyperslab(api, record, space, dimensions, points, most_words);
+    append_hyperslab(api, provider, record, space, dimensions, points, most_words);
     return;
   }
   if (type == kSelPoints && n > 0) {
@@ -165,14 +163,16 @@ void append_selected(const Hdf5Api& api, RecordWriter& record, Hid space, int ty
   }
   const SelectionKind kind = type == kSelAll ? kAll : type == kSelNone ? kNothing : kUnknown;
   record.numbers({kind, n});
-  if (has_dims) record.values(dims, dimensions);
+  if (!has_dims) return;
+  record.values(dims, dimensions);
+  if (is_programs) keep_whole(provider, space, static_cast<unsigned>(n), dims);
 }
 
 // H5S_ALL, H5S_BLOCK and H5S_PLIST are no dataspaces: asking of them is an error.
 constexpr Hid kSpaceAll = 0, kSpaceBlock = 1, kSpaceOfList = 2;
 
-void append_memory_space(const Hdf5Api& api, RecordWriter& record, Hid space,
-                         std::size_t most_words) noexcept {
+void append_memory_space(const Hdf5Api& api, const Provider& provider, RecordWriter& record,
+                         Hid space, std::size_t most_words) noexcept {
   if (space == kSpaceAll) {
     record.numbers({kAsInFile, 0});
     return;
@@ -185,7 +185,9 @@ void append_memory_space(const Hdf5Api& api, RecordWriter& record, Hid space,
     record.numbers({kUnknown, 0});
     return;
   }
-  append_selected(api, record, space, api.H5Sget_select_type(space), Points::kKnown, most_words);
+  if (append_known_selection(record, provider, space, false)) return;
+  append_selected(api, provider, record, space, api.H5Sget_select_type(space), Points::kKnown,
+                  most_words);
 }
 
 }  // namespace
@@ -194,22 +196,25 @@ void append_unknown_selections(RecordWriter& record) noexcept {
   record.numbers({-1, kUnknown, 0, kUnknown, 0});
 }
 
-void append_selections(const Hdf5Api& api, RecordWriter& record, Hid dataset, Hid mem_space,
-                       Hid file_space, std::size_t most_words) noexcept {
+void append_selections(const Hdf5Api& api, const Provider& provider, RecordWriter& record,
+                       Hid dataset, Hid mem_space, Hid file_space,
+                       std::size_t most_words) noexcept {
   // A point of the file is one in memory, but unions need not be of as many blocks there.
   const std::size_t most_in_file = most_words / 3 * 2;
   if (file_space > kSpaceOfList) {
-    append_selected(api, record, file_space, api.H5Sget_select_type(file_space), Points::kRecorded,
-                    most_in_file);
+    if (!append_known_selection(record, provider, file_space, true)) {
+      append_selected(api, provider, record, file_space, api.H5Sget_select_type(file_space),
+                      Points::kRecorded, most_in_file);
+    }
   } else if (const Hid space =
                  file_space == kSpaceAll && dataset >= 0 ? api.H5Dget_space(dataset) : -1;
              space >= 0) {
-    append_selected(api, record, space, kSelAll, Points::kRecorded, most_in_file);
+    append_selected(api, provider, record, space, kSelAll, Points::kRecorded, most_in_file, false);
     api.H5Sclose(space);
   } else {
     record.numbers({-1, kUnknown, 0});
   }
-  append_memory_space(api, record, mem_space, most_words - most_in_file);
+  append_memory_space(api, provider, record, mem_space, most_words - most_in_file);
 }
 
 void append_chunk(const Hdf5Api& api, RecordWriter& record, Hid dataset, const ChunkShape& shape,

@@ -13,8 +13,8 @@ inline constexpr std::size_t kMostSelectionWords = 24576;
 // Appends selection kind, number of dimensions and the selection (FORMAT.md, "Extras of
 // H5Dread and H5Dwrite") in the file, preceded by the number of points, and then in memory. Lists
 // of more than `most_words` together become bounds. `dataset` -1: it must not be asked.
-void append_selections(const Hdf5Api& api, RecordWriter& record, Hid dataset, Hid mem_space,
-                       Hid file_space, std::size_t most_words) noexcept;
+void append_selections(const Hdf5Api& api, const Provider& provider, RecordWriter& record,
+                       Hid dataset, Hid mem_space, Hid file_space, std::size_t most_words) noexcept;
 
 // The same of one chunk, which lies in memory in one piece.
 void append_chunk(const Hdf5Api& api, RecordWriter& record, Hid dataset, const ChunkShape& shape,

@@ -148,6 +148,47 @@ def add_hdf5_dispatch(
     table.add(f"{name}, recorded too, ns CPU", comparison.paired_difference("recorded", "bare"))
 
 
+def add_layers(
+    table: paired.Table,
+    folder: Path,
+    scratch: Path,
+    library: Libraries,
+    options: argparse.Namespace,
+) -> None:
+    """What is added to a small write by MPI-IO, HDF5 and stdio, the calls inside of it included."""
+    flags = hdf5_flags()
+    if flags is None:
+        return
+    program = native.compiled("layer_timer.c", folder, flags)
+    rows = {
+        "mpi": ("MPI_File_write_at with its pwrite", 100),
+        "hdf5": ("H5Dwrite of a row with its hyperslab", 250),
+        "stdio": ("fwrite of 64 bytes", 40),
+    }
+    for layer, (what, most_ns) in rows.items():
+
+        def arm(preload: Libraries, mode: str, layer: str = layer) -> float:
+            env = {**environment(scratch, preload), "IOTUNE_MODE": mode}
+            if mode == "tune":  # a path for the trace asks for all calls
+                del env["IOTUNE_TRACE"]
+            command = [str(program), layer, str(scratch / "layer"), str(options.calls)]
+            done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE)
+            return float(done.stdout)
+
+        arms = {"bare": ((), "off"), "recorded": (library, "record"), "learnt": (library, "tune")}
+        comparison = paired.compare(
+            what, {name: functools.partial(arm, *how) for name, how in arms.items()},
+            options.rounds, seed=options.seed,
+        )  # fmt: skip
+        table.keep(comparison)
+        table.add(f"{what}, bare, ns CPU", comparison.median("bare"))
+        table.add(f"{what}, added where all is recorded, ns CPU",
+                  comparison.paired_difference("recorded", "bare"),
+                  paired.at_most(most_ns, "ns"))  # fmt: skip
+        table.add(f"{what}, added by default, ns CPU",
+                  comparison.paired_difference("learnt", "bare"))  # fmt: skip
+
+
 def add_hdf5_size(table: paired.Table, folder: Path, scratch: Path, library: Libraries) -> None:
     """2,000 H5Dwrites, each with its selection."""
     flags = hdf5_flags()
@@ -221,6 +262,7 @@ def main() -> int:
                 table.add(f"{name}, added, ns wall", wall.paired_difference("iotune", "bare"))
         add_untraced(table, timer, scratch, preloads, options)
         add_sizes(table, timer, scratch, preloads["iotune"])
+        add_layers(table, folder, scratch, preloads["iotune"], options)
         add_hdf5_dispatch(table, folder, scratch, preloads["iotune"], options)
         add_hdf5_size(table, folder, scratch, preloads["iotune"])
     finally:

@@ -129,8 +129,8 @@ def ask(
 ) -> tuple[float, ...]:
     """(load, first, CPU of both, of the same series, of others) in ms."""
     done = subprocess.run(
-        [sys.executable, str(TESTS / "bench" / "tuning" / "decide_once.py"), str(library),
-         program, "/data/out%d.h5", str(count)],
+        [sys.executable, str(TESTS / "run.py"), str(TESTS / "bench" / "tuning" / "decide_once.py"),
+         str(library), program, "/data/out%d.h5", str(count)],
         env={**os.environ, "IOTUNE_DB": str(database)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

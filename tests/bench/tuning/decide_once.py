@@ -12,10 +12,10 @@ import re
 import statistics
 import sys
 import time
-from pathlib import Path
 
-HEADER = Path(__file__).resolve().parents[2] / "patterndb" / "decide" / "decision.h"
-TEXT = HEADER.read_text()
+from support.repository import ROOT
+
+TEXT = (ROOT / "patterndb" / "decide" / "decision.h").read_text()
 (VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", TEXT))
 # In the order of the enumeration.
 SOURCES = [name.lower() for name in re.findall(r"^  IOTUNE_SOURCE_(\w+),", TEXT, re.MULTILINE)]

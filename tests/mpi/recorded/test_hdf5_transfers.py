@@ -62,6 +62,25 @@ def memory(place: Place) -> None:
     assert kinds >= set(KINDS.values()), kinds
 
 
+def changes(place: Place) -> None:
+    """Of dataspaces that are kept HDF5 is asked but seldom: what is recorded is what it says."""
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    done = place.right(place.mpi(1, place.bin / "hdf5_transfers", "changes", "a.h5", seed))
+    recorded = transfers(place)
+    said = [line.split() for line in done.out.decode().splitlines()]
+    assert len(recorded) == len(said) > 1000, (len(recorded), len(said))
+    for i, ((start, what, *indices), transfer) in enumerate(zip(said, recorded)):
+        if what == "failed":
+            assert transfer["file"]["kind"] == -1, (i, transfer)
+            continue
+        expected = {tuple(map(int, index.split(","))) for index in indices}
+        assert points_of(transfer["file"]) == expected, (i, transfer)
+        assert transfer["points"] == len(expected), (i, transfer)
+        have = {point for (point,) in points_of(transfer["memory"])}
+        assert have == set(range(int(start), int(start) + len(expected))), (i, transfer)
+
+
 def collective(place: Place) -> None:
     """What HDF5 did is asked where the program asked for collective I/O, and nowhere else."""
     done = place.right(place.mpi(2, place.bin / "hdf5_transfers", "collective", "a.h5"))
@@ -106,4 +125,4 @@ def chunks(place: Place) -> None:
 
 
 if __name__ == "__main__":
-    main({"memory": memory, "collective": collective, "chunks": chunks})
+    main({"memory": memory, "changes": changes, "collective": collective, "chunks": chunks})

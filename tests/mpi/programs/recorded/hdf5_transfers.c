@@ -1,6 +1,7 @@
 /* Transfers of HDF5 whose other side is known to the program, which prints it.
  *   hdf5_transfers memory FILE SEED     each kind of memory space; the indices of what is moved
  *   hdf5_transfers collective FILE      what HDF5 made of collective transfers, as it says itself
+ *   hdf5_transfers changes FILE SEED    dataspaces that are kept and changed between transfers
  *   hdf5_transfers chunks FILE SEED     chunks as they lie in the file */
 #include <hdf5.h>
 #include <inttypes.h>
@@ -123,6 +124,121 @@ static void memory_spaces(hid_t file) {
   H5Sclose(space);
 }
 
+/* Prints what HDF5 says that the space selects; only the bounds have the offset in them. */
+static void print_space(hid_t space) {
+  char selected[kRows * kColumns] = {0};
+  static hsize_t corners[4 * kRows * kColumns];
+  const H5S_sel_type kind = H5Sget_select_type(space);
+  hsize_t blocks = 0, low[2], high[2], least[2] = {kRows, kColumns};
+  const int per = kind == H5S_SEL_POINTS ? 1 : 2;
+  if (kind == H5S_SEL_HYPERSLABS) {
+    blocks = (hsize_t)H5Sget_select_hyper_nblocks(space);
+    MUST(H5Sget_select_hyper_blocklist(space, 0, blocks, corners) >= 0);
+  } else if (kind == H5S_SEL_POINTS) {
+    blocks = (hsize_t)H5Sget_select_elem_npoints(space);
+    MUST(H5Sget_select_elem_pointlist(space, 0, blocks, corners) >= 0);
+  } else {
+    memset(selected, kind == H5S_SEL_ALL, sizeof selected);
+  }
+  if (blocks > 0) MUST(H5Sget_select_bounds(space, low, high) >= 0);
+  for (hsize_t i = 0; i < 2 * blocks * (hsize_t)per; ++i) {
+    if (corners[i] < least[i % 2]) least[i % 2] = corners[i];
+  }
+  for (hsize_t b = 0; b < blocks; ++b) {
+    const hsize_t *const first = corners + 2 * (hsize_t)per * b, *last = first + 2 * (per - 1);
+    for (hsize_t r = first[0]; r <= last[0]; ++r) {
+      for (hsize_t c = first[1]; c <= last[1]; ++c) {
+        selected[(r + low[0] - least[0]) * kColumns + c + low[1] - least[1]] = 1;
+      }
+    }
+  }
+  print_selected("selected", selected);
+}
+
+static void set_one(hid_t space, H5S_seloper_t op) {
+  const hsize_t most[2] = {kRows - 3, kColumns - 3};
+  hsize_t start[2], stride[2], count[2], block[2];
+  const int strided = rand() % 3, blocks = strided && rand() % 2;
+  for (int d = 0; d < 2; ++d) {
+    block[d] = blocks ? from(1, 3) : 1;
+    stride[d] = strided ? block[d] + from(0, 2) : 1;
+    start[d] = from(0, 4);
+    count[d] = from(1, (unsigned)((most[d] - start[d]) / stride[d]));
+  }
+  MUST(H5Sselect_hyperslab(space, op, start, strided ? stride : NULL, count,
+                           blocks ? block : NULL) >= 0);
+}
+
+static void change(hid_t* space, hid_t other) {
+  hssize_t offset[2] = {rand() % 3, rand() % 3};
+  hsize_t points[5][2];
+  switch (rand() % 20) {
+    case 0: /* not to points */
+      set_one(*space,
+              H5Sget_select_type(*space) == H5S_SEL_POINTS ? H5S_SELECT_SET : H5S_SELECT_OR);
+      break;
+    case 1:
+      for (int p = 0; p < 5; ++p) {
+        points[p][0] = 4 * (hsize_t)p;
+        points[p][1] = from(0, kColumns - 4);
+      }
+      MUST(H5Sselect_elements(*space, H5S_SELECT_SET, 5, &points[0][0]) >= 0);
+      break;
+    case 2:
+      MUST(H5Sselect_all(*space) >= 0);
+      break;
+    case 3:
+      MUST(H5Sselect_none(*space) >= 0);
+      break;
+    case 4:
+      MUST(H5Soffset_simple(*space, offset) >= 0);
+      break;
+    case 5:
+      MUST(H5Sextent_copy(*space, other) >= 0);
+      break;
+    case 6:
+      MUST(H5Sclose(*space) >= 0);
+      *space = H5Scopy(other);
+      MUST(*space >= 0);
+      break;
+#if H5_VERSION_GE(1, 10, 6)
+    case 7:
+      MUST(H5Sselect_copy(*space, other) >= 0);
+      break;
+#endif
+    default:
+      set_one(*space, H5S_SELECT_SET);
+  }
+}
+
+static void changes(hid_t file) {
+  const hsize_t dims[2] = {kRows, kColumns}, most = kRows * kColumns;
+  hid_t spaces[3], memory = H5Screate_simple(1, &most, NULL);
+  for (int i = 0; i < 3; ++i) spaces[i] = H5Screate_simple(2, dims, NULL);
+  const hid_t data =
+      H5Dcreate2(file, "data", H5T_NATIVE_DOUBLE, spaces[0], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  MUST(data >= 0 && memory >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0);
+  for (int i = 0; i < 1500; ++i) {
+    const int which = rand() % 3;
+    hid_t* const space = &spaces[which];
+    for (int k = rand() % 3; k >= 0; --k) change(space, spaces[(which + 1 + rand() % 2) % 3]);
+    /* An offset may lead out. */
+    if (H5Sselect_valid(*space) <= 0) continue;
+    const hsize_t start = from(0, 3);
+    const hsize_t count = (hsize_t)H5Sget_select_npoints(*space);
+    if (count == 0 || count + start > most) continue;
+    MUST(H5Sselect_hyperslab(memory, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0);
+    printf("%d ", (int)start);
+    /* HDF5 1.10 cannot read some unions. */
+    if (H5Dread(data, H5T_NATIVE_DOUBLE, memory, *space, H5P_DEFAULT, buffer) < 0) {
+      puts("failed");
+    } else {
+      print_space(*space);
+    }
+  }
+  H5Dclose(data);
+}
+
 static void collective(hid_t file) {
   const hsize_t dims[2] = {kRows, kColumns}, chunk[2] = {4, 6};
   const hsize_t start[2] = {(hsize_t)rank * (hsize_t)(kRows / ranks), 0},
@@ -191,6 +307,7 @@ int main(int argc, char** argv) {
   const hid_t file = H5Fcreate(argv[2], H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
   MUST(file >= 0);
   if (strcmp(argv[1], "memory") == 0) memory_spaces(file);
+  if (strcmp(argv[1], "changes") == 0) changes(file);
   if (strcmp(argv[1], "collective") == 0) collective(file);
   if (strcmp(argv[1], "chunks") == 0) chunks(file);
   H5Pclose(fapl);
