@@ -22,6 +22,7 @@ from wrapper_kinds import (
     exported_names,
     has_small_form,
     is_for_each_dataset,
+    is_fast,
     is_hot,
     is_learnt_from,
     is_left,
@@ -366,14 +367,15 @@ def entries(calls: list[Call], numbers: dict[str, int], section: str) -> str:
     return fill(templates.ENTRIES, section=section, entries="\n".join(lines))
 
 
-def wrappers_file(calls: list[Call], layer: str) -> str:
+def wrappers_file(calls: list[Call], layer: str, fast: bool) -> str:
     numbers = {call.name: number for number, call in enumerate(calls)}
-    chosen = [call for call in calls if call.layer == layer]
+    chosen = [call for call in calls if call.layer == layer and is_fast(call) == fast]
     hot = [call for call in chosen if is_hot(call)]
     others = [call for call in chosen if not is_hot(call)]
     return fill(
         templates.FILE,
         layer=layer,
+        which="small and frequent calls" if fast else "all but the small and frequent calls",
         more_headers=templates.HDF5_HEADERS if layer == "hdf5" else "",
         wrappers="\n".join(text for call in chosen for text in wrappers_of(call)),
         numbers="\n".join(
@@ -387,16 +389,16 @@ def wrappers_file(calls: list[Call], layer: str) -> str:
 
 
 def main() -> int:
-    table, layer, output = sys.argv[1:4]
+    table, layer, output, fast_output = sys.argv[1:5]
     try:
         calls = read_table(Path(table))
     except TableError as error:
         print(error, file=sys.stderr)
         return 1
-    text = wrappers_file(calls, layer)
-    path = Path(output)
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
+    for path, fast in ((Path(output), False), (Path(fast_output), True)):
+        text = wrappers_file(calls, layer, fast)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
     return 0
 
 

@@ -35,6 +35,17 @@ def is_hot(call: Call) -> bool:
     return means.is_transfer or "often" in call.flags or opens_dataset or closes
 
 
+def is_fast(call: Call) -> bool:
+    """Made in loops around little work: such wrappers are compiled for speed, not for size.
+
+    No rank waits for another in there, and no later call completes it.
+    """
+    if call.layer == "hdf5":
+        return call.name in ("H5Dread", "H5Dwrite", "H5Sselect_hyperslab")
+    alone = not call.meaning.words & {"collective", "shared", "ordered", "split", "begins"}
+    return is_transfer_of_file(call) and alone and not has_small_form(call)
+
+
 def calls_back(call: Call) -> bool:
     """It may call functions of the program's, which call what is wrapped."""
     return "calls_back" in call.meaning.words

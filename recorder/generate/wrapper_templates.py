@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 FILE = """\
-// Generated from recorder/calls.table: wrappers of layer $layer.
+// Generated from recorder/calls.table: wrappers of layer $layer, $which.
 #include <bit>
 
 #include "recorder/wrappers/call_entry.h"

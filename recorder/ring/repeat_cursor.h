@@ -86,6 +86,8 @@ class RepeatCursor {
       std::uint64_t word;
       std::memcpy(&word, built.at + kRecordHeadBytes + std::size_t{8} * i, 8);
       different |= word ^ wide.next[i];
+      // One by one: two words at once that were stored one by one would have to wait for memory.
+      __asm__("" : "+r"(different));
     }
     if (different != 0 || (calls_ == nullptr && !begin_record(ring))) return false;
     add_call(*leaf, start_ticks, duration_ticks);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "recorder/call_table.h"
+#include "recorder/wrappers/hdf5/known_selections.h"
 
 namespace iotune::recorder {
 namespace {
@@ -80,7 +81,8 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
       case Form::kSpaceDims:
         if (!failed && word != 0 && owner != space) {
           space = owner;
-          space_length = space_dimensions(*provider_, owner);
+          space_length = known_dimensions(*provider_, owner);
+          if (space_length < 0) space_length = space_dimensions(*provider_, owner);
         }
         record.array(pointer<const std::uint64_t>(word), space_length);
         break;

@@ -26,7 +26,8 @@ FUNCTION = re.compile(r"`(?:\w+::)*(\w+)\(\)`")
 # `name()` (`file.cpp`), or: `name()` in `file.cpp`.
 PLACED = re.compile(FUNCTION.pattern + r"\s(?:\(|in\s)" + NAMED_FILE.pattern)
 # Made when iotune is built.
-GENERATED = {"wrappers_hdf5.cpp", "wrappers_mpi.cpp"}
+GENERATED = {"wrappers_hdf5.cpp", "wrappers_mpi.cpp", "wrappers_hdf5_fast.cpp",
+             "wrappers_mpi_fast.cpp"}  # fmt: skip
 WALK = "docs/life-of-a-call.md"
 # Pages whose prose keeps to the width of the code.
 NARROW = (

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/process/one_thread.h"
 #include "core/process/process_events.h"
 #include "recorder/wrappers/hdf5/selection_kinds.h"
 
@@ -38,7 +39,7 @@ class Held {
  public:
   Held(const Provider* provider, Hid space) noexcept
       : entry_(g_known[static_cast<std::uint64_t>(space) % kEntries]) {
-    is_held_ = !entry_.is_busy.exchange(true, std::memory_order_acquire);
+    is_held_ = !set_flag(entry_.is_busy);
     is_of_space_ = is_held_ && entry_.space == space && entry_.provider == provider &&
                    entry_.epoch == g_epoch.load(std::memory_order_relaxed);
   }
@@ -160,6 +161,11 @@ void forget_selections() noexcept {
   record.number(std::int64_t{n});
   record.values(held->words, held->is_whole ? n : std::size_t{4} * n);
   return true;
+}
+
+[[gnu::hot]] int known_dimensions(const Provider& provider, Hid space) noexcept {
+  const Held held(&provider, space);
+  return held.is_of_space() ? held->n : -1;
 }
 
 void keep_hyperslab(const Provider& provider, Hid space, unsigned n, const std::uint64_t* parts,

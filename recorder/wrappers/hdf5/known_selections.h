@@ -40,6 +40,9 @@ void forget_selections() noexcept;
 bool append_known_selection(RecordWriter& record, const Provider& provider, Hid space,
                             bool with_points) noexcept;
 
+// The dimensions of `space`; -1: HDF5 has to be asked.
+int known_dimensions(const Provider& provider, Hid space) noexcept;
+
 // HDF5 said that `space` selects a regular hyperslab of `n` dimensions: `parts` has start, stride,
 // count and block, n words each. `moved`: H5Soffset_simple has a part in start.
 void keep_hyperslab(const Provider& provider, Hid space, unsigned n, const std::uint64_t* parts,

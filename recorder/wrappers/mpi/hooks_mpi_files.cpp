@@ -4,6 +4,7 @@
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "recorder/wrappers/mpi/hooks_mpi.h"
+#include "recorder/wrappers/mpi/mpi_datatypes.h"
 #include "recorder/wrappers/object_table.h"
 
 namespace iotune::recorder {
@@ -53,12 +54,39 @@ void prepare_ordered(Provider& provider, Word file) noexcept {
   g_mpiio_hooks.before_ordered(provider, file);
 }
 
-void append_type_bytes(Provider& provider, RecordWriter& record, int result, Word type) noexcept {
+namespace {
+
+// Of the last types that calls of this thread were about. No call changes or frees a predefined
+// type, so that its size stays; of another one it is asked for each time.
+struct LastTypes {
+  std::uintptr_t mpi;  // Provider::base
+  Word predefined, other;
+  int bytes;  // of `predefined`; 0: none is known
+};
+__thread LastTypes t_last_types __attribute__((tls_model("initial-exec")));
+
+}  // namespace
+
+[[gnu::hot]] void append_type_bytes(Provider& provider, RecordWriter& record, int result,
+                                    Word type) noexcept {
+  LastTypes& last = t_last_types;
+  if (result == 0 && last.bytes > 0 && last.predefined == type && last.mpi == provider.base) {
+    record.number(std::int64_t{last.bytes});
+    return;
+  }
   const OwnCode own;
   const MpiApi* const mpi = mpi_api(provider);
   int bytes = -1;
   if (mpi != nullptr && result == 0) mpi->MPI_Type_size(type, &bytes);
   record.number(std::int64_t{bytes});
+  if (bytes <= 0 || (last.other == type && last.mpi == provider.base)) return;
+  if (last.mpi != provider.base) last = {provider.base, 0, 0, 0};
+  if (is_predefined(*mpi, type)) {
+    last.predefined = type;
+    last.bytes = bytes;
+  } else {
+    last.other = type;
+  }
 }
 
 }  // namespace iotune::recorder

@@ -108,6 +108,12 @@ class DatatypeRuns::Contents {
   alignas(8) char small_[512];
 };
 
+bool is_predefined(const MpiApi& mpi, Word type) noexcept {
+  if (mpi.MPI_Type_get_envelope_c == nullptr && mpi.MPI_Type_get_envelope == nullptr) return false;
+  Envelope envelope{};
+  return envelope_of(mpi, type, envelope) && envelope.combiner == Combiner::kNamed;
+}
+
 DatatypeRuns::~DatatypeRuns() {
   if (runs_ != nullptr) unmap(runs_, kRoom * sizeof(Run));
 }

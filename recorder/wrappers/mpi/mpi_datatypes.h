@@ -21,6 +21,9 @@ struct Subarray {
   std::int64_t sizes[kMaxDimensions], subsizes[kMaxDimensions], starts[kMaxDimensions];
 };
 
+// Whether the type is one of MPI's own, which nobody changes or frees. Asks MPI.
+bool is_predefined(const MpiApi& mpi, Word type) noexcept;
+
 // Flattens datatypes into memory of its own, which grows with their irregularity and not with
 // their size. Asks MPI for local things only; every type that it is handed on the way is freed.
 // One use only.

@@ -135,11 +135,8 @@ template <typename Call>
   RecordWriter record(scope, number, Times::kPosix);
   record.key(fd);
   record.key(file);
-  record.number(static_cast<std::int64_t>(size));
-  record.number(static_cast<std::int64_t>(count));
-  record.number(static_cast<std::int64_t>(result));
-  record.number(place);
-  record.number(bytes);
+  record.numbers({static_cast<std::int64_t>(size), static_cast<std::int64_t>(count),
+                  static_cast<std::int64_t>(result), place, bytes});
   record.commit();
   if (watched) {
     transfer.offset = place;

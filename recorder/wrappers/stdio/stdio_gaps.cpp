@@ -9,6 +9,7 @@
 #include "core/link/at_start.h"
 #include "core/os/raw_syscall.h"
 #include "core/process/narrowing.h"
+#include "core/process/one_thread.h"
 #include "core/process/process_events.h"
 #include "core/process/thread_state.h"
 #include "recorder/ring/process_buffer.h"
@@ -82,12 +83,12 @@ StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
   if (entry_ == nullptr) return;
   appends_ = (traits_of_descriptor(fd) & kAppends) != 0;
   writing_ = __fwriting(stream) != 0;
-  sole_ = entry_->inside.fetch_add(1, std::memory_order_acq_rel) == 0;
-  turn_ = entry_->turns.fetch_add(1, std::memory_order_acq_rel) + 1;
+  sole_ = add_to(entry_->inside, 1) == 0;
+  turn_ = add_to(entry_->turns, 1) + 1;
 }
 
 StreamGap::~StreamGap() {
-  if (entry_ != nullptr) entry_->inside.fetch_sub(1, std::memory_order_acq_rel);
+  if (entry_ != nullptr) add_to(entry_->inside, ~0u);
 }
 
 std::int64_t StreamGap::position() const noexcept {
