@@ -96,6 +96,8 @@ class PositionWatch {
   bool place(ssize_t moved, std::int64_t& offset) const noexcept;
 
  private:
+  friend std::uint64_t moves_of_position(std::uint32_t file) noexcept;
+  friend void count_move_of_position(std::uint32_t file) noexcept;
   // A word: 2^16 times the calls that began, and the calls under way.
   static constexpr std::uint64_t kEntry = 1 << 16;
   // By the file's number, which the descriptors made by dup share. A stranger in the same place
@@ -112,5 +114,17 @@ class PositionWatch {
   Way way_;
   bool alone_, appends_, looked_ = false;
 };
+
+// Calls so far that read or wrote at the position of the file, or moved it. (Of files that share a
+// place in the table, of all.)
+inline std::uint64_t moves_of_position(std::uint32_t file) noexcept {
+  return PositionWatch::g_turns[file % PositionWatch::kTurns].load(std::memory_order_relaxed) /
+         PositionWatch::kEntry;
+}
+// The program has moved it.
+inline void count_move_of_position(std::uint32_t file) noexcept {
+  PositionWatch::g_turns[file % PositionWatch::kTurns].fetch_add(PositionWatch::kEntry,
+                                                                 std::memory_order_relaxed);
+}
 
 }  // namespace iotune::recorder

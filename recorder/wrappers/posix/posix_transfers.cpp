@@ -304,8 +304,9 @@ template <typename Call>
 [[gnu::always_inline]] inline std::int64_t sought(int fd, std::int64_t offset, int whence,
                                                   Call call) noexcept {
   const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, call);
-  if (is_narrowed()) {
-    keep_position_after_seek(file_of_descriptor(fd), position);
+  if (const std::uint32_t file = file_of_descriptor(fd); file != 0) {
+    count_move_of_position(file);
+    if (is_narrowed()) keep_position_after_seek(file, position);
   }
   return position;
 }

@@ -122,7 +122,7 @@ template <typename Call>
   const std::size_t result = call();
   scope.stop();
   const auto bytes = static_cast<std::int64_t>(result * size);
-  const std::int64_t place = watch ? watch->place(bytes) : place_read(stream, bytes);
+  const std::int64_t place = watch ? watch->place(gap, bytes) : place_read(stream, bytes);
   if (watch) {
     watch->end_gap(gap, scope, place, bytes);
   } else {

@@ -15,6 +15,7 @@
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
+#include "recorder/wrappers/stdio/stdio_mark.h"
 
 namespace iotune::recorder {
 
@@ -22,6 +23,7 @@ struct StreamEnd {
   std::atomic<_IO_FILE*> stream;
   std::atomic<std::int64_t> end;  // of the last recorded call
   std::atomic<std::uint32_t> turns, inside;
+  StreamMark mark;
 };
 
 namespace {
@@ -44,6 +46,7 @@ StreamEnd* find(_IO_FILE* stream, bool makes) noexcept {
       if (pass == 0 || holder != nullptr) continue;
       entry.end.store(-1, std::memory_order_relaxed);
       entry.inside.store(0, std::memory_order_relaxed);
+      entry.mark.at = nullptr;
       g_after_fork.enlist();
       if (entry.stream.compare_exchange_strong(holder, stream, std::memory_order_acq_rel)) {
         return &entry;
@@ -85,6 +88,7 @@ StreamGap::StreamGap(_IO_FILE* stream, int fd, std::uint32_t file) noexcept
   writing_ = __fwriting(stream) != 0;
   sole_ = add_to(entry_->inside, 1) == 0;
   turn_ = add_to(entry_->turns, 1) + 1;
+  if (sole_ && !appends_) begun_ = position_by_mark(entry_->mark, *stream, fd, file);
 }
 
 StreamGap::~StreamGap() {
@@ -93,6 +97,12 @@ StreamGap::~StreamGap() {
 
 std::int64_t StreamGap::position() const noexcept {
   return position_of(stream_, fd_, appends_);
+}
+
+std::int64_t StreamGap::place_written(std::int64_t bytes) const noexcept {
+  if (begun_ < 0) return -1;
+  const std::int64_t after = position_behind_mark(entry_->mark, *stream_, bytes);
+  return after < 0 ? -1 : after - bytes;
 }
 
 std::int64_t StreamGap::bytes_before(std::int64_t begin) const noexcept {
@@ -106,8 +116,10 @@ void StreamGap::ended(const CallScope& scope, std::int64_t begin, std::int64_t e
   if (entry_ == nullptr) return;
   if (!sole_ || entry_->turns.load(std::memory_order_acquire) != turn_) {
     entry_->end.store(-1, std::memory_order_relaxed);
+    entry_->mark.at = nullptr;
     return;
   }
+  if (!appends_) leave_mark(entry_->mark, *stream_, file_, end);
   const std::int64_t bytes = bytes_before(begin);
   const std::int64_t place = appends_ ? kUnknownPlace : entry_->end.load(std::memory_order_relaxed);
   entry_->end.store(end, std::memory_order_relaxed);
@@ -120,7 +132,9 @@ void StreamGap::appended(std::int64_t bytes) const noexcept {
 }
 
 void StreamGap::closing() const noexcept {
-  if (entry_ != nullptr) entry_->stream.store(nullptr, std::memory_order_release);
+  if (entry_ == nullptr) return;
+  entry_->mark.at = nullptr;
+  entry_->stream.store(nullptr, std::memory_order_release);
 }
 
 void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {
@@ -128,6 +142,7 @@ void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {
   StreamEnd* const entry = find(stream, true);
   if (entry == nullptr) return;
   const bool appends = (traits_of_descriptor(fd) & kAppends) != 0;
+  entry->mark.at = nullptr;
   entry->end.store(appends ? known_size(fd) : position, std::memory_order_relaxed);
 }
 

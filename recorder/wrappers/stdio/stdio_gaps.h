@@ -25,6 +25,8 @@ class StreamGap {
   // The stream's position now; of one that appends how far the file will reach, if nobody else
   // writes to it. -1: unknown. Keeps errno.
   std::int64_t position() const noexcept;
+  // Where the call's `bytes` were written, where that is known without asking; else -1.
+  std::int64_t place_written(std::int64_t bytes) const noexcept;
   // How many bytes lie between the last recorded call and `begin`.
   std::int64_t bytes_before(std::int64_t begin) const noexcept;
   // The call's own bytes began at `begin`, and the stream is at `end` now. -1: unknown.
@@ -40,6 +42,7 @@ class StreamGap {
   std::uint32_t file_;
   StreamEnd* entry_;  // nullptr: too many streams
   std::uint32_t turn_ = 0;
+  std::int64_t begun_ = -1;  // the position before the call, where the stream's mark tells it
   bool writing_ = false, appends_ = false, sole_ = false;
 };
 

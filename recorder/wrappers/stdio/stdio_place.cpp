@@ -16,7 +16,8 @@ StreamWatch::StreamWatch(_IO_FILE* stream, int fd) noexcept
       appends_((traits_of_descriptor(fd) & kAppends) != 0),
       size_before_(appends_ && __fpending(stream) == 0 ? known_size(fd) : kUnknownPlace) {}
 
-std::int64_t StreamWatch::place(std::int64_t bytes) const noexcept {
+std::int64_t StreamWatch::place(const StreamGap& gap, std::int64_t bytes) const noexcept {
+  if (const std::int64_t known = gap.place_written(bytes); known >= 0) return known;
   if (is_narrowed()) return kUnknownPlace;
   if (appends_) {
     const bool grew =

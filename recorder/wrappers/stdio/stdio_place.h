@@ -15,8 +15,9 @@ namespace iotune::recorder {
 class StreamWatch {
  public:
   StreamWatch(_IO_FILE* stream, int fd) noexcept;
-  // Where its `bytes` went, or will go: -1 where that cannot be known. Keeps errno.
-  std::int64_t place(std::int64_t bytes) const noexcept;
+  // Where its `bytes` went, or will go: -1 where that cannot be known. `gap` is the call's. Keeps
+  // errno.
+  std::int64_t place(const StreamGap& gap, std::int64_t bytes) const noexcept;
   // Tells `gap` of the call, which wrote `bytes` at `place`.
   void end_gap(const StreamGap& gap, const CallScope& scope, std::int64_t place,
                std::int64_t bytes) const noexcept;

@@ -48,7 +48,7 @@ int written(CallNumber number, FILE* stream, Call call, Bytes bytes_of) noexcept
   const int result = call();
   scope.stop();
   const std::int64_t bytes = result < 0 ? 0 : bytes_of(result);
-  const std::int64_t place = watch.place(bytes);
+  const std::int64_t place = watch.place(gap, bytes);
   watch.end_gap(gap, scope, place, bytes);
   record(scope, number, fd, file, result, place, bytes);
   return result;

@@ -5,6 +5,7 @@ know it, the trace says so, and never another one.
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -83,6 +84,7 @@ def shared(how: str, all_known: bool) -> Callable[[Place], None]:
         file = made(place)
         place.right(place.run(place.bin / "appending", how, file, lines))
         content = file.read_bytes()
+        assert content == bare.read_bytes()
         got = moved(place)
         assert len(got) == 4 * lines, len(got)
         known = [(length, at) for _, length, at in got if at != UNKNOWN]
@@ -118,6 +120,26 @@ def inherited(place: Place) -> None:
     check(place, file, {10: "a", 11: "b", 4096: "c"}, set())
 
 
+def mixed(place: Place, more: str = "") -> None:
+    """Where each fwrite went is known to the file: a tag of its own stands there."""
+    for _ in range(6):
+        seed = random.SystemRandom().randrange(2**31)
+        print("seed", seed)
+        file, bare = place.scratch / f"mixed {seed}", place.scratch / f"bare {seed}"
+        place.right(place.run(place.bin / "mixed_stream", bare, seed))
+        done = place.right(place.run(place.bin / "mixed_stream", file, seed, *more.split(),
+                                     preload=[place.library], IOTUNE_TRACE=place.trace))  # fmt: skip
+        tags = [int(line) for line in done.out.split()]
+        places = [at for name, _, at in moved(place) if name == "fwrite"]
+        place.trace.unlink()
+        assert len(places) == len(tags) > 1000, (len(places), len(tags))
+        content = file.read_bytes()
+        assert content == bare.read_bytes()
+        for tag, at in zip(tags, places):
+            word = tag.to_bytes(8, "little")
+            assert content[at : at + 8] == word, (tag, at, content.find(word))
+
+
 if __name__ == "__main__":
     main({"forms": forms, "streams": streams, "child-sets": child_sets, "inherited": inherited,
           "spawn-sets": partial(child_sets, how="spawn-sets"),
@@ -127,4 +149,5 @@ if __name__ == "__main__":
           "descriptors-of-their-own": shared("append-own", True),
           "threads": shared("append-threads", False),
           "one-position": shared("plain-forked", False),
-          "position-of-threads": shared("plain-threads", False)})  # fmt: skip
+          "position-of-threads": shared("plain-threads", False),
+          "mixed": mixed, "mixed-beside-a-thread": partial(mixed, more="threads")})  # fmt: skip
