@@ -84,7 +84,6 @@ def shared(how: str, all_known: bool) -> Callable[[Place], None]:
         file = made(place)
         place.right(place.run(place.bin / "appending", how, file, lines))
         content = file.read_bytes()
-        assert content == bare.read_bytes()
         got = moved(place)
         assert len(got) == 4 * lines, len(got)
         known = [(length, at) for _, length, at in got if at != UNKNOWN]
@@ -127,8 +126,11 @@ def mixed(place: Place, more: str = "") -> None:
         print("seed", seed)
         file, bare = place.scratch / f"mixed {seed}", place.scratch / f"bare {seed}"
         place.right(place.run(place.bin / "mixed_stream", bare, seed))
-        done = place.right(place.run(place.bin / "mixed_stream", file, seed, *more.split(),
-                                     preload=[place.library], IOTUNE_TRACE=place.trace))  # fmt: skip
+        run = place.run(
+            place.bin / "mixed_stream", file, seed, *more.split(),
+            preload=[place.library], IOTUNE_TRACE=place.trace,
+        )  # fmt: skip
+        done = place.right(run)
         tags = [int(line) for line in done.out.split()]
         places = [at for name, _, at in moved(place) if name == "fwrite"]
         place.trace.unlink()
