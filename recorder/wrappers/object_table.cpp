@@ -22,6 +22,17 @@ constinit std::size_t g_capacity = 0;
 constinit std::atomic<std::size_t> g_used{0};
 constinit std::int64_t g_next_object = 1, g_next_file = 1;
 constinit ProcessLock g_lock;
+// Changes of the table so far, each counted while the lock is held.
+constinit std::atomic<std::uint64_t> g_changes{1};
+
+// What this thread looked up last: right while the table has not changed. A program mostly asks for
+// the same object again.
+struct Found {
+  std::uint64_t changes;  // 0: nothing was looked up
+  std::int64_t id, number;
+  std::uint16_t provider;
+};
+__thread Found t_found __attribute__((tls_model("initial-exec")));
 constinit AfterUnload g_after_unload(forget_objects_of);
 
 std::size_t start_of(std::uint16_t provider, std::int64_t id, std::size_t capacity) noexcept {
@@ -61,6 +72,7 @@ bool grow() noexcept {
 // Leaves no mark: those behind it move up as far as they may, so that a search never passes what
 // was there once.
 void remove(Slot* slot) noexcept {
+  g_changes.fetch_add(1, std::memory_order_release);
   const std::size_t mask = g_capacity - 1;
   auto hole = static_cast<std::size_t>(slot - g_slots);
   for (std::size_t at = (hole + 1) & mask; g_slots[at].number != 0; at = (at + 1) & mask) {
@@ -78,9 +90,16 @@ void remove(Slot* slot) noexcept {
 
 [[gnu::hot]] std::int64_t find_object(std::uint16_t provider, std::int64_t id) noexcept {
   if (g_used.load(std::memory_order_relaxed) == 0) return 0;
+  Found& last = t_found;
+  if (last.id == id && last.provider == provider &&
+      last.changes == g_changes.load(std::memory_order_acquire)) {
+    return last.number;
+  }
   const JumpSafeGuard guard(g_lock);
   const Slot* const slot = find_slot(provider, id);
-  return slot == nullptr ? 0 : slot->number;
+  last = {g_changes.load(std::memory_order_relaxed), id, slot == nullptr ? 0 : slot->number,
+          provider};
+  return last.number;
 }
 
 std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
@@ -89,6 +108,7 @@ std::int64_t add_object(std::uint16_t provider, std::int64_t id) noexcept {
   const std::size_t used = g_used.load(std::memory_order_relaxed) + 1;
   if (used * 2 > g_capacity && !grow()) return 0;
   const Slot entry{id, g_next_object++, provider};
+  g_changes.fetch_add(1, std::memory_order_release);
   insert(g_slots, g_capacity, entry);
   g_used.store(used, std::memory_order_relaxed);
   return entry.number;
