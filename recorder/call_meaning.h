@@ -68,6 +68,7 @@ struct CallMeaning {
   bool chunk = false;
   bool untimed = false;
   bool calls_back = false;
+  bool selects = false;
   // Indices among the arguments and the texts.
   std::int8_t handle_argument = kNowhere;
   std::int8_t named_text = kNowhere;

@@ -105,11 +105,11 @@ py::object place_or_none(std::int8_t place) {
 // As the head of calls.table has it. python/iotune/call_meaning.py gives it a type.
 py::dict meaning_of(const recorder::CallMeaning& meaning) {
   const std::pair<const char*, bool> words[] = {
-      {"pointer", meaning.pointer},      {"shared", meaning.shared},
-      {"ordered", meaning.ordered},      {"collective", meaning.collective},
-      {"split", meaning.split},          {"begins", meaning.begins},
-      {"chunk", meaning.chunk},          {"untimed", meaning.untimed},
-      {"calls_back", meaning.calls_back}};
+      {"pointer", meaning.pointer},       {"shared", meaning.shared},
+      {"ordered", meaning.ordered},       {"collective", meaning.collective},
+      {"split", meaning.split},           {"begins", meaning.begins},
+      {"chunk", meaning.chunk},           {"untimed", meaning.untimed},
+      {"calls_back", meaning.calls_back}, {"selects", meaning.selects}};
   py::list said;
   for (const auto& [word, holds] : words) {
     if (holds) said.append(word);

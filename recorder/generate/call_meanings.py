@@ -22,7 +22,7 @@ THINGS = (
 )
 WORDS = (
     *("pointer", "shared", "ordered", "collective", "split", "begins", "chunk", "untimed"),
-    "calls_back",
+    *("calls_back", "selects"),
 )
 PARTS = ("on", "at", "bytes", "count", "named", "begins")
 

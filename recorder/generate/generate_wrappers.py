@@ -301,6 +301,7 @@ def plain_wrapper(call: Call) -> str:
         templates.SPACE_CHANGE,
         symbol=symbol,
         space=parameter(call.arguments[0]),
+        selects="true" if "selects" in call.meaning.words else "false",
         noted=templates.NOTED_HYPERSLAB if is_set else "",
         **texts,
     )

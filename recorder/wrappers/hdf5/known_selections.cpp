@@ -104,7 +104,7 @@ void forget_selections() noexcept {
 }
 
 [[gnu::hot]] SelectionChange::SelectionChange(const CallerSymbol& symbol, const void* caller,
-                                              Hid space, CallNumber number) noexcept
+                                              Hid space, bool only_selects) noexcept
     : provider_(symbol.find_newest(caller).provider), space_(space) {
   if (provider_ == nullptr) {
     forget_selections();
@@ -117,11 +117,7 @@ void forget_selections() noexcept {
   }
   if (!held.is_of_space()) return;
   held->is_valid = false;
-  // These leave the extent and the offset as they are.
-  const bool selects =
-      number == CallNumber::kH5Sselect_hyperslab || number == CallNumber::kH5Sselect_elements ||
-      number == CallNumber::kH5Sselect_all || number == CallNumber::kH5Sselect_none;
-  if (!selects) held->space = 0;
+  if (!only_selects) held->space = 0;
 }
 
 [[gnu::hot]] void SelectionChange::set_hyperslab(int op, const std::uint64_t* start,

@@ -11,17 +11,17 @@
 
 #include "core/abi/hdf5_api.h"
 #include "core/link/real_function.h"
-#include "recorder/call_numbers.h"
 #include "recorder/ring/record_writer.h"
 
 namespace iotune::recorder {
 
-// Around a call that changes the selection or the extent of `space`. Where `symbol` does not know
+// Around a call that changes the selection or the extent of `space`; `only_selects`: its extent and
+// its offset stay. Where `symbol` does not know
 // the caller's library yet, all is forgotten.
 class SelectionChange {
  public:
   SelectionChange(const CallerSymbol& symbol, const void* caller, Hid space,
-                  CallNumber number) noexcept;
+                  bool only_selects) noexcept;
   // The call was H5Sselect_hyperslab with these arguments, and did not fail.
   void set_hyperslab(int op, const std::uint64_t* start, const std::uint64_t* stride,
                      const std::uint64_t* count, const std::uint64_t* block) const noexcept;
