@@ -26,16 +26,16 @@ struct ThreadState {
   // are, though no layer says so.
   std::uint8_t aside;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
-  std::uint8_t told_count, told_as[kMaxGuards];
+  std::uint8_t reported_count, reported_as[kMaxGuards];
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
   // Of a file that is sampled out (file_sample.h): what of HDF5's calls is not recorded.
   // kUntouched: all, and the tuner does nothing about the file's datasets either.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
   std::int64_t unrecorded_file;  // the one that is open
   recorder::Ring* ring;
-  // Transfers that prefetching counts as under way (told_transfer.h), of signal handlers, too,
-  // which may be left: by the address of what stands for them, never looked at.
-  std::uintptr_t told[kMaxGuards];
+  // Transfers that prefetching counts as under way (reported_transfer.h), also those of signal
+  // handlers: the addresses of their Transfer structs, which are only compared.
+  std::uintptr_t reported[kMaxGuards];
   JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
@@ -50,7 +50,7 @@ constexpr std::uint8_t kPassedBits =
 extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 // Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kWatched: transfers
-// are also told to prefetching (transfer_hooks.h), before and after.
+// are also reported to prefetching (transfer_hooks.h), before and after.
 enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
 extern Recording g_recording;
 // Where a sample is recorded (Configuration::samples_files) the calls on dataspaces and property

@@ -14,7 +14,7 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
 #include "recorder/wrappers/posix/aio_request.h"
-#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -64,18 +64,17 @@ ssize_t made(const void* call) noexcept {
   return (*static_cast<const Call*>(call))();
 }
 
-// The call between the two transfer hooks, which wait for none that is under way.
-// `position(result)`: where it was made.
+// Makes the call and reports it to prefetching. `position(result)`: its offset in the file.
 template <typename Call, typename Position>
-ssize_t told(Transfer transfer, Call call, Position position) noexcept {
+ssize_t make_reported(Transfer transfer, Call call, Position position) noexcept {
   if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
-  tell_before(transfer);
+  report_before(transfer);
   transfer.start_ticks = ticks_now();
   const ssize_t result = call(transfer);
   transfer.duration_ticks = ticks_now() - transfer.start_ticks;
   transfer.offset = position(result);
   transfer.bytes = result;
-  tell_after(transfer);
+  report_after(transfer);
   return result;
 }
 
@@ -90,7 +89,7 @@ __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to,
   if (from.file != 0) from_watch.emplace(from.fd, from.file, Way::kReads);
   if (to.file != 0) to_watch.emplace(to.fd, to.file, Way::kIgnoresFlags);
   const auto between = [&] {
-    return told(
+    return make_reported(
         {side.fd, side.file, false, false, -1, -1, 0, 0},
         [&](Transfer& /*transfer*/) { return make(call); },
         [&](ssize_t result) { return to.file != 0 ? to.position(*to_watch, result) : -1; });
@@ -163,7 +162,8 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
     return *place;
   };
   const auto vector = [&] {
-    return told({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make, position);
+    return make_reported({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make,
+                         position);
   };
   const auto note = [&](const CallScope& scope, ssize_t result) {
     const std::int64_t at = position(result);

@@ -13,7 +13,7 @@
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
-#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -23,7 +23,7 @@ constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
 constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
-// to be told to prefetching as well, or its stamps are not the processor's counter.
+// to be reported to prefetching, or time stamps are not the processor's counter.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
@@ -153,7 +153,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
   if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
-  const bool tells = g_recording == kWatched && !is_seek(asked.number);
+  const bool reports = g_recording == kWatched && !is_seek(asked.number);
   const bool at_position = is_at_position(asked.number);
   Transfer transfer{asked.fd,
                     asked.file,
@@ -163,12 +163,12 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                     bytes_asked(asked.number, asked.numbers[0]),
                     0,
                     0};
-  if (tells) tell_before(transfer);
+  if (reports) report_before(transfer);
   const std::uint8_t layers = thread.layers;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   const std::uint64_t start = ticks_now();
   // An offset of the program's below 0 is the kernel's to refuse.
-  const bool may_be_served = tells && transfer.reads && (at_position || transfer.offset >= 0);
+  const bool may_be_served = reports && transfer.reads && (at_position || transfer.offset >= 0);
   ssize_t result = may_be_served ? serve(asked, transfer) : kMakeTheCall;
   if (result == kMakeTheCall) result = make(call);
   const std::uint64_t duration = ticks_now() - start;
@@ -192,11 +192,11 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
     record(stream_word(asked.number, layers, asked.fd, asked.file), first, second, third, start,
            duration);
   }
-  if (tells) {
+  if (reports) {
     transfer.bytes = result;
     transfer.start_ticks = start;
     transfer.duration_ticks = duration;
-    tell_after(transfer);
+    report_after(transfer);
   }
   return result;
 }
