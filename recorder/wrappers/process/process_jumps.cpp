@@ -31,7 +31,7 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
-  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.aside) != 0;
+  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.callback_depth) != 0;
   if ((!in_call && t_thread.reported_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
   while (t_thread.guard_count > 0) {
@@ -45,7 +45,7 @@ void leave_calls(const void* environment) noexcept {
   }
   if (t_thread.ours != 0) g_transfer_hooks.jumped();
   leave_transfers(stack);
-  t_thread.layers = t_thread.ours = t_thread.aside = 0;
+  t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;
 }
 
 [[noreturn]] void jump(NextSymbol& next, const char* name, void* environment, int value) noexcept {
