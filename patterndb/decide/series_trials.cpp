@@ -1,4 +1,4 @@
-#include "patterndb/decide/series.h"
+#include "patterndb/decide/series_trials.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +13,16 @@ namespace {
 constexpr std::size_t kMostSeries = 64;
 // A file beats its neighbours only by more than this: less is not worth a change.
 constexpr double kMargin = 1.03;
-// Wald's test on the sign of what was won and lost: 0.5 against 0.9, wrong in 5 % of all series
-// (shared by up to three candidates) where nothing is to be gained, and in 10 % where it is.
+// Wald's sequential test on wins and losses: 0.5 against 0.9. Where nothing is to be gained it
+// errs in 5 % of all series, shared by up to three candidates; where something is, in 10 %.
 const double kWin = std::log(0.9 / 0.5), kLoss = std::log(0.1 / 0.5);
 const double kAccept = std::log(0.9 / (0.05 / 3)), kReject = std::log(0.1 / (1 - 0.05 / 3));
 constexpr int kMostDraws = 6;
-// Once it is decided, one file in so many is the default's, to notice when that changes.
+// After the decision one file in so many is opened with the default, to notice when it is better.
 constexpr int kCheckEvery = 8;
 constexpr int kEnoughAgainst = 2;
 // Nothing is tried before the third file in a row whose numbers count up: a program that writes two
-// files, or the same one again and again, has no time to win back what a bad candidate costs.
+// files, or one file again and again, cannot win back what a bad candidate costs.
 constexpr int kFewestRises = 2;
 
 struct Numbered {
@@ -30,7 +30,8 @@ struct Numbered {
   std::vector<std::string> numbers;  // these, without leading zeros
 };
 
-// Folders count too: some programs make one a time step (T.100/fields_100.h5).
+// Numbers of folders count too: some programs make a folder for each time step
+// (T.100/fields_100.h5).
 Numbered numbered(const std::string& file) {
   Numbered found;
   bool in_digits = false;
@@ -62,14 +63,14 @@ bool counts_up(const std::vector<std::string>& before, const std::vector<std::st
 
 }  // namespace
 
-std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks,
-                                           std::uint32_t nodes) {
+std::vector<std::string> trial_candidates(bool collective, std::uint32_t ranks,
+                                          std::uint32_t nodes) {
   if (ranks < 2) return {};
-  // Without the sieve ROMIO is to be told whether to join what is collective
+  // Without the sieve buffer ROMIO has to be told whether to use collective buffering
   // (tuner/mpiio/hint_gates.cpp).
   if (!collective) return {"romio_cb_write=enable;romio_ds_write=disable"};
   std::vector<std::string> candidates{"romio_cb_write=disable"};
-  // cb_nodes is the sum over all nodes. One a node is ROMIO's default and no candidate.
+  // cb_nodes is the sum over all nodes. One aggregator a node is ROMIO's default, no candidate.
   const std::uint64_t aggregators = std::min(std::uint64_t{2} * nodes, std::uint64_t{ranks});
   if (aggregators > nodes) {
     candidates.push_back("cb_config_list=*:2;cb_nodes=" + std::to_string(aggregators));
@@ -78,13 +79,13 @@ std::vector<std::string> series_candidates(bool collective, std::uint32_t ranks,
   return candidates;
 }
 
-// In turns: the default, a candidate, the default, the next candidate.
-int SeriesTable::next_arm(const Series& series) {
+// The turns: the default, a candidate, the default, the next candidate.
+int SeriesTrials::next_arm(const Series& series) {
   if (series.settled) {
     if (series.winner == kDefault) return kDefault;
     return (series.files - series.decided_at) % kCheckEvery == 0 ? kDefault : series.winner;
   }
-  if (!series.started || !series.steady || series.rises < kFewestRises) return kDefault;
+  if (!series.started || !series.newest_alike || series.rises < kFewestRises) return kDefault;
   if (series.tried != kDefault || series.before <= 0) return kDefault;
   const int count = static_cast<int>(series.arms.size());
   for (int step = 1; step <= count; ++step) {
@@ -94,7 +95,7 @@ int SeriesTable::next_arm(const Series& series) {
   return kDefault;
 }
 
-std::optional<Decision> SeriesTable::next(const Question& question) {
+std::optional<Decision> SeriesTrials::next(const Question& question) {
   if (!question.creating || question.layer != "hdf5" || question.ranks < 2) return std::nullopt;
   auto [key, numbers] = numbered(question.file);
   // A name without a number is no series.
@@ -107,11 +108,11 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
     series.nodes = std::max(question.nodes, 1u);
   }
   if (series.ranks != question.ranks || !series.open_file.empty()) {
-    // Two at a time cannot be told apart, and a file that never closed has no rate.
+    // Two open files cannot be timed apart, and a file that never closed has no rate.
     series.open_file.clear();
     series.running = series.tried = kDefault;
     series.before = series.between = 0;
-    series.steady = false;
+    series.newest_alike = false;
     series.ranks = question.ranks;
     return std::nullopt;
   }
@@ -125,17 +126,17 @@ std::optional<Decision> SeriesTable::next(const Question& question) {
   return decision_of(series);
 }
 
-// Asked once, and late: the answer may take long, and most series are too short for a candidate.
-void SeriesTable::drop_what_is_not_allowed(Series& series, const Question& question) const {
+// Asked once, and late: the answer may take long, and most series are too short for trials.
+void SeriesTrials::drop_what_is_not_allowed(Series& series, const Question& question) const {
   if (!allowed_ || !series.started || series.asked || series.rises < kFewestRises) return;
   series.asked = true;
   std::erase_if(series.arms, [&](const Arm& arm) { return !allowed_(arm.settings, question); });
   series.settled = series.arms.empty();
 }
 
-// The series of the path with all its numbers masked, as long as each of its files has a folder of
-// its own; of one folder, with those of the file's name masked, once a folder has two of them.
-SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::string& key) {
+// As long as each file has a folder of its own: the series of the path with all its numbers masked.
+// Once a folder has two files: the series of that folder, with the numbers of the file name masked.
+SeriesTrials::Series* SeriesTrials::place_of(const std::string& file, const std::string& key) {
   const std::string folder = folder_of(file), own_key = folder + masked_name(file);
   const auto own = series_.find(own_key);
   if (own != series_.end()) return &own->second;
@@ -151,7 +152,7 @@ SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::s
     common.folder = folder;
     return &common;
   }
-  // The second file of the very first folder goes on where that began; else folders take turns.
+  // The second file of the first folder continues that series; any other folder begins its own.
   Series begun = common.files == 1 ? std::move(common) : Series();
   common = {};
   common.by_folder = true;
@@ -163,8 +164,9 @@ SeriesTable::Series* SeriesTable::place_of(const std::string& file, const std::s
   return made;
 }
 
-// The series of the file's own kind, where a number of the names tells kinds apart.
-SeriesTable::Series* SeriesTable::kind_of(Series* series, const std::vector<std::string>& numbers) {
+// The series of the file's kind, where a number of the names tells kinds apart.
+SeriesTrials::Series* SeriesTrials::kind_of(Series* series,
+                                            const std::vector<std::string>& numbers) {
   while (series != nullptr && series->telling.position()) {
     const std::size_t position = *series->telling.position();
     if (position >= numbers.size()) return nullptr;
@@ -175,9 +177,9 @@ SeriesTable::Series* SeriesTable::kind_of(Series* series, const std::vector<std:
   return series;
 }
 
-// nullptr where there is no room. What never counted up gives way: a program may make many files
-// that are no series.
-SeriesTable::Series* SeriesTable::make(const std::string& key) {
+// nullptr where there is no room. An entry whose numbers never counted up is replaced: a program
+// may make many files that are no series.
+SeriesTrials::Series* SeriesTrials::make(const std::string& key) {
   if (series_.size() >= kMostSeries) {
     const auto idle = std::find_if(series_.begin(), series_.end(), [](const auto& one) {
       return one.second.rises == 0 && one.second.open_file.empty() && !one.second.by_folder &&
@@ -191,11 +193,11 @@ SeriesTable::Series* SeriesTable::make(const std::string& key) {
   return &made;
 }
 
-Decision SeriesTable::decision_of(const Series& series) {
+Decision SeriesTrials::decision_of(const Series& series) {
   Decision decision;
   decision.source = "series";
-  // Without its number where nothing is tried: thousands of files say the same then, and the trace
-  // has it once.
+  // The message leaves out the file's number where nothing is tried: then thousands of files have
+  // the same message, which the trace holds once.
   const bool decided = series.settled && series.running == series.winner;
   decision.message = (decided ? "" : "file " + std::to_string(series.files) + " of ") +
                      series.name + " in this run: ";
@@ -228,8 +230,8 @@ Decision SeriesTable::decision_of(const Series& series) {
   return decision;
 }
 
-void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t bytes,
-                         bool collective) {
+void SeriesTrials::closed(const std::string& file, double seconds, std::uint64_t bytes,
+                          bool collective) {
   const auto found = std::find_if(series_.begin(), series_.end(),
                                   [&](const auto& one) { return one.second.open_file == file; });
   if (found == series_.end()) return;
@@ -238,19 +240,19 @@ void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t 
   if (seconds <= 0 || bytes == 0) return;
   const double rate = static_cast<double>(bytes) / seconds;
   const FileKind kind{bytes, collective};
-  series.steady = series.started && is_alike(kind, series.newest_kind);
+  series.newest_alike = series.started && is_alike(kind, series.newest_kind);
   series.newest_kind = kind;
   series.telling.closed(series.numbers, kind);
   if (!series.started) {
     series.started = true;
-    for (const std::string& text : series_candidates(collective, series.ranks, series.nodes)) {
+    for (const std::string& text : trial_candidates(collective, series.ranks, series.nodes)) {
       Result<Settings> settings = Settings::parse(text);
       if (settings) series.arms.push_back({*settings});
     }
     series.settled = series.arms.empty();
   }
   if (series.settled) {
-    if (series.winner != kDefault && series.steady) check_winner(series, rate);
+    if (series.winner != kDefault && series.newest_alike) check_winner(series, rate);
     return;
   }
   if (series.running != kDefault) {
@@ -267,8 +269,8 @@ void SeriesTable::closed(const std::string& file, double seconds, std::uint64_t 
   series.before_kind = kind;
 }
 
-// The default has just run behind a candidate that ran behind a default.
-void SeriesTable::judge(Series& series, double rate) {
+// Compares a candidate with the defaults right before and right after it.
+void SeriesTrials::judge(Series& series, double rate) {
   Arm& arm = series.arms[static_cast<std::size_t>(series.tried)];
   if (series.between > kMargin * std::max(series.before, rate)) {
     arm.wins += 1;
@@ -290,8 +292,8 @@ void SeriesTable::judge(Series& series, double rate) {
                                [](const Arm& one) { return one.dropped; });
 }
 
-// A default between two files of the winner that it beats both, twice in a row, ends it.
-void SeriesTable::check_winner(Series& series, double rate) {
+// The winner is given up where the default beats the winner's files on both sides, twice in a row.
+void SeriesTrials::check_winner(Series& series, double rate) {
   if (series.running == kDefault) {
     series.between = rate;
     return;

@@ -1,4 +1,4 @@
-#include "patterndb/decide/series.h"
+#include "patterndb/decide/series_trials.h"
 
 #include <gtest/gtest.h>
 
@@ -27,18 +27,18 @@ class Job {
     snprintf(name, sizeof name, "/scratch/run/plt%05d.h5", number_);
     question.file = file_ = name;
     ++number_;
-    return table.next(question);
+    return trials.next(question);
   }
   void close(const std::optional<Decision>& decision) {
     const std::string settings = decision ? decision->settings.text() : "";
-    table.closed(file_, 1e9 / rate_(settings), 1000000000, collective_);
+    trials.closed(file_, 1e9 / rate_(settings), 1000000000, collective_);
   }
   std::optional<Decision> file() {
     std::optional<Decision> decision = open();
     close(decision);
     return decision;
   }
-  SeriesTable table;
+  SeriesTrials trials;
 
  private:
   std::function<double(const std::string&)> rate_;
@@ -48,7 +48,7 @@ class Job {
   std::string file_;
 };
 
-TEST(Series, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTurns) {
+TEST(SeriesTrials, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTurns) {
   Job run([](const std::string&) { return 100.0; });
   EXPECT_FALSE(run.file().has_value());
   std::vector<std::string> tried;
@@ -59,12 +59,12 @@ TEST(Series, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTurns) {
     EXPECT_EQ(decision->settings.empty(), i % 2 == 1) << i;
     if (i % 2 == 0) tried.push_back(decision->settings.text());
   }
-  EXPECT_EQ(tried, series_candidates(true, 4, 1));
+  EXPECT_EQ(tried, trial_candidates(true, 4, 1));
 }
 
-TEST(Series, TheCandidatesHaveTwoAggregatorsANode) {
+TEST(SeriesTrials, TheCandidatesHaveTwoAggregatorsANode) {
   const auto aggregators = [](std::uint32_t ranks, std::uint32_t nodes) {
-    for (const std::string& text : series_candidates(true, ranks, nodes)) {
+    for (const std::string& text : trial_candidates(true, ranks, nodes)) {
       if (text.find("cb_nodes") != std::string::npos) return text;
     }
     return std::string();
@@ -82,14 +82,14 @@ TEST(Series, TheCandidatesHaveTwoAggregatorsANode) {
     const std::optional<Decision> decision = run.file();
     if (decision && !decision->settings.empty()) tried.push_back(decision->settings.text());
   }
-  EXPECT_EQ(tried, series_candidates(true, 64, 4));
+  EXPECT_EQ(tried, trial_candidates(true, 64, 4));
 }
 
-TEST(Series, OnlyWhatIsKnownToBeRightIsTried) {
+TEST(SeriesTrials, OnlyWhatIsKnownToBeRightIsTried) {
   int asked = 0;
   const auto run_with = [&](const std::string& part) {
     Job run([](const std::string&) { return 100.0; });
-    run.table = SeriesTable([&, part](const Settings& settings, const Question& question) {
+    run.trials = SeriesTrials([&, part](const Settings& settings, const Question& question) {
       ++asked;
       EXPECT_EQ(question.ranks, 4u);
       return settings.text().find(part) != std::string::npos;
@@ -115,18 +115,18 @@ TEST(Series, OnlyWhatIsKnownToBeRightIsTried) {
 }
 
 // One name again and again, names that go down, and a pair at a time.
-TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
+TEST(SeriesTrials, NamesThatDoNotCountUpAreNoSeries) {
   const auto files = [](const std::vector<std::string>& names) {
-    SeriesTable table;
+    SeriesTrials trials;
     int tried = 0;
     for (const std::string& name : names) {
       Question question;
       question.layer = "hdf5";
       question.ranks = 4;
       question.file = "/scratch/run7/" + name;
-      const std::optional<Decision> decision = table.next(question);
+      const std::optional<Decision> decision = trials.next(question);
       if (decision && !decision->settings.empty()) ++tried;
-      table.closed(question.file, 1, 1000000, true);
+      trials.closed(question.file, 1, 1000000, true);
     }
     return tried;
   };
@@ -158,9 +158,9 @@ TEST(Series, NamesThatDoNotCountUpAreNoSeries) {
 }
 
 // Two files a step, whose names differ in a number: one gains by what the other loses by.
-TEST(Series, KindsThatANumberTellsApartAreSeriesOfTheirOwn) {
+TEST(SeriesTrials, KindsThatANumberTellsApartAreSeriesOfTheirOwn) {
   for (const char* form : {"/scratch/out_h%d_%04d.h5", "/scratch/out_%2$04d_h%1$d.h5"}) {
-    SeriesTable table;
+    SeriesTrials trials;
     std::string last[2];
     int tried_early = 0;
     for (int step = 0; step < 60; ++step) {
@@ -171,12 +171,12 @@ TEST(Series, KindsThatANumberTellsApartAreSeriesOfTheirOwn) {
         question.layer = "hdf5";
         question.ranks = 4;
         question.file = name;
-        const std::optional<Decision> decision = table.next(question);
+        const std::optional<Decision> decision = trials.next(question);
         const std::string settings = decision ? decision->settings.text() : "";
         if (step < 2 && !settings.empty()) ++tried_early;
         const bool disabled = settings == "romio_cb_write=disable";
         const double seconds = kind == 0 ? (disabled ? 1 : 3) : (disabled ? 0.4 : 0.1);
-        table.closed(question.file, seconds, kind == 0 ? 80'000'000 : 2'000'000, true);
+        trials.closed(question.file, seconds, kind == 0 ? 80'000'000 : 2'000'000, true);
         if (decision && step > 50 && decision->state == State::kTuned) {
           last[kind] =
               decision->message.find("decided for") == std::string::npos ? last[kind] : settings;
@@ -190,21 +190,21 @@ TEST(Series, KindsThatANumberTellsApartAreSeriesOfTheirOwn) {
 }
 
 // Nothing follows from a file about one of another size, whatever their names.
-TEST(Series, FilesOfOtherSizesAreNotCompared) {
-  SeriesTable table;
+TEST(SeriesTrials, FilesOfOtherSizesAreNotCompared) {
+  SeriesTrials trials;
   for (int step = 0; step < 40; ++step) {
     Question question;
     question.layer = "hdf5";
     question.ranks = 4;
     question.file = "/scratch/plt" + std::to_string(step) + ".h5";
-    const std::optional<Decision> decision = table.next(question);
+    const std::optional<Decision> decision = trials.next(question);
     EXPECT_TRUE(!decision || decision->settings.empty()) << step;
-    table.closed(question.file, step % 2 == 0 ? 1 : 0.1, step % 2 == 0 ? 80'000'000 : 2'000'000,
-                 true);
+    trials.closed(question.file, step % 2 == 0 ? 1 : 0.1, step % 2 == 0 ? 80'000'000 : 2'000'000,
+                  true);
   }
 }
 
-TEST(Series, WhatIsFasterIsFoundAndKept) {
+TEST(SeriesTrials, WhatIsFasterIsFoundAndKept) {
   Job run([](const std::string& settings) {
     if (settings == "romio_cb_write=disable") return 300.0;
     return settings.empty() ? 100.0 : 60.0;
@@ -225,7 +225,7 @@ TEST(Series, WhatIsFasterIsFoundAndKept) {
   EXPECT_EQ(defaults, 4);
 }
 
-TEST(Series, WithoutAGainTheDefaultStays) {
+TEST(SeriesTrials, WithoutAGainTheDefaultStays) {
   Job run([](const std::string& settings) { return settings.empty() ? 100.0 : 50.0; });
   std::optional<Decision> last;
   for (int i = 0; i < 20; ++i) last = run.file();
@@ -233,7 +233,7 @@ TEST(Series, WithoutAGainTheDefaultStays) {
   EXPECT_TRUE(last->settings.empty());
 }
 
-TEST(Series, AWinnerThatBecomesWorseIsTakenBack) {
+TEST(SeriesTrials, AWinnerThatBecomesWorseIsTakenBack) {
   bool turned = false;
   Job run([&](const std::string& settings) {
     return settings == "romio_cb_write=disable" ? (turned ? 20.0 : 300.0) : 100.0;
@@ -249,7 +249,7 @@ TEST(Series, AWinnerThatBecomesWorseIsTakenBack) {
 
 // Of series in which nothing is to be gained, with times of a heavy tail, few may end with
 // settings.
-TEST(Series, HeavyTailsSeldomDeceive) {
+TEST(SeriesTrials, HeavyTailsSeldomDeceive) {
   std::mt19937 draw(20151116);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   int deceived = 0;
@@ -264,7 +264,7 @@ TEST(Series, HeavyTailsSeldomDeceive) {
   EXPECT_LE(deceived, kRuns * 5 / 100) << deceived << " of " << kRuns;
 }
 
-TEST(Series, HeavyTailsDoNotHideATwofoldGain) {
+TEST(SeriesTrials, HeavyTailsDoNotHideATwofoldGain) {
   std::mt19937 draw(20151116);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
   int found = 0;
@@ -281,7 +281,7 @@ TEST(Series, HeavyTailsDoNotHideATwofoldGain) {
   EXPECT_GE(found, kRuns * 85 / 100) << found << " of " << kRuns;
 }
 
-TEST(Series, NothingIsChangedWhereItCannotBeCompared) {
+TEST(SeriesTrials, NothingIsChangedWhereItCannotBeCompared) {
   const auto even = [](const std::string&) { return 100.0; };
   Job overlapping(even);
   overlapping.file();
@@ -290,21 +290,21 @@ TEST(Series, NothingIsChangedWhereItCannotBeCompared) {
   Job alone(even, false, 1);
   alone.file();
   EXPECT_FALSE(alone.file().has_value());
-  SeriesTable table;
+  SeriesTrials trials;
   Question question;
   question.layer = "hdf5";
   question.ranks = 4;
   question.file = "/scratch/restart.h5";  // "5" is of the ending: masked, and no series by itself
   question.creating = false;
-  EXPECT_FALSE(table.next(question).has_value()) << "files that are read";
+  EXPECT_FALSE(trials.next(question).has_value()) << "files that are read";
   question.creating = true;
   question.layer = "mpiio";
-  EXPECT_FALSE(table.next(question).has_value());
+  EXPECT_FALSE(trials.next(question).has_value());
 }
 
-TEST(Series, CandidatesChangeNothingOnDisk) {
+TEST(SeriesTrials, CandidatesChangeNothingOnDisk) {
   for (const bool collective : {false, true}) {
-    for (const std::string& text : series_candidates(collective, 8, 1)) {
+    for (const std::string& text : trial_candidates(collective, 8, 1)) {
       Result<Settings> settings = Settings::parse(text);
       ASSERT_TRUE(settings) << text;
       for (const auto& [name, value] : settings->values()) {
