@@ -267,7 +267,8 @@ void learn_from_runs(const RunEnd& end) noexcept {
   say_once(g_said, text.c_str());
 }
 
-void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+void report_file_time(const char* file, double seconds, std::uint64_t bytes,
+                      bool collective) noexcept {
   if (is_narrowed()) return;
   // Only where something was asked, and so loaded, before.
   if (g_library.load(std::memory_order_acquire) == nullptr) return;

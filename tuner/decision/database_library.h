@@ -48,7 +48,8 @@ struct RunEnd {
 // Learns from this run and from those that were kept; what fails is said once.
 void learn_from_runs(const RunEnd& end) noexcept;
 
-// A file that was asked about is closed: what its I/O took in this process.
-void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;
+// A file that was asked about is closed: `seconds` of I/O in this process.
+void report_file_time(const char* file, double seconds, std::uint64_t bytes,
+                      bool collective) noexcept;
 
 }  // namespace iotune::tuner

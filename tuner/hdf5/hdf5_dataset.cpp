@@ -2,9 +2,9 @@
 
 #include "core/os/short_text.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/hdf5/cache_budget.h"
 #include "tuner/hdf5/dataset_layout.h"
 
@@ -44,9 +44,9 @@ TransferInProgress& transfer_of(OpenState& state) noexcept {
   return *reinterpret_cast<TransferInProgress*>(state.words);
 }
 
-// Words of the OpenState behind that: when a transfer of a watched series began, and how.
-constexpr int kSeriesStart = 8, kSeriesMode = 9;
-static_assert(sizeof(TransferInProgress) <= kSeriesStart * sizeof(OpenState::words[0]));
+// Words of the OpenState behind that: when a transfer of the timed file began, and its mode.
+constexpr int kTimerStart = 8, kTimerMode = 9;
+static_assert(sizeof(TransferInProgress) <= kTimerStart * sizeof(OpenState::words[0]));
 
 bool ends_with_name(const char* path, const char* name) noexcept {
   if (std::strcmp(path, name) == 0) return true;
@@ -332,17 +332,17 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 [[gnu::hot]] void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                                        OpenState& state) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
-  const bool watched = series_is_watched(), individual = dxpl != 0 && any_individual_io();
-  if (!watched && !individual) return;
+  const bool timed = file_timer_is_on(), individual = dxpl != 0 && any_individual_io();
+  if (!timed && !individual) return;
   const Hdf5Api* const api = hdf5_api(hdf5);
-  if (watched) {
+  if (timed) {
     int asked = 0;
     if (dxpl != 0 && api != nullptr && api->H5Pget_dxpl_mpio != nullptr) {
       const QuietProbes quiet(*api);
       if (api->H5Pget_dxpl_mpio(dxpl, &asked) < 0) asked = 0;
     }
-    state.words[kSeriesStart] = series_clock_ns();
-    state.words[kSeriesMode] = asked == kCollective ? 1 : 0;
+    state.words[kTimerStart] = file_timer_ns();
+    state.words[kTimerMode] = asked == kCollective ? 1 : 0;
   }
   if (!individual || api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
       api->H5Pget_dxpl_mpio == nullptr) {
@@ -369,8 +369,8 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 
 [[gnu::hot]] void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result,
                                       OpenState& state) noexcept {
-  if (state.words[kSeriesStart] != 0) {
-    count_transfer(state.words[kSeriesStart], state.words[kSeriesMode] != 0);
+  if (state.words[kTimerStart] != 0) {
+    time_transfer(state.words[kTimerStart], state.words[kTimerMode] != 0);
   }
   const TransferInProgress at = transfer_of(state);
   const Hdf5Api* const api = at.plan == nullptr ? nullptr : hdf5_api(hdf5);
@@ -384,7 +384,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 }
 
 bool leaves_datasets_alone() noexcept {
-  return !any_file_plan() && !any_individual_io() && !series_is_watched();
+  return !any_file_plan() && !any_individual_io() && !file_timer_is_on();
 }
 
 }  // namespace iotune::tuner

@@ -11,9 +11,9 @@
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/hdf5/file_access.h"
 #include "tuner/hdf5/hdf5_backend.h"
 #include "tuner/hdf5/hidden_errors.h"
@@ -75,7 +75,7 @@ void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   clear(open.opens);
 }
 
-constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
+constexpr int kTimerStart = 1;  // word of an OpenState: when the open of the deciding rank began
 
 OpenInProgress* in_progress(const OpenState& state) noexcept {
   return reinterpret_cast<OpenInProgress*>(state.words[0]);
@@ -361,10 +361,10 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
       forget(*api, state);
       return;
     }
-    // Kept also where nothing is decided: the first file of a series is its baseline.
+    // Timed also where nothing is decided: the first file of a series is its baseline.
     if (mpi != nullptr && open->opening.creating &&
         rank_in(*mpi, open->program.private_comm) == 0) {
-      state.words[kSeriesStart] = series_clock_ns();
+      state.words[kTimerStart] = file_timer_ns();
     }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);
   } else {
@@ -394,8 +394,8 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   // The file's own access list holds what the program set on the list it passed.
   OpenInProgress* const open = in_progress(state);
   const Hdf5Api* const api = hdf5_api(hdf5);
-  if (file >= 0 && state.words[kSeriesStart] != 0) {
-    watch_series(hdf5, file, path, state.words[kSeriesStart]);
+  if (file >= 0 && state.words[kTimerStart] != 0) {
+    start_file_timer(hdf5, file, path, state.words[kTimerStart]);
   }
   if (open == nullptr || api == nullptr) return;
   disarm(open->opens);
