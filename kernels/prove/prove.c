@@ -273,7 +273,7 @@ static void read_options(int argc, char** argv, struct prove* prove) {
     } else if (strcmp(option, "--files") == 0) {
       prove->files = (int)strtol(argv[i], NULL, 10);
     } else if (strcmp(option, "--seconds") == 0) {
-      prove->series_seconds = strtod(argv[i], NULL);
+      prove->small_file_seconds = strtod(argv[i], NULL);
     } else if (strcmp(option, "--set") == 0 && prove->setting_count < PROVE_MOST_SETTINGS) {
       char* equals = strchr(argv[i], '=');
       if (equals == NULL) usage(argv[0]);
@@ -287,7 +287,7 @@ static void read_options(int argc, char** argv, struct prove* prove) {
 }
 
 int main(int argc, char** argv) {
-  struct prove prove = {.seed = 1, .seeds = 1, .files = 12, .series_seconds = 4};
+  struct prove prove = {.seed = 1, .seeds = 1, .files = 12, .small_file_seconds = 4};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &prove.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &prove.ranks);

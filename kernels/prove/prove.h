@@ -24,9 +24,9 @@ struct prove_setting {
 struct prove {
   const char* directory;
   unsigned long long seed;
-  int seeds;             /* so many, the first one first */
-  int files;             /* to be written with each seed */
-  double series_seconds; /* how long small files are written with each seed */
+  int seeds;                 /* so many, the first one first */
+  int files;                 /* to be written with each seed */
+  double small_file_seconds; /* how long small files are written with each seed */
   int rank, ranks;
   char io[256]; /* what Open MPI was told to take as its MPI-IO; "" of other MPIs */
   int is_ompio, is_open_mpi_romio; /* which of the two Open MPI has taken */
@@ -99,7 +99,7 @@ void prove_begin_stalls(const struct prove* prove, unsigned drawn);
 void prove_end_stalls(void);
 
 /* Series of small files, for the prover of MPI-IO. */
-void prove_series(struct prove* prove);
+void prove_checkpoints(struct prove* prove);
 /* Files that are written and read by the pointer that all ranks share: likewise. */
 void prove_shared(struct prove* prove);
 

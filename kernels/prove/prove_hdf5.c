@@ -468,7 +468,7 @@ static void prove_pair(struct prove* prove, int number, int most_side, struct fi
 /* Small files by ranks that are stopped: for as long as is given, but some in any case. */
 static void prove_small(struct prove* prove, struct file* pair, struct box* boxes, int* packed) {
   unsigned long long state = prove->seed ^ 0x5e71e5;
-  double end = MPI_Wtime() + prove->series_seconds;
+  double end = MPI_Wtime() + prove->small_file_seconds;
   prove_begin_stalls(prove, (unsigned)prove_draw(&state));
   for (int i = 0; i < MOST_SMALL; i++) {
     int late = MPI_Wtime() > end;

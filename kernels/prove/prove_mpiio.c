@@ -2,7 +2,7 @@
  * collective, independent, non-blocking and split calls, explicit offsets and views, memory with
  * holes, atomic mode, over bytes that were there before. In between it is cut or grows. Then it is
  * read in several ways. Two files are open at a time. Files by shared pointers (prove_shared.c) and
- * series of small files (prove_series.c) follow. */
+ * series of small files (prove_checkpoints.c) follow. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,5 +353,5 @@ void prove_files(struct prove* prove) {
   free(dense);
   free(pieces);
   prove_shared(prove);
-  prove_series(prove);
+  prove_checkpoints(prove);
 }

@@ -32,7 +32,7 @@ struct record {
   int* first; /* of each rank, and behind the last one: an element of the period */
 };
 
-struct series {
+struct checkpoints {
   struct record record;
   long long header;
   int files, steps, independent, stalls;
@@ -98,7 +98,7 @@ static int is_of_independent(const struct prove* prove) {
 }
 
 static void draw_series(const struct prove* prove, unsigned long long* state, int number,
-                        struct series* series) {
+                        struct checkpoints* series) {
   long long bytes = 0, buffer = buffer_of(prove);
   int even = 0;
   series->files = FILES;
@@ -131,7 +131,7 @@ static void draw_series(const struct prove* prove, unsigned long long* state, in
        row_ < (record)->outer; row_++, place += (long long)(record)->period * (record)->inner)
 
 /* What the file must hold. */
-static void fill_image(const struct prove* prove, const struct series* series, int file,
+static void fill_image(const struct prove* prove, const struct checkpoints* series, int file,
                        struct prove_image* image) {
   const struct record* record = &series->record;
   long long whole = series->header + series->steps * record_bytes(record);
@@ -188,7 +188,7 @@ static MPI_Datatype file_type(const struct record* record, int rank) {
 }
 
 static void set_view(const struct prove* prove, const char* path, MPI_File file,
-                     const struct series* series) {
+                     const struct checkpoints* series) {
   const struct record* record = &series->record;
   MPI_Datatype type = MPI_BYTE;
   MPI_Offset begin = (MPI_Offset)series->header;
@@ -201,7 +201,8 @@ static void set_view(const struct prove* prove, const char* path, MPI_File file,
 }
 
 static void transfer(const struct prove* prove, const char* path, MPI_File file,
-                     const struct series* series, int step, int writing, unsigned char* dense) {
+                     const struct checkpoints* series, int step, int writing,
+                     unsigned char* dense) {
   const struct record* record = &series->record;
   int bytes = (int)own_bytes(record, prove->rank), alone = series->independent;
   MPI_Status status;
@@ -233,7 +234,7 @@ static MPI_File opened(const struct prove* prove, const char* path, int mode) {
   return file;
 }
 
-static void write_one(const struct prove* prove, const char* path, const struct series* series,
+static void write_one(const struct prove* prove, const char* path, const struct checkpoints* series,
                       struct buffers* buffers) {
   const struct record* record = &series->record;
   long long run = (long long)part(record, prove->rank) * record->inner;
@@ -254,8 +255,8 @@ static void write_one(const struct prove* prove, const char* path, const struct 
 }
 
 /* Reads what fits of a file of `size` bytes through another form. */
-static void read_one(struct prove* prove, const char* path, const struct series* series, int number,
-                     struct buffers* buffers) {
+static void read_one(struct prove* prove, const char* path, const struct checkpoints* series,
+                     int number, struct buffers* buffers) {
   const struct record* record = &series->record;
   long long run = (long long)part(record, prove->rank) * record->inner;
   MPI_File file = opened(prove, path, MPI_MODE_RDONLY);
@@ -274,7 +275,8 @@ static void read_one(struct prove* prove, const char* path, const struct series*
 }
 
 static void write_series(struct prove* prove, unsigned long long* state, int first_number,
-                         struct series* series, struct series* reading, struct buffers* buffers) {
+                         struct checkpoints* series, struct checkpoints* reading,
+                         struct buffers* buffers) {
   for (int i = 0; i < series->files; i++) {
     char path[4096];
     int number = first_number + i;
@@ -283,7 +285,7 @@ static void write_series(struct prove* prove, unsigned long long* state, int fir
     write_one(prove, path, series, buffers);
     if (i % 2 == 1) {
       long long size = buffers->image.size - series->header;
-      *reading = (struct series){.record.first = reading->record.first};
+      *reading = (struct checkpoints){.record.first = reading->record.first};
       reading->header = series->header;
       reading->independent = series->independent;
       draw_record(state, prove->ranks, 1 + size / (4 * prove->ranks), 0, &reading->record);
@@ -298,8 +300,8 @@ static void write_series(struct prove* prove, unsigned long long* state, int fir
   }
 }
 
-void prove_series(struct prove* prove) {
-  struct series series = {0}, reading = {0};
+void prove_checkpoints(struct prove* prove) {
+  struct checkpoints series = {0}, reading = {0};
   struct buffers buffers = {0};
   series.record.first = calloc((size_t)prove->ranks + 1, sizeof(int));
   reading.record.first = calloc((size_t)prove->ranks + 1, sizeof(int));
@@ -310,7 +312,7 @@ void prove_series(struct prove* prove) {
       buffers.image.known == NULL || buffers.dense == NULL)
     prove_fail(prove->directory, "no memory");
   unsigned long long state = prove->seed ^ 0x5e71e5;
-  double end = MPI_Wtime() + prove->series_seconds;
+  double end = MPI_Wtime() + prove->small_file_seconds;
   for (int i = 0; i < MOST_SERIES; i++) {
     int late = MPI_Wtime() > end;
     MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
