@@ -160,17 +160,17 @@ bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
          found != 0 && reinterpret_cast<Word>(value) == comm;
 }
 
-// Rank 0 sends so much of its block at once: most files have no decision and most decisions are
-// short, so that one message says all.
+// Rank 0 sends so many bytes of its packed decision at first: most files have no decision and most
+// decisions are short, so that one message is enough.
 constexpr std::size_t kFirstBytes = 512;
 
-// Rank 0's block on every rank, without a decision too. False: the talk has failed.
+// Gives every rank the packed decision of rank 0, also where it is none. False: MPI has failed.
 bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noexcept {
   Decision& decision = answer.decision;
-  char* const block = answer.message;
+  char* const packed = answer.message;
   const std::size_t used = decision.bytes == 0 ? sizeof decision : decision.bytes;
-  if (sends && used < kFirstBytes) std::memset(block + used, 0, kFirstBytes - used);
-  if (mpi.MPI_Bcast(block, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
+  if (sends && used < kFirstBytes) std::memset(packed + used, 0, kFirstBytes - used);
+  if (mpi.MPI_Bcast(packed, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
       decision.version != IOTUNE_DECISION_VERSION || decision.bytes > sizeof answer) {
     return false;
   }
@@ -180,7 +180,7 @@ bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noex
   }
   if (decision.bytes <= kFirstBytes) return true;
   const auto rest = static_cast<int>(decision.bytes - kFirstBytes);
-  return mpi.MPI_Bcast(block + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
+  return mpi.MPI_Bcast(packed + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 #include "core/process/thread_state.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/gather/process_text.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/posix/file_system.h"
 
 namespace iotune::tuner {

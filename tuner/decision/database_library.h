@@ -19,7 +19,7 @@ struct FileQuestion {
   bool known_only = false;                            // decision.h
 };
 
-// Writes a whole decision (decision_block.h). Else false and a cleared one, after one line on
+// Writes a whole decision (packed_decision.h). Else false and a cleared one, after one line on
 // stderr where none is to be had. Runs with OwnCode held.
 bool ask_database(const FileQuestion& question, iotune_answer& answer) noexcept;
 

@@ -1,4 +1,4 @@
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 #include <cstring>
 
@@ -34,8 +34,8 @@ bool is_known(const Setting& setting) noexcept {
 }
 
 // A multiple of the alignment with a NUL at its end, so that each text within ends there.
-bool ends_well(const void* block, std::size_t bytes) noexcept {
-  return bytes % kAlignment == 0 && static_cast<const char*>(block)[bytes - 1] == '\0';
+bool ends_well(const void* packed, std::size_t bytes) noexcept {
+  return bytes % kAlignment == 0 && static_cast<const char*>(packed)[bytes - 1] == '\0';
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ std::string all_texts(const Decision& decision) {
   return all;
 }
 
-TEST(DecisionBlock, WhatWasPackedIsRead) {
+TEST(PackedDecision, WhatWasPackedIsRead) {
   const PackedDecision packed(example());
   ASSERT_TRUE(is_whole(packed));
   const Decision& decision = packed.decision();
@@ -71,14 +71,14 @@ TEST(DecisionBlock, WhatWasPackedIsRead) {
   EXPECT_STREQ(refused_of(decision, 0).reason, "known bad: several words");
 }
 
-TEST(DecisionBlock, ADistanceThatIsNotToldIsNone) {
+TEST(PackedDecision, ADistanceThatIsNotToldIsNone) {
   EXPECT_LT(PackedDecision(DecisionParts{}).decision().distance_milli, 0);
   Decision none;
   clear(none);
   EXPECT_LT(none.distance_milli, 0);
 }
 
-TEST(DecisionBlock, AClearedOneSaysNothing) {
+TEST(PackedDecision, AClearedOneSaysNothing) {
   Decision none;
   clear(none);
   EXPECT_EQ(none.bytes, 0u);
@@ -88,7 +88,7 @@ TEST(DecisionBlock, AClearedOneSaysNothing) {
 }
 
 // Rank 0 asks for the parameters of Open MPI only where some hint may be made by one.
-TEST(DecisionBlock, NamesSettingsByHowTheyBegin) {
+TEST(PackedDecision, NamesSettingsByHowTheyBegin) {
   DecisionParts parts = parts_with({{"romio_cb_write", "enable"}});
   parts.message = "cb_nodes";
   parts.refused = {{"cb_nodes", "2", "why"}};
@@ -98,7 +98,7 @@ TEST(DecisionBlock, NamesSettingsByHowTheyBegin) {
   EXPECT_FALSE(names_settings(PackedDecision(parts).decision(), "striping_"));
 }
 
-TEST(DecisionBlock, ASettingOfOneDatasetIsNotOneOfAll) {
+TEST(PackedDecision, ASettingOfOneDatasetIsNotOneOfAll) {
   const PackedDecision packed(example());
   SettingList list;
   fill(list, packed.decision());
@@ -109,7 +109,7 @@ TEST(DecisionBlock, ASettingOfOneDatasetIsNotOneOfAll) {
   EXPECT_EQ(list.count, kMaxSettings);
 }
 
-TEST(DecisionBlock, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
+TEST(PackedDecision, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
   const std::string reason(400, 'x');
   DecisionParts parts = parts_with({{"cb_buffer_size", "1048576"}});
   parts.sieves = true;
@@ -130,7 +130,7 @@ TEST(DecisionBlock, RefusedOnesComeWithTheirReasonAndAreNoSettings) {
   EXPECT_EQ(std::strlen(refused_of(decision, 2).reason), 255u);
 }
 
-TEST(DecisionBlock, TextsForPeopleGiveWayToSettings) {
+TEST(PackedDecision, TextsForPeopleGiveWayToSettings) {
   const std::string text(2000, 'x'), value(240, '7');
   DecisionParts parts;
   parts.pattern = parts.message = text;
@@ -153,15 +153,15 @@ TEST(DecisionBlock, TextsForPeopleGiveWayToSettings) {
   EXPECT_TRUE(pack_decision(parts).empty());
 }
 
-// Rank 0 fills in what it says for all, and the block stays whole.
-TEST(DecisionBlock, WhatRankZeroSaysForAllStandsInTheHeader) {
+// Rank 0 fills in what it says for all, and the decision stays whole.
+TEST(PackedDecision, WhatRankZeroSaysForAllStandsInTheHeader) {
   PackedDecision packed(example());
   packed.answer.decision.own_parameters = 5;
   packed.answer.decision.unasked_opens = 63;
   EXPECT_TRUE(is_whole(packed));
 }
 
-TEST(DecisionBlock, SettingsThatNobodyKnowsAreRefusedWhole) {
+TEST(PackedDecision, SettingsThatNobodyKnowsAreRefusedWhole) {
   std::string too_long = "10485760";
   for (int i = 1; i < 32; ++i) too_long += ",10485760";
   ASSERT_EQ(validate("chunk", too_long.c_str()), nullptr);
@@ -181,7 +181,7 @@ TEST(DecisionBlock, SettingsThatNobodyKnowsAreRefusedWhole) {
   }
 }
 
-TEST(DecisionBlock, ADamagedHeaderIsNoDecision) {
+TEST(PackedDecision, ADamagedHeaderIsNoDecision) {
   using Damage = std::function<void(Decision&)>;
   const Damage damages[] = {
       [](Decision& one) { one.version = IOTUNE_DECISION_VERSION - 1; },
@@ -199,7 +199,7 @@ TEST(DecisionBlock, ADamagedHeaderIsNoDecision) {
       [](Decision& one) { one.setting_count = IOTUNE_DECISION_MAX_SETTINGS + 1; },
       [](Decision& one) { one.setting_count = UINT16_MAX; },
       [](Decision& one) { one.refused_count = IOTUNE_DECISION_MAX_REFUSED + 1; },
-      // Entries that would lie where the texts are, or behind the block.
+      // Entries that would lie where the texts are, or beyond the end.
       [](Decision& one) { one.setting_count = 5; },
       [](Decision& one) { one.setting_count = IOTUNE_DECISION_MAX_SETTINGS; },
       [](Decision& one) { one.pattern = 0; },
@@ -217,7 +217,7 @@ TEST(DecisionBlock, ADamagedHeaderIsNoDecision) {
   }
 }
 
-TEST(DecisionBlock, AnOffsetOutOfTheBlockIsNoDecision) {
+TEST(PackedDecision, AnOffsetBeyondTheEndIsNoDecision) {
   const PackedDecision good(example());
   const std::size_t entries = 4, words = entries * 3;
   for (std::size_t word = 0; word < words; ++word) {
@@ -231,15 +231,15 @@ TEST(DecisionBlock, AnOffsetOutOfTheBlockIsNoDecision) {
   }
 }
 
-TEST(DecisionBlock, ATextWithoutAnEndIsNoDecision) {
+TEST(PackedDecision, ATextWithoutAnEndIsNoDecision) {
   PackedDecision packed(example());
   packed.answer.message[packed.bytes - 1] = 'x';
   EXPECT_FALSE(is_whole(packed));
 }
 
-// Whatever byte is damaged: what passes for whole is read without leaving the block, which lies at
+// Whatever byte is damaged: what passes for whole is read without leaving its bytes, which lie at
 // the end of its memory.
-TEST(DecisionBlock, NoDamageLeadsOutOfTheBlock) {
+TEST(PackedDecision, NoDamageLeadsBeyondTheEnd) {
   const std::string good = pack_decision(example());
   std::vector<std::uint64_t> memory(good.size() / sizeof(std::uint64_t));
   char* const bytes = reinterpret_cast<char*>(memory.data());

@@ -1,5 +1,5 @@
-// Reads a decision as the database library gives it (patterndb/decide/decision.h) and rank 0
-// broadcasts it: one block, checked once, whose texts are used where they stand.
+// Reads a decision as the database library packs it (patterndb/decide/decision.h) and rank 0
+// broadcasts it: contiguous bytes that are checked once, with texts that are used where they stand.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@ using Decision = iotune_decision;
 
 inline constexpr int kMaxSettings = IOTUNE_DECISION_MAX_SETTINGS;
 
-// The texts stand in the block of a decision, or wherever else who made the setting keeps them.
+// The texts belong to the decision, or to whoever else made the setting.
 struct Setting {
   const char* name;
   const char* value;
-  const char* dataset;  // of which it is a setting; empty: of all
+  const char* dataset;  // to which it applies; empty: to all
 };
 
-// A setting that the gate of the database library does not let through.
+// A setting that the gate of the database library refused.
 struct RefusedSetting {
   const char* name;
   const char* value;
   const char* reason;
 };
 
-// No decision: nothing is set, and there is nothing to say.
+// Makes it no decision: nothing is set and there is no message.
 void clear(Decision& decision) noexcept;
 
-// Whether a block of `room` bytes holds a whole decision of this version: counts, offsets and texts
-// lie inside of it, and each setting is one that parameters.h knows, with a value in its range.
-// What follows takes no other.
+// Whether `room` bytes hold a whole decision of this version: counts, offsets and texts lie inside
+// of them, and each setting is one that parameters.h knows, with a value in its range. The
+// functions below take no other decision.
 bool is_whole(const Decision& decision, std::size_t room) noexcept;
 
 Setting setting_of(const Decision& decision, int index) noexcept;
@@ -43,7 +43,7 @@ const char* message_of(const Decision& decision) noexcept;
 // Whether some setting's name begins so.
 bool names_settings(const Decision& decision, const char* prefix) noexcept;
 
-// The settings of a decision that are to be applied in one place.
+// The settings of a decision that one layer applies.
 struct SettingList {
   int count;
   Setting settings[kMaxSettings];  // those behind `count` are not initialised
@@ -51,21 +51,21 @@ struct SettingList {
 inline void clear(SettingList& list) noexcept {
   list.count = 0;
 }
-// Left out where the list is full.
+// Does nothing where the list is full.
 void add(SettingList& list, const Setting& setting) noexcept;
-// All of the decision's.
+// Adds all settings of the decision.
 void fill(SettingList& list, const Decision& decision) noexcept;
 
 // The value of a setting for all datasets, nullptr where there is none.
 const char* find_setting(const SettingList& list, const char* name) noexcept;
 
-// The answers of iotune_program_answers: whether `bytes` hold nothing but whole ones.
+// Whether `bytes` of answers of iotune_program_answers are all whole.
 bool are_whole(const void* answers, std::size_t bytes) noexcept;
 // The decision right behind an answer, and its texts.
 const Decision& decision_of(const iotune_program_answer& answer) noexcept;
 const char* text_of(const iotune_program_answer& answer, std::uint32_t offset) noexcept;
 
-// FNV-1a, for ranks to compare what each would apply.
+// FNV-1a, by which ranks compare the settings that each would apply.
 inline constexpr std::uint64_t kHashStart = 0xcbf29ce484222325u;
 std::uint64_t hash_text(std::uint64_t hash, const char* text) noexcept;
 
