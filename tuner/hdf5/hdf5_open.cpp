@@ -21,7 +21,7 @@
 #include "tuner/mpiio/mpiio_hints.h"
 #include "tuner/posix/made_file.h"
 #include "tuner/posix/posix_opens.h"
-#include "tuner/posix/spare_block.h"
+#include "tuner/posix/spare_memory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 using recorder::Hdf5Making;
 using recorder::OpenState;
 
-// What one open keeps from before to after; a block of its own, because threads may open at the
+// What one open keeps from before to after; in memory of its own, because threads may open at the
 // same time.
 struct OpenInProgress {
   iotune_answer answer;
@@ -51,7 +51,7 @@ struct OpenInProgress {
   Reason failure;  // why nothing was put into the call; kNone: something was, or nothing is
 };
 
-constinit SpareBlock<OpenInProgress> g_spare;
+constinit SpareMemory<OpenInProgress> g_spare;
 
 // All but what lies behind counts and flags, which nobody reads.
 void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
