@@ -8,9 +8,9 @@
 #include "core/process/process_tree.h"
 #include "core/process/run_identity.h"
 #include "core/process/thread_state.h"
-#include "recorder/gather/block_choice.h"
 #include "recorder/gather/byte_buffer.h"
 #include "recorder/gather/merge_tree.h"
+#include "recorder/gather/trace_block_choice.h"
 #include "recorder/gather/trace_file.h"
 #include "recorder/ring/process_buffer.h"
 
@@ -188,7 +188,7 @@ const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* si
   if (how == Gathering::kNot) return nullptr;
   RankShare share;
   if (how == Gathering::kWhole) {
-    share.own = BlockChoice::all(held);
+    share.own = TraceBlockChoice::all(held);
   } else {
     share = share_of_rank(held, static_cast<std::uint64_t>(world.rank));
     merge_up_the_tree(world.mpi, world.comm, world.rank, world.size, share);

@@ -4,7 +4,7 @@
 
 #include "patterns/crc32c.h"
 #include "recorder/format.h"
-#include "recorder/rank_blocks.h"
+#include "recorder/trace_block_merge.h"
 
 namespace iotune::recorder {
 namespace {
@@ -28,8 +28,8 @@ void share_blocks(const std::byte* blocks, std::size_t bytes, void* context) noe
   auto& sharing = *static_cast<Sharing*>(context);
   RankShare& share = *sharing.share;
   std::span<const std::byte> left(blocks, bytes);
-  Block block{};
-  while (next_block(left, block)) {
+  TraceBlock block{};
+  while (next_trace_block(left, block)) {
     std::uint64_t& ordinal = sharing.ordinals[static_cast<std::uint8_t>(block.type)];
     patterns::ByteWriter out(share.shared.room().subspan(share.shared.used()));
     const bool shared =

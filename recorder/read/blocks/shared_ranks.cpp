@@ -4,7 +4,7 @@
 #include <string>
 
 #include "patterns/bytes.h"
-#include "recorder/shared_block.h"
+#include "recorder/shared_trace_block.h"
 
 namespace iotune::recorder {
 namespace {

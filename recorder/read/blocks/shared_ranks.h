@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "recorder/block_tokens.h"
+#include "recorder/trace_block_tokens.h"
 
 namespace iotune::recorder {
 

@@ -1,4 +1,4 @@
-#include "recorder/block_tokens.h"
+#include "recorder/trace_block_tokens.h"
 
 #include "patterns/bytes.h"
 #include "patterns/tuple_loops.h"
@@ -18,7 +18,7 @@ constexpr bool is_digit(std::byte b) noexcept {
 
 class Tokenizer {
  public:
-  Tokenizer(const TokenSpace& space, BlockTokens& tokens) noexcept
+  Tokenizer(const TokenSpace& space, TraceBlockTokens& tokens) noexcept
       : space_(space), tokens_(tokens) {}
 
   bool failed() const noexcept { return failed_; }
@@ -70,7 +70,7 @@ class Tokenizer {
   // has none over the ranks, unless it is the same in all.
   void tuples(std::span<const std::byte> bytes) noexcept {
     ByteReader in(bytes);
-    const BlockTokens before = tokens_;
+    const TraceBlockTokens before = tokens_;
     while (in.bytes_left() > 0 && !in.failed() && !failed_) {
       const std::uint64_t value = in.varint();
       if (!in.failed()) varint(value);
@@ -95,7 +95,7 @@ class Tokenizer {
 
  private:
   const TokenSpace& space_;
-  BlockTokens& tokens_;
+  TraceBlockTokens& tokens_;
   bool failed_ = false;
 };
 
@@ -203,7 +203,7 @@ class EventsTokenizer {
 }  // namespace
 
 bool tokens_of_block(BlockType type, std::span<const std::byte> payload, std::uint64_t ordinal,
-                     const TokenSpace& space, BlockTokens& tokens) noexcept {
+                     const TokenSpace& space, TraceBlockTokens& tokens) noexcept {
   tokens = {};
   Tokenizer to(space, tokens);
   to.mix(static_cast<std::uint64_t>(type));

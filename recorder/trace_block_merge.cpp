@@ -1,10 +1,10 @@
-#include "recorder/rank_blocks.h"
+#include "recorder/trace_block_merge.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "recorder/shared_block.h"
+#include "recorder/shared_trace_block.h"
 
 namespace iotune::recorder {
 namespace {
@@ -167,7 +167,7 @@ bool add_rank_block(BlockType type, std::span<const std::byte> payload, std::uin
   auto* const kinds = reinterpret_cast<TokenKind*>(values + kMostSharedBytes);
   const TokenSpace space{
       {values, kMostSharedBytes}, {kinds, kMostSharedBytes}, {times, kMostTimes}};
-  BlockTokens tokens;
+  TraceBlockTokens tokens;
   if (!tokens_of_block(type, payload, ordinal, space, tokens)) return false;
   const ByteWriter::Mark start = out.mark();
   const std::size_t before = out.bytes_used();

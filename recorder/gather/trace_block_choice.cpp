@@ -1,20 +1,20 @@
-#include "recorder/gather/block_choice.h"
+#include "recorder/gather/trace_block_choice.h"
 
 namespace iotune::recorder {
 
-BlockChoice BlockChoice::all(const HeldBlocks& blocks) noexcept {
-  BlockChoice choice;
+TraceBlockChoice TraceBlockChoice::all(const HeldBlocks& blocks) noexcept {
+  TraceBlockChoice choice;
   choice.any_ = choice.all_ = true;
   choice.bytes_ = blocks.bytes();
   return choice;
 }
 
-bool BlockChoice::make_room(std::uint64_t bytes) noexcept {
+bool TraceBlockChoice::make_room(std::uint64_t bytes) noexcept {
   bits_ = ByteBuffer(bytes / kBlockHeadBytes / 8 + 1);
   return bits_.capacity() > 0;
 }
 
-void BlockChoice::add(const Block& block, bool chosen) noexcept {
+void TraceBlockChoice::add(const TraceBlock& block, bool chosen) noexcept {
   const std::size_t number = count_++;
   any_ = any_ || chosen;
   if (block.type == BlockType::kProcess) {
@@ -25,19 +25,20 @@ void BlockChoice::add(const Block& block, bool chosen) noexcept {
   }
 }
 
-struct BlockChoice::Visit {
-  const BlockChoice* choice;
+struct TraceBlockChoice::Visit {
+  const TraceBlockChoice* choice;
   void (*visitor)(const std::byte*, std::size_t, void*);
   void* context;
   std::size_t number;
 };
 
-void BlockChoice::visit_some(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
+void TraceBlockChoice::visit_some(const std::byte* blocks, std::size_t bytes,
+                                  void* context) noexcept {
   auto& visit = *static_cast<Visit*>(context);
   const std::span<const std::byte> bits = visit.choice->bits_.whole();
   std::span<const std::byte> left(blocks, bytes);
-  Block block{};
-  for (; next_block(left, block); ++visit.number) {
+  TraceBlock block{};
+  for (; next_trace_block(left, block); ++visit.number) {
     const std::byte bit = bits[visit.number / 8] >> (visit.number % 8) & std::byte{1};
     if (block.type == BlockType::kProcess || bit != std::byte{0}) {
       visit.visitor(block.whole.data(), block.whole.size(), visit.context);
@@ -45,9 +46,9 @@ void BlockChoice::visit_some(const std::byte* blocks, std::size_t bytes, void* c
   }
 }
 
-bool BlockChoice::visit(const HeldBlocks& blocks,
-                        void (*visitor)(const std::byte*, std::size_t, void*),
-                        void* context) const noexcept {
+bool TraceBlockChoice::visit(const HeldBlocks& blocks,
+                             void (*visitor)(const std::byte*, std::size_t, void*),
+                             void* context) const noexcept {
   if (!any_) return true;
   if (all_) return blocks.visit(visitor, context);
   Visit visit{this, visitor, context, 0};

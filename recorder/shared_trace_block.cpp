@@ -1,4 +1,4 @@
-#include "recorder/shared_block.h"
+#include "recorder/shared_trace_block.h"
 
 #include <algorithm>
 #include <cstring>
@@ -215,7 +215,7 @@ bool SharedParts::read(std::span<const std::byte> payload) noexcept {
   return !in.failed() && !columns.empty();
 }
 
-bool write_shared(BlockType type, std::uint64_t rank, const BlockTokens& tokens,
+bool write_shared(BlockType type, std::uint64_t rank, const TraceBlockTokens& tokens,
                   const TokenSpace& space, ByteWriter& out) noexcept {
   out.u8(static_cast<std::uint8_t>(type));
   out.varint(1);

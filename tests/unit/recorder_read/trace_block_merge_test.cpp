@@ -1,5 +1,5 @@
 // Blocks of ranks merged in a tree, and what each rank's block is made of again.
-#include "recorder/rank_blocks.h"
+#include "recorder/trace_block_merge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The blocks of a trace one after the other, as this process wrote them: nothing is checked but
-// that they are whole.
+// Walks over the blocks of a trace in memory, as this process wrote them: only that they are whole
+// is checked.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace iotune::recorder {
 
-struct Block {
+struct TraceBlock {
   BlockType type;
   std::span<const std::byte> whole, payload;  // with head and padding; without
 };
 
 // Takes the first block off `blocks`. False, with `blocks` as they were, where there is no whole
 // one.
-inline bool next_block(std::span<const std::byte>& blocks, Block& block) noexcept {
+inline bool next_trace_block(std::span<const std::byte>& blocks, TraceBlock& block) noexcept {
   patterns::ByteReader head(blocks);
   if (head.u32le() != kBlockMagic) return false;
   block.type = static_cast<BlockType>(head.u32le());
