@@ -1,4 +1,4 @@
-// Blocks of ranks merged in a tree, and what each rank's block is made of again.
+// Blocks that ranks merged in a tree, and the block of each rank that is made of them again.
 #include "recorder/trace_block_merge.h"
 
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <map>
 #include <random>
 
-#include "recorder/read/blocks/events_decoder.h"
-#include "recorder/read/blocks/shared_ranks.h"
 #include "recorder/read/join.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
+#include "recorder/read/trace_blocks/shared_ranks.h"
 #include "recorder/read/trace_reader.h"
 #include "tests/unit/recorder_read/made_files.h"
 
@@ -112,7 +112,7 @@ Bytes regular_rank(std::int64_t rank, std::uint64_t seed) {
   return made::encoded(ring.bytes(), 0, 0, false);
 }
 
-TEST(RankBlocks, regular_ranks_become_few_blocks_that_do_not_grow) {
+TEST(TraceBlockMerge, regular_ranks_become_few_blocks_that_do_not_grow) {
   std::size_t bytes_before = 0;
   for (const std::int64_t ranks : {1, 2, 7, 64, 1000}) {
     std::vector<Bytes> messages, payloads;
@@ -139,7 +139,7 @@ TEST(RankBlocks, regular_ranks_become_few_blocks_that_do_not_grow) {
   }
 }
 
-TEST(RankBlocks, times_are_those_of_all_ranks) {
+TEST(TraceBlockMerge, times_are_those_of_all_ranks) {
   std::vector<Bytes> messages;
   std::uint64_t sum = 0, calls = 0;
   std::uint64_t first = UINT64_MAX, last = 0, least = UINT64_MAX, largest = 0;
@@ -190,7 +190,7 @@ TEST(RankBlocks, times_are_those_of_all_ranks) {
   EXPECT_EQ(calls, 13U * 30U);
 }
 
-TEST(RankBlocks, process_texts_keep_every_byte) {
+TEST(TraceBlockMerge, process_texts_keep_every_byte) {
   std::vector<Bytes> messages;
   std::vector<std::string> texts;
   std::mt19937_64 random(3);
@@ -212,7 +212,7 @@ TEST(RankBlocks, process_texts_keep_every_byte) {
 }
 
 // Whatever the ranks did, each has its calls back.
-TEST(RankBlocks, of_random_ranks_nothing_is_lost) {
+TEST(TraceBlockMerge, of_random_ranks_nothing_is_lost) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 40; ++round) {
     const std::size_t ranks = 1 + random() % 20;
@@ -263,7 +263,7 @@ TEST(RankBlocks, of_random_ranks_nothing_is_lost) {
   }
 }
 
-TEST(RankBlocks, what_is_not_regular_stays_as_it_is) {
+TEST(TraceBlockMerge, what_is_not_regular_stays_as_it_is) {
   std::mt19937_64 random(5);
   std::vector<Bytes> messages;
   std::size_t sum = 0;
@@ -282,7 +282,7 @@ TEST(RankBlocks, what_is_not_regular_stays_as_it_is) {
   EXPECT_EQ(blocks_by_rank(message).size(), 64U);
 }
 
-TEST(RankBlocks, damage_is_never_more_than_an_error) {
+TEST(TraceBlockMerge, damage_is_never_more_than_an_error) {
   std::vector<Bytes> messages;
   for (std::uint64_t rank = 0; rank < 9; ++rank) {
     messages.push_back(
@@ -342,7 +342,7 @@ Traces traces_of_five_ranks() {
   return traces;
 }
 
-TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
+TEST(TraceBlockMerge, a_trace_with_shared_blocks_reads_like_one_without) {
   const auto [apart, together] = traces_of_five_ranks();
   EXPECT_LT(together.size(), apart.size());
   const made::Folder folder;
@@ -366,7 +366,7 @@ TEST(RankBlocks, a_trace_with_shared_blocks_reads_like_one_without) {
 }
 
 // What a process did behind the end of its run is joined: its ranks' blocks stay as they are.
-TEST(RankBlocks, leftovers_do_not_take_shared_blocks_apart) {
+TEST(TraceBlockMerge, leftovers_do_not_take_shared_blocks_apart) {
   const Traces traces = traces_of_five_ranks();
   const made::Folder folder;
   const std::string path = folder.file("run.iotrace", traces.together);

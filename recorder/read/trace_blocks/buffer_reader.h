@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "recorder/read/blocks/input_file.h"
 #include "recorder/read/result.h"
+#include "recorder/read/trace_blocks/input_file.h"
 
 namespace iotune::recorder {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "recorder/format.h"
-#include "recorder/read/blocks/input_file.h"
+#include "recorder/read/trace_blocks/input_file.h"
 
 namespace iotune::recorder {
 

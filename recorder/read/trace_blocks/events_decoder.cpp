@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/events_decoder.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
 
 #include <algorithm>
 #include <string_view>

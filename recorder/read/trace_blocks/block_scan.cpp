@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/block_scan.h"
+#include "recorder/read/trace_blocks/block_scan.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/block_file.h"
+#include "recorder/read/trace_blocks/block_file.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -10,7 +10,7 @@
 
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
-#include "recorder/read/blocks/block_text.h"
+#include "recorder/read/trace_blocks/block_text.h"
 #include "recorder/replaceable.h"
 
 namespace iotune::recorder {

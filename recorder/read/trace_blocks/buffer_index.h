@@ -1,8 +1,8 @@
 // Whose blocks stand where in a process buffer and what belongs to it.
 #pragma once
 
-#include "recorder/read/blocks/buffer_reader.h"
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/buffer_reader.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 

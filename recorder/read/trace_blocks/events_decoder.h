@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "recorder/read/blocks/stream_totals.h"
 #include "recorder/read/call.h"
+#include "recorder/read/trace_blocks/stream_totals.h"
 
 namespace iotune::recorder {
 

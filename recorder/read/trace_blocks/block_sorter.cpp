@@ -1,11 +1,11 @@
-#include "recorder/read/blocks/block_sorter.h"
+#include "recorder/read/trace_blocks/block_sorter.h"
 
 #include <array>
 #include <optional>
 #include <span>
 
 #include "patterns/bytes.h"
-#include "recorder/read/blocks/block_text.h"
+#include "recorder/read/trace_blocks/block_text.h"
 
 namespace iotune::recorder {
 namespace {

@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/block_text.h"
+#include "recorder/read/trace_blocks/block_text.h"
 
 #include <charconv>
 

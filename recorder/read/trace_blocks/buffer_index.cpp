@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/buffer_index.h"
+#include "recorder/read/trace_blocks/buffer_index.h"
 
 #include <sys/utsname.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/os/host_label.h"
-#include "recorder/read/blocks/block_sorter.h"
-#include "recorder/read/blocks/block_text.h"
+#include "recorder/read/trace_blocks/block_sorter.h"
+#include "recorder/read/trace_blocks/block_text.h"
 
 namespace iotune::recorder {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "recorder/read/blocks/block_scan.h"
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/block_scan.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 

@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/shared_ranks.h"
+#include "recorder/read/trace_blocks/shared_ranks.h"
 
 #include <algorithm>
 #include <string>

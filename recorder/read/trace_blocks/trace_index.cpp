@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "patterns/bytes.h"
-#include "recorder/read/blocks/block_scan.h"
-#include "recorder/read/blocks/block_sorter.h"
-#include "recorder/read/blocks/buffer_index.h"
+#include "recorder/read/trace_blocks/block_scan.h"
+#include "recorder/read/trace_blocks/block_sorter.h"
+#include "recorder/read/trace_blocks/buffer_index.h"
 
 namespace iotune::recorder {
 namespace {

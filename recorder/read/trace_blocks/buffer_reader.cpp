@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/buffer_reader.h"
+#include "recorder/read/trace_blocks/buffer_reader.h"
 
 #include <sys/types.h>
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "recorder/read/blocks/input_file.h"
-#include "recorder/read/blocks/shared_ranks.h"
 #include "recorder/read/call.h"
 #include "recorder/read/result.h"
+#include "recorder/read/trace_blocks/input_file.h"
+#include "recorder/read/trace_blocks/shared_ranks.h"
 
 namespace iotune::recorder {
 

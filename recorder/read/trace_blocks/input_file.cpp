@@ -1,4 +1,4 @@
-#include "recorder/read/blocks/input_file.h"
+#include "recorder/read/trace_blocks/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
