@@ -1,5 +1,5 @@
-// Of which lengths the terms on top of a LoopFinder's stack may be a block: a first test of eight
-// lengths at once, by 16 bits of a fingerprint a term. Internal to patterns/.
+// Which numbers of terms on top of a LoopFinder's stack may be one iteration of a loop: a first
+// test of eight lengths at once, by 16 bits of each term's fingerprint. Internal to patterns/.
 #pragma once
 
 #include <bit>
@@ -9,9 +9,9 @@
 namespace iotune::patterns {
 
 // Begins with the lengths 1 to 8; next() goes on to longer ones. The bits are the top ones of the
-// fingerprints: the lower would not tell values apart that are multiples of a large power of two.
-// Most lengths that are none are told from one; those that are, always.
-class BlockLengths {
+// fingerprints: the lower ones would not tell multiples of a large power of two apart. A length
+// that fails is none; one that passes has to be checked.
+class IterationLengths {
  public:
   static constexpr std::uint32_t kAtOnce = 8;
 
@@ -42,12 +42,11 @@ class BlockLengths {
     std::uint64_t shorter_, longer_;
   };
 
-  // Of the top term its bits and its number of parts, which those of the terms below it stand
-  // before; and the bits of the top term's every second one below, the nearest last. All are read
-  // as far below as lengths are asked for, and kAtOnce further: what lies beyond the bottom may be
-  // anything.
-  BlockLengths(const std::uint16_t* bits, const std::uint16_t* every_second_bits,
-               const std::uint16_t* parts) noexcept
+  // Pointers to the bits and the number of parts of the top term; those of the terms below it stand
+  // before. And to the bits of every second term below, the nearest last. They are read as far down
+  // as lengths are asked for, and kAtOnce further: beyond the bottom any values will do.
+  IterationLengths(const std::uint16_t* bits, const std::uint16_t* every_second_bits,
+                   const std::uint16_t* parts) noexcept
       : bits_(bits - kAtOnce),
         every_second_bits_(every_second_bits - kAtOnce),
         parts_(parts - kAtOnce),
