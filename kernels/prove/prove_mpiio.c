@@ -148,9 +148,9 @@ static void by_offset(const struct file* file, const struct prove_pieces* pieces
   MPI_File f = file->handle;
   MPI_Request requests[PROVE_MOST_PIECES];
   unsigned char* at = dense;
-  /* Of a collective call every rank makes as many. */
-  int together = way == AT_ALL || way == SPLIT_AT || way == NONBLOCKING_AT;
-  int count = together ? calls : pieces->count;
+  /* Every rank makes the same number of collective calls. */
+  int collective = way == AT_ALL || way == SPLIT_AT || way == NONBLOCKING_AT;
+  int count = collective ? calls : pieces->count;
   for (int i = 0; i < count; i++) {
     struct prove_piece one = {0, 0};
     if (i < pieces->count) one = pieces->of[i];

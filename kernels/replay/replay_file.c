@@ -5,7 +5,7 @@
 #include "replay_forms.h"
 
 size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
-  size_t largest = 0, together = 0, left = 0; /* left: of one call's transfers */
+  size_t largest = 0, call_bytes = 0, left = 0; /* left: transfers of one call */
   for (size_t i = 0; i < file->transfers; i++) {
     const struct plan_transfer* transfer = &file->transfer[i];
     const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
@@ -17,10 +17,10 @@ size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
     *moved += bytes * transfer->repeat;
     if (transfer->multi > 0) {
       left = transfer->multi;
-      together = 0;
+      call_bytes = 0;
     }
     if (left > 0) {
-      bytes = together += bytes;
+      bytes = call_bytes += bytes;
       left--;
     }
     if (transfer->of_chunks) bytes = replay_chunk_room(file, transfer);

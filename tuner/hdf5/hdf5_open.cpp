@@ -114,9 +114,9 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
 const MpiApi* mpi_of(const ListSettings& program) noexcept {
   Provider* const world = world_provider();
   const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
-  const bool together = program.mpio && mpi != nullptr && program.private_comm != 0 &&
-                        program.private_comm != mpi->constants.comm_null;
-  return together ? mpi : nullptr;
+  const bool is_parallel = program.mpio && mpi != nullptr && program.private_comm != 0 &&
+                           program.private_comm != mpi->constants.comm_null;
+  return is_parallel ? mpi : nullptr;
 }
 
 // False where memory for the plan is wanting.
