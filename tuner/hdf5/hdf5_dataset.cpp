@@ -235,13 +235,13 @@ int collective_opt(const Hdf5Api& api, Hid dxpl) noexcept {
   return api.H5Pget(dxpl, "mpio_collective_opt", &value) < 0 ? -1 : value;
 }
 
-// HDF5 leaves in the list what it made of the transfer, -1 where it does not tell.
+// How HDF5 made the transfer, which it leaves in the list; -1 where it does not say.
 int actual_io_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   const QuietProbes quiet(api);
   int mode = -1;
-  const bool told =
+  const bool known =
       api.H5Pget_mpio_actual_io_mode != nullptr && api.H5Pget_mpio_actual_io_mode(dxpl, &mode) >= 0;
-  return told ? mode : -1;
+  return known ? mode : -1;
 }
 
 void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfers) noexcept {
