@@ -49,7 +49,7 @@ struct sample {
 static _Noreturn void fail(const char* path, const char* reason) {
   fprintf(stderr, "iotune-latency-sample: %s: %s\n", path, reason);
   fflush(NULL);
-  /* Hydra drops what it has not forwarded when a rank aborts. */
+  /* When a rank aborts, Hydra drops output that it has not forwarded yet. */
   nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _Exit(1);
@@ -88,7 +88,7 @@ static void read_whole(int fd, const char* path, char* to, long long bytes) {
 static void forget(const char* path) {
   int fd = open(path, O_RDONLY);
   if (fd < 0) fail(path, strerror(errno));
-  /* Only what is on storage can be dropped. */
+  /* Only pages that are on storage can be dropped. */
   if (fsync(fd) != 0) fail(path, strerror(errno));
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   close(fd);
@@ -172,7 +172,7 @@ static struct sample request(struct sampler* sampler, long long bytes, int is_wr
     forget(path);
     if (!is_write) push_out(sampler, is_first_of_node);
   } else if (!is_write) {
-    /* Once before, so that it is in whatever cache there is. */
+    /* Read once before, so that it is in every cache on the way. */
     request_posix(sampler, path, bytes, 0, 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -203,7 +203,7 @@ static void print(const struct sampler* sampler, const struct sample* own, long 
   free(all);
 }
 
-/* As long as keeps the transfers at their share of the time, on the slowest rank. */
+/* Pauses until the transfers of the slowest rank take no more than their share of the time. */
 static void pause_for_share(struct sampler* sampler) {
   double busiest = 0;
   MPI_Allreduce(&sampler->busy, &busiest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -259,7 +259,7 @@ static void read_arguments(struct sampler* sampler, int argc, char** argv) {
   if (!(sampler->mpiio || sampler->posix)) fail(argv[6], "the interface is mpiio, posix or both");
   sampler->buffer = malloc((size_t)largest);
   if (sampler->buffer == NULL) fail(argv[argc - 1], "no memory for a request of this size");
-  /* What a storage could compress away would be no measurement. */
+  /* Storage must not be able to compress the bytes away. */
   unsigned long long state = (unsigned long long)sampler->rank + 1;
   for (long long i = 0; i < largest; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;

@@ -43,7 +43,7 @@ static int refuse(const char* flag, const char* why) {
   return 2;
 }
 
-/* The words for the kernels' own command line; those that IOR does not know are passed on. */
+/* Turns IOR's flags into the kernels' own options; options that IOR does not have are passed on. */
 struct words {
   char* word[MOST_WORDS];
   int count;
@@ -87,7 +87,7 @@ static int translate(int argc, char** argv, struct words* words) {
       case 'c':
         status = add(words, "--collective");
         continue;
-      case 'k': /* files are kept, always */
+      case 'k': /* files are always kept */
         continue;
       case 'w':
       case 'r':

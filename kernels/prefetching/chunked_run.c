@@ -64,7 +64,7 @@ void chunked_begin(struct chunked_run* run, int argc, char** argv) {
             argv[0]);
     exit(2);
   }
-  /* As after a barrier: none is ahead because it was launched first. */
+  /* As after a barrier: no process is ahead because it was started first. */
   const struct timespec start = {(time_t)(start_ns / 1000000000), (long)(start_ns % 1000000000)};
   if (start_ns != 0) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
   run->input = argv[optind];

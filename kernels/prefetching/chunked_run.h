@@ -1,6 +1,6 @@
-/* What the kernels of the prefetching papers share: one process's share of a file, read in chunks,
- * worked on, perhaps written; and how long it took. POSIX alone: processes are started by others,
- * each told its number. */
+/* What the kernels of the prefetching papers share: a process reads its share of a file in
+ * chunks, works on them, may write them, and prints how long that took. POSIX alone: another
+ * program starts the processes and gives each its number. */
 #ifndef IOTUNE_CHUNKED_RUN_H
 #define IOTUNE_CHUNKED_RUN_H
 
@@ -23,12 +23,12 @@ enum { CHUNK_UNIT = 102400 };
 /* Options, files, clock. Exits with status 2 where they are wrong. */
 void chunked_begin(struct chunked_run* run, int argc, char** argv);
 
-/* Exit with status 1 where not all bytes were had. */
+/* Exit with status 1 where not all bytes were moved. */
 void chunked_read(struct chunked_run* run, void* to, size_t bytes, int64_t offset);
 void chunked_write(struct chunked_run* run, const void* from, size_t bytes, int64_t offset);
 
-/* Stands for the work on so many bytes, on a processor that this machine has not: true if a pause
- * was asked for; else the caller works. */
+/* Pauses for the time that the paper's processor works on so many bytes. False where no pause
+ * was asked for: then the caller does the work. */
 int chunked_pause(const struct chunked_run* run, size_t bytes);
 
 int64_t chunked_input_bytes(const struct chunked_run* run);

@@ -62,7 +62,7 @@ static bool end_of_line(struct reader* reader) {
 
 /* One more zeroed element at the end of an array, or NULL. */
 static void* append(void** array, size_t* count, size_t size) {
-  /* Doubled whenever the count reaches a power of two. */
+  /* The room doubles whenever the count reaches a power of two. */
   if ((*count & (*count - 1)) == 0) {
     void* more = realloc(*array, (*count > 0 ? *count * 2 : 1) * size);
     if (more == NULL) return NULL;
@@ -175,7 +175,7 @@ static bool read_repeat(struct reader* reader, struct plan_transfer* transfer, i
   return end_of_line(reader);
 }
 
-/* By which call it is made. */
+/* The kind of call that makes the transfer. */
 static bool read_form(struct reader* reader, struct plan_transfer* transfer,
                       const struct plan_dataset* dataset) {
   const char* word;
@@ -201,7 +201,7 @@ static bool read_form(struct reader* reader, struct plan_transfer* transfer,
   return true;
 }
 
-/* The first of several transfers says how many are one call; these are alike. */
+/* The first of several transfers says how many of them one call makes; all are of one kind. */
 static bool join_multi(struct reader* reader, struct plan_file* file) {
   struct plan_transfer* transfer = &file->transfer[file->transfers - 1];
   if (reader->multi == 0) return true;

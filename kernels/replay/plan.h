@@ -27,12 +27,12 @@ enum plan_selection { PLAN_UNLISTED, PLAN_NONE, PLAN_ALL, PLAN_SLABS, PLAN_POINT
 
 struct plan_transfer {
   bool write, collective;
-  bool asynchronous, waits; /* waits: afterwards, for all that was begun */
+  bool asynchronous, waits; /* waits: after it, for all that was begun */
   bool of_chunks;           /* as they lie in the file; then: */
   uint32_t filters;         /* that were left out, a bit each */
   size_t stored_bytes;      /* of a chunk; 0: as many as its elements have */
   long long pause_ns;       /* before each call */
-  size_t multi;             /* so many from this one on are one call; 0: none of several */
+  size_t multi;             /* of so many transfers by one call this is the first; 0: of none */
   size_t dataset;           /* index in the file */
   hsize_t repeat;
   long long* shift; /* ndims numbers, NULL where repeat is 1 */

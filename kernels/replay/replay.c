@@ -88,7 +88,7 @@ static void move_to(struct plan* plan, const char* dir) {
   }
 }
 
-/* The lowest rank with the earliest fault speaks: ranks read different parts. */
+/* Ranks read different parts: the lowest rank among those with the earliest fault reports it. */
 static bool read_plan(const struct options* options, int rank, int ranks, struct plan* plan) {
   struct plan_error error;
   bool right = plan_read(options->plan, rank, ranks, plan, &error);
@@ -117,7 +117,7 @@ static bool exists_anywhere(const char* path, int rank) {
   return exists != 0;
 }
 
-/* A plan names the files of a real run: those are not ours to replace. */
+/* A plan names the files of a real run, which the replayer must not replace. */
 static bool may_write(const struct plan* plan, const struct options* options, int rank) {
   if (options->file_dir != NULL || options->overwrite) return true;
   for (size_t i = 0; i < plan->files; i++) {
@@ -131,7 +131,7 @@ static bool may_write(const struct plan* plan, const struct options* options, in
   return true;
 }
 
-/* Under another name until it is whole, so that an interrupted one is not taken for it. */
+/* It has another name until it is whole, so that no interrupted one is taken for it. */
 static void prepare_files(const struct plan* plan, int rank, struct replay_buffer* buffer) {
   for (size_t i = 0; i < plan->files; i++) {
     const char* path = plan->file[i].path;
@@ -191,7 +191,7 @@ static int by_size(const void* left, const void* right) {
   return (a > b) - (a < b);
 }
 
-/* Of one part over the rounds: a single slow one among them is none of the file's merit. */
+/* The median over the rounds, for one part: a single slow round says nothing about the file. */
 static double median_of(const struct times* times, size_t files, size_t part, int rounds,
                         double* sorted) {
   for (int i = 0; i < rounds; i++) sorted[i] = times->file[(size_t)i * files + part];
@@ -206,7 +206,7 @@ static void report(size_t files, uint64_t bytes, const struct times* times, int 
   printf("{\"bytes\": %llu, \"seconds\": %.6f, \"mib_per_s\": %.3f, \"files\": %zu",
          (unsigned long long)bytes, seconds, rate, files);
   print_numbers("rounds", times->round, (size_t)rounds);
-  /* In the rounds' own room, which were printed. */
+  /* Sorts in the memory of the rounds, which were printed before. */
   for (size_t i = 0; i < files; i++)
     times->slowest[i] = median_of(times, files, i, rounds, times->round);
   print_numbers("file_seconds", times->slowest, files);

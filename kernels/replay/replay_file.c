@@ -35,7 +35,7 @@ void replay_reserve(struct replay_buffer* buffer, size_t size) {
   buffer->size = size;
   buffer->byte = malloc(size);
   if (buffer->byte == NULL) replay_fail("memory", "there is not enough for the largest transfer");
-  /* The first touch of a page is not I/O; bytes that do not compress to nothing. */
+  /* The first touch of a page is no I/O. The bytes do not compress to nothing. */
   uint32_t state = 1;
   for (size_t i = 0; i < size; i++) {
     state = state * 1664525u + 1013904223u;
@@ -60,8 +60,8 @@ static void replay_transfer(hid_t id, const struct plan_file* file,
   if (collective) H5Pclose(mode);
 }
 
-/* By the call that the plan names; the transfer after those that it moved. To compare bytes takes
- * each dataset and its elements alone. */
+/* Makes the transfer by the call that the plan names. Returns the transfer after those that the
+ * call made. Where bytes are compared, each dataset has a call of its own. */
 static size_t replay_one(const hid_t* id, const struct plan_file* file, size_t at,
                          const struct replay_buffer* buffer) {
   const struct plan_transfer* transfer = &file->transfer[at];

@@ -97,7 +97,7 @@ static size_t chunk_bytes(const struct plan_dataset* dataset) {
 }
 
 size_t replay_chunk_room(const struct plan_file* file, const struct plan_transfer* transfer) {
-  /* What does not compress is stored a little longer than it is. */
+  /* Bytes that do not compress are stored in a little more room than they have. */
   size_t whole = chunk_bytes(&file->dataset[transfer->dataset]);
   size_t stored = transfer->stored_bytes > whole ? transfer->stored_bytes : whole;
   return stored + stored / 8 + 1024;

@@ -12,7 +12,7 @@
 /* Whether this HDF5 (from 1.14 on) has asynchronous forms, and those of several datasets. */
 bool replay_has_newer_forms(void);
 
-/* What the program did between its calls, in time alone; nothing where bytes are compared. */
+/* Waits as long as the program worked between its calls; not at all where bytes are compared. */
 void replay_pause(const struct plan_transfer* transfer, const struct replay_buffer* buffer);
 
 /* Begins H5Dwrite or H5Dread of the selection in `space`. */

@@ -14,7 +14,7 @@ static uint64_t row_major(const hsize_t* at, const hsize_t* dims, int n) {
   return index;
 }
 
-/* To the next place of the box in row-major order; false behind the last one. */
+/* Goes on to the next place of the box in row-major order; false after the last one. */
 static bool advance(hsize_t* at, const hsize_t* first, const hsize_t* last, int n) {
   for (int d = n - 1; d >= 0; d--) {
     if (++at[d] <= last[d]) return true;

@@ -9,8 +9,8 @@
 struct replay_buffer {
   char* byte;
   size_t size;
-  /* Fill and compare by the formula. Without, the same bytes serve all
-   * transfers, because filling takes time. */
+  /* Buffers are filled and compared by the formula. Without it all transfers use the same bytes,
+   * because filling takes time. */
   bool verify;
 };
 

@@ -1,4 +1,4 @@
-/* Files that a plan only reads have to exist first. */
+/* Makes the files that a plan only reads: they have to exist first. */
 #include <mpi.h>
 #include <string.h>
 

@@ -16,8 +16,8 @@ void calls_need(int code, const char* file, const char* what);
 
 void calls_set_view(MPI_File handle, const char* file, const struct planned_view* view);
 
-/* A type of so many bytes and how many of it, as far as an int counts; MPI_BYTE or one that the
- * caller frees. */
+/* A type and a count of it, which fits into an int, for so many bytes. The type is MPI_BYTE or
+ * one that the caller frees. */
 MPI_Datatype calls_type(const char* file, long long bytes, int* count);
 
 /* One transfer at an offset in elements of the view. */

@@ -76,7 +76,7 @@ static long long now_ns(void) {
   return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Sleeps until shortly before, then waits awake: a sleep ends some 50 µs late. */
+/* Sleeps until shortly before the moment, then waits busily: a sleep ends some 50 µs late. */
 static void pause_for(long long ns) {
   const long long awake_ns = 100000, until = now_ns() + ns;
   if (ns > awake_ns) {
@@ -89,8 +89,8 @@ static void pause_for(long long ns) {
   }
 }
 
-/* What is read before it is written must be there, as blocks and not as a hole. Any other file is
- * not there: the plan's own open makes it, as the program's did. */
+/* A file that is read before it is written must exist, with blocks on disk and not as a hole.
+ * Other files must not: the plan's own open makes them, as the program's did. */
 static void prepare(const struct replay* replay, bool cold) {
   enum { CHUNK = 1 << 20 };
   char* chunk = malloc(CHUNK);
@@ -149,7 +149,7 @@ static void move(struct replay* replay, const struct slot* slot, const struct pl
   if (call->kind == CALL_WRITE && moved != (ssize_t)length) calls_fail(name, "a write was cut");
 }
 
-/* One call; the bytes that it moved. */
+/* Makes one call. Returns the bytes that it moved. */
 static long long reissue(struct replay* replay, const struct planned_call* call) {
   if (call->kind == CALL_OPEN || call->kind == CALL_MPI_OPEN) {
     open_slot(replay, call);
@@ -207,8 +207,8 @@ static long long reissue(struct replay* replay, const struct planned_call* call)
   }
 }
 
-/* All calls of this rank once; the bytes that they moved, and the time inside
- * of calls. */
+/* Makes all calls of this rank once. Returns the bytes that they moved; `call_seconds` gets the
+ * time inside them. */
 static long long run(struct replay* replay, double* call_seconds) {
   const struct call_plan* plan = replay->plan;
   long long bytes = 0, inside_ns = 0;

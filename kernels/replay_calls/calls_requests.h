@@ -13,7 +13,7 @@ struct request {
   const char* file; /* that it moves to or from */
   MPI_Request handle;
   struct aiocb aio;
-  char* buffer; /* of reads: nobody else may write here meanwhile */
+  char* buffer; /* of reads: no other transfer may use it meanwhile */
 };
 
 /* As many as the plan has, with buffers that its reads fit into. */

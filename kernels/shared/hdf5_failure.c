@@ -25,7 +25,7 @@ void hdf5_fail(const char* program, const char* file, const char* what) {
     if (*c == '\n') *c = ' ';
   fprintf(stderr, "%s: rank %d: %s: %s%s\n", program, rank, file, what, reason);
   fflush(NULL);
-  /* Hydra drops what it has not forwarded when a rank aborts. */
+  /* When a rank aborts, Hydra drops output that it has not forwarded yet. */
   nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
   MPI_Abort(MPI_COMM_WORLD, 1);
   _Exit(1);

@@ -43,8 +43,8 @@ uint64_t kernel_dataset_key(int file, int number, int step) {
   return mix(mix(mix((uint64_t)file + 1) + (uint64_t)number) + (uint64_t)step);
 }
 
-/* Floats lie in [1, 2): no NaN whose bits a conversion might change, and a
- * dump of the file can be read by people. */
+/* Floats lie in [1, 2): there is no NaN, whose bits a conversion might change, and a dump of the
+ * file is readable. */
 static uint32_t bits32(enum kernel_element element, uint64_t mixed) {
   return element == KERNEL_FLOAT32 ? 0x3f800000u | (uint32_t)(mixed >> 41)
                                    : (uint32_t)(mixed >> 32);
@@ -128,7 +128,7 @@ void kernel_dataset_fill(const struct kernel_dataset* dataset, void* buffer) {
   }
 }
 
-/* Returns how many elements of the run are right before the first wrong one. */
+/* Returns the number of right elements before the first wrong one of the run. */
 static hsize_t check_run(const struct kernel_dataset* dataset, uint64_t index, hsize_t count,
                          const char* buffer) {
   enum { PART = 512 };

@@ -26,7 +26,7 @@ static hsize_t block_count(const struct kernel_axis* axis) {
   return left < axis->length ? left : axis->length;
 }
 
-/* Whole runs that this part holds; `rest` is the length of the cut run, if it is its. */
+/* The whole runs of this part; `rest` is the length of the last, short run, if this part has it. */
 static hsize_t whole_runs(const struct kernel_axis* axis, hsize_t* rest) {
   hsize_t whole = axis->extent / axis->length;
   *rest = whole % axis->parts == axis->part ? axis->extent % axis->length : 0;

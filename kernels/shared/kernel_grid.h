@@ -1,4 +1,4 @@
-/* How a dataset's axes are dealt to the ranks, in elements. */
+/* How the axes of a dataset are divided among the ranks, in elements. */
 #ifndef IOTUNE_KERNEL_GRID_H
 #define IOTUNE_KERNEL_GRID_H
 
@@ -28,19 +28,19 @@ struct kernel_piece {
   hsize_t start, stride, count, block;
 };
 
-/* `size` is what every part holds. `uneven` takes a third of the last part
- * (BLOCK) or of the last run (CYCLIC), and at least one element. */
+/* An axis of which every part holds `size` elements. `uneven` shortens the last part (BLOCK) or
+ * the last run (CYCLIC) by a third, and by at least one element. */
 struct kernel_axis kernel_axis_of_size(enum kernel_axis_kind kind, hsize_t size, hsize_t run,
                                        hsize_t parts, hsize_t part, bool uneven);
 
-/* BLOCK of a given extent: parts of ceil(extent / parts), so the last ones may
- * be smaller or empty. */
+/* A BLOCK axis of `extent` elements: parts of ceil(extent / parts), so the last ones may be
+ * smaller or empty. */
 struct kernel_axis kernel_axis_of_extent(hsize_t extent, hsize_t parts, hsize_t part);
 
 hsize_t kernel_axis_count(const struct kernel_axis* axis);
 
-/* Returns 0, 1 or 2: a cyclic axis ends in a piece of its own where its last
- * run is cut short. */
+/* Returns how many pieces a rank has, 0 to 2: a cyclic axis whose last run is short has that run
+ * as a piece of its own. */
 int kernel_axis_pieces(const struct kernel_axis* axis, struct kernel_piece piece[2]);
 
 /* The place in the dataset of this rank's element number `local`, and in `run`

@@ -70,7 +70,7 @@ static void fail_dataset(const char* path, const struct kernel_dataset* dataset,
   kernel_fail(path, text);
 }
 
-/* To the next combination of one piece of every axis; false behind the last one. */
+/* Goes on to the next combination of one piece of every axis; false after the last one. */
 static bool next_combination(int* at, const int* pieces, int n) {
   for (int d = n - 1; d >= 0; d--) {
     if (++at[d] < pieces[d]) return true;
@@ -119,7 +119,7 @@ static bool takes_part(const struct kernel_dataset* dataset) {
   return kernel_dataset_count(dataset) > 0 && (!dataset->first_rank || rank == 0);
 }
 
-/* One call. Either `from` or `into` is NULL, and so is `rows` where the whole share is meant. */
+/* Makes one call. Either `from` or `into` is NULL. `rows` is NULL for the whole share. */
 static void transfer_once(hid_t handle, const char* path, const struct kernel_dataset* dataset,
                           const struct kernel_piece* rows, bool collective, const char* from,
                           char* into) {
@@ -150,7 +150,7 @@ static void transfer_once(hid_t handle, const char* path, const struct kernel_da
   if (collective) H5Pclose(mode);
 }
 
-/* In as many calls on every rank as the fullest part needs. */
+/* Every rank makes as many calls as the rank with the most rows needs. */
 static void transfer_share(hid_t handle, const char* path, const struct kernel_dataset* dataset,
                            const struct kernel_transfer* transfer, const char* from, char* into) {
   bool collective = transfer->collective && !dataset->first_rank;

@@ -116,7 +116,7 @@ static const struct option* find_option(const char* argument, size_t length) {
   return NULL;
 }
 
-/* What can be judged without knowing the number of ranks. */
+/* Checks the options that do not depend on the number of ranks. */
 static bool consistent(const struct kernel_spec* spec, const struct kernel_options* options,
                        char* error, size_t size) {
   char text[96];

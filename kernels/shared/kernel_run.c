@@ -159,8 +159,8 @@ static struct kernel_file lay_out(const struct run* run, int step, int number) {
   return file;
 }
 
-/* For reading again a share other than the one written: rows, of the next rank,
- * so that a selection that is wrong both ways does not pass. */
+/* Another share than the one written, for reading again: the next rank's, in a division
+ * along one axis. So a selection that is wrong in the same way in write and read is noticed. */
 static struct kernel_dataset other_share(const struct run* run, const struct kernel_dataset* from) {
   struct kernel_dataset share = *from;
   int divided = 0;
@@ -241,8 +241,8 @@ static void read_again(struct run* run, const struct kernel_file* file, int64_t 
   kernel_file_close(handle, file->path);
 }
 
-/* The rank that holds the first wrong element of all ranks names it. Signed, because
- * MPICH 4.0.2 compares unsigned 64-bit numbers as signed ones in MPI_MIN. */
+/* The rank with the first wrong element of all ranks reports it. The numbers are signed, because
+ * MPI_MIN of MPICH 4.0.2 compares unsigned 64-bit numbers as signed ones. */
 static bool agree_right(const struct run* run, const struct wrong* wrong) {
   int64_t own = wrong->order, first, mine = INT64_MAX, index;
   MPI_Allreduce(&own, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
@@ -262,7 +262,7 @@ static bool run_step(struct run* run, int step) {
   struct wrong wrong = {.order = INT64_MAX};
   int files = run->spec->files;
   for (int i = 0; i < files; i++) file[i] = lay_out(run, step, i);
-  /* Not earlier: what is between two runs must not decide on how warm the freed pages are. */
+  /* Not earlier: how warm the freed pages are must not depend on the time between two runs. */
   for (int i = 0; i < files && run->options.fresh && run->rank == 0; i++) unlink(file[i].path);
   run->untimed = 0;
   MPI_Barrier(MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-/* What makes one kernel differ from another, and the program that runs it. */
+/* The properties of one kernel, and the program that runs it. */
 #ifndef IOTUNE_KERNEL_RUN_H
 #define IOTUNE_KERNEL_RUN_H
 
