@@ -34,7 +34,8 @@ DatasetInProgress& in_progress(OpenState& state) noexcept {
   return *reinterpret_cast<DatasetInProgress*>(state.words);
 }
 
-// What a transfer keeps: the plan, so that after knows there is something to take back.
+// What a transfer keeps: the plan, by which the after hook knows that it has a setting to take
+// back.
 struct TransferInProgress {
   FilePlan* plan;
   Hid dxpl;
@@ -54,7 +55,7 @@ bool ends_with_name(const char* path, const char* name) noexcept {
   return slash != nullptr && std::strcmp(slash + 1, name) == 0;
 }
 
-// The setting that holds for that dataset: one that names it beats one for all.
+// The setting for that dataset: one that names the dataset comes before one for all datasets.
 const Setting* find_for(const SettingList& list, const char* parameter,
                         const char* dataset) noexcept {
   const Setting* found = nullptr;
@@ -82,7 +83,7 @@ struct ChunkCache {
   double w0;
 };
 
-// HDF5's own, whatever the file's datasets have by default.
+// HDF5's default, whatever the default of the file's datasets is.
 ChunkCache default_cache(Provider& hdf5, const Hdf5Api& api) noexcept {
   ChunkCache cache{521, std::size_t{1} << 20, 0.75};
   const Hid fresh = own_list(hdf5, api, 0);
@@ -259,14 +260,14 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 [[gnu::hot]] void before_hdf5_dataset(Provider& hdf5, DatasetCall& call,
                                       OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
-  // Mostly there is no plan, and no more memory than that is to be asked for it.
+  // Mostly there is no plan, and looking that up must touch no more memory.
   const Hdf5Api* const api = any_file_plan() ? hdf5_api(hdf5) : nullptr;
   if (api == nullptr) return;
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
   const char* const name = call.name == nullptr ? "" : call.name;
   at.cache = find_for(at.plan->settings, "chunk_cache", name);
-  // A file that exists keeps its layouts: nothing is said of them at each open.
+  // A file that exists keeps its layouts: they are not noted at each open.
   if (call.creating) {
     at.layout.chunk = find_for(at.plan->settings, "chunk", name);
     at.layout.fill_time = find_for(at.plan->settings, "fill_time", name);
@@ -279,9 +280,9 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   if (at.layout.tuned_dcpl > 0 || at.tuned_dapl > 0) hide_errors(*api, at.layout.errors);
 }
 
-// First without our layout, then without our chunk cache. That one is a matter of this process
-// alone: a rank without memory for it has taken no part in what the others do together yet, and its
-// second call does.
+// Tries again, first without our layout, then without our chunk cache. The chunk cache concerns
+// this process alone: a rank without memory for it fails before the collective part of the call,
+// which its second call then takes part in.
 [[gnu::hot]] bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
                                      std::int64_t& dapl, OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
@@ -307,7 +308,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   if (at.plan == nullptr) return;
   const Hdf5Api* const api = hdf5_api(hdf5);
   if (api == nullptr) return;
-  // What a failed call says belongs to the program: closing our lists would empty the stack.
+  // The error stack of a failed call belongs to the program: closing our lists would empty it.
   const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
   const bool wanted =
       at.layout.chunk != nullptr || at.layout.fill_time != nullptr || at.cache != nullptr;
@@ -363,7 +364,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
     return;
   }
   transfer_of(state) = {plan, dxpl, own};
-  // A file that its program never closes is told of at its second transfer.
+  // Noted at the second transfer, because a program may never close its file.
   if (__atomic_load_n(&plan->individual.all, __ATOMIC_RELAXED) == 1) note_individual_io(*plan);
 }
 
@@ -376,7 +377,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   const Hdf5Api* const api = at.plan == nullptr ? nullptr : hdf5_api(hdf5);
   if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
-  // Looked at only: a note would fall into the record that is being written.
+  // Counted only: a note would come in the midst of the record that is being written.
   if (result >= 0) count_individual(*api, at.dxpl, at.plan->individual);
   api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);

@@ -53,7 +53,7 @@ struct OpenInProgress {
 
 constinit SpareMemory<OpenInProgress> g_spare;
 
-// All but what lies behind counts and flags, which nobody reads.
+// Sets all fields, except for arrays beyond their counts and values behind flags that are off.
 void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   clear(open.answer.decision);
   clear(open.hints);
@@ -89,7 +89,7 @@ void forget(const Hdf5Api& api, OpenState& state) noexcept {
 }
 
 // Builds the tuned list. With MPI this is collective over the private communicator, because
-// H5Pset_fapl_mpio is; every rank comes here after the same agreement.
+// H5Pset_fapl_mpio is; every rank calls it after the same agreement.
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
@@ -119,20 +119,21 @@ const MpiApi* mpi_of(const ListSettings& program) noexcept {
   return is_parallel ? mpi : nullptr;
 }
 
-// False where memory for the plan is wanting.
+// False where there is no memory for the plan.
 bool plan_datasets(OpenInProgress& open) noexcept {
   if (!concerns_datasets(open.answer.decision)) return true;
   open.plan = make_file_plan(open.answer.decision);
   return open.plan != nullptr;
 }
 
-// An H5Fcreate that finds a file cuts it to nothing, or fails.
+// An H5Fcreate that finds a file truncates it or fails.
 void arm(const char* path, OpenInProgress& open) noexcept {
   arm(path, {open.opening.creating, true}, open.answer.decision, open.hints.wanted, open.opens);
 }
 
-// A call that must make its file, and fails with our settings, leaves one in its own way. Only the
-// open beneath tells whose file that is: where opens are not seen, nothing is put into the call.
+// A call that must make a new file and fails with our settings may leave a file that makes the next
+// try fail. Only the open in the POSIX layer shows whether the call made that file: where such
+// opens are not recorded, nothing is put into the call.
 Reason why_no_list(const char* path, const OpenInProgress& open) noexcept {
   const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
   return open.making != Hdf5Making::kMakesNew || seen ? Reason::kNone : Reason::kOpensNotRecorded;
@@ -173,11 +174,12 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
     return false;
   }
   if (hash == kHashStart) return true;  // agreed that nothing is to be changed
-  // A list costs several duplicates of its communicator: made only for what goes by it.
+  // A list costs several duplicates of its communicator: made only for settings that need it.
   const bool by_list =
       has_hints_for_mpiio(open.hints) || concerns_file_access(open.answer.decision);
   if (by_list) open.tuned_fapl = tuned_list(api, open);
-  // Before the vote: no rank makes the file before it, so whether it was there is known.
+  // Before the vote: no rank makes the file before the vote, so it is still known whether it
+  // existed.
   arm(path, open);
   if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
   disarm(open.opens);
@@ -223,13 +225,13 @@ bool agree(const OpenInProgress& open, bool mine) noexcept {
   return open.mpi == nullptr ? mine : all_agree(*open.mpi, open.program.private_comm, mine, 0);
 }
 
-// Whether the call would fail whatever it carries: there is no file for it, or one in its way.
+// Whether the call would fail with any settings: its file is missing, or a new file cannot be made.
 bool is_hopeless(const char* path, OpenInProgress& open) noexcept {
   if (open.making == Hdf5Making::kMakesNew) return !remove_made(open.made);
   return !is_there(path);
 }
 
-// After each call. Every rank comes here with the same attempts behind it.
+// Called after each call. All ranks have made the same attempts before.
 bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
                 OpenInProgress& open) noexcept {
   if (is_own_call(open.attempts)) return false;
@@ -275,7 +277,7 @@ Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
   return api.H5Fget_access_plist(file);
 }
 
-// Reads back what the open file really has.
+// Reads back the settings that the open file really has, and notes them.
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   if (open.answer.decision.setting_count == 0) return;
@@ -348,14 +350,14 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   begin(*open, fapl, making);
   open->program = settings_of(hdf5, fapl);
-  // Another driver was set since: what was seen of the list is not true any more. (Only where
-  // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)
+  // The program has set another driver since: what was seen of the list does not hold any more.
+  // Checked only where MPI-IO was set: asking another list could fail and disturb the error stack.
   if (open->program.mpio && api->H5Pget_driver(fapl) != open->program.driver) open->program = {};
 
   bool decided = false;
   if (open->program.mpio) {
     const MpiApi* const mpi = mpi_of(open->program);
-    // A vote too: other ranks may have been given another connector.
+    // This is a vote too: other ranks may have another VOL connector.
     if (mpi != nullptr && !has_native_connector(*api, fapl)) {
       decline(*mpi, open->program.private_comm);
       forget(*api, state);
@@ -399,11 +401,11 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   }
   if (open == nullptr || api == nullptr) return;
   disarm(open->opens);
-  // What a failed open says belongs to the program: closing our list would empty the stack.
+  // The error stack of a failed open belongs to the program: closing our list would empty it.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);
-  // On every rank: reading the access list back duplicates the communicator, so that it is left
-  // out where nothing of it is wanted (hints are read from the file that MPI has open).
+  // On every rank, because reading the access list back duplicates the communicator. Left out where
+  // nothing of it is needed (hints are read from the file that MPI has open).
   const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->answer.decision);
   const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {

@@ -21,7 +21,7 @@
 namespace iotune::recorder {
 namespace {
 
-// Where a call at the position found it; kUnknownPlace where the descriptor has none.
+// The descriptor's position before a call at the position; kUnknownPlace where it has none.
 std::int64_t position_before(const PositionWatch& watch, std::int64_t moved) noexcept {
   std::int64_t offset = kUnknownPlace;
   return watch.place(moved, offset) ? offset : kUnknownPlace;
@@ -34,8 +34,8 @@ struct Side {
   std::int64_t* offset;  // the program's; nullptr: the descriptor's own position
   std::uint32_t file = file_of_descriptor(fd);
 
-  // Where the data stood, after the call: the program's offset is looked at only where the kernel
-  // has found that it can be. The kernel refuses these calls where a descriptor appends.
+  // Where the data were, asked after the call: only then has the kernel checked that the program's
+  // offset can be read. The kernel refuses these calls for a descriptor that appends.
   std::int64_t position(const PositionWatch& watch, std::int64_t moved) const noexcept {
     if (offset == nullptr) return position_before(watch, moved);
     return moved < 0 ? -1 : *offset - moved;
@@ -57,7 +57,7 @@ void record_side(const CallScope& scope, const Side& side,
   record.commit();
 }
 
-// A call without its type: the wrappers are many, what they do is here once.
+// A call without its type: there are many wrappers, and their common work is compiled once.
 using Make = ssize_t (*)(const void* call);
 template <typename Call>
 ssize_t made(const void* call) noexcept {
@@ -78,7 +78,7 @@ ssize_t make_reported(Transfer transfer, Call call, Position position) noexcept 
   return result;
 }
 
-// Recorded once for each file that is traced: as read from one, as written to the other.
+// Recorded once for each traced file: as a read of one, as a write of the other.
 __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to, std::size_t count,
                                                unsigned flags, Make make,
                                                const void* call) noexcept {
@@ -187,7 +187,7 @@ ssize_t vector_moved(const VectorCall& asked, Call call) noexcept {
   return move_vector(asked, made<Call>, &call);
 }
 
-// What is asked for; how much of it is moved aio_return says.
+// Records the bytes asked for; aio_return returns how many were moved.
 void record_request(const CallScope& scope, CallNumber number, const AioRequest& request,
                     std::uint32_t file, std::int64_t result) noexcept {
   const OwnCode own;
@@ -196,7 +196,7 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.key(request.fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(request.bytes));
-  // It is written later: an end that moves until then is nobody's to know.
+  // It is written later: the end of the file may move until then.
   const bool writes = does(number, Verb::kWrites) ||
                       (does(number, Verb::kCompletes) && request.operation == kAioWrite);
   const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
@@ -231,7 +231,7 @@ int synchronised(int operation, const void* request, NextCall<int, int, void*> c
                                          operation);
 }
 
-// Each request of the list stands in the trace as if it had been made alone.
+// The trace has each request of the list as if it had been made alone.
 template <typename Call>
 int list_requested(void* const* list, int count, Call call) noexcept {
   if (!call.exists()) return no_such_call();
