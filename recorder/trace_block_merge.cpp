@@ -12,7 +12,7 @@ namespace {
 using patterns::ByteReader;
 using patterns::ByteWriter;
 
-// Of an entry: u64 key, u32 bytes of the payload, u32 zero; the payload is padded to 8.
+// The head of an entry: u64 key, u32 bytes of the payload, u32 zero. The payload is padded to 8.
 constexpr std::size_t kHeadBytes = 16;
 
 constexpr std::size_t padded(std::size_t bytes) noexcept {
@@ -44,7 +44,7 @@ std::size_t slots_for(std::size_t entries) noexcept {
   return std::bit_ceil(2 * entries + 2);
 }
 
-// The entries of one message by their keys; each is taken once.
+// The entries of one message by their keys. Each entry is merged at most once.
 class KeyTable {
  public:
   struct Slot {
@@ -64,7 +64,7 @@ class KeyTable {
       slot->offset = static_cast<std::uint32_t>(cursor.whole().data() - blocks.data());
     }
   }
-  // nullptr: none of that key.
+  // nullptr: there is no entry of that key.
   Slot* find(std::uint64_t key) const noexcept {
     Slot* const slot = place_of(key);
     return slot->key == 0 ? nullptr : slot;
@@ -81,19 +81,19 @@ class KeyTable {
   std::size_t mask_;
 };
 
-// What of a block does not grow with the ranks.
+// The bytes of a block that do not grow with the ranks.
 std::uint64_t skeleton_bytes(const SharedParts& parts) noexcept {
   return kHeadBytes + parts.kinds.size() + parts.values.size() + parts.time_values.size();
 }
 
-// Two ranks may take more room than one by one, because a number that goes on evenly costs the
-// same for two and for all. From this many on they must take less.
+// Few merged ranks may take more room than they take unmerged, because a number in even steps costs
+// the same for two ranks and for all. From this many ranks on they must take less.
 constexpr std::uint64_t kManyRanks = 4;
 constexpr std::uint64_t kSkeletonsForFew = 4;
 
 class Output {
  public:
-  // `owed`: what is still to be written in any case.
+  // `owed`: the bytes that are still to be written in any case.
   Output(std::span<std::byte> out, std::size_t owed) noexcept : out_(out), owed_(owed) {}
 
   void copy(const RankBlockCursor& from, std::uint64_t key) noexcept {
@@ -104,7 +104,7 @@ class Output {
     owed_ -= whole.size();
   }
 
-  // Only where it takes less room than the ranks one by one.
+  // Merges only where the result takes less room than the ranks one by one.
   bool merge(const RankBlockCursor& a, const RankBlockCursor& b,
              std::span<std::byte> scratch) noexcept {
     SharedParts first, second;
@@ -132,7 +132,7 @@ class Output {
   std::size_t used_ = 0, owed_;
 };
 
-// A token per byte and a stream's times per 8 bytes.
+// Room for a token for each byte, and for a stream's times for 8 bytes.
 constexpr std::size_t kTokenBytes = sizeof(std::uint64_t) + sizeof(TokenKind);
 constexpr std::size_t kMostTimes = kMostSharedBytes / 8;
 
@@ -213,7 +213,8 @@ std::size_t merge_rank_blocks(std::span<const std::byte> a, std::span<const std:
     if (other.next() && to.merge(mine, other, rest)) {
       slot->taken = 1;
     } else {
-      // Both stay as they are, for good: tried at every level it would cost time at each.
+      // Both stay unmerged for good: to try again at every level of the tree would cost time at
+      // each.
       slot->taken = 2;
       to.copy(mine, 0);
     }

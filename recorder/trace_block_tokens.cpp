@@ -9,7 +9,7 @@ namespace {
 
 using patterns::ByteReader;
 
-// 18 digits fit in any case.
+// 18 digits fit into 64 bits in any case.
 constexpr std::size_t kMostDigits = 18;
 
 constexpr bool is_digit(std::byte b) noexcept {
@@ -23,7 +23,7 @@ class Tokenizer {
 
   bool failed() const noexcept { return failed_; }
 
-  // What alike blocks have in common.
+  // Adds to the key what blocks of alike ranks have in common.
   void mix(std::uint64_t value) noexcept {
     tokens_.key = (tokens_.key ^ value) * 0x9e3779b97f4a7c15U;
     tokens_.key ^= tokens_.key >> 29U;
@@ -45,7 +45,8 @@ class Tokenizer {
     mix(value);
   }
 
-  // Numbers within a text are tokens, but for leading zeros, which would be lost.
+  // Numbers within a text are tokens, except for numbers with leading zeros, which would lose
+  // these.
   void text(std::span<const std::byte> bytes) noexcept {
     for (std::size_t i = 0; i < bytes.size();) {
       std::size_t digits = 0;
@@ -66,8 +67,8 @@ class Tokenizer {
     }
   }
 
-  // An encoding of tuples is varints throughout, or, packed, bits: what has no pattern in one rank
-  // has none over the ranks, unless it is the same in all.
+  // Tuples are encoded as varints throughout or, packed, as bits. Packed tuples have no pattern in
+  // one rank, and so none over the ranks unless they are the same in all.
   void tuples(std::span<const std::byte> bytes) noexcept {
     ByteReader in(bytes);
     const TraceBlockTokens before = tokens_;
