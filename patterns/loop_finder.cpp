@@ -3,12 +3,12 @@
 #include <bit>
 #include <cstring>
 
-#include "patterns/block_lengths.h"
+#include "patterns/iteration_lengths.h"
 
 namespace iotune::patterns {
 namespace {
 
-// Three equal blocks are the least that is called a loop: two of one atom always
+// Three equal iterations are the least that is called a loop: two of one atom always
 // match.
 constexpr std::uint32_t kLeastIterations = 3;
 
@@ -35,9 +35,9 @@ bool goes_on(const FoundTerm* term, std::uint32_t parts) noexcept {
   return term->print - below->print == below->print - (below - parts)->print;
 }
 
-// So many entries below the bottom of the stack BlockLengths looks at.
+// So many entries below the bottom of the stack IterationLengths looks at.
 constexpr std::size_t below_bottom(std::size_t n) noexcept {
-  return (n < kMaxBodyTerms ? n : kMaxBodyTerms) + BlockLengths::kAtOnce;
+  return (n < kMaxBodyTerms ? n : kMaxBodyTerms) + IterationLengths::kAtOnce;
 }
 // The same of an array of every second one, and what is above the bottom there.
 constexpr std::size_t seconds(std::size_t n) noexcept {
@@ -107,15 +107,15 @@ void LoopFinder::run() noexcept {
 // tuples can be compared, added and multiplied in one word: only what agrees
 // there is compared value by value. It is taken of the difference to the first
 // tuple, which is zero in a column until that column changes for the first time:
-// so one pass in small blocks, while they are in the cache, is enough to find the
+// so one pass over a few rows at a time, while they are in the cache, is enough to find the
 // changing columns and to leave out the others.
 void LoopFinder::fingerprint() noexcept {
-  constexpr std::uint32_t kBlockRows = 32;
+  constexpr std::uint32_t kRowsAtOnce = 32;
   std::uint64_t changed[kMaxDims];
   std::uint64_t factors[kMaxDims] = {};
   for (unsigned j = 0; j < dims_; ++j) changed[j] = 0;
-  for (std::uint32_t begin = 0; begin < n_; begin += kBlockRows) {
-    const std::uint32_t end = n_ - begin < kBlockRows ? n_ : begin + kBlockRows;
+  for (std::uint32_t begin = 0; begin < n_; begin += kRowsAtOnce) {
+    const std::uint32_t end = n_ - begin < kRowsAtOnce ? n_ : begin + kRowsAtOnce;
     if (active_.count < dims_) {
       const std::uint64_t* row = at(begin);
       for (std::uint32_t i = begin; i < end; ++i, row += dims_) {
@@ -191,10 +191,10 @@ bool LoopFinder::is_alert() const noexcept {
 bool LoopFinder::reduce_once(std::uint32_t most_parts) noexcept {
   const std::uint32_t longest = size_ - 1 < most_parts ? size_ - 1 : most_parts;
   const std::uint32_t place = size_ - 1;
-  BlockLengths lengths(top_bits_ + place, every_second_[place % 2] + place / 2,
-                       term_parts_ + place);
-  for (std::uint32_t b = 1; b <= longest; b += BlockLengths::kAtOnce, lengths.next()) {
-    for (BlockLengths::Lanes maybe = lengths.maybe(); maybe.any();) {
+  IterationLengths lengths(top_bits_ + place, every_second_[place % 2] + place / 2,
+                           term_parts_ + place);
+  for (std::uint32_t b = 1; b <= longest; b += IterationLengths::kAtOnce, lengths.next()) {
+    for (IterationLengths::Lanes maybe = lengths.maybe(); maybe.any();) {
       const std::uint32_t parts = b + maybe.take_lowest();
       if (parts <= longest && reduce_by(parts)) return true;
     }
@@ -209,32 +209,32 @@ bool LoopFinder::reduce_by(std::uint32_t parts) noexcept {
     ++terms_[size_ - 1].count;
     return true;
   }
-  // Is there room for three? Two terms of each block are compared before the call: with few
+  // Is there room for three? Two terms of each iteration are compared before the call: with few
   // different tuples, one agrees by chance too often.
   const std::uint32_t also = parts == 1 ? 0 : 1;
   return parts <= size_ / 3 && goes_on(top, parts) && goes_on(top - also, parts) &&
-         three_blocks(parts);
+         three_iterations(parts);
 }
 
 // Are the top terms one more iteration of the loop below them?
 bool LoopFinder::next_iteration(std::uint32_t parts) const noexcept {
-  const FoundTerm* block = terms_ + size_ - parts;
-  const FoundTerm& loop = block[-1];
+  const FoundTerm* iteration = terms_ + size_ - parts;
+  const FoundTerm& loop = iteration[-1];
   const Body& body = bodies_[loop.body];
-  if (block->print - loop.print != loop.count * body.stride_print) return false;
+  if (iteration->print - loop.print != loop.count * body.stride_print) return false;
   const BodyPart* part = parts_ + body.first_part;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    if (block[i].body != part[i].body || block[i].count != part[i].count) return false;
+    if (iteration[i].body != part[i].body || iteration[i].count != part[i].count) return false;
   }
   for (std::uint32_t i = 0; i < parts; ++i) {
-    if (!leaves_go_on(block[i], body.rows)) return false;
+    if (!leaves_go_on(iteration[i], body.rows)) return false;
   }
   return true;
 }
 
-// Are the top terms three blocks of one shape, each leaf in equal steps? Then
-// they become a loop.
-bool LoopFinder::three_blocks(std::uint32_t parts) noexcept {
+// Are the top terms three iterations of one shape, each leaf in equal steps?
+// Then they become a loop.
+bool LoopFinder::three_iterations(std::uint32_t parts) noexcept {
   const FoundTerm* third = terms_ + size_ - parts;
   const FoundTerm* second = third - parts;
   const FoundTerm* first = second - parts;
@@ -300,40 +300,40 @@ void LoopFinder::read_on() noexcept {
   push_cut_iteration(body, end - cut, cut);
 }
 
-// The body that the block is one iteration of, the next one being `rows` tuples
+// The body of which this is one iteration, the next one being `rows` tuples
 // on; 0 if there is no room for a new one.
-std::uint32_t LoopFinder::intern(const FoundTerm* block, std::uint32_t parts,
+std::uint32_t LoopFinder::intern(const FoundTerm* iteration, std::uint32_t parts,
                                  std::uint32_t rows) noexcept {
-  const std::uint64_t* prints = prints_ + block->start;
+  const std::uint64_t* prints = prints_ + iteration->start;
   const std::uint64_t stride_print = prints[rows] - prints[0];
   std::uint64_t hash = mix(stride_print ^ rows) + parts;
   std::uint32_t leaves = 0;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    hash = mix(hash ^ (std::uint64_t{block[i].body} << 32U | block[i].count));
-    const Body& inner = bodies_[block[i].body];
+    hash = mix(hash ^ (std::uint64_t{iteration[i].body} << 32U | iteration[i].count));
+    const Body& inner = bodies_[iteration[i].body];
     for (std::uint32_t l = 0; l < inner.leaves; ++l) {
-      const std::uint64_t* leaf = prints_ + block[i].start + leaves_[inner.first_leaf + l];
+      const std::uint64_t* leaf = prints_ + iteration[i].start + leaves_[inner.first_leaf + l];
       hash = mix(hash ^ (leaf[rows] - leaf[0]));
     }
     leaves += inner.leaves;
   }
   auto slot = static_cast<std::uint32_t>(hash) & table_mask_;
   for (; table_[slot] != 0; slot = (slot + 1) & table_mask_) {
-    if (same_body(bodies_[table_[slot]], block, parts, rows)) return table_[slot];
+    if (same_body(bodies_[table_[slot]], iteration, parts, rows)) return table_[slot];
   }
   if (body_count_ == body_limit_ || part_limit_ - part_count_ < parts ||
       leaf_limit_ - leaf_count_ < leaves) {
     return 0;
   }
   const std::uint32_t index = body_count_++;
-  const std::uint32_t start = block->start;
+  const std::uint32_t start = iteration->start;
   bool one_stride = true;
   Body& body = bodies_[index];
   body = {stride_print, start, rows, part_count_, parts, leaf_count_, leaves, 0, false};
   for (std::uint32_t i = 0; i < parts; ++i) {
-    const std::uint32_t offset = block[i].start - start;
-    parts_[part_count_++] = {block[i].body, block[i].count, offset};
-    const Body& inner = bodies_[block[i].body];
+    const std::uint32_t offset = iteration[i].start - start;
+    parts_[part_count_++] = {iteration[i].body, iteration[i].count, offset};
+    const Body& inner = bodies_[iteration[i].body];
     for (std::uint32_t l = 0; l < inner.leaves; ++l) {
       const std::uint32_t leaf = offset + leaves_[inner.first_leaf + l];
       leaves_[leaf_count_++] = leaf;
@@ -345,16 +345,16 @@ std::uint32_t LoopFinder::intern(const FoundTerm* block, std::uint32_t parts,
   return index;
 }
 
-bool LoopFinder::same_body(const Body& body, const FoundTerm* block, std::uint32_t parts,
+bool LoopFinder::same_body(const Body& body, const FoundTerm* iteration, std::uint32_t parts,
                            std::uint32_t rows) const noexcept {
   if (body.parts != parts || body.rows != rows) return false;
   const BodyPart* part = parts_ + body.first_part;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    if (part[i].body != block[i].body || part[i].count != block[i].count) return false;
+    if (part[i].body != iteration[i].body || part[i].count != iteration[i].count) return false;
   }
   for (std::uint32_t l = 0; l < body.leaves; ++l) {
     const std::uint32_t leaf = leaves_[body.first_leaf + l];
-    const std::uint32_t here = block->start + leaf;
+    const std::uint32_t here = iteration->start + leaf;
     const std::uint32_t there = body.start + leaf;
     if (!same_step(here + rows, here, there + rows, there)) return false;
   }

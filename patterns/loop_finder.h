@@ -94,10 +94,11 @@ class LoopFinder {
   bool reduce_by(std::uint32_t parts) noexcept;
   bool is_alert() const noexcept;
   bool next_iteration(std::uint32_t parts) const noexcept;
-  bool three_blocks(std::uint32_t parts) noexcept;
+  bool three_iterations(std::uint32_t parts) noexcept;
   void read_on() noexcept;
-  std::uint32_t intern(const FoundTerm* block, std::uint32_t parts, std::uint32_t rows) noexcept;
-  bool same_body(const Body& body, const FoundTerm* block, std::uint32_t parts,
+  std::uint32_t intern(const FoundTerm* iteration, std::uint32_t parts,
+                       std::uint32_t rows) noexcept;
+  bool same_body(const Body& body, const FoundTerm* iteration, std::uint32_t parts,
                  std::uint32_t rows) const noexcept;
   bool leaves_go_on(const FoundTerm& term, std::uint32_t rows) const noexcept;
   const std::uint64_t* at(std::uint32_t row) const noexcept {

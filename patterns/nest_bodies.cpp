@@ -11,8 +11,8 @@ namespace {
 // its step were met before.
 constexpr std::uint32_t kNearParts = 32;
 
-// Have the term on top and the one below it made the same step twice, from one block of so many
-// terms to the next? Says in two words whether blocks are worth comparing.
+// Have the term on top and the one below it made the same step twice, from one iteration of so
+// many terms to the next? Two comparisons say whether whole iterations are worth comparing.
 bool steps_agree(const std::uint64_t* top, std::size_t parts) noexcept {
   const std::uint64_t* below = parts == 1 ? top : top - 1;
   return top[0] - *(top - parts) == *(top - parts) - *(top - 2 * parts) &&
@@ -34,10 +34,10 @@ bool NestFinder::reduce() noexcept {
   for (std::uint32_t b = 1; b <= longest; ++b, --below) {
     if (below->body != 0 && bodies_[below->body].parts == b && next_iteration(b)) return true;
     if (3 * b > size_) continue;
-    if (steps_agree(top, b) && three_blocks(b)) return true;
+    if (steps_agree(top, b) && three_iterations(b)) return true;
   }
   const std::uint32_t far = far_period();
-  return far > longest && far <= size_ / 3 && steps_agree(top, far) && three_blocks(far);
+  return far > longest && far <= size_ / 3 && steps_agree(top, far) && three_iterations(far);
 }
 
 // How long ago the term on top came after the same step.
@@ -54,7 +54,7 @@ std::uint32_t NestFinder::far_period() noexcept {
 
 // Are the top terms one more iteration of the loop below them?
 bool NestFinder::next_iteration(std::uint32_t parts) noexcept {
-  const NestTerm* block = terms_ + size_ - parts;
+  const NestTerm* iteration = terms_ + size_ - parts;
   NestTerm& loop = terms_[size_ - parts - 1];
   const NestBody& body = bodies_[loop.body];
   if (prints_[size_ - parts] - prints_[size_ - parts - 1] != loop.count * body.stride_print) {
@@ -62,9 +62,9 @@ bool NestFinder::next_iteration(std::uint32_t parts) noexcept {
   }
   const NestPart* part = parts_ + body.first_part;
   for (std::uint32_t i = 0; i < parts; ++i) {
-    if (block[i].body != part[i].body || block[i].count != part[i].count) return false;
+    if (iteration[i].body != part[i].body || iteration[i].count != part[i].count) return false;
   }
-  const Step* now = leaves_of(*block);
+  const Step* now = leaves_of(*iteration);
   const Step* first = leaves_of(loop);
   const Step* stride = strides_ + body.first_leaf;
   for (std::uint32_t l = 0; l < body.leaves; ++l) {
@@ -76,8 +76,9 @@ bool NestFinder::next_iteration(std::uint32_t parts) noexcept {
   return true;
 }
 
-// Are the top terms three blocks of one shape, each leaf in equal steps? Then they become a loop.
-bool NestFinder::three_blocks(std::uint32_t parts) noexcept {
+// Are the top terms three iterations of one shape, each leaf in equal steps? Then they become a
+// loop.
+bool NestFinder::three_iterations(std::uint32_t parts) noexcept {
   const NestTerm* third = terms_ + size_ - parts;
   const NestTerm* second = third - parts;
   const NestTerm* first = second - parts;
@@ -135,11 +136,11 @@ bool NestFinder::same_body(const NestBody& a, const NestBody& b) const noexcept 
   return true;
 }
 
-// The body that the block is one iteration of, the next one following it on the stack; 0 if there
-// is no room for a new one.
-std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noexcept {
+// The body of which this is one iteration; the next one follows on the stack. 0 if there is no room
+// for a new body.
+std::uint32_t NestFinder::intern(const NestTerm* iteration, std::uint32_t parts) noexcept {
   const auto limit = 2 * capacity_;
-  const std::uint32_t leaves = block[parts].first_leaf - block->first_leaf;
+  const std::uint32_t leaves = iteration[parts].first_leaf - iteration->first_leaf;
   if (leaves > capacity_ / 3) {
     cramped_ = may_grow_;
     return 0;
@@ -156,12 +157,13 @@ std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noe
   made.first_leaf = stride_count_;
   std::uint32_t cut = 0;
   for (std::uint32_t p = 0; p < parts; ++p) {
-    const NestBody& inner = bodies_[block[p].body];
-    parts_[part_count_ + p] = {block[p].count, block[p].body,
-                               block[p].first_leaf - block->first_leaf};
-    made.rows += inner.rows * block[p].count;
+    const NestBody& inner = bodies_[iteration[p].body];
+    parts_[part_count_ + p] = {iteration[p].count, iteration[p].body,
+                               iteration[p].first_leaf - iteration->first_leaf};
+    made.rows += inner.rows * iteration[p].count;
     if (inner.depth >= made.depth) made.depth = inner.depth;
-    const std::uint32_t inner_cut = block[p].body == 0 ? 0 : 2 * inner.leaves + inner.cut_leaves;
+    const std::uint32_t inner_cut =
+        iteration[p].body == 0 ? 0 : 2 * inner.leaves + inner.cut_leaves;
     cut = inner_cut > cut ? inner_cut : cut;
   }
   ++made.depth;
@@ -170,7 +172,7 @@ std::uint32_t NestFinder::intern(const NestTerm* block, std::uint32_t parts) noe
     cramped_ = may_grow_;
     return 0;
   }
-  const Step* now = leaves_of(*block);
+  const Step* now = leaves_of(*iteration);
   for (std::uint32_t l = 0; l < leaves; ++l)
     strides_[stride_count_ + l] = minus(now[leaves + l], now[l]);
   made.stride_print = print(strides_[stride_count_]);

@@ -43,7 +43,7 @@ struct NestBody {
   std::uint32_t depth;
 };
 
-// Three equal blocks are the least that is called a loop.
+// Three equal iterations are the least that is called a loop.
 inline constexpr std::uint32_t kLeastNestIterations = 3;
 inline constexpr std::uint32_t kRecentNestSlots = 256;
 
@@ -141,12 +141,12 @@ class NestFinder {
   Step value(std::uint32_t levels, std::uint32_t leaf) const noexcept;
   bool reduce() noexcept;
   bool next_iteration(std::uint32_t parts) noexcept;
-  bool three_blocks(std::uint32_t parts) noexcept;
+  bool three_iterations(std::uint32_t parts) noexcept;
   std::uint32_t far_period() noexcept;
   std::uint64_t hash_of(const NestBody& body) const noexcept;
   bool same_body(const NestBody& a, const NestBody& b) const noexcept;
   void forget_bodies() noexcept;
-  std::uint32_t intern(const NestTerm* block, std::uint32_t parts) noexcept;
+  std::uint32_t intern(const NestTerm* iteration, std::uint32_t parts) noexcept;
   void reopen() noexcept;
   void descend() noexcept;
   void advance() noexcept;

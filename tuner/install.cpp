@@ -8,10 +8,10 @@
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/database_library.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/decision/run_end.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/hdf5/hdf5_dataset.h"
 #include "tuner/hdf5/hdf5_open.h"
 #include "tuner/mpiio/mpiio_open.h"
@@ -48,7 +48,7 @@ void follow_property(Provider& hdf5, recorder::CallNumber call, const std::int64
     // An id may have had more references than this one (H5Iget_file_id, H5Iinc_ref): on one
     // rank only, perhaps.
     if (is_open_file(hdf5, words[0])) return;
-    series_closed(hdf5, words[0]);
+    stop_file_timer(hdf5, words[0]);
     forget_file_plan(hdf5, words[0]);
   }
   follow_property_call(hdf5, call, words, count);

@@ -10,8 +10,8 @@
 #include "analyzer/calls/mpi_accesses.h"
 #include "analyzer/summary/alike_ranks.h"
 #include "analyzer/summary/file_table.h"
-#include "recorder/read/blocks/stream_totals.h"
 #include "recorder/read/call.h"
+#include "recorder/read/trace_blocks/stream_totals.h"
 
 namespace iotune::analyzer {
 

@@ -56,8 +56,8 @@ class Folding {
     bool folded = false;
     while (first != last) {
       const std::size_t run = run_length(first, last);
-      const bool together = run > 2 || (run == 2 && tiles(*first, first[1].start - first->start));
-      if (together && fold(first, run, to)) {
+      const bool is_loop = run > 2 || (run == 2 && tiles(*first, first[1].start - first->start));
+      if (is_loop && fold(first, run, to)) {
         first += run;
         folded = true;
       } else {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyzer/pattern_log/log_bytes.h"
-#include "recorder/read/blocks/input_file.h"
 #include "recorder/read/result.h"
+#include "recorder/read/trace_blocks/input_file.h"
 
 namespace iotune::analyzer::pattern_log {
 

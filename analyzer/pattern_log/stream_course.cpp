@@ -217,9 +217,9 @@ class StreamCourse::Maker {
       // Iterations of a loop, behind it or before it.
       const Shape& shape = shapes_[members[t].shape];
       const std::size_t period = shape.parts.size();
-      const auto is_iteration = [&](std::span<const Member> block) {
+      const auto is_iteration = [&](std::span<const Member> terms) {
         for (std::size_t p = 0; p < period; ++p) {
-          if (block[p].count != shape.parts[p].count || block[p].shape != shape.parts[p].shape) {
+          if (terms[p].count != shape.parts[p].count || terms[p].shape != shape.parts[p].shape) {
             return false;
           }
         }

@@ -11,7 +11,7 @@
 
 #include "patterns/extent.h"
 #include "recorder/call_table.h"
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::analyzer {
 

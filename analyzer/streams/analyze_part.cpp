@@ -12,8 +12,8 @@
 #include "analyzer/streams/one_predictor.h"
 #include "analyzer/summary/saturating.h"
 #include "patterns/predict/predictors.h"
-#include "recorder/read/blocks/trace_index.h"
 #include "recorder/read/losses.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::analyzer {
 namespace {

@@ -321,7 +321,7 @@ constexpr std::uint64_t kCallsAStep = 32768;
 
 }  // namespace
 
-struct SteadySummary::Work {
+struct ResumableSummary::Work {
   TraceReader reader;
   std::uint64_t calls_at_once;
   Summarizer summarizer;
@@ -332,32 +332,32 @@ struct SteadySummary::Work {
         summarizer(reader, calls_at_once, kCallsAStep) {}
 };
 
-SteadySummary::SteadySummary(std::unique_ptr<Work> work) : work_(std::move(work)) {}
-SteadySummary::SteadySummary(SteadySummary&&) noexcept = default;
-SteadySummary::~SteadySummary() = default;
+ResumableSummary::ResumableSummary(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+ResumableSummary::ResumableSummary(ResumableSummary&&) noexcept = default;
+ResumableSummary::~ResumableSummary() = default;
 
-Result<SteadySummary> SteadySummary::open(const std::string& trace_path,
-                                          std::uint64_t calls_at_once) {
+Result<ResumableSummary> ResumableSummary::open(const std::string& trace_path,
+                                                std::uint64_t calls_at_once) {
   Result<TraceReader> reader = TraceReader::open(trace_path);
   if (!reader) return reader.error();
-  return SteadySummary(std::make_unique<Work>(std::move(*reader), calls_at_once));
+  return ResumableSummary(std::make_unique<Work>(std::move(*reader), calls_at_once));
 }
 
-bool SteadySummary::go_on(const StopWhen& stop) {
+bool ResumableSummary::go_on(const StopWhen& stop) {
   return work_->summarizer.go_on(stop);
 }
 
-bool SteadySummary::is_whole() const {
+bool ResumableSummary::is_whole() const {
   return work_->summarizer.is_whole();
 }
 
-std::string SteadySummary::state() {
+std::string ResumableSummary::state() {
   ArchiveWriter to;
   work_->summarizer.save(to);
   return to.bytes();
 }
 
-bool SteadySummary::restore(std::string_view state) {
+bool ResumableSummary::restore(std::string_view state) {
   ArchiveReader from(state);
   auto restored = std::make_unique<Work>(std::move(work_->reader), work_->calls_at_once);
   const bool good = restored->summarizer.load(from);
@@ -368,11 +368,11 @@ bool SteadySummary::restore(std::string_view state) {
   return good;
 }
 
-RunSummary SteadySummary::finish() {
+RunSummary ResumableSummary::finish() {
   return work_->summarizer.finish();
 }
 
-std::string SteadySummary::run_id() const {
+std::string ResumableSummary::run_id() const {
   if (work_->reader.process_count() == 0) return {};
   const recorder::Attributes& attributes = work_->reader.index().processes[0].attributes;
   const auto found = attributes.find("run");

@@ -21,23 +21,23 @@ using recorder::Result;
 Result<RunSummary> summarize(const std::string& trace_path,
                              std::uint64_t calls_at_once = std::uint64_t{1} << 18U);
 
-// The same in steps, for whoever has little time: what is left off is gone on with by another
-// program. All functions may throw std::bad_alloc.
-class SteadySummary {
+// The same in steps, for callers with little time: a summary that was left off can be resumed in
+// another process. All functions may throw std::bad_alloc.
+class ResumableSummary {
  public:
   // Only the trace's heads are read.
-  static Result<SteadySummary> open(const std::string& trace_path,
-                                    std::uint64_t calls_at_once = 4096);
-  SteadySummary(SteadySummary&&) noexcept;
-  ~SteadySummary();
+  static Result<ResumableSummary> open(const std::string& trace_path,
+                                       std::uint64_t calls_at_once = 4096);
+  ResumableSummary(ResumableSummary&&) noexcept;
+  ~ResumableSummary();
 
-  // At least one step. True: whole, finish() may be called.
+  // Makes at least one step. True: all is read, finish() may be called.
   bool go_on(const StopWhen& stop);
   // Nothing is left to read.
   bool is_whole() const;
-  // Where it stands, for restore() after an open() of the same trace by the same build.
+  // What is known so far, for restore() after an open() of the same trace by the same build.
   std::string state();
-  // False where the bytes are not such a state: it begins anew.
+  // False where the bytes are not such a state: then the summary begins anew.
   bool restore(std::string_view state);
   // Names the patterns: a single step, some 10 ms where offsets are irregular.
   RunSummary finish();
@@ -47,7 +47,7 @@ class SteadySummary {
 
  private:
   struct Work;
-  explicit SteadySummary(std::unique_ptr<Work> work);
+  explicit ResumableSummary(std::unique_ptr<Work> work);
   std::unique_ptr<Work> work_;
 };
 

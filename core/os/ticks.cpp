@@ -38,7 +38,7 @@ std::uint64_t clock_as_ticks() noexcept {
   return g_stop.ticks + static_cast<std::uint64_t>(scaled / g_stop.mult);
 }
 
-bool counter_is_steady() noexcept {
+bool counter_is_invariant() noexcept {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
@@ -67,8 +67,8 @@ std::uint64_t first_or_clock_ticks() noexcept {
     case TickSource::kUnknown:
       // Threads that come here at once all find the same.
       if (counter_was_forbidden()) g_counter_forbidden = true;
-      g_tick_source =
-          counter_is_steady() && !g_counter_forbidden ? TickSource::kCounter : TickSource::kClock;
+      g_tick_source = counter_is_invariant() && !g_counter_forbidden ? TickSource::kCounter
+                                                                     : TickSource::kClock;
       return first_or_clock_ticks();
     case TickSource::kCounter:
       return counter_now();

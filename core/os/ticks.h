@@ -1,5 +1,5 @@
-// Time stamps for wrappers: the processor's counter where it is steady, and clocks to give it
-// a unit. Ticks are converted to nanoseconds outside the hot path.
+// Time stamps for wrappers: the processor's counter where it runs at a constant rate, and
+// clocks to give it a unit. Ticks are converted to nanoseconds outside the hot path.
 #pragma once
 
 #include <time.h>

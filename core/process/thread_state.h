@@ -18,54 +18,57 @@ class JumpSafeGuard;
 constexpr std::size_t kMaxGuards = 4;
 
 struct ThreadState {
-  // Bit per Layer: a wrapper of it is on this thread's stack. And kUnrecordedBit: inside of a call
-  // of HDF5 of which nothing is recorded.
+  // A bit for each Layer: a wrapper of that layer is on this thread's stack. kUnrecordedBit: the
+  // thread is inside a call of HDF5 that is not recorded.
   std::uint8_t layers;
   std::uint8_t ours;  // > 0: iotune's own code runs, everything passes through
-  // > 0: a call runs the program's own code, which is not inside of it. The library's own calls
-  // are, though no layer says so.
-  std::uint8_t aside;
+  // How many wrapped calls on this thread's stack run callbacks of the program. `layers` leaves
+  // these calls out, so that what a callback calls is recorded; what the library itself calls
+  // meanwhile is not (goes_straight_through()).
+  std::uint8_t callback_depth;
   std::uint8_t guard_count;  // of JumpSafeGuards on this thread's stack, outermost first
-  std::uint8_t told_count, told_as[kMaxGuards];
+  std::uint8_t reported_count, reported_as[kMaxGuards];
   std::uint8_t runs_ahead;  // > 0: a slice of the program that is run ahead (include/iotune.h)
-  // Of a file that is sampled out (file_sample.h): what of HDF5's calls is not recorded.
-  // kUntouched: all, and the tuner does nothing about the file's datasets either.
+  // Which HDF5 calls on a file that is sampled out (file_sample.h) are not recorded. kUntouched:
+  // none are, and the tuner leaves the file's datasets alone.
   enum class Unrecorded : std::uint8_t { kNothing, kInside, kAll, kUntouched } unrecorded;
-  std::int64_t unrecorded_file;  // the one that is open
+  std::int64_t unrecorded_file;  // that file, while it is open
   recorder::Ring* ring;
-  // Transfers that prefetching counts as under way (told_transfer.h), of signal handlers, too,
-  // which may be left: by the address of what stands for them, never looked at.
-  std::uintptr_t told[kMaxGuards];
+  // Transfers that prefetching counts as under way (reported_transfer.h), also those of signal
+  // handlers: the addresses of their Transfer structs, which are only compared.
+  std::uintptr_t reported[kMaxGuards];
   JumpSafeGuard* guards[kMaxGuards];
 };
 static_assert(offsetof(ThreadState, ours) == 1);  // vfork_wrapper.cpp knows it
 
 constexpr std::uint8_t kLayerBits = 0x1f, kUnrecordedBit = 0x80;
-// Inside of a call of HDF5 on a file that is sampled out, but where it is opened or closed.
+// Layers whose calls pass straight through inside an HDF5 call on a file that is sampled out,
+// except where the call opens or closes the file.
 constexpr std::uint8_t kPassedBits =
     kUnrecordedBit | bit_of(Layer::kHdf5) | bit_of(Layer::kStdio) | bit_of(Layer::kPosix);
 
-// Plain __thread and initial-exec: no destructor (a thread's last writes come after them) and
-// no allocation at first use.
+// Plain __thread and initial-exec: there is no destructor, because a thread's last writes come
+// after destructors ran, and no allocation at first use.
 extern __thread ThreadState t_thread __attribute__((tls_model("initial-exec")));
 
 // Other than kNothing once the constructor has run and IOTUNE_MODE is not off. kWatched: transfers
-// are also told to prefetching (transfer_hooks.h), before and after.
+// are also reported to prefetching (transfer_hooks.h), before and after.
 enum Recording : std::uint8_t { kNothing, kRecorded, kWatched };
 extern Recording g_recording;
-// Where a sample is recorded (Configuration::samples_files) the calls on dataspaces and property
-// lists are not, nor H5Dget_space: they move nothing, are nearly half of what a program of many
-// small datasets calls, and nothing is learnt from them.
+// True where only a sample of the files is recorded (Configuration::samples_files). Then calls on
+// dataspaces and property lists and H5Dget_space are not recorded: they move no data, nothing is
+// learnt from them, and they are nearly half of the calls of a program with many small datasets.
 extern bool g_records_to_learn;
 
 // The process that this memory belongs to.
 extern long g_own_pid;
-// True in a process that shares its parent's memory, as children of vfork do: it must leave all of
-// ours alone. A copy of the parent's memory, as fork makes it, is first made this process's own,
-// if fork's handlers have not done so (_Fork, clone). A system call: not for the hot path.
+// True in a process that shares its parent's memory, as a child of vfork does: it must not change
+// iotune's memory. In a process with a copy of the parent's memory this first does the work of
+// fork's handlers where they have not run (_Fork, clone). Makes a system call: not for the hot
+// path.
 bool in_vfork_child() noexcept;
 
-// While one exists every wrapped call of this thread goes straight through.
+// While one exists every wrapped call of this thread goes straight to the real function.
 class OwnCode {
  public:
   OwnCode() noexcept { ++t_thread.ours; }
@@ -76,11 +79,12 @@ class OwnCode {
   OwnCode& operator=(const OwnCode&) = delete;
 };
 
-// One wrapped call: guard, stamps, errno. A call inside a call of the same layer is the
-// library's own business and is not recorded: a transfer counts once a layer.
+// One wrapped call: whether it is recorded, its time stamps, errno. A call inside a call of the
+// same layer is made by the library itself and is not recorded: a transfer counts once in each
+// layer.
 class CallScope {
  public:
-  // `passed`: other bits with which the call goes straight through.
+  // `passed`: more bits of ThreadState::layers with which the call goes straight through.
   explicit CallScope(Layer layer, std::uint8_t passed = 0) noexcept
       : bit_(bit_of(layer)),
         outer_(t_thread.layers),
@@ -90,18 +94,19 @@ class CallScope {
   ~CallScope() {
     if (!active_) return;
     t_thread.layers = outer_;
-    if (aside_ && t_thread.aside > 0) --t_thread.aside;  // a jump inside of it made it 0
+    // A jump inside of the call made it 0.
+    if (runs_callbacks_ && t_thread.callback_depth > 0) --t_thread.callback_depth;
     if (errno_ >= 0) errno = errno_;
   }
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
   bool active() const noexcept { return active_; }
-  // The call runs the program's own code: what is called in there is not inside of this call.
-  void step_aside() noexcept {
+  // The call will run callbacks of the program: what they call is not inside of this call.
+  void expect_callbacks() noexcept {
     t_thread.layers = outer_;
-    ++t_thread.aside;
-    aside_ = true;
+    ++t_thread.callback_depth;
+    runs_callbacks_ = true;
   }
   void start() noexcept {
     recorded_ = (outer_ & kUnrecordedBit) == 0;
@@ -110,14 +115,14 @@ class CallScope {
   }
   void stop() noexcept {
     if (recorded_) end_ = ticks_now();
-    // HDF5 promises nothing of errno, and its place is one more line of memory.
+    // HDF5 does not define errno, and reading it touches one more cache line.
     if (recorded_ || bit_ != kHdf5Bit) errno_ = errno;
-    if (!aside_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
+    if (!runs_callbacks_) t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_);
   }
-  // False for calls of HDF5, and inside of these, on a file that is sampled out. Known from start()
-  // on.
+  // False for HDF5 calls on a file that is sampled out and for the calls inside them. Valid after
+  // start().
   bool recorded() const noexcept { return recorded_; }
-  // For calls that are recorded although the wrapper did not make them.
+  // For a call that is recorded although the wrapper did not make it.
   void keep_errno() noexcept { errno_ = errno; }
 
   std::uint64_t start_ticks() const noexcept { return start_; }
@@ -126,18 +131,19 @@ class CallScope {
 
  private:
   static constexpr std::uint8_t kHdf5Bit = bit_of(Layer::kHdf5);
-  // What the call makes in turn goes straight through its wrappers. Where the file itself is opened
-  // that holds for MPI-IO alone, whose settings came from above: a POSIX call may have to stripe
-  // what it creates. MPI_Finalize, which an error's handler may call in there, never does.
+  // Calls inside this one go straight through their wrappers. Where the call opens the file this
+  // holds for MPI-IO alone, whose settings came with the open; a POSIX call may have to set the
+  // striping of the file that it creates. It never holds for MPI_Finalize, which an error handler
+  // may call in there.
   void pass_inner() noexcept {
     recorded_ = t_thread.unrecorded == ThreadState::Unrecorded::kInside;
-    if (aside_) return;
+    if (runs_callbacks_) return;
     const unsigned passed = recorded_ ? kUnrecordedBit : kPassedBits;
     t_thread.layers = static_cast<std::uint8_t>(outer_ | bit_ | passed);
   }
 
   std::uint8_t bit_, outer_;
-  bool active_, aside_ = false, recorded_ = true;
+  bool active_, runs_callbacks_ = false, recorded_ = true;
   int errno_ = -1;  // below 0: the call went straight through
   std::uint64_t start_ = 0, end_ = 0;
 };

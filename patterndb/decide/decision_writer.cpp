@@ -16,10 +16,10 @@ static_assert(sizeof(iotune_decision) == 48 && alignof(iotune_decision) == kAlig
 static_assert(sizeof(iotune_decision_entry) == 6);
 static_assert(sizeof(iotune_program_answer) % kAlignment == 0);
 
-// A header with texts behind it.
-class Block {
+// A header with texts behind it, in one piece.
+class PackedBytes {
  public:
-  explicit Block(std::size_t header_bytes) : bytes_(header_bytes, '\0') {}
+  explicit PackedBytes(std::size_t header_bytes) : bytes_(header_bytes, '\0') {}
 
   // Where the text stands. Empty ones share the first one's end.
   std::size_t add(std::string_view text) {
@@ -51,29 +51,29 @@ class Block {
   std::size_t empty_ = 0;  // where an empty text stands; 0: nowhere yet
 };
 
-// Of a block that is too long some do not fit into 16 bits: then nobody reads it.
+// Where the whole is too long, some offsets do not fit into 16 bits: then nobody reads them.
 std::uint16_t offset(std::size_t at) {
   return static_cast<std::uint16_t>(at);
 }
 
 std::string pack(const DecisionParts& parts, std::size_t refused) {
   const std::size_t count = parts.settings.size() + refused;
-  Block block(sizeof(iotune_decision) + count * sizeof(iotune_decision_entry));
+  PackedBytes packed(sizeof(iotune_decision) + count * sizeof(iotune_decision_entry));
   iotune_decision head = {};
   head.version = IOTUNE_DECISION_VERSION;
   head.row = parts.row;
   head.distance_milli = parts.distance_milli;
   head.setting_count = offset(parts.settings.size());
   head.refused_count = offset(refused);
-  head.pattern = offset(block.add(parts.pattern.substr(0, kMostPattern)));
-  head.message = offset(block.add(parts.message.substr(0, kMostMessage)));
+  head.pattern = offset(packed.add(parts.pattern.substr(0, kMostPattern)));
+  head.message = offset(packed.add(parts.message.substr(0, kMostMessage)));
   head.source = static_cast<std::uint8_t>(parts.source);
   head.state = static_cast<std::uint8_t>(parts.state);
   head.sieves = parts.sieves ? 1 : 0;
   std::vector<iotune_decision_entry> entries;
   const auto add = [&](std::string_view name, std::string_view value, std::string_view detail) {
     entries.push_back(
-        {offset(block.add(name)), offset(block.add(value)), offset(block.add(detail))});
+        {offset(packed.add(name)), offset(packed.add(value)), offset(packed.add(detail))});
   };
   for (const DecisionParts::Entry& one : parts.settings) add(one.name, one.value, one.detail);
   for (std::size_t i = 0; i < refused; ++i) {
@@ -81,7 +81,7 @@ std::string pack(const DecisionParts& parts, std::size_t refused) {
     add(one.name.substr(0, kMostRefusedName), one.value.substr(0, kMostRefusedValue),
         one.detail.substr(0, kMostReason));
   }
-  return block.finish(head, entries);
+  return packed.finish(head, entries);
 }
 
 }  // namespace
@@ -90,21 +90,21 @@ std::string pack_decision(const DecisionParts& parts) {
   if (parts.settings.size() > IOTUNE_DECISION_MAX_SETTINGS) return {};
   std::size_t refused = std::min<std::size_t>(parts.refused.size(), IOTUNE_DECISION_MAX_REFUSED);
   for (;; --refused) {
-    std::string block = pack(parts, refused);
-    if (block.size() <= IOTUNE_DECISION_MAX_BYTES) return block;
+    std::string packed = pack(parts, refused);
+    if (packed.size() <= IOTUNE_DECISION_MAX_BYTES) return packed;
     if (refused == 0) return {};
   }
 }
 
 std::string pack_program_answer(const ProgramAnswerParts& parts, const std::string& decision) {
-  Block block(sizeof(iotune_program_answer));
-  block.add_bytes(decision);
+  PackedBytes packed(sizeof(iotune_program_answer));
+  packed.add_bytes(decision);
   iotune_program_answer head = {};
-  head.file = static_cast<std::uint32_t>(block.add(parts.file));
-  head.filesystem = static_cast<std::uint32_t>(block.add(parts.filesystem));
+  head.file = static_cast<std::uint32_t>(packed.add(parts.file));
+  head.filesystem = static_cast<std::uint32_t>(packed.add(parts.filesystem));
   head.masked = parts.masked ? 1 : 0;
   head.creating = parts.creating ? 1 : 0;
-  return block.finish(head);
+  return packed.finish(head);
 }
 
 }  // namespace iotune::patterndb

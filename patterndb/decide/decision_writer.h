@@ -1,4 +1,4 @@
-// Builds the structs of decision.h. (The tuner's decision_block.h reads them.)
+// Builds the structs of decision.h. (The tuner's packed_decision.h reads them.)
 #pragma once
 
 #include <cstddef>

@@ -110,10 +110,10 @@ Result<std::vector<ProgramAnswer>> program_answers(const Question& question,
 std::string packed(const std::vector<ProgramAnswer>& answers, std::size_t most_bytes) {
   std::string bytes;
   for (const ProgramAnswer& one : answers) {
-    const std::string block = pack_program_answer(
+    const std::string answer = pack_program_answer(
         {one.file, one.filesystem, one.masked, one.creating}, packed(one.decision));
-    if (bytes.size() + block.size() > most_bytes) break;
-    bytes += block;
+    if (bytes.size() + answer.size() > most_bytes) break;
+    bytes += answer;
   }
   return bytes;
 }

@@ -211,7 +211,7 @@ class Learner {
     began_ = true;
     const std::string trace = name.empty() ? request_.own_trace : folder_ + name;
     const std::string base = folder_ + without_end(name), state = base + kStateSuffix;
-    auto summary = analyzer::SteadySummary::open(trace);
+    auto summary = analyzer::ResumableSummary::open(trace);
     // A kept run that cannot be read is dropped below: it would be tried again without end.
     if (!summary && name.empty()) throw Fault{summary.error().text()};
     if (summary) {

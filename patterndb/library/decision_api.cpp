@@ -18,7 +18,7 @@
 #include "patterndb/decide/drift_in_run.h"
 #include "patterndb/decide/program_answers.h"
 #include "patterndb/decide/run_answers.h"
-#include "patterndb/decide/series.h"
+#include "patterndb/decide/series_trials.h"
 #include "patterndb/decide/unasked_opens.h"
 #include "patterndb/learn/kept_runs.h"
 #include "patterndb/learn/observe.h"
@@ -100,9 +100,9 @@ bool may_be_tried(const Settings& settings, const Question& question) {
   return is_read && decision.refused.empty();
 }
 
-// Kept to the end of the process: files are closed until then.
-SeriesTable& series_of_this_run() {
-  static SeriesTable* const table = new SeriesTable(may_be_tried);
+// Kept until the process ends: files may be closed until then.
+SeriesTrials& series_trials_of_this_run() {
+  static SeriesTrials* const table = new SeriesTrials(may_be_tried);
   return *table;
 }
 
@@ -172,7 +172,7 @@ Result<Decision> decide_in_run(const iotune_question& asked,
     return decision;
   }
   if (decision && !asks_the_run(*decision)) return decision;
-  std::optional<Decision> own = series_of_this_run().next(question);
+  std::optional<Decision> own = series_trials_of_this_run().next(question);
   if (!own) return decision;
   if (decision) {
     own->pattern = decision->pattern;
@@ -298,7 +298,7 @@ extern "C" __attribute__((visibility("default"))) void iotune_series_closed(cons
                                                                             int collective) {
   if (file == nullptr) return;
   static_cast<void>(guarded<int>([&] {
-    series_of_this_run().closed(file, seconds, bytes, collective != 0);
+    series_trials_of_this_run().closed(file, seconds, bytes, collective != 0);
     drift_of_this_run().closed(file, bytes, collective != 0);
     return 0;
   }));

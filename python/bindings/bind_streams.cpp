@@ -14,7 +14,7 @@
 #include "analyzer/streams/stream_groups.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/errors.h"
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace py = pybind11;
 

@@ -1,4 +1,7 @@
-"""Plan files for the replayer (kernels/PLAN.md): files, datasets and what each rank selects."""
+"""Plan files for the replayer: files, datasets and what each rank selects.
+
+kernels/replay/PLAN.md is their format.
+"""
 
 from __future__ import annotations
 

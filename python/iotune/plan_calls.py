@@ -1,4 +1,4 @@
-"""Plans of POSIX and MPI-IO calls (kernels/CALL_PLAN.md) out of traces.
+"""Plans of POSIX and MPI-IO calls (kernels/replay_calls/CALL_PLAN.md) out of traces.
 
 The trace is read three times, call by call: for views, for what files and groups must be like,
 and for the calls. Memory grows with files, not with calls.

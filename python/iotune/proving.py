@@ -1,8 +1,8 @@
 """Which settings keep every byte right here: a prover's files, compared under each of them.
 
 A setting is proven for a file system, an exact MPI and an exact HDF5 by five seeds of files whose
-bytes were all as they should be (kernels/prove.h). The prover is a program of its own that sets
-nothing but what it is told, so that nothing of iotune stands between.
+bytes were all as they should be (kernels/prove/prove.h). The prover is a program of its own: it
+sets only what its options ask for, and knows nothing of iotune.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Prover:
         self.files = _SERIAL_FILES if serial else files
         self.site: Site | None = None
         self.no_hdf5 = ""  # why settings of HDF5 cannot be compared
-        self.version = 0  # of what the prover writes (kernels/prove.h), once it ran
+        self.version = 0  # of what the prover writes (kernels/prove/prove.h), once it ran
         self._limit_seconds = 600.0
         self._mpiio: Path | None = None if serial else find_prover(mpi, with_hdf5=False)
         self._hdf5: Path | None = Path(mpi.hdf5_library) if serial else None

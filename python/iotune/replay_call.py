@@ -77,7 +77,7 @@ class View:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a statement of a plan of calls does (kernels/CALL_PLAN.md)."""
+    """What a statement of a plan of calls does (kernels/replay_calls/CALL_PLAN.md)."""
 
     does: str  # open, close, sync, view, read, write, wait
     mpi: bool = False

@@ -30,7 +30,7 @@ SAMPLE_NAME = "iotune-latency-sample"  # of response times (models/latency)
 _OF_HDF5 = (NAME, PROVE_HDF5_NAME)
 _PROVERS = {
     PROVE_NAME: (
-        "prove.c", "prove_mpiio.c", "prove_series.c", "prove_shared.c", "prove_stalls.c",
+        "prove.c", "prove_checkpoints.c", "prove_mpiio.c", "prove_shared.c", "prove_stalls.c",
     ),
     PROVE_HDF5_NAME: ("prove.c", "prove_hdf5.c", "prove_stalls.c"),
 }  # fmt: skip

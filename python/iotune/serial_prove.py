@@ -1,6 +1,6 @@
 """Files of one process through an HDF5 that is given as a file, under settings, byte by byte.
 
-A program of its own, with the options and the output of kernels/prove_hdf5.c: `python -m
+A program of its own, with the options and the output of kernels/prove/prove_hdf5.c: `python -m
 iotune.serial_prove --library libhdf5.so --dir DIR [--seed N] [--set NAME=VALUE]`. Nothing is
 compiled and no MPI is needed, so that also the library of a wheel can be asked.
 """

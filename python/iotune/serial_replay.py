@@ -1,8 +1,9 @@
-"""Replay a plan (kernels/PLAN.md) by one process through an HDF5 library that is given as a file.
+"""Replay a plan by one process through an HDF5 library that is given as a file.
 
 A program of its own: `python serial_replay.py --library libhdf5.so [options] PLAN`, with the
-options and the output of iotune-replay. A wheel brings a library without headers, so nothing is
-compiled: calls go through ctypes, and by the program's global symbols, so that a preload sees them.
+options and the output of iotune-replay; kernels/replay/PLAN.md is the format of a plan. A wheel
+brings a library without headers, so nothing is compiled: calls go through ctypes, and by the
+program's global symbols, so that a preload sees them.
 """
 
 from __future__ import annotations

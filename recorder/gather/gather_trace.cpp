@@ -8,9 +8,9 @@
 #include "core/process/process_tree.h"
 #include "core/process/run_identity.h"
 #include "core/process/thread_state.h"
-#include "recorder/gather/block_choice.h"
 #include "recorder/gather/byte_buffer.h"
 #include "recorder/gather/merge_tree.h"
+#include "recorder/gather/trace_block_choice.h"
 #include "recorder/gather/trace_file.h"
 #include "recorder/ring/process_buffer.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTag = 7;
 
-// Blocks travel in messages of so many bytes, the last one of a rank in a shorter one.
+// Blocks are sent in messages of so many bytes; the last one of a rank may be shorter.
 constexpr std::size_t kPieceBytes = 1u << 20;
 
 void write_blocks(const std::byte* blocks, std::size_t bytes, void* context) noexcept {
@@ -35,19 +35,19 @@ struct World {
   void broadcast(std::uint64_t& value) const noexcept {
     mpi.MPI_Bcast(&value, sizeof value, mpi.constants.byte, 0, comm);
   }
-  // `all`: room for a number of each rank, on rank 0.
+  // `all`: on rank 0, room for one number of each rank.
   void gather(std::uint64_t value, std::uint64_t* all) const noexcept {
     mpi.MPI_Gather(&value, sizeof value, mpi.constants.byte, all, sizeof value, mpi.constants.byte,
                    0, comm);
   }
 };
 
-// What goes into the trace as it is, by rank 0's hand.
+// The bytes that rank 0 writes into the trace unmerged.
 std::uint64_t bytes_apart(const RankShare& share) noexcept {
   return share.apart.used() + share.own.bytes();
 }
 
-// A rank's blocks on their way to rank 0, in pieces.
+// Sends a rank's blocks to rank 0, in pieces.
 class Sender {
  public:
   Sender(const World& world, std::uint64_t bytes, ByteBuffer& piece) noexcept
@@ -63,8 +63,8 @@ class Sender {
       if (piece_.used() == piece_.capacity()) send();
     }
   }
-  // Rank 0 waits for as many bytes as it was told. Zeros stand for what could not be read again:
-  // no reader takes them for a block.
+  // Rank 0 waits for as many bytes as were announced. Zeros replace blocks that could not be read
+  // again: no reader takes them for a block.
   void finish() noexcept {
     while (left_ > piece_.used()) {
       const std::uint64_t missing = left_ - piece_.used();
@@ -94,7 +94,7 @@ void add_to_sender(const std::byte* blocks, std::size_t bytes, void* context) no
   static_cast<Sender*>(context)->add(blocks, bytes);
 }
 
-// Nothing where rank 0 has no memory for a piece.
+// Sends nothing where rank 0 has no memory for a piece.
 void send_blocks(const World& world, const HeldBlocks& held, const RankShare& share,
                  ByteBuffer& piece) noexcept {
   std::uint64_t go = 0;
@@ -106,7 +106,7 @@ void send_blocks(const World& world, const HeldBlocks& held, const RankShare& sh
   sender.finish();
 }
 
-// Rank 0's own blocks, then those of each other rank, `bytes` of it.
+// Writes rank 0's own blocks, then those of every other rank, of which it has `bytes`.
 bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare& mine,
                     const std::uint64_t* bytes, TraceFile& trace) noexcept {
   ByteBuffer piece(kPieceBytes);
@@ -133,13 +133,13 @@ bool receive_blocks(const World& world, const HeldBlocks& held, const RankShare&
   return whole;
 }
 
-// What a rank tells beside its bytes: that it had no room for some of its calls.
+// Sent with a rank's bytes: it had no room for some of its calls.
 constexpr std::uint64_t kHasDropped = std::uint64_t{1} << 63;
-// And that it may not write, nor take memory (narrowing.h): then all ranks' buffers stay for
-// whoever joins them, so that they are in one trace.
+// Likewise: it may neither write nor take memory (narrowing.h). Then the buffers of all ranks are
+// kept, to be joined into one trace later.
 constexpr std::uint64_t kIsNarrowed = std::uint64_t{1} << 62;
 
-// Only rank 0 speaks; where it lost calls itself it has.
+// Only rank 0 reports it; not where it lost calls itself, which it has reported before.
 void tell_of_dropping_ranks(int ranks, int size) noexcept {
   const char* const directory = run_directory();
   ShortText<640> text;
@@ -151,7 +151,8 @@ void tell_of_dropping_ranks(int ranks, int size) noexcept {
 
 enum class Gathering : std::uint64_t { kNot, kWhole, kMerged };
 
-// Rank 0 decides by the bytes of all ranks. `sizes`: a number for each rank, nullptr elsewhere.
+// Rank 0 decides by the bytes of all ranks. `sizes`: on rank 0 a number for each rank, else
+// nullptr.
 Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) noexcept {
   std::uint64_t answer = world.rank == 0 && sizes != nullptr ? 1 : 0;
   world.broadcast(answer);
@@ -169,7 +170,8 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
       sum += sizes[i];
     }
     if (dropping > 0 && dropped_calls() == 0) tell_of_dropping_ranks(dropping, world.size);
-    // The user who asks for the times of single calls gets them.
+    // Merged blocks have no times of single calls, so nothing is merged where the user asks for
+    // these.
     const bool merge = !configuration().time_every_call && sum > configuration().merge_above_bytes;
     // Ranks that traced nothing leave no trace behind.
     answer = static_cast<std::uint64_t>(sum == 0 || narrowed ? Gathering::kNot
@@ -180,7 +182,7 @@ Gathering agree(const World& world, std::uint64_t bytes, std::uint64_t* sizes) n
   return static_cast<Gathering>(answer);
 }
 
-// The trace's path where it was written, on rank 0 only.
+// Returns the path of the trace on rank 0, if it was written; else nullptr.
 const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* sizes,
                    std::uint64_t& done) noexcept {
   static constinit ShortText<4096> path;
@@ -188,7 +190,7 @@ const char* gather(const World& world, const HeldBlocks& held, std::uint64_t* si
   if (how == Gathering::kNot) return nullptr;
   RankShare share;
   if (how == Gathering::kWhole) {
-    share.own = BlockChoice::all(held);
+    share.own = TraceBlockChoice::all(held);
   } else {
     share = share_of_rank(held, static_cast<std::uint64_t>(world.rank));
     merge_up_the_tree(world.mpi, world.comm, world.rank, world.size, share);
@@ -224,13 +226,13 @@ const char* gather_trace(const MpiApi& mpi) noexcept {
   World world{mpi, 0};
   mpi.MPI_Comm_rank(mpi.constants.comm_world, &world.rank);
   mpi.MPI_Comm_size(mpi.constants.comm_world, &world.size);
-  // The program's messages are not met on a communicator of our own.
+  // On a communicator of our own no message can meet one of the program.
   world.comm = split_quietly(mpi, mpi.constants.comm_world);
   if (world.comm == mpi.constants.comm_null) return nullptr;
 
   const HeldBlocks held;
-  // Rank 0 says by this table whether it can take the others' blocks: a narrowed one has no memory
-  // for it.
+  // Rank 0 can take the other ranks' blocks only if it has memory for this table; a narrowed rank 0
+  // has none.
   ByteBuffer sizes(world.rank == 0 ? static_cast<std::size_t>(world.size) * 8 : 0);
   std::uint64_t done = 0;
   const char* const path =

@@ -4,17 +4,19 @@
 
 #include "patterns/crc32c.h"
 #include "recorder/format.h"
-#include "recorder/rank_blocks.h"
+#include "recorder/trace_block_merge.h"
 
 namespace iotune::recorder {
 namespace {
 
 constexpr int kTreeTag = 8;
 
-// More is not merged any further: it would be irregular, and rank 0 would have to hold it.
+// A larger message is not merged any further: it would be irregular, and rank 0 would have to hold
+// it.
 constexpr std::size_t kMostTreeBytes = 48U << 20U;
 
-// A token takes more room than the byte it stands for only where it is one of few.
+// Room for a rank's blocks in the form in which they are merged: a token may take more room than
+// the byte it stands for, but only where there are few of them.
 constexpr std::size_t kTokensPerByte = 4, kMostShareBytes = kTokensPerByte * kMostTreeBytes;
 
 struct Sharing {
@@ -28,8 +30,8 @@ void share_blocks(const std::byte* blocks, std::size_t bytes, void* context) noe
   auto& sharing = *static_cast<Sharing*>(context);
   RankShare& share = *sharing.share;
   std::span<const std::byte> left(blocks, bytes);
-  Block block{};
-  while (next_block(left, block)) {
+  TraceBlock block{};
+  while (next_trace_block(left, block)) {
     std::uint64_t& ordinal = sharing.ordinals[static_cast<std::uint8_t>(block.type)];
     patterns::ByteWriter out(share.shared.room().subspan(share.shared.used()));
     const bool shared =
@@ -39,7 +41,7 @@ void share_blocks(const std::byte* blocks, std::size_t bytes, void* context) noe
   }
 }
 
-// The rank's messages are merged no further: they go to rank 0 as blocks of a trace.
+// The rank's blocks are merged no further: they go to rank 0 as blocks of a trace.
 void set_apart(RankShare& share) noexcept {
   ByteBuffer both(share.apart.used() + share.shared.used());
   make_trace_blocks(share.shared.bytes());
@@ -67,12 +69,12 @@ void take_in(ByteBuffer& other, RankShare& share) noexcept {
   share.shared = static_cast<ByteBuffer&&>(merged);
 }
 
-// What a rank says before it sends its blocks.
+// What a rank sends before its blocks.
 struct Announcement {
   std::uint64_t bytes, failed;
 };
 
-// What it is told then.
+// The reply to an announcement.
 enum class Answer : std::uint64_t { kNoMemory, kSend, kSetApart };
 
 void receive_from(const MpiApi& mpi, Word comm, int from, RankShare& share) noexcept {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "recorder/read/blocks/events_decoder.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
 #include "recorder/read/trace_reader.h"
 
 namespace iotune::recorder {

@@ -10,9 +10,9 @@
 #include <queue>
 #include <vector>
 
-#include "recorder/read/blocks/stream_totals.h"
-#include "recorder/read/blocks/trace_index.h"
 #include "recorder/read/call.h"
+#include "recorder/read/trace_blocks/stream_totals.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 

@@ -12,11 +12,11 @@
 #include <system_error>
 
 #include "recorder/format.h"
-#include "recorder/read/blocks/block_file.h"
-#include "recorder/read/blocks/block_sorter.h"
-#include "recorder/read/blocks/block_text.h"
-#include "recorder/read/blocks/buffer_reader.h"
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/block_file.h"
+#include "recorder/read/trace_blocks/block_sorter.h"
+#include "recorder/read/trace_blocks/block_text.h"
+#include "recorder/read/trace_blocks/buffer_reader.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/read/blocks/trace_index.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 

@@ -6,8 +6,8 @@
 #include <queue>
 #include <utility>
 
-#include "recorder/read/blocks/events_decoder.h"
 #include "recorder/read/losses.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
 
 namespace iotune::recorder {
 namespace {

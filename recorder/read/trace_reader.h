@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "recorder/read/blocks/trace_index.h"
 #include "recorder/read/call.h"
 #include "recorder/read/result.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::recorder {
 

@@ -14,8 +14,8 @@
 #include "core/process/run_identity.h"
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
-#include "recorder/gather/block_walk.h"
 #include "recorder/gather/byte_buffer.h"
+#include "recorder/gather/trace_block_walk.h"
 
 namespace iotune::recorder {
 namespace {
@@ -140,8 +140,8 @@ bool BufferFile::spill() noexcept {
   if (!spill_.exists()) {
     std::span<const std::byte> first(blocks_[0].memory + kRingHeadBytes,
                                      blocks_[0].used().load(std::memory_order_relaxed));
-    Block block{};
-    const bool process = next_block(first, block) && block.type == BlockType::kProcess;
+    TraceBlock block{};
+    const bool process = next_trace_block(first, block) && block.type == BlockType::kProcess;
     if (!process || !spill_.create(path_.c_str(), block.whole)) return false;
   }
   if (!spill_.begin()) return false;

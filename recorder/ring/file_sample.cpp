@@ -11,7 +11,7 @@
 namespace iotune::recorder {
 namespace {
 
-constexpr std::size_t kMaxSeries = 64, kMaxName = 248;
+constexpr std::size_t kMaxSampledSeries = 64, kMaxName = 248;
 // The last ones of a path. Kinds of files are few: what goes back from a larger number counts
 // hours.
 constexpr std::size_t kMaxNumbers = 8;
@@ -23,7 +23,7 @@ struct Numbers {
 };
 
 // Names that differ in their numbers alone.
-struct Series {
+struct SampledSeries {
   std::uint64_t key;  // of the names without their numbers
   std::uint32_t files;
   Numbers highest;
@@ -31,7 +31,7 @@ struct Series {
   std::size_t telling;
   char newest[kMaxName];  // until there are kWholeFiles: then the last one that is recorded whole
 };
-constinit Series g_series[kMaxSeries] = {};
+constinit SampledSeries g_sampled_series[kMaxSampledSeries] = {};
 constinit std::uint64_t g_sampled_out = 0;
 
 bool is_digit(char c) noexcept {
@@ -76,7 +76,7 @@ Numbers numbers_of(const char* path) noexcept {
 
 // A number that began again where another one counted on stands for a kind of files:
 // out_0001_h1.h5, then out_0002_h0.h5. Only where one is opened again nothing counts on.
-void find_telling(Series& series, const Numbers& now) noexcept {
+void find_telling(SampledSeries& series, const Numbers& now) noexcept {
   bool counts = false;
   std::size_t telling = 0;
   for (std::size_t i = 0; i < now.count; ++i) {
@@ -118,8 +118,8 @@ bool counts_on(const char* before, const char* name) noexcept {
   return false;
 }
 
-Series* series_of(std::uint64_t key) noexcept {
-  for (Series& series : g_series) {
+SampledSeries* series_of(std::uint64_t key) noexcept {
+  for (SampledSeries& series : g_sampled_series) {
     if (series.files == 0) series.key = key;
     if (series.key == key) return &series;
   }
@@ -133,7 +133,7 @@ bool is_sampled_out(const char* path) noexcept {
   if (!configuration().samples_files || !one_thread_records() || bytes >= kMaxName) return false;
   const Hashes hashes = hashes_of(path);
   if (!hashes.has_number) return false;
-  Series* series = series_of(hashes.key.value());
+  SampledSeries* series = series_of(hashes.key.value());
   if (series == nullptr) return false;
   const Numbers numbers = numbers_of(path);
   if (series->telling == 0) find_telling(*series, numbers);

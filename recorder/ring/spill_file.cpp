@@ -11,7 +11,7 @@
 #include "core/os/size_limit.h"
 #include "core/process/configuration.h"
 #include "recorder/format.h"
-#include "recorder/gather/block_walk.h"
+#include "recorder/gather/trace_block_walk.h"
 #include "recorder/gather/trace_file.h"
 
 namespace iotune::recorder {
@@ -136,8 +136,8 @@ bool SpillFile::visit(std::uint64_t end, std::span<std::byte> window,
     const bool still_ours = is_ours(fd);
     if (still_ours) raw::close(fd);
     std::span<const std::byte> blocks = window.first(got);
-    Block block;
-    while (next_block(blocks, block)) {
+    TraceBlock block;
+    while (next_trace_block(blocks, block)) {
     }
     const std::size_t whole = got - blocks.size();
     if (!still_ours || whole == 0) return false;

@@ -37,7 +37,7 @@ constinit CallerSymbol g_plain_symbols[kCallCount];
   function_ = found.function;
   if (function_ != nullptr && !passed && !goes_straight_through(scope_, found)) {
     provider_ = found.provider;
-    if (call.calls_back) scope_.step_aside();
+    if (call.calls_back) scope_.expect_callbacks();
     scope_.start();
   }
 }

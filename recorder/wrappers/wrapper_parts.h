@@ -1,4 +1,4 @@
-// What every wrapper is made of.
+// What all wrappers share.
 #pragma once
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace iotune::recorder {
 // Handed from a call's before hook to its extras and after hooks.
 struct HookState {
   std::int64_t object;
-  // An asynchronous call is still under way: what it was about must not be asked.
+  // An asynchronous call is still under way: its objects must not be queried.
   bool pending;
   OpenState open;
 };
@@ -26,42 +26,42 @@ struct HookState {
 // The program called a function that no loaded library but ours defines.
 [[gnu::cold]] void say_missing(const char* name) noexcept;
 
-// What an MPI older than 4 has instead of a call with a large count, MPI_File_read for
-// MPI_File_read_c. A program with a weak reference to such a call sees our wrapper and takes it for
-// the MPI's own, so that the wrapper has to work under an MPI without it, too. `symbols`: of the
-// names that begin with MPI_ and with PMPI_.
+// For a call with a large count, such as MPI_File_read_c, the call that an MPI older than 4 has
+// instead, such as MPI_File_read. A program with a weak reference to the large call finds our
+// wrapper and takes it for the MPI's own, so the wrapper has to work under such an MPI too.
+// `symbols`: of the names that begin with MPI_ and with PMPI_.
 [[gnu::cold]] RealFunction find_small_form(CallerSymbol (&symbols)[2], const char* name,
                                            const void* caller) noexcept;
 
-// MPI_ERR_COUNT of all MPIs: what no int can hold is beyond what such an MPI transfers at once.
+// MPI_ERR_COUNT in all MPIs: such an MPI transfers no more at once than an int can count.
 inline constexpr int kCountTooLarge = 2;
 
-// What a call that the system's libc is too old for does.
+// The result of a call that the system's libc is too old to have.
 inline int no_such_call() noexcept {
   errno = ENOSYS;
   return -1;
 }
 
-// What a call does that a slice of the program that runs ahead may not make.
+// The result of a call that a slice of the program may not make while it is run ahead.
 inline int not_in_slice() noexcept {
   errno = ENOTSUP;
   return -1;
 }
 
-// Calls of HDF5 on a file that is sampled out go straight to the real function, and touch as little
-// memory as may be: between two large transfers the caches are cold. The program's only file, so
-// that it does not matter what a call is about.
+// HDF5 calls on a file that is sampled out go straight to the real function and touch as little
+// memory as possible: between two large transfers the caches are cold. That file is the only one
+// that is open, so it does not matter which object a call names.
 [[gnu::always_inline]] inline bool is_outside_sample() noexcept {
   return t_thread.unrecorded >= ThreadState::Unrecorded::kAll;
 }
 
-// The same of a call on a dataspace or a property list, which nobody has to be told of where a
-// sample is recorded.
+// The same for a call on a dataspace or a property list, which is not recorded where only a sample
+// of the files is.
 [[gnu::always_inline]] inline bool is_unlearnt_call_passed() noexcept {
   return g_records_to_learn || is_outside_sample();
 }
 
-// While one exists nothing of what HDF5 calls in turn is looked at.
+// While one exists the calls that HDF5 makes itself go straight through their wrappers.
 class PassedCall {
  public:
   [[gnu::always_inline]] PassedCall() noexcept : outer_(t_thread.layers) {
@@ -76,7 +76,8 @@ class PassedCall {
 };
 
 inline bool goes_straight_through(const CallScope& scope, const RealFunction& found) noexcept {
-  return !scope.active() || found.provider == nullptr || (found.internal && t_thread.aside != 0);
+  return !scope.active() || found.provider == nullptr ||
+         (found.internal && t_thread.callback_depth != 0);
 }
 
 inline std::int64_t space_dimensions(Provider& provider, Hid space) noexcept {

@@ -15,7 +15,7 @@
 #include "recorder/call_table.h"
 #include "recorder/events_encoder.h"
 #include "recorder/format.h"
-#include "recorder/read/blocks/block_file.h"
+#include "recorder/read/trace_blocks/block_file.h"
 #include "recorder/ring_record.h"
 
 namespace iotune::recorder {
@@ -198,7 +198,7 @@ Result<WrittenTrace> TraceWriter::finish() {
     process.attributes["ticks_per_second"] = "1000000000";
     process.attributes["wall_ns"] = std::to_string(zero);
     write_text_block(file, BlockType::kProcess, process.attributes);
-    for (const Block& block : process.blocks) {
+    for (const SpooledBlock& block : process.blocks) {
       payload_.resize(std::max<std::size_t>(payload_.size(), block.bytes));
       const ssize_t got =
           ::pread(spool_, payload_.data(), block.bytes, static_cast<off_t>(block.offset));

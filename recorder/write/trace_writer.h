@@ -55,14 +55,14 @@ class TraceWriter {
   Result<WrittenTrace> finish();
 
  private:
-  struct Block {
+  struct SpooledBlock {
     std::uint64_t offset;  // in the spool
     std::uint32_t bytes;
   };
   struct Process {
     Attributes attributes;
     std::uint64_t first_ns = UINT64_MAX, calls = 0;
-    std::vector<Block> blocks;
+    std::vector<SpooledBlock> blocks;
   };
   struct Thread {
     std::vector<std::byte> records;

@@ -40,7 +40,7 @@ def shared(source: str, folder: Path, flags: Sequence[str] = ()) -> Path:
 
 
 def yield_shim(build: Path) -> Path:
-    """Return the preload of kernels/yield_shim.c, for runs with more ranks than cores.
+    """Return the preload of kernels/measure/yield_shim.c, for runs with more ranks than cores.
 
     It goes into every arm of a comparison, never into one.
     """

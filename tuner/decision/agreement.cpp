@@ -17,15 +17,15 @@ constinit int g_keyval = 0;
 constinit bool g_keyval_made = false;
 constinit const MpiApi* g_mpi = nullptr;
 
-// So many further opens on the world's communicator get nothing: rank 0 said so to all, and nobody
-// says it of each. Opens are collective, so that all ranks count the same ones. By number and not
-// by name or kind: in a program that is wrong each rank may be told of another file. Not where
-// threads may open at the same time, HDF5's on its own duplicate of the world and MPI-IO's on the
-// world: ranks would see these in another order.
+// The number of further opens on the world's communicator that get no settings: rank 0 has told all
+// ranks, so that these opens need no message. Opens are collective, so all ranks count the same
+// ones. They are counted, not named: in a faulty program each rank may open another file. Not used
+// where threads may open files at the same time, by HDF5 on its own duplicate of the world and by
+// MPI-IO on the world: ranks could see such opens in different orders.
 constinit Word g_unasked_comm = 0;
 constinit int g_unasked = 0;
 
-// Counts the open that it is asked for.
+// Also counts the open that it is called for.
 bool is_unasked(Word comm) noexcept {
   const int left = __atomic_load_n(&g_unasked, __ATOMIC_RELAXED);
   if (left == 0 || comm != __atomic_load_n(&g_unasked_comm, __ATOMIC_RELAXED)) return false;
@@ -39,8 +39,8 @@ void forget_unasked(Word comm) noexcept {
   }
 }
 
-// The program frees its communicator: ours goes with it. Runs inside MPI_Comm_free, which is
-// collective.
+// The program frees its communicator, and with it the private one. Runs inside MPI_Comm_free, which
+// is collective.
 int free_private(Word, int, void* value, void*) noexcept {
   Word comm = reinterpret_cast<Word>(value);
   // HDF5 keeps a duplicate of its own: property lists may outlive the communicator.
@@ -50,8 +50,8 @@ int free_private(Word, int, void* value, void*) noexcept {
   return g_mpi->MPI_Comm_free(&comm);
 }
 
-// A duplicate of the communicator gets one of its own. Not MPI_COMM_NULL_COPY_FN: that is NULL in
-// one ABI and a function in another.
+// A duplicate of the communicator gets a private one of its own. Not MPI_COMM_NULL_COPY_FN, which
+// is NULL in one ABI and a function in another.
 int copy_nothing(Word, int, void*, void*, void*, int* keep) noexcept {
   *keep = 0;
   return 0;
@@ -106,8 +106,8 @@ int rank_in(const MpiApi& mpi, Word comm) noexcept {
 Word private_communicator(const MpiApi& mpi, Word comm) noexcept {
   const Word none = mpi.constants.comm_null;
   if (!mpi.constants.known || !all_ranks_tune() || same(mpi, comm, none)) return none;
-  // Nobody else hears what is said there. Threads may open files on it at the same time: making it
-  // a private one, the later would free that of the earlier.
+  // No other rank receives messages there, so it needs no private communicator. If threads made one
+  // at the same time, the later would free that of the earlier.
   if (same(mpi, comm, mpi.constants.comm_self)) return comm;
   if (!g_keyval_made) return none;
   void* value = nullptr;
@@ -151,7 +151,8 @@ bool threads_may_open_at_once(const MpiApi& mpi) noexcept {
   return mpi.MPI_Query_thread(&level) != 0 || common_thread_level(mpi.abi, level) >= kMultiple;
 }
 
-// One for all opens that every rank takes part in; of others ranks would have to keep one each.
+// The count is kept for the world alone, whose opens every rank takes part in; for other
+// communicators it would need one count each.
 bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
   void* value = nullptr;
   int found = 0;
@@ -160,17 +161,17 @@ bool is_of_world(const MpiApi& mpi, Word comm) noexcept {
          found != 0 && reinterpret_cast<Word>(value) == comm;
 }
 
-// Rank 0 sends so much of its block at once: most files have no decision and most decisions are
-// short, so that one message says all.
+// Rank 0 sends so many bytes of its packed decision at first: most files have no decision and most
+// decisions are short, so that one message is enough.
 constexpr std::size_t kFirstBytes = 512;
 
-// Rank 0's block on every rank, without a decision too. False: the talk has failed.
+// Gives every rank the packed decision of rank 0, also where it is none. False: MPI has failed.
 bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noexcept {
   Decision& decision = answer.decision;
-  char* const block = answer.message;
+  char* const packed = answer.message;
   const std::size_t used = decision.bytes == 0 ? sizeof decision : decision.bytes;
-  if (sends && used < kFirstBytes) std::memset(block + used, 0, kFirstBytes - used);
-  if (mpi.MPI_Bcast(block, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
+  if (sends && used < kFirstBytes) std::memset(packed + used, 0, kFirstBytes - used);
+  if (mpi.MPI_Bcast(packed, kFirstBytes, mpi.constants.byte, 0, comm) != 0 ||
       decision.version != IOTUNE_DECISION_VERSION || decision.bytes > sizeof answer) {
     return false;
   }
@@ -180,7 +181,7 @@ bool share(const MpiApi& mpi, Word comm, bool sends, iotune_answer& answer) noex
   }
   if (decision.bytes <= kFirstBytes) return true;
   const auto rest = static_cast<int>(decision.bytes - kFirstBytes);
-  return mpi.MPI_Bcast(block + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
+  return mpi.MPI_Bcast(packed + kFirstBytes, rest, mpi.constants.byte, 0, comm) == 0;
 }
 
 }  // namespace
@@ -209,7 +210,7 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
     question.mpi = mpi.version;
     if (mpi.abi == MpiAbi::kOpenMpi) question.mpi_io = name_of_openmpi_io;
     ask_database(question, answer);
-    // Settings that may have been made by a parameter of Open MPI, which are dear to ask for.
+    // Parameters of Open MPI may have made these settings before; to ask for them takes long.
     if (mpi.abi == MpiAbi::kOpenMpi &&
         (names_settings(decision, "cb_") || names_settings(decision, "striping_"))) {
       decision.own_parameters = own_parameters(mpi);
@@ -230,7 +231,7 @@ bool receive_decision(const MpiApi& mpi, Word comm, FileQuestion question,
 }
 
 bool all_agree(const MpiApi& mpi, Word comm, bool willing, std::uint64_t hash) noexcept {
-  // The least of h and of ~h over all ranks: complements of each other only if all are equal.
+  // The minima of h and of ~h over all ranks are complements of each other only if all h are equal.
   const auto signed_hash = static_cast<std::int64_t>(hash);
   const std::int64_t mine[3] = {signed_hash, ~signed_hash, willing ? 1 : 0};
   std::int64_t least[3] = {};

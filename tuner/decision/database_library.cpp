@@ -24,7 +24,7 @@
 #include "core/process/thread_state.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/gather/process_text.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/posix/file_system.h"
 
 namespace iotune::tuner {
@@ -40,10 +40,10 @@ struct Library {
 constinit const Library kNone = {};
 constinit std::atomic<const Library*> g_library{nullptr};
 
-// The library is for one thread at a time, and the threads of a program may open files at once. It
-// may call the loader (iconv, the name service), which another thread may be inside of that waits
-// here, in a constructor that opens a file: so nobody waits for ever, and who has waited too long
-// goes without an answer.
+// One thread at a time may call the library, though several threads may open files at once. The
+// library may call the loader (iconv, the name service). Another thread may hold the loader and
+// wait here, in a constructor that opens a file: so a thread waits only for a time, and then opens
+// its file without an answer.
 constinit ProcessLock g_turn_lock;
 constinit bool g_inside = false;
 constexpr timespec kLongestWait = {1, 0};
@@ -52,8 +52,8 @@ class Turn {
  public:
   Turn() noexcept : guard_(g_turn_lock, kLongestWait) {
     if (!guard_.held()) return;
-    // Who was inside left by a longjmp, or in the parent of a fork: what it left half changed is
-    // not used any more.
+    // A thread left the library by longjmp, or it was inside when the parent forked. The library's
+    // state may be half changed: it is not used any more.
     if (g_inside) g_library.store(&kNone, std::memory_order_release);
     g_inside = true;
   }
@@ -73,8 +73,8 @@ class Turn {
   JumpSafeGuard guard_;
 };
 
-// One line about the database is enough: who hears that none can be read knows already why
-// none is written.
+// One line about the database is enough: a user who reads that it cannot be read knows why nothing
+// is written to it.
 constinit bool g_said = false;
 
 void say_nothing_is_tuned(const char* why) noexcept {
@@ -88,8 +88,9 @@ void find(void* handle, Function& function, const char* name) noexcept {
   function = reinterpret_cast<Function>(dlsym(handle, name));
 }
 
-// By absolute path, beside this library; RTLD_LOCAL, so that the program never meets its SQLite.
-// Before the turn: another thread may be in the loader. Threads that do it at once find the same.
+// Loads it by its absolute path, beside this library; RTLD_LOCAL, so that the program never binds
+// to its SQLite. Done before the turn, because another thread may hold the loader. Threads that
+// load it at once get the same library.
 void load_library() noexcept {
   if (g_library.load(std::memory_order_acquire) != nullptr) return;
   const Library* none = nullptr;
@@ -122,7 +123,8 @@ void load_library() noexcept {
   }
 }
 
-// Asked once: the variables lie all over memory, which an open between two transfers finds cold.
+// Read once: the variables lie all over memory, and an open between two transfers finds the caches
+// cold.
 bool database_is_off() noexcept {
   enum : signed char { kNotAsked, kOff, kOn };
   static constinit signed char answer = kNotAsked;
@@ -153,7 +155,7 @@ void database_path(ShortText<4096>& path) noexcept {
 }
 
 namespace {
-// The user's own database comes into being with the first run that is learnt from.
+// The user's own database is made when the first run is learnt from.
 bool nothing_was_learnt_yet() noexcept {
   const char* const named = std::getenv("IOTUNE_DB");
   const char* const config = std::getenv("IOTUNE_CONFIG");
@@ -200,8 +202,8 @@ bool nothing_can_be_asked() noexcept {
 }
 
 namespace {
-// Only what it says of a file's name is for files that the program opens itself. One that is too
-// long to look at may.
+// Whether the configuration may have settings for files that the program opens itself: those are
+// bound to a file's name. True for one that is too long to search.
 bool may_name_files(const char* config) noexcept {
   const int fd = raw::open(config, O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return true;  // why it cannot be read is told
@@ -214,7 +216,7 @@ bool may_name_files(const char* config) noexcept {
              nullptr;
 }
 
-// Whether there is anything to be asked: the library is not loaded for nothing.
+// Whether there is anything to ask, so that the library is not loaded in vain.
 bool something_may_be_known() noexcept {
   const char* const config = std::getenv("IOTUNE_CONFIG");
   if (config != nullptr && *config != '\0' && may_name_files(config)) return true;
@@ -267,9 +269,10 @@ void learn_from_runs(const RunEnd& end) noexcept {
   say_once(g_said, text.c_str());
 }
 
-void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept {
+void report_file_time(const char* file, double seconds, std::uint64_t bytes,
+                      bool collective) noexcept {
   if (is_narrowed()) return;
-  // Only where something was asked, and so loaded, before.
+  // Only where the library was loaded for a question before.
   if (g_library.load(std::memory_order_acquire) == nullptr) return;
   const Turn turn;
   const Library& database = turn.library();

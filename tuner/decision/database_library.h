@@ -19,21 +19,21 @@ struct FileQuestion {
   bool known_only = false;                            // decision.h
 };
 
-// Writes a whole decision (decision_block.h). Else false and a cleared one, after one line on
-// stderr where none is to be had. Runs with OwnCode held.
+// Writes a whole decision (packed_decision.h). Else returns false and a cleared decision; a failure
+// is reported once on stderr. Runs with OwnCode held.
 bool ask_database(const FileQuestion& question, iotune_answer& answer) noexcept;
 
-// Whether ask_database() has nothing to say in all of this run.
+// Whether ask_database() has no answer in all of this run.
 bool nothing_can_be_asked() noexcept;
 
-// For the files that the program opens by POSIX itself (iotune_program_answers), into memory that
-// is aligned to 8 bytes. Bytes written, 0: nothing.
+// Writes the answers for files that the program opens by POSIX itself (iotune_program_answers) into
+// memory aligned to 8 bytes. Returns the bytes written, 0 where there are none.
 std::size_t ask_for_program(int ranks, int nodes, void* answers, std::size_t capacity) noexcept;
 
-// Where the user's database lies, as patterndb/store/places.h has it.
+// The path of the user's database, as patterndb/store/places.h defines it.
 void database_path(ShortText<4096>& path) noexcept;
 
-// Some question was asked in this process: the library need not be loaded any more.
+// True once a question was asked in this process, which loaded the library.
 bool database_is_loaded() noexcept;
 
 // As iotune_run_end (patterndb/decide/decision.h).
@@ -45,10 +45,11 @@ struct RunEnd {
   std::uint64_t until_ns;
 };
 
-// Learns from this run and from those that were kept; what fails is said once.
+// Learns from this run and from those that were kept; a failure is reported once.
 void learn_from_runs(const RunEnd& end) noexcept;
 
-// A file that was asked about is closed: what its I/O took in this process.
-void tell_series(const char* file, double seconds, std::uint64_t bytes, bool collective) noexcept;
+// A file that was asked about is closed: `seconds` of I/O in this process.
+void report_file_time(const char* file, double seconds, std::uint64_t bytes,
+                      bool collective) noexcept;
 
 }  // namespace iotune::tuner

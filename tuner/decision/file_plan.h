@@ -4,7 +4,7 @@
 #include "core/abi/hdf5_api.h"
 #include "core/abi/mpi_api.h"
 #include "recorder/hooks/open_hooks.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {
 
@@ -39,7 +39,7 @@ struct FilePlan {
   IndividualTransfers individual;
   IndividualOutcome individual_noted;  // what is written down
   SettingList settings;                // of datasets and transfers; their texts stand in `answer`
-  iotune_answer answer;  // the decision's own block, of which the open's will not last
+  iotune_answer answer;                // a copy of the decision: the one of the open does not last
 };
 
 // A plan for the settings of `decision` that concern datasets and transfers; nullptr without

@@ -2,7 +2,7 @@
 // calls iotune_decision, iotune_decision_again and iotune_setting).
 #pragma once
 
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/abi/hdf5_api.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/decision/program_settings.h"
 #include "tuner/mpiio/call_attempts.h"
 

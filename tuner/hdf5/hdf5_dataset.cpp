@@ -2,9 +2,9 @@
 
 #include "core/os/short_text.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/hdf5/cache_budget.h"
 #include "tuner/hdf5/dataset_layout.h"
 
@@ -34,7 +34,8 @@ DatasetInProgress& in_progress(OpenState& state) noexcept {
   return *reinterpret_cast<DatasetInProgress*>(state.words);
 }
 
-// What a transfer keeps: the plan, so that after knows there is something to take back.
+// What a transfer keeps: the plan, by which the after hook knows that it has a setting to take
+// back.
 struct TransferInProgress {
   FilePlan* plan;
   Hid dxpl;
@@ -44,9 +45,9 @@ TransferInProgress& transfer_of(OpenState& state) noexcept {
   return *reinterpret_cast<TransferInProgress*>(state.words);
 }
 
-// Words of the OpenState behind that: when a transfer of a watched series began, and how.
-constexpr int kSeriesStart = 8, kSeriesMode = 9;
-static_assert(sizeof(TransferInProgress) <= kSeriesStart * sizeof(OpenState::words[0]));
+// Words of the OpenState behind that: when a transfer of the timed file began, and its mode.
+constexpr int kTimerStart = 8, kTimerMode = 9;
+static_assert(sizeof(TransferInProgress) <= kTimerStart * sizeof(OpenState::words[0]));
 
 bool ends_with_name(const char* path, const char* name) noexcept {
   if (std::strcmp(path, name) == 0) return true;
@@ -54,7 +55,7 @@ bool ends_with_name(const char* path, const char* name) noexcept {
   return slash != nullptr && std::strcmp(slash + 1, name) == 0;
 }
 
-// The setting that holds for that dataset: one that names it beats one for all.
+// The setting for that dataset: one that names the dataset comes before one for all datasets.
 const Setting* find_for(const SettingList& list, const char* parameter,
                         const char* dataset) noexcept {
   const Setting* found = nullptr;
@@ -82,7 +83,7 @@ struct ChunkCache {
   double w0;
 };
 
-// HDF5's own, whatever the file's datasets have by default.
+// HDF5's default, whatever the default of the file's datasets is.
 ChunkCache default_cache(Provider& hdf5, const Hdf5Api& api) noexcept {
   ChunkCache cache{521, std::size_t{1} << 20, 0.75};
   const Hid fresh = own_list(hdf5, api, 0);
@@ -235,13 +236,13 @@ int collective_opt(const Hdf5Api& api, Hid dxpl) noexcept {
   return api.H5Pget(dxpl, "mpio_collective_opt", &value) < 0 ? -1 : value;
 }
 
-// HDF5 leaves in the list what it made of the transfer, -1 where it does not tell.
+// How HDF5 made the transfer, which it leaves in the list; -1 where it does not say.
 int actual_io_mode(const Hdf5Api& api, Hid dxpl) noexcept {
   const QuietProbes quiet(api);
   int mode = -1;
-  const bool told =
+  const bool known =
       api.H5Pget_mpio_actual_io_mode != nullptr && api.H5Pget_mpio_actual_io_mode(dxpl, &mode) >= 0;
-  return told ? mode : -1;
+  return known ? mode : -1;
 }
 
 void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfers) noexcept {
@@ -259,14 +260,14 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 [[gnu::hot]] void before_hdf5_dataset(Provider& hdf5, DatasetCall& call,
                                       OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
-  // Mostly there is no plan, and no more memory than that is to be asked for it.
+  // Mostly there is no plan, and looking that up must touch no more memory.
   const Hdf5Api* const api = any_file_plan() ? hdf5_api(hdf5) : nullptr;
   if (api == nullptr) return;
   at.plan = find_file_plan(hdf5, *api, call.location);
   if (at.plan == nullptr) return;
   const char* const name = call.name == nullptr ? "" : call.name;
   at.cache = find_for(at.plan->settings, "chunk_cache", name);
-  // A file that exists keeps its layouts: nothing is said of them at each open.
+  // A file that exists keeps its layouts: they are not noted at each open.
   if (call.creating) {
     at.layout.chunk = find_for(at.plan->settings, "chunk", name);
     at.layout.fill_time = find_for(at.plan->settings, "fill_time", name);
@@ -279,9 +280,9 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   if (at.layout.tuned_dcpl > 0 || at.tuned_dapl > 0) hide_errors(*api, at.layout.errors);
 }
 
-// First without our layout, then without our chunk cache. That one is a matter of this process
-// alone: a rank without memory for it has taken no part in what the others do together yet, and its
-// second call does.
+// Tries again, first without our layout, then without our chunk cache. The chunk cache concerns
+// this process alone: a rank without memory for it fails before the collective part of the call,
+// which its second call then takes part in.
 [[gnu::hot]] bool again_hdf5_dataset(Provider& hdf5, std::int64_t dataset, std::int64_t& dcpl,
                                      std::int64_t& dapl, OpenState& state) noexcept {
   DatasetInProgress& at = in_progress(state);
@@ -307,7 +308,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
   if (at.plan == nullptr) return;
   const Hdf5Api* const api = hdf5_api(hdf5);
   if (api == nullptr) return;
-  // What a failed call says belongs to the program: closing our lists would empty the stack.
+  // The error stack of a failed call belongs to the program: closing our lists would empty it.
   const Hid failed_stack = dataset < 0 ? api->H5Eget_current_stack() : -1;
   const bool wanted =
       at.layout.chunk != nullptr || at.layout.fill_time != nullptr || at.cache != nullptr;
@@ -332,17 +333,17 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 [[gnu::hot]] void before_hdf5_transfer(Provider& hdf5, std::int64_t dataset, std::int64_t dxpl,
                                        OpenState& state) noexcept {
   constexpr int kCollective = 1;  // H5FD_MPIO_COLLECTIVE
-  const bool watched = series_is_watched(), individual = dxpl != 0 && any_individual_io();
-  if (!watched && !individual) return;
+  const bool timed = file_timer_is_on(), individual = dxpl != 0 && any_individual_io();
+  if (!timed && !individual) return;
   const Hdf5Api* const api = hdf5_api(hdf5);
-  if (watched) {
+  if (timed) {
     int asked = 0;
     if (dxpl != 0 && api != nullptr && api->H5Pget_dxpl_mpio != nullptr) {
       const QuietProbes quiet(*api);
       if (api->H5Pget_dxpl_mpio(dxpl, &asked) < 0) asked = 0;
     }
-    state.words[kSeriesStart] = series_clock_ns();
-    state.words[kSeriesMode] = asked == kCollective ? 1 : 0;
+    state.words[kTimerStart] = file_timer_ns();
+    state.words[kTimerMode] = asked == kCollective ? 1 : 0;
   }
   if (!individual || api == nullptr || api->H5Pset_dxpl_mpio_collective_opt == nullptr ||
       api->H5Pget_dxpl_mpio == nullptr) {
@@ -363,20 +364,20 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
     return;
   }
   transfer_of(state) = {plan, dxpl, own};
-  // A file that its program never closes is told of at its second transfer.
+  // Noted at the second transfer, because a program may never close its file.
   if (__atomic_load_n(&plan->individual.all, __ATOMIC_RELAXED) == 1) note_individual_io(*plan);
 }
 
 [[gnu::hot]] void after_hdf5_transfer(Provider& hdf5, std::int64_t, int result,
                                       OpenState& state) noexcept {
-  if (state.words[kSeriesStart] != 0) {
-    count_transfer(state.words[kSeriesStart], state.words[kSeriesMode] != 0);
+  if (state.words[kTimerStart] != 0) {
+    time_transfer(state.words[kTimerStart], state.words[kTimerMode] != 0);
   }
   const TransferInProgress at = transfer_of(state);
   const Hdf5Api* const api = at.plan == nullptr ? nullptr : hdf5_api(hdf5);
   if (api == nullptr) return;
   const Hid failed_stack = result < 0 ? api->H5Eget_current_stack() : -1;
-  // Looked at only: a note would fall into the record that is being written.
+  // Counted only: a note would come in the midst of the record that is being written.
   if (result >= 0) count_individual(*api, at.dxpl, at.plan->individual);
   api->H5Pset_dxpl_mpio_collective_opt(at.dxpl, at.own);
   if (failed_stack >= 0) api->H5Eset_current_stack(failed_stack);
@@ -384,7 +385,7 @@ void count_individual(const Hdf5Api& api, Hid dxpl, IndividualTransfers& transfe
 }
 
 bool leaves_datasets_alone() noexcept {
-  return !any_file_plan() && !any_individual_io() && !series_is_watched();
+  return !any_file_plan() && !any_individual_io() && !file_timer_is_on();
 }
 
 }  // namespace iotune::tuner

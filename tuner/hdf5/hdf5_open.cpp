@@ -11,9 +11,9 @@
 #include "recorder/wrappers/descriptors/path_filter.h"
 #include "tuner/decision/agreement.h"
 #include "tuner/decision/file_plan.h"
+#include "tuner/decision/file_timer.h"
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/decision/program_settings.h"
-#include "tuner/decision/series_clock.h"
 #include "tuner/hdf5/file_access.h"
 #include "tuner/hdf5/hdf5_backend.h"
 #include "tuner/hdf5/hidden_errors.h"
@@ -21,7 +21,7 @@
 #include "tuner/mpiio/mpiio_hints.h"
 #include "tuner/posix/made_file.h"
 #include "tuner/posix/posix_opens.h"
-#include "tuner/posix/spare_block.h"
+#include "tuner/posix/spare_memory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 using recorder::Hdf5Making;
 using recorder::OpenState;
 
-// What one open keeps from before to after; a block of its own, because threads may open at the
+// What one open keeps from before to after; in memory of its own, because threads may open at the
 // same time.
 struct OpenInProgress {
   iotune_answer answer;
@@ -51,9 +51,9 @@ struct OpenInProgress {
   Reason failure;  // why nothing was put into the call; kNone: something was, or nothing is
 };
 
-constinit SpareBlock<OpenInProgress> g_spare;
+constinit SpareMemory<OpenInProgress> g_spare;
 
-// All but what lies behind counts and flags, which nobody reads.
+// Sets all fields, except for arrays beyond their counts and values behind flags that are off.
 void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   clear(open.answer.decision);
   clear(open.hints);
@@ -75,7 +75,7 @@ void begin(OpenInProgress& open, Hid fapl, Hdf5Making making) noexcept {
   clear(open.opens);
 }
 
-constexpr int kSeriesStart = 1;  // word of an OpenState: when the open of the deciding rank began
+constexpr int kTimerStart = 1;  // word of an OpenState: when the open of the deciding rank began
 
 OpenInProgress* in_progress(const OpenState& state) noexcept {
   return reinterpret_cast<OpenInProgress*>(state.words[0]);
@@ -89,7 +89,7 @@ void forget(const Hdf5Api& api, OpenState& state) noexcept {
 }
 
 // Builds the tuned list. With MPI this is collective over the private communicator, because
-// H5Pset_fapl_mpio is; every rank comes here after the same agreement.
+// H5Pset_fapl_mpio is; every rank calls it after the same agreement.
 Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
   const Hid copy = api.H5Pcopy(open.given_fapl);
   if (copy < 0) return -1;
@@ -114,25 +114,26 @@ Hid tuned_list(const Hdf5Api& api, const OpenInProgress& open) noexcept {
 const MpiApi* mpi_of(const ListSettings& program) noexcept {
   Provider* const world = world_provider();
   const MpiApi* const mpi = world == nullptr ? nullptr : mpi_api(*world);
-  const bool together = program.mpio && mpi != nullptr && program.private_comm != 0 &&
-                        program.private_comm != mpi->constants.comm_null;
-  return together ? mpi : nullptr;
+  const bool is_parallel = program.mpio && mpi != nullptr && program.private_comm != 0 &&
+                           program.private_comm != mpi->constants.comm_null;
+  return is_parallel ? mpi : nullptr;
 }
 
-// False where memory for the plan is wanting.
+// False where there is no memory for the plan.
 bool plan_datasets(OpenInProgress& open) noexcept {
   if (!concerns_datasets(open.answer.decision)) return true;
   open.plan = make_file_plan(open.answer.decision);
   return open.plan != nullptr;
 }
 
-// An H5Fcreate that finds a file cuts it to nothing, or fails.
+// An H5Fcreate that finds a file truncates it or fails.
 void arm(const char* path, OpenInProgress& open) noexcept {
   arm(path, {open.opening.creating, true}, open.answer.decision, open.hints.wanted, open.opens);
 }
 
-// A call that must make its file, and fails with our settings, leaves one in its own way. Only the
-// open beneath tells whose file that is: where opens are not seen, nothing is put into the call.
+// A call that must make a new file and fails with our settings may leave a file that makes the next
+// try fail. Only the open in the POSIX layer shows whether the call made that file: where such
+// opens are not recorded, nothing is put into the call.
 Reason why_no_list(const char* path, const OpenInProgress& open) noexcept {
   const bool seen = recorder::path_is_traced(path) && recorder::buffer_exists();
   return open.making != Hdf5Making::kMakesNew || seen ? Reason::kNone : Reason::kOpensNotRecorded;
@@ -173,11 +174,12 @@ bool decide_with_others(const MpiApi& mpi, const Hdf5Api& api, const char* path,
     return false;
   }
   if (hash == kHashStart) return true;  // agreed that nothing is to be changed
-  // A list costs several duplicates of its communicator: made only for what goes by it.
+  // A list costs several duplicates of its communicator: made only for settings that need it.
   const bool by_list =
       has_hints_for_mpiio(open.hints) || concerns_file_access(open.answer.decision);
   if (by_list) open.tuned_fapl = tuned_list(api, open);
-  // Before the vote: no rank makes the file before it, so whether it was there is known.
+  // Before the vote: no rank makes the file before the vote, so it is still known whether it
+  // existed.
   arm(path, open);
   if (all_agree(mpi, comm, !by_list || open.tuned_fapl >= 0, 0)) return true;
   disarm(open.opens);
@@ -223,13 +225,13 @@ bool agree(const OpenInProgress& open, bool mine) noexcept {
   return open.mpi == nullptr ? mine : all_agree(*open.mpi, open.program.private_comm, mine, 0);
 }
 
-// Whether the call would fail whatever it carries: there is no file for it, or one in its way.
+// Whether the call would fail with any settings: its file is missing, or a new file cannot be made.
 bool is_hopeless(const char* path, OpenInProgress& open) noexcept {
   if (open.making == Hdf5Making::kMakesNew) return !remove_made(open.made);
   return !is_there(path);
 }
 
-// After each call. Every rank comes here with the same attempts behind it.
+// Called after each call. All ranks have made the same attempts before.
 bool make_again(const Hdf5Api& api, const char* path, Hid file, Hid& fapl,
                 OpenInProgress& open) noexcept {
   if (is_own_call(open.attempts)) return false;
@@ -275,7 +277,7 @@ Hid access_list_of(const Hdf5Api& api, Hid file) noexcept {
   return api.H5Fget_access_plist(file);
 }
 
-// Reads back what the open file really has.
+// Reads back the settings that the open file really has, and notes them.
 void note_outcome(const Hdf5Api& api, const char* path, Hid file, Hid opened,
                   const OpenInProgress& open) noexcept {
   if (open.answer.decision.setting_count == 0) return;
@@ -348,23 +350,23 @@ void before_hdf5_open(Provider& hdf5, const char* path, Hdf5Making making, std::
   state.words[0] = reinterpret_cast<std::uint64_t>(open);
   begin(*open, fapl, making);
   open->program = settings_of(hdf5, fapl);
-  // Another driver was set since: what was seen of the list is not true any more. (Only where
-  // MPI-IO was seen: a probe of any other list could fail and disturb the error stack.)
+  // The program has set another driver since: what was seen of the list does not hold any more.
+  // Checked only where MPI-IO was set: asking another list could fail and disturb the error stack.
   if (open->program.mpio && api->H5Pget_driver(fapl) != open->program.driver) open->program = {};
 
   bool decided = false;
   if (open->program.mpio) {
     const MpiApi* const mpi = mpi_of(open->program);
-    // A vote too: other ranks may have been given another connector.
+    // This is a vote too: other ranks may have another VOL connector.
     if (mpi != nullptr && !has_native_connector(*api, fapl)) {
       decline(*mpi, open->program.private_comm);
       forget(*api, state);
       return;
     }
-    // Kept also where nothing is decided: the first file of a series is its baseline.
+    // Timed also where nothing is decided: the first file of a series is its baseline.
     if (mpi != nullptr && open->opening.creating &&
         rank_in(*mpi, open->program.private_comm) == 0) {
-      state.words[kSeriesStart] = series_clock_ns();
+      state.words[kTimerStart] = file_timer_ns();
     }
     decided = mpi != nullptr && decide_with_others(*mpi, *api, path, state.named_relatively, *open);
   } else {
@@ -394,16 +396,16 @@ void after_hdf5_open(Provider& hdf5, const char* path, std::int64_t file,
   // The file's own access list holds what the program set on the list it passed.
   OpenInProgress* const open = in_progress(state);
   const Hdf5Api* const api = hdf5_api(hdf5);
-  if (file >= 0 && state.words[kSeriesStart] != 0) {
-    watch_series(hdf5, file, path, state.words[kSeriesStart]);
+  if (file >= 0 && state.words[kTimerStart] != 0) {
+    start_file_timer(hdf5, file, path, state.words[kTimerStart]);
   }
   if (open == nullptr || api == nullptr) return;
   disarm(open->opens);
-  // What a failed open says belongs to the program: closing our list would empty the stack.
+  // The error stack of a failed open belongs to the program: closing our list would empty it.
   const Hid failed_stack = file < 0 ? api->H5Eget_current_stack() : -1;
   if (file >= 0) inherit_settings(hdf5, file, open->program);
-  // On every rank: reading the access list back duplicates the communicator, so that it is left
-  // out where nothing of it is wanted (hints are read from the file that MPI has open).
+  // On every rank, because reading the access list back duplicates the communicator. Left out where
+  // nothing of it is needed (hints are read from the file that MPI has open).
   const bool by_list = open->tuned_fapl >= 0 && concerns_file_access(open->answer.decision);
   const Hid opened = file >= 0 && by_list ? access_list_of(*api, file) : -1;
   if (open->notes) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/os/short_text.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {
 

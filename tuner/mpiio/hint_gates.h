@@ -1,7 +1,7 @@
 // Settings that could lose data where the MPI-IO or the file system is not fit for them.
 #pragma once
 
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
 
 namespace iotune::tuner {

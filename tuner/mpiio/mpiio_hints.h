@@ -3,7 +3,7 @@
 
 #include "core/abi/mpi_api.h"
 #include "recorder/hooks/open_hooks.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/decision/reasons.h"
 #include "tuner/mpiio/call_attempts.h"
 

@@ -12,7 +12,7 @@
 #include "tuner/mpiio/ordered_calls.h"
 #include "tuner/posix/made_file.h"
 #include "tuner/posix/posix_opens.h"
-#include "tuner/posix/spare_block.h"
+#include "tuner/posix/spare_memory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -32,7 +32,7 @@ struct OpenInProgress {
   bool notes;
 };
 
-constinit SpareBlock<OpenInProgress> g_spare;
+constinit SpareMemory<OpenInProgress> g_spare;
 
 bool must_be_new(const OpenInProgress& open) noexcept {
   constexpr int kNew = kModeCreate | kModeExclusive;

@@ -2,7 +2,7 @@
 // before that open returns. Making the file beforehand would break H5F_ACC_EXCL.
 #pragma once
 
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 #include "tuner/posix/file_layout.h"
 
 namespace iotune::tuner {

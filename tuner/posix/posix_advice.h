@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {
 

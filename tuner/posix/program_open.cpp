@@ -18,7 +18,7 @@
 #include "tuner/decision/outcome_notes.h"
 #include "tuner/posix/file_system.h"
 #include "tuner/posix/posix_opens.h"
-#include "tuner/posix/spare_block.h"
+#include "tuner/posix/spare_memory.h"
 
 namespace iotune::tuner {
 namespace {
@@ -31,7 +31,7 @@ struct OpenInProgress {
   PosixOpens opens;
 };
 
-constinit SpareBlock<OpenInProgress> g_spare;
+constinit SpareMemory<OpenInProgress> g_spare;
 
 // iotune_program_answer, one behind the other. Written once, in MPI_Init; only read from then on.
 constinit const char* g_answers = nullptr;

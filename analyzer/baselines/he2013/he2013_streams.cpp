@@ -9,8 +9,8 @@
 #include "analyzer/streams/access_streams.h"
 #include "analyzer/streams/one_predictor.h"
 #include "analyzer/summary/saturating.h"
-#include "recorder/read/blocks/trace_index.h"
 #include "recorder/read/losses.h"
+#include "recorder/read/trace_blocks/trace_index.h"
 
 namespace iotune::analyzer {
 namespace {

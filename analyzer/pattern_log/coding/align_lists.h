@@ -1,4 +1,4 @@
-// Where a loop begins is chance: a nest is recognised from the first three blocks on that fit, and
+// Where a loop begins is chance: a nest is recognised from the first three iterations that fit, and
 // three rows in even steps are a loop of their own wherever they stand. So ranks that do the same
 // have terms before and behind their loop, each rank others. Here they get lists of one form.
 #pragma once

@@ -8,7 +8,7 @@
 namespace iotune::analyzer::pattern_log {
 namespace {
 
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kTermsAtOnce = 256;
 constexpr std::size_t kLeastRun = 24;
 constexpr std::uint32_t kMostRun = 1U << 14U;
 constexpr unsigned kSeenBits = 16;
@@ -103,7 +103,7 @@ std::vector<std::uint32_t> find_packed_runs(const Shapes& shapes, const TermList
   std::size_t leaf = 0;
   for (std::size_t term = 0; term < size;) {
     std::size_t run = 0;
-    while (run < kBlock && term + run < size && list.terms[term + run].shape == 0) ++run;
+    while (run < kTermsAtOnce && term + run < size && list.terms[term + run].shape == 0) ++run;
     if (run == 0) {
       leaf += shapes[list.terms[term++].shape].leaves;
       continue;

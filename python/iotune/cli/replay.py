@@ -7,9 +7,9 @@
   iotune replay vpic.plan --dir /scratch
   iotune replay TRACE --emit-c vpic.c       a kernel in C that needs MPI and HDF5 alone
 
-A trace, also an imported one, is turned into a plan first (kernels/PLAN.md, kernels/CALL_PLAN.md).
-Files are written into a directory of their own below --dir, never over the run's, and removed
-afterwards.
+A trace, also an imported one, is turned into a plan first (kernels/replay/PLAN.md,
+kernels/replay_calls/CALL_PLAN.md). Files are written into a directory of their own below --dir,
+never over the run's, and removed afterwards.
 """
 
 import contextlib

@@ -14,14 +14,14 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
 #include "recorder/wrappers/posix/aio_request.h"
-#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
 namespace {
 
-// Where a call at the position found it; kUnknownPlace where the descriptor has none.
+// The descriptor's position before a call at the position; kUnknownPlace where it has none.
 std::int64_t position_before(const PositionWatch& watch, std::int64_t moved) noexcept {
   std::int64_t offset = kUnknownPlace;
   return watch.place(moved, offset) ? offset : kUnknownPlace;
@@ -34,8 +34,8 @@ struct Side {
   std::int64_t* offset;  // the program's; nullptr: the descriptor's own position
   std::uint32_t file = file_of_descriptor(fd);
 
-  // Where the data stood, after the call: the program's offset is looked at only where the kernel
-  // has found that it can be. The kernel refuses these calls where a descriptor appends.
+  // Where the data were, asked after the call: only then has the kernel checked that the program's
+  // offset can be read. The kernel refuses these calls for a descriptor that appends.
   std::int64_t position(const PositionWatch& watch, std::int64_t moved) const noexcept {
     if (offset == nullptr) return position_before(watch, moved);
     return moved < 0 ? -1 : *offset - moved;
@@ -57,29 +57,28 @@ void record_side(const CallScope& scope, const Side& side,
   record.commit();
 }
 
-// A call without its type: the wrappers are many, what they do is here once.
+// A call without its type: there are many wrappers, and their common work is compiled once.
 using Make = ssize_t (*)(const void* call);
 template <typename Call>
 ssize_t made(const void* call) noexcept {
   return (*static_cast<const Call*>(call))();
 }
 
-// The call between the two transfer hooks, which wait for none that is under way.
-// `position(result)`: where it was made.
+// Makes the call and reports it to prefetching. `position(result)`: its offset in the file.
 template <typename Call, typename Position>
-ssize_t told(Transfer transfer, Call call, Position position) noexcept {
+ssize_t make_reported(Transfer transfer, Call call, Position position) noexcept {
   if (g_recording != kWatched || t_thread.ours != 0) return call(transfer);
-  tell_before(transfer);
+  report_before(transfer);
   transfer.start_ticks = ticks_now();
   const ssize_t result = call(transfer);
   transfer.duration_ticks = ticks_now() - transfer.start_ticks;
   transfer.offset = position(result);
   transfer.bytes = result;
-  tell_after(transfer);
+  report_after(transfer);
   return result;
 }
 
-// Recorded once for each file that is traced: as read from one, as written to the other.
+// Recorded once for each traced file: as a read of one, as a write of the other.
 __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to, std::size_t count,
                                                unsigned flags, Make make,
                                                const void* call) noexcept {
@@ -90,7 +89,7 @@ __attribute__((noinline)) ssize_t move_between(const Side& from, const Side& to,
   if (from.file != 0) from_watch.emplace(from.fd, from.file, Way::kReads);
   if (to.file != 0) to_watch.emplace(to.fd, to.file, Way::kIgnoresFlags);
   const auto between = [&] {
-    return told(
+    return make_reported(
         {side.fd, side.file, false, false, -1, -1, 0, 0},
         [&](Transfer& /*transfer*/) { return make(call); },
         [&](ssize_t result) { return to.file != 0 ? to.position(*to_watch, result) : -1; });
@@ -163,7 +162,8 @@ __attribute__((noinline)) ssize_t move_vector(const VectorCall& asked, Make make
     return *place;
   };
   const auto vector = [&] {
-    return told({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make, position);
+    return make_reported({asked.fd, file, reads, false, asked.offset, -1, 0, 0}, serve_or_make,
+                         position);
   };
   const auto note = [&](const CallScope& scope, ssize_t result) {
     const std::int64_t at = position(result);
@@ -187,7 +187,7 @@ ssize_t vector_moved(const VectorCall& asked, Call call) noexcept {
   return move_vector(asked, made<Call>, &call);
 }
 
-// What is asked for; how much of it is moved aio_return says.
+// Records the bytes asked for; aio_return returns how many were moved.
 void record_request(const CallScope& scope, CallNumber number, const AioRequest& request,
                     std::uint32_t file, std::int64_t result) noexcept {
   const OwnCode own;
@@ -196,7 +196,7 @@ void record_request(const CallScope& scope, CallNumber number, const AioRequest&
   record.key(request.fd);
   record.key(file);
   record.number(static_cast<std::int64_t>(request.bytes));
-  // It is written later: an end that moves until then is nobody's to know.
+  // It is written later: the end of the file may move until then.
   const bool writes = does(number, Verb::kWrites) ||
                       (does(number, Verb::kCompletes) && request.operation == kAioWrite);
   const bool appends = writes && (traits_of_descriptor(request.fd) & kAppends) != 0;
@@ -231,7 +231,7 @@ int synchronised(int operation, const void* request, NextCall<int, int, void*> c
                                          operation);
 }
 
-// Each request of the list stands in the trace as if it had been made alone.
+// The trace has each request of the list as if it had been made alone.
 template <typename Call>
 int list_requested(void* const* list, int count, Call call) noexcept {
   if (!call.exists()) return no_such_call();

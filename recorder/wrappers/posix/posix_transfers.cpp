@@ -13,7 +13,7 @@
 #include "recorder/wrappers/descriptors/descriptor_place.h"
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/kept_positions.h"
-#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 namespace iotune::recorder {
@@ -23,7 +23,7 @@ constexpr std::uint8_t kBit = bit_of(Layer::kPosix);
 constexpr auto kPassed = static_cast<std::uint8_t>(kBit | kUnrecordedBit);
 
 // Makes the call in the POSIX layer. False, with nothing done, where it is not to be recorded, has
-// to be told to prefetching as well, or its stamps are not the processor's counter.
+// to be reported to prefetching, or time stamps are not the processor's counter.
 template <typename Call>
 __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std::uint64_t& start,
                                                  std::uint64_t& duration,
@@ -42,7 +42,8 @@ __attribute__((always_inline)) inline bool timed(Call call, ssize_t& result, std
   return true;
 }
 
-// What goes on with nothing. Out of the wrappers, whose calls mostly do not come here.
+// Records a transfer that continues no known pattern. Kept out of the wrappers, which rarely call
+// it.
 __attribute__((noinline)) void record_new(std::uint64_t stream, std::int64_t first,
                                           std::int64_t second, std::int64_t third,
                                           std::uint64_t start, std::uint64_t duration) noexcept {
@@ -79,7 +80,7 @@ __attribute__((always_inline)) inline void record(std::uint64_t stream, std::int
   record_new(stream, first, second, third, start, duration);
 }
 
-// As PositionWatch::place; what has no position is not traced any more.
+// As PositionWatch::place; a descriptor without a position is not traced any more.
 inline bool position_before(const PositionWatch& watch, int fd, ssize_t moved,
                             std::int64_t& offset) noexcept {
   if (watch.place(moved, offset)) return true;
@@ -87,7 +88,7 @@ inline bool position_before(const PositionWatch& watch, int fd, ssize_t moved,
   return false;
 }
 
-// A call as the wrapper got it. The second number of one at the position says nothing.
+// A call as the wrapper got it. The second number of a call at the position has no meaning.
 struct PlainTransfer {
   CallNumber number;
   int fd;
@@ -113,7 +114,7 @@ constexpr bool is_write(CallNumber number) noexcept {
 constexpr bool is_at_position(CallNumber number) noexcept {
   return kAtPosition[number] != 0;
 }
-// A vector's bytes are not known before the call.
+// The bytes of a vector are not known before the call.
 constexpr std::int64_t bytes_asked(CallNumber number, std::int64_t first) noexcept {
   return kCountPlace[number] == CallMeaning::kNowhere ? -1 : first;
 }
@@ -123,7 +124,7 @@ __attribute__((noinline, cold)) ssize_t fail_with(int error) noexcept {
   return -1;
 }
 
-// In a slice of the program that runs ahead of it nothing is moved.
+// A slice of the program that is run ahead moves no data.
 __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) noexcept {
   const OwnCode own;
   const auto [first, second] = asked.numbers;
@@ -138,14 +139,14 @@ __attribute__((noinline, cold)) ssize_t ahead_call(const PlainTransfer& asked) n
   return result < 0 ? fail_with(static_cast<int>(-result)) : result;
 }
 
-// What was read ahead, or kMakeTheCall.
+// Serves the read from what was read ahead, or returns kMakeTheCall.
 std::int64_t serve(const PlainTransfer& asked, Transfer& transfer) noexcept {
   const OwnCode own;
   return g_transfer_hooks.serve_read(transfer, asked.memory, asked.numbers[0]);
 }
 
-// A call that prefetching may want to know of: recorded as any other, between the two hooks.
-// `watch`: of a call at the position; `append`: of a write whose place has to be asked for.
+// A call that may have to be reported to prefetching; it is recorded as any other. `watch`: of a
+// call at the position; `append`: of a write whose place the kernel has to be asked for.
 __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                const PositionWatch* watch,
                                                const AppendWatch* append,
@@ -153,7 +154,7 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                                                const void* call) noexcept {
   ThreadState& thread = t_thread;
   if (__builtin_expect(thread.runs_ahead != 0, 0)) return ahead_call(asked);
-  const bool tells = g_recording == kWatched && !is_seek(asked.number);
+  const bool reports = g_recording == kWatched && !is_seek(asked.number);
   const bool at_position = is_at_position(asked.number);
   Transfer transfer{asked.fd,
                     asked.file,
@@ -163,12 +164,12 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
                     bytes_asked(asked.number, asked.numbers[0]),
                     0,
                     0};
-  if (tells) tell_before(transfer);
+  if (reports) report_before(transfer);
   const std::uint8_t layers = thread.layers;
   thread.layers = static_cast<std::uint8_t>(layers | kBit);
   const std::uint64_t start = ticks_now();
-  // An offset of the program's below 0 is the kernel's to refuse.
-  const bool may_be_served = tells && transfer.reads && (at_position || transfer.offset >= 0);
+  // The kernel refuses an offset below 0.
+  const bool may_be_served = reports && transfer.reads && (at_position || transfer.offset >= 0);
   ssize_t result = may_be_served ? serve(asked, transfer) : kMakeTheCall;
   if (result == kMakeTheCall) result = make(call);
   const std::uint64_t duration = ticks_now() - start;
@@ -192,16 +193,16 @@ __attribute__((noinline)) ssize_t watched_call(const PlainTransfer& asked,
     record(stream_word(asked.number, layers, asked.fd, asked.file), first, second, third, start,
            duration);
   }
-  if (tells) {
+  if (reports) {
     transfer.bytes = result;
     transfer.start_ticks = start;
     transfer.duration_ticks = duration;
-    tell_after(transfer);
+    report_after(transfer);
   }
   return result;
 }
 
-// A call that is not merely recorded: passed on, or watched.
+// A call that is either passed on unrecorded or also reported to prefetching.
 template <typename Call>
 __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
                                                    const PositionWatch* watch,
@@ -216,18 +217,18 @@ __attribute__((noinline, cold)) ssize_t other_call(const PlainTransfer& asked,
       [](const void* made) -> ssize_t { return (*static_cast<const Call*>(made))(); }, &call);
 }
 
-// Inside of a call of HDF5 of which nothing is recorded, and in no slice that runs ahead.
+// Inside an HDF5 call that is not recorded, and not in a slice that is run ahead.
 __attribute__((always_inline)) inline bool is_unrecorded() noexcept {
   const ThreadState& thread = t_thread;
   return (thread.layers & kUnrecordedBit) != 0 && thread.runs_ahead == 0;
 }
 
-// A slice that runs ahead writes to nothing, traced or not.
+// A slice that is run ahead writes to no file, traced or not.
 __attribute__((always_inline)) inline bool is_refused(CallNumber number) noexcept {
   return is_write(number) && t_thread.runs_ahead != 0;
 }
 
-// A write whose bytes may go elsewhere than the program says.
+// A write whose bytes may go to another offset than the program names.
 template <typename Call>
 __attribute__((noinline, cold)) ssize_t appending(const PlainTransfer& asked,
                                                   const Call& call) noexcept {
@@ -243,8 +244,8 @@ __attribute__((noinline, cold)) ssize_t appending(const PlainTransfer& asked,
   return result;
 }
 
-// A transfer at the offset that the program names, or a seek, which is part of the loop that reads
-// or writes behind it. `first`, `second`: its numbers as recorded.
+// A transfer at the offset that the program names, or a seek, which is part of the same loop as the
+// transfer after it. `first`, `second`: its numbers as recorded.
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int fd,
                                                          std::int64_t first, std::int64_t second,
@@ -266,8 +267,8 @@ __attribute__((always_inline)) inline ssize_t positioned(CallNumber number, int 
   return result;
 }
 
-// At the descriptor's own position, which others may share: the kernel is asked after the call, for
-// O_APPEND moves it during the call.
+// A transfer at the descriptor's own position, which other processes may share: the kernel is asked
+// for it after the call, because O_APPEND moves it during the call.
 template <typename Call>
 __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int fd,
                                                           std::int64_t size, const void* memory,
@@ -288,14 +289,14 @@ __attribute__((always_inline)) inline ssize_t at_position(CallNumber number, int
   return result;
 }
 
-// A write of formatted text, recorded as the write that it is: of what it says to have written.
+// A write of formatted text, recorded as a write of the bytes that it returns.
 template <typename Call>
 int formatted(int fd, Call call) noexcept {
   const std::uint32_t file = file_of_descriptor(fd);
   if (file == 0)
     return static_cast<int>(is_refused(CallNumber::kwrite) ? fail_with(EROFS) : call());
   const PositionWatch watch(fd, file, Way::kWrites);
-  // Its length is known afterwards.
+  // Its length is known after the call.
   return static_cast<int>(
       other_call({CallNumber::kwrite, fd, file, {-1, 0}, nullptr}, &watch, nullptr, call));
 }
@@ -311,7 +312,7 @@ template <typename Call>
   return position;
 }
 
-// The names of pread and pwrite, of which HDF5 makes its transfers.
+// The names of pread and pwrite, by which HDF5 makes its transfers.
 struct Pread {
   static constexpr const char* kName = "pread";
   static constexpr CallNumber kNumber = CallNumber::kpread;
@@ -342,8 +343,8 @@ template <typename Name, typename Buffer>
                     next_of<Name>.template prepare<ssize_t>(Name::kName, fd, buffer, size, offset));
 }
 
-// Where nothing is recorded of HDF5's transfers the call is made at once: before anything is saved
-// or looked at, for between large transfers the caches are cold.
+// Inside HDF5 transfers that are not recorded the call is made at once, before anything is saved or
+// looked up: between large transfers the caches are cold.
 template <typename Name, typename Buffer>
 [[gnu::always_inline]] inline ssize_t at_offset(int fd, Buffer* buffer, std::size_t size,
                                                 std::int64_t offset) noexcept {

@@ -1,14 +1,14 @@
-// Wrappers of longjmp: a signal handler or a library's callback that leaves a call by it skips the
-// end of our wrapper, and what the thread is inside of would stay so for ever.
+// Wrappers of longjmp. A signal handler or a library's callback that leaves a call by it skips the
+// end of our wrapper: without these wrappers the thread would count as inside that call for ever.
 //
-// Where a library jumps within its own call the thread counts as outside until that call's wrapper
-// ends, which sets its layers anew: calls below are then taken for the program's. glibc jumps in
-// none of the calls that are wrapped.
+// A library may also jump within its own call. Then the thread counts as outside until that call's
+// wrapper ends and sets the layers anew, and calls that the library makes meanwhile are taken for
+// the program's. glibc jumps in none of the calls that are wrapped.
 #include "core/process/fork_marker.h"
 #include "core/process/jump_safe_guard.h"
 #include "recorder/hooks/transfer_hooks.h"
 #include "recorder/ring/process_buffer.h"
-#include "recorder/wrappers/told_transfer.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
 using namespace iotune;
@@ -17,7 +17,7 @@ using namespace iotune::recorder;
 namespace {
 
 // Where the stack will end after a jump: glibc keeps it rotated and covered by a word of the
-// thread. Above all addresses where that cannot be told.
+// thread. Above all addresses where that is not known.
 std::uintptr_t stack_after(const void* environment) noexcept {
 #if defined(__x86_64__)
   std::uintptr_t stack = static_cast<const std::uintptr_t*>(environment)[6];
@@ -31,8 +31,8 @@ std::uintptr_t stack_after(const void* environment) noexcept {
 
 // The frames between here and the jump's target will be gone, without their destructors.
 void leave_calls(const void* environment) noexcept {
-  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.aside) != 0;
-  if ((!in_call && t_thread.told_count == 0) || in_vfork_child()) return;
+  const bool in_call = (t_thread.layers | t_thread.ours | t_thread.callback_depth) != 0;
+  if ((!in_call && t_thread.reported_count == 0) || in_vfork_child()) return;
   const std::uintptr_t stack = stack_after(environment);
   while (t_thread.guard_count > 0) {
     if (t_thread.guard_count <= kMaxGuards) {
@@ -45,7 +45,7 @@ void leave_calls(const void* environment) noexcept {
   }
   if (t_thread.ours != 0) g_transfer_hooks.jumped();
   leave_transfers(stack);
-  t_thread.layers = t_thread.ours = t_thread.aside = 0;
+  t_thread.layers = t_thread.ours = t_thread.callback_depth = 0;
 }
 
 [[noreturn]] void jump(NextSymbol& next, const char* name, void* environment, int value) noexcept {

@@ -15,10 +15,10 @@
 #include "recorder/wrappers/descriptors/descriptor_table.h"
 #include "recorder/wrappers/descriptors/file_changes.h"
 #include "recorder/wrappers/posix/call_path.h"
+#include "recorder/wrappers/reported_transfer.h"
 #include "recorder/wrappers/stdio/stdio_gaps.h"
 #include "recorder/wrappers/stdio/stdio_place.h"
 #include "recorder/wrappers/stdio/stdio_stream.h"
-#include "recorder/wrappers/told_transfer.h"
 #include "recorder/wrappers/traced_call.h"
 #include "recorder/wrappers/wrapper_parts.h"
 
@@ -114,7 +114,7 @@ template <typename Call>
   if (!scope.active()) return call();
   Transfer transfer{fd, file, does(number, Verb::kReads), true, -1, -1, 0, 0};
   const bool watched = g_recording == kWatched;
-  if (watched) tell_before(transfer);
+  if (watched) report_before(transfer);
   const StreamGap gap(stream, fd, file);
   std::optional<StreamWatch> watch;
   if (does(number, Verb::kWrites)) watch.emplace(stream, fd);
@@ -143,7 +143,7 @@ template <typename Call>
     transfer.bytes = bytes;
     transfer.start_ticks = scope.start_ticks();
     transfer.duration_ticks = scope.duration_ticks();
-    tell_after(transfer);
+    report_after(transfer);
   }
   return result;
 }

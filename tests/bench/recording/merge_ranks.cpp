@@ -15,8 +15,8 @@
 #include <random>
 #include <string>
 
-#include "recorder/rank_blocks.h"
-#include "recorder/read/blocks/shared_ranks.h"
+#include "recorder/read/trace_blocks/shared_ranks.h"
+#include "recorder/trace_block_merge.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::recorder {

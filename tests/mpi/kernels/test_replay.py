@@ -191,8 +191,8 @@ def alone(programs: Programs) -> None:
     """The replayer's sources compile without CMake, as a site compiles them from the wheel."""
     carried = programs.scratch / "carried"
     carried.mkdir()
-    kernels = ROOT / "kernels"
-    sources = [*sorted(kernels.glob("replay*.c")), kernels / "hdf5_failure.c", kernels / "plan.c"]
+    replay, shared = ROOT / "kernels" / "replay", ROOT / "kernels" / "shared"
+    sources = [*sorted(replay.glob("replay*.c")), shared / "hdf5_failure.c", replay / "plan.c"]
     headers = [path.with_suffix(".h") for path in sources]
     for path in [*sources, *(header for header in headers if header.exists())]:
         shutil.copy(path, carried)

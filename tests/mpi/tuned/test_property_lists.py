@@ -29,7 +29,7 @@ VALUES = {
     "fadvise": ("sequential", "random"),
     "fallocate": ("65536",),
 }  # fmt: skip
-TOGETHER = VALUES | {
+PARALLEL = VALUES | {
     "coll_metadata_write": ("enable",),
     "dxpl_mpio_collective_opt": ("individual",),
     "cb_nodes": ("1", "2"),
@@ -63,7 +63,7 @@ def run(place: Place, mode: str, seeds: range, folder: Path, **how: Any) -> Line
     start = seeds.start
     while start < seeds.stop:
         words = (place.bin / PROGRAM, mode, start, seeds.stop)
-        if mode == "together":
+        if mode == "parallel":
             done = place.mpi(2, *words, cwd=folder, **how)
         else:
             done = place.run(*words, cwd=folder, seconds=600, **how)
@@ -84,7 +84,7 @@ def run(place: Place, mode: str, seeds: range, folder: Path, **how: Any) -> Line
 
 
 def compare(place: Place, mode: str, seeds: range) -> None:
-    config = write_settings(place, TOGETHER if mode == "together" else VALUES, seeds)
+    config = write_settings(place, PARALLEL if mode == "parallel" else VALUES, seeds)
     folders = {arm: place.scratch / arm for arm in ("bare", "tuned")}
     for folder in folders.values():
         folder.mkdir(exist_ok=True)
@@ -101,7 +101,7 @@ def compare(place: Place, mode: str, seeds: range) -> None:
     for seed in seeds:
         if bare[seed] == tuned[seed] != ["dies"]:
             assert contents["bare"][seed] == contents["tuned"][seed], (seed, contents)
-    if mode == "together":  # else each file has a process of its own
+    if mode == "parallel":  # else each file has a process of its own
         verdicts = {VERDICTS[c["numbers"][0]] for c in place.calls()
                     if c["name"] == "iotune_setting"}  # fmt: skip
         assert {"applied", "refused"} <= verdicts, verdicts
@@ -123,14 +123,14 @@ def alone(place: Place) -> None:
     compare(place, "make", range(120))
 
 
-def together(place: Place) -> None:
-    compare(place, "together", range(24))
+def parallel(place: Place) -> None:
+    compare(place, "parallel", range(24))
 
 
 def soak(place: Place) -> None:
     compare(place, "make", range(1000, 6000))
-    compare(place, "together", range(1000, 1600))
+    compare(place, "parallel", range(1000, 1600))
 
 
 if __name__ == "__main__":
-    main({"alone": alone, "together": together, "soak": soak})
+    main({"alone": alone, "parallel": parallel, "soak": soak})

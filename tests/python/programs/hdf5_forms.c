@@ -76,23 +76,23 @@ static void several_and_begun(const char* dir) {
     set[i] = H5Dcreate2(file, name, type[i], space[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     from[i] = to[i] = data[i];
   }
-  hid_t together = H5Pcreate(H5P_DATASET_XFER);
-  H5Pset_dxpl_mpio(together, H5FD_MPIO_COLLECTIVE);
+  hid_t collective = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_dxpl_mpio(collective, H5FD_MPIO_COLLECTIVE);
   for (int step = 0; step < STEPS; step++) {
     const hsize_t at[2] = {(hsize_t)(step * size + rank), 0};
     for (int i = 0; i < SETS; i++)
       H5Sselect_hyperslab(space[i], H5S_SELECT_SET, at, NULL, row, NULL);
-    MUST(H5Dwrite_multi(SETS, set, type, memory, space, together, from) >= 0);
+    MUST(H5Dwrite_multi(SETS, set, type, memory, space, collective, from) >= 0);
     MUST(H5Dread_multi(2, set, type, memory, space, H5P_DEFAULT, to) >= 0);
     for (int i = 0; i < SETS; i++)
       MUST(H5Dwrite_async(set[i], type[i], memory[i], space[i], H5P_DEFAULT, data[i], events) >= 0);
     MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && !failed);
-    MUST(H5Dread_async(set[0], type[0], memory[0], space[0], together, data[0], events) >= 0);
+    MUST(H5Dread_async(set[0], type[0], memory[0], space[0], collective, data[0], events) >= 0);
     MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && !failed);
   }
-  MUST(H5Dwrite_multi_async(2, set, type, memory, space, together, from, events) >= 0);
+  MUST(H5Dwrite_multi_async(2, set, type, memory, space, collective, from, events) >= 0);
   MUST(H5ESwait(events, H5ES_WAIT_FOREVER, &left, &failed) >= 0 && !failed);
-  H5Pclose(together);
+  H5Pclose(collective);
   for (int i = 0; i < SETS; i++) {
     H5Sclose(memory[i]);
     H5Sclose(space[i]);

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "analyzer/summary/summarize.h"
-#include "recorder/rank_blocks.h"
+#include "recorder/trace_block_merge.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::analyzer {

@@ -104,7 +104,7 @@ void add_drawn_batch(Process& process, std::mt19937_64& draw) {
 }
 
 std::string by_batches(const std::string& path) {
-  Result<SteadySummary> summary = SteadySummary::open(path, 0);
+  Result<ResumableSummary> summary = ResumableSummary::open(path, 0);
   if (!summary || !summary->go_on([] { return false; })) return "broken";
   return to_json(summary->finish());
 }
@@ -112,7 +112,7 @@ std::string by_batches(const std::string& path) {
 std::string in_steps(const std::string& path) {
   std::string state;
   for (;;) {
-    Result<SteadySummary> summary = SteadySummary::open(path, 0);
+    Result<ResumableSummary> summary = ResumableSummary::open(path, 0);
     if (!summary || (!state.empty() && !summary->restore(state))) return "broken";
     if (summary->go_on([] { return true; })) return to_json(summary->finish());
     state = summary->state();
@@ -154,7 +154,7 @@ TEST(BatchTotals, ABlockOfTransfersIsOneStep) {
   process.close();
   process.end_batch();
   const std::string path = folder.file("t.iotrace", process.trace());
-  Result<SteadySummary> summary = SteadySummary::open(path, 0);
+  Result<ResumableSummary> summary = ResumableSummary::open(path, 0);
   ASSERT_TRUE(summary);
   int asked = 0;
   ASSERT_TRUE(summary->go_on([&] { return ++asked < 0; }));

@@ -50,7 +50,8 @@ class Rank {
            type_bytes);
   }
   // Collectively: what HDF5 made of it, and the causes on any rank.
-  void writes_together(std::int64_t id, std::int64_t from, std::int64_t mode, std::int64_t causes) {
+  void writes_collectively(std::int64_t id, std::int64_t from, std::int64_t mode,
+                           std::int64_t causes) {
     ring_.add(CallNumber::kH5Dwrite, {now_ += 10, 5}, {},
               {id, 5, 6, 7, 1, 0, id, 1, 4, 2, 2, 1, from, 1, 1, 2, 7, 0, mode, 0, causes});
   }
@@ -245,9 +246,9 @@ TEST(SummarizeDatasets, WhatHdf5MadeOfTransfersIsCountedOverAllRanks) {
     Rank& rank = ranks[static_cast<std::size_t>(r)];
     rank.creates(1);
     rank.notes(1, {48}, false);
-    rank.writes_together(1, 6 * r, 4, 0);
-    rank.writes_together(1, 6 * r + 2, 0, 2 | 0x40);
-    rank.writes_together(1, 6 * r + 4, 7, 0x400);
+    rank.writes_collectively(1, 6 * r, 4, 0);
+    rank.writes_collectively(1, 6 * r + 2, 0, 2 | 0x40);
+    rank.writes_collectively(1, 6 * r + 4, 7, 0x400);
   }
   const std::vector<DatasetPattern> found = datasets_of(ranks);
   ASSERT_EQ(found.size(), 1U);

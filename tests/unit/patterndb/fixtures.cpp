@@ -13,7 +13,7 @@
 
 #include "patterndb/decide/decision_sources.h"
 #include "patterndb/store/places.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::patterndb::testing {
 

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "recorder/read/blocks/events_decoder.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
 #include "tests/unit/recorder_read/made_files.h"
 
 namespace iotune::recorder {

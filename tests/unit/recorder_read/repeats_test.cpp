@@ -4,7 +4,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "recorder/read/blocks/events_decoder.h"
+#include "recorder/read/trace_blocks/events_decoder.h"
 #include "recorder/ring/process_buffer.h"
 #include "tests/unit/recorder_read/made_files.h"
 

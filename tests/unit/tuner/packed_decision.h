@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "patterndb/decide/decision_writer.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::tuner {
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TOGETHER = 100, ALONE = 50, BEHIND = 4096 };
+enum { COLLECTIVE = 100, ALONE = 50, BEHIND = 4096 };
 
 static void need(int failed) {
   if (failed) MPI_Abort(MPI_COMM_WORLD, 1);
@@ -15,7 +15,7 @@ static void need(int failed) {
 
 int main(int argc, char** argv) {
   int rank;
-  char bytes[TOGETHER];
+  char bytes[COLLECTIVE];
   MPI_File file;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -24,11 +24,11 @@ int main(int argc, char** argv) {
   need(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                      &file) != 0);
   for (const char* step = argc < 3 ? "" : argv[2]; *step != '\0'; step++) {
-    const MPI_Offset together = rank * TOGETHER, alone = BEHIND + rank * ALONE;
+    const MPI_Offset collective = rank * COLLECTIVE, alone = BEHIND + rank * ALONE;
     if (*step == 'd') need(chdir("elsewhere") != 0);
     if (*step == 'c') {
-      need(MPI_File_write_at_all(file, together, bytes, TOGETHER, MPI_BYTE, MPI_STATUS_IGNORE) !=
-           0);
+      need(MPI_File_write_at_all(file, collective, bytes, COLLECTIVE, MPI_BYTE,
+                                 MPI_STATUS_IGNORE) != 0);
     }
     if (*step == 'i')
       need(MPI_File_write_at(file, alone, bytes, ALONE, MPI_BYTE, MPI_STATUS_IGNORE) != 0);

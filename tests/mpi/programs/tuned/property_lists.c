@@ -1,6 +1,6 @@
 /* Files under property lists that are drawn: which calls succeed, what the others say, what is
  * read. property_lists make FROM TO      file_N.h5 of each seed N from FROM on, below TO
- *   property_lists together FROM TO  the same by all ranks of a run, through MPI-IO
+ *   property_lists parallel FROM TO  the same by all ranks of a run, through MPI-IO
  *   property_lists check FROM TO     what is in the files, by one process
  * Prints a line a call: seed, call, result's sign, calls of the program's error handler, and the
  * functions and texts on the error stack. Equal seeds draw equal lists.
@@ -15,7 +15,7 @@
 
 enum { kRows = 48, kColumns = 40 };
 static unsigned long seed_now, state;
-static int rank, together, handler_calls;
+static int rank, parallel, handler_calls;
 static char said[8192];
 
 static unsigned draw(unsigned below) {
@@ -76,7 +76,7 @@ static hid_t draw_file_creation(void) {
 
 static hid_t draw_file_access(void) {
   hid_t list = H5Pcreate(H5P_FILE_ACCESS);
-  if (together) {
+  if (parallel) {
     H5Pset_fapl_mpio(list, MPI_COMM_WORLD, MPI_INFO_NULL);
     if (draw(4) == 0) tell("H5Pset_all_coll_metadata_ops", H5Pset_all_coll_metadata_ops(list, 1));
   } else {
@@ -197,13 +197,13 @@ static void use_dataset(hid_t file, int n, int creating, int writing) {
     data = tell("H5Dopen2", H5Dopen2(file, name, dapl));
   }
   hid_t dxpl = H5Pcreate(H5P_DATASET_XFER);
-  if (together && draw(2) == 0) H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
+  if (parallel && draw(2) == 0) H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
   if (draw(5) == 0) tell("H5Pset_buffer", H5Pset_buffer(dxpl, (size_t)ONE_OF(1, 4096), NULL, NULL));
   if (data >= 0 && writing) {
     for (int i = 0; i < kRows * kColumns; ++i)
       values[i] = (int)(seed_now * 1000 + (unsigned)i + (unsigned)n);
     hid_t part = H5Scopy(space);
-    if (together) { /* the ranks' rows in turn */
+    if (parallel) { /* the ranks' rows in turn */
       const hsize_t start[2] = {(hsize_t)rank, 0}, stride[2] = {2, 1},
                     count[2] = {kRows / 2, kColumns};
       H5Sselect_hyperslab(part, H5S_SELECT_SET, start, stride, count, NULL);
@@ -225,13 +225,13 @@ static void use_dataset(hid_t file, int n, int creating, int writing) {
 
 static void one_file(void) {
   char name[64];
-  snprintf(name, sizeof name, "file_%lu%s.h5", seed_now, draw(12) == 0 && !together ? "_%d" : "");
+  snprintf(name, sizeof name, "file_%lu%s.h5", seed_now, draw(12) == 0 && !parallel ? "_%d" : "");
   if (draw(4) == 0 && rank == 0) { /* a file is there */
     FILE* f = fopen(name, "w");
     fputs("not HDF5", f);
     fclose(f);
   }
-  if (together) MPI_Barrier(MPI_COMM_WORLD);
+  if (parallel) MPI_Barrier(MPI_COMM_WORLD);
   flushes = 0;
   hid_t fcpl = draw_file_creation(), fapl = draw_file_access();
   const unsigned flags = (unsigned)ONE_OF(H5F_ACC_TRUNC, H5F_ACC_TRUNC, H5F_ACC_EXCL) |
@@ -310,17 +310,17 @@ static void fork_for_seed(int checks) {
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  together = strcmp(argv[1], "together") == 0;
+  parallel = strcmp(argv[1], "parallel") == 0;
   const int checks = strcmp(argv[1], "check") == 0;
-  if (together) {
+  if (parallel) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   }
   H5Eset_auto2(H5E_DEFAULT, checks ? NULL : count_call, NULL);
   const unsigned long end = strtoul(argv[3], NULL, 10);
   for (seed_now = strtoul(argv[2], NULL, 10); seed_now < end; ++seed_now) {
-    together ? one_seed(0) : fork_for_seed(checks);
+    parallel ? one_seed(0) : fork_for_seed(checks);
   }
-  if (together) MPI_Finalize();
+  if (parallel) MPI_Finalize();
   return 0;
 }

@@ -6,7 +6,7 @@
 #include "patterndb/store/places.h"
 #include "patterndb/store/spool.h"
 #include "tests/unit/patterndb/fixtures.h"
-#include "tuner/decision/decision_block.h"
+#include "tuner/decision/packed_decision.h"
 
 namespace iotune::patterndb::testing {
 namespace {

@@ -1,0 +1,127 @@
+#include "replay_file.h"
+
+#include <stdlib.h>
+
+#include "replay_forms.h"
+
+size_t replay_largest(const struct plan_file* file, uint64_t* moved) {
+  size_t largest = 0, call_bytes = 0, left = 0; /* left: transfers of one call */
+  for (size_t i = 0; i < file->transfers; i++) {
+    const struct plan_transfer* transfer = &file->transfer[i];
+    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+    hid_t space = replay_space(file, dataset);
+    H5Sclose(replay_select(space, file, transfer, 0));
+    hssize_t selected = H5Sget_select_npoints(space);
+    size_t bytes = selected > 0 ? (size_t)selected * dataset->element_bytes : 0;
+    H5Sclose(space);
+    *moved += bytes * transfer->repeat;
+    if (transfer->multi > 0) {
+      left = transfer->multi;
+      call_bytes = 0;
+    }
+    if (left > 0) {
+      bytes = call_bytes += bytes;
+      left--;
+    }
+    if (transfer->of_chunks) bytes = replay_chunk_room(file, transfer);
+    if (bytes > largest) largest = bytes;
+  }
+  return largest;
+}
+
+void replay_reserve(struct replay_buffer* buffer, size_t size) {
+  if (size <= buffer->size) return;
+  free(buffer->byte);
+  buffer->size = size;
+  buffer->byte = malloc(size);
+  if (buffer->byte == NULL) replay_fail("memory", "there is not enough for the largest transfer");
+  /* The first touch of a page is no I/O. The bytes do not compress to nothing. */
+  uint32_t state = 1;
+  for (size_t i = 0; i < size; i++) {
+    state = state * 1664525u + 1013904223u;
+    buffer->byte[i] = (char)(state >> 24);
+  }
+}
+
+static void replay_transfer(hid_t id, const struct plan_file* file,
+                            const struct plan_transfer* transfer, bool write, bool collective,
+                            bool asynchronous, const struct replay_buffer* buffer) {
+  const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+  if (transfer->selection == PLAN_UNLISTED && !collective) return;
+  hid_t mode = replay_mode(file->path, collective);
+  for (hsize_t i = 0; i < transfer->repeat; i++) {
+    replay_pause(transfer, buffer);
+    hid_t space = replay_need(H5Dget_space(id), file->path, "no dataspace");
+    hid_t memory = replay_select(space, file, transfer, i);
+    replay_move(id, file, dataset, write, asynchronous, memory, space, mode, buffer);
+    H5Sclose(memory);
+    H5Sclose(space);
+  }
+  if (collective) H5Pclose(mode);
+}
+
+/* Makes the transfer by the call that the plan names. Returns the transfer after those that the
+ * call made. Where bytes are compared, each dataset has a call of its own. */
+static size_t replay_one(const hid_t* id, const struct plan_file* file, size_t at,
+                         const struct replay_buffer* buffer) {
+  const struct plan_transfer* transfer = &file->transfer[at];
+  size_t moved = 1;
+  if (transfer->multi > 0 && !buffer->verify) {
+    replay_multi(id, file, transfer, buffer);
+    moved = transfer->multi;
+  } else if (transfer->of_chunks && !buffer->verify) {
+    replay_chunks(id[transfer->dataset], file, transfer, buffer);
+  } else {
+    replay_transfer(id[transfer->dataset], file, transfer, transfer->write, transfer->collective,
+                    transfer->asynchronous, buffer);
+  }
+  bool waits = false;
+  for (size_t i = at; i < at + moved; i++) waits = waits || file->transfer[i].waits;
+  if (waits) replay_wait(file);
+  return at + moved;
+}
+
+/* Opens or creates the datasets whose turn is before `transfer`. */
+static void meet_datasets(hid_t handle, const struct plan_file* file, size_t transfer, size_t* next,
+                          hid_t* id) {
+  for (; *next < file->datasets && file->dataset[*next].before <= transfer; ++*next) {
+    const struct plan_dataset* dataset = &file->dataset[*next];
+    id[*next] = file->create ? replay_create_dataset(handle, file, dataset)
+                             : replay_open_dataset(handle, file, dataset);
+    if (!dataset->used) replay_close_dataset(id[*next], file, dataset);
+  }
+}
+
+void replay_file(const struct plan_file* file, struct replay_buffer* buffer) {
+  hid_t handle = file->create ? replay_create_file(file->path, file->page_bytes)
+                              : replay_open_file(file->path, file->writes);
+  hid_t* id = calloc(file->datasets + 1, sizeof *id);
+  if (id == NULL) replay_fail(file->path, "out of memory");
+  size_t next = 0;
+  for (size_t i = 0; i < file->transfers;) {
+    size_t several = file->transfer[i].multi, done = i;
+    meet_datasets(handle, file, several > 0 ? i + several - 1 : i, &next, id);
+    for (i = replay_one(id, file, i, buffer); done < i; done++) {
+      const struct plan_dataset* dataset = &file->dataset[file->transfer[done].dataset];
+      if (dataset->last_transfer == done)
+        replay_close_dataset(id[file->transfer[done].dataset], file, dataset);
+    }
+  }
+  meet_datasets(handle, file, file->transfers, &next, id);
+  replay_wait(file);
+  free(id);
+  replay_need(H5Fclose(handle), file->path, "cannot close");
+}
+
+void replay_read_again(const struct plan_file* file, struct replay_buffer* buffer) {
+  hid_t handle = replay_open_file(file->path, false);
+  for (size_t i = 0; i < file->transfers; i++) {
+    const struct plan_transfer* transfer = &file->transfer[i];
+    const struct plan_dataset* dataset = &file->dataset[transfer->dataset];
+    if (!transfer->write) continue;
+    hid_t id = replay_open_dataset(handle, file, dataset);
+    replay_transfer(id, file, transfer, false, false, false, buffer);
+    replay_close_dataset(id, file, dataset);
+  }
+  replay_need(H5Fclose(handle), file->path, "cannot close");
+}

@@ -1,0 +1,25 @@
+// The payload of an EVENTS block as calls.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "recorder/read/call.h"
+#include "recorder/read/trace_blocks/stream_totals.h"
+
+namespace iotune::recorder {
+
+// Appends the payload's calls, in the order of their ends, and the streams that they point to.
+// False on damage, with both as they were. Memory is bounded whatever the bytes.
+bool decode_events(std::span<const std::byte> payload, std::vector<Call>& calls,
+                   std::vector<std::unique_ptr<CallStream>>& streams);
+
+// The same; but where the totals of all streams suffice, these are appended to `totals` and there
+// are no calls: the block's order and its times, which cost the most, are not read.
+bool decode_events(std::span<const std::byte> payload, const TotalsSuffice& suffice,
+                   std::vector<Call>& calls, std::vector<std::unique_ptr<CallStream>>& streams,
+                   std::vector<StreamTotals>& totals);
+
+}  // namespace iotune::recorder
