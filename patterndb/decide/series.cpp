@@ -193,7 +193,7 @@ SeriesTable::Series* SeriesTable::make(const std::string& key) {
 
 Decision SeriesTable::decision_of(const Series& series) {
   Decision decision;
-  decision.source = "series";
+  decision.source = IOTUNE_SOURCE_SERIES;
   // Without its number where nothing is tried: thousands of files say the same then, and the trace
   // has it once.
   const bool decided = series.settled && series.running == series.winner;
