@@ -18,6 +18,7 @@ bool has_file(Thing thing) {
     case Thing::kDataset:
     case Thing::kAttribute:
     case Thing::kObject:
+    case Thing::kLink:
       return true;
     default:
       return false;

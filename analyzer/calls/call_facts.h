@@ -21,7 +21,8 @@ struct CallFacts {
   // HDF5:
   bool makes_dataset, opens_dataset;
   bool makes_file;     // an empty one
-  bool has_file;       // its handles are ids in a file: dataspaces and property lists have none
+  bool has_file;       // its handles are ids in a file: dataspaces and property lists have none,
+                       // and types mostly are in memory alone
   bool of_dataset;     // its handle may be a dataset's, as may that of …
   bool of_object;      // … one on any object
   bool makes_object;   // the result is an id below the file of its handle

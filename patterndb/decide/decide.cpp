@@ -80,7 +80,7 @@ Decision from_config(const Question& question, const std::string& path) {
                 ", at most " + std::to_string(IOTUNE_DECISION_MAX_SETTINGS) + " are applied"};
   }
   const bool empty = count == 0;
-  if (!empty || !config->notes.empty()) decision.source = "config";
+  if (!empty || !config->notes.empty()) decision.source = IOTUNE_SOURCE_CONFIG;
   decision.message = empty ? "no setting of " + path + " is for this file" : "settings of " + path;
   for (const std::string& note : config->notes) decision.message += "; " + note;
   return decision;
@@ -141,7 +141,7 @@ Settings without_excess(const Settings& settings, const std::vector<KnownFile>& 
 }
 
 void apply(const TuningRow& row, Decision& decision) {
-  decision.source = row.state == State::kUntrained ? "untrained" : "exact";
+  decision.source = row.state == State::kUntrained ? IOTUNE_SOURCE_UNTRAINED : IOTUNE_SOURCE_EXACT;
   decision.state = row.state;
   decision.row = row.id;
   if (row.state != State::kUntrained && !decision.distance) decision.distance = 0;
@@ -191,7 +191,7 @@ double share_at_default(const TuningRow& row) {
 // Some runs stay at the default, else nobody would notice that settings have become bad.
 void explore(double default_share, double drawn, Decision& decision) {
   if (decision.settings.empty() || !(drawn < default_share)) return;
-  decision.source = "explore";
+  decision.source = IOTUNE_SOURCE_EXPLORE;
   decision.message = "left at the default in this run, as 1 in " + number(1 / default_share) +
                      " is, to compare with " + decision.settings.text() + "; " + decision.message;
   decision.settings = {};
@@ -220,7 +220,7 @@ void apply_similar(PatternDb& db, const std::string& byte_key, Found& found) {
     return;
   }
   apply(judgement.trusted->answer, decision);
-  decision.source = "similar";
+  decision.source = IOTUNE_SOURCE_SIMILAR;
   decision.message = judgement.why + ": " + decision.message;
   found.answer = judgement.trusted->answer;
   found.answer_key = judgement.trusted->byte_key;
@@ -264,7 +264,7 @@ Found from_one(const Question& question, const std::string& path,
   if (!row) throw Fault{row.error().text()};
   found.answer = *row;
   if (*row && !(*pattern)->settled && (*row)->made_at <= (*pattern)->last_seen) {
-    decision.source = "drift";
+    decision.source = IOTUNE_SOURCE_DRIFT;
     decision.state = (*row)->state;
     decision.row = (*row)->id;
     decision.distance = 0;
@@ -275,11 +275,11 @@ Found from_one(const Question& question, const std::string& path,
   }
   apply(*row ? **row : TuningRow(), decision);
   if (*row) found.default_share = share_at_default(**row);
-  if (decision.source == "untrained" && !(*pattern)->settled) {
+  if (decision.source == IOTUNE_SOURCE_UNTRAINED && !(*pattern)->settled) {
     decision.message +=
         "; the workload showed another pattern in its run before this one: what resembles it is "
         "trusted when it shows this one again";
-  } else if (decision.source == "untrained") {
+  } else if (decision.source == IOTUNE_SOURCE_UNTRAINED) {
     apply_similar(db, found.byte_key, found);
   }
   if (question.creating && !decision.settings.empty()) {
@@ -287,7 +287,7 @@ Found from_one(const Question& question, const std::string& path,
     if (!files) throw Fault{files.error().text()};
     decision.known = *files;
     // A similar pattern's is refused as a whole, by who applies it.
-    if (decision.source == "exact") {
+    if (decision.source == IOTUNE_SOURCE_EXACT) {
       decision.settings = without_excess(decision.settings, decision.known, decision.message);
     }
   }
@@ -323,7 +323,9 @@ std::optional<Found> from_lower_ones(const Question& question, const Places& pla
                                      std::optional<KnownPattern>& known) {
   std::optional<Found> best;
   const auto rank = [](const Found& found) {
-    return found.decision.source == "exact" ? 2 : found.decision.source == "similar" ? 1 : 0;
+    return found.decision.source == IOTUNE_SOURCE_EXACT     ? 2
+           : found.decision.source == IOTUNE_SOURCE_SIMILAR ? 1
+                                                            : 0;
   };
   for (const std::string& path : places.lower) {
     if (!is_there(path) || path == places.database) continue;
@@ -337,7 +339,7 @@ std::optional<Found> from_lower_ones(const Question& question, const Places& pla
 // A similar pattern's answer of a lower database that is copied here is tested by this user's runs:
 // under the copy's row, and some of them at the default.
 void take_for_copy(const Places& places, Found& lower) {
-  if (lower.decision.source != "similar" || !lower.answer) return;
+  if (lower.decision.source != IOTUNE_SOURCE_SIMILAR || !lower.answer) return;
   PatternDb db = open_to_read(places.database);
   Result<std::optional<TuningRow>> copy = db.newest_tuning(lower.answer_key, lower.platform);
   if (!copy) throw Fault{copy.error().text()};
@@ -358,15 +360,17 @@ Decision measured_answer(const Question& question, const Places& places,
     if (lower) return std::move(lower->decision);
   }
   Found own = from_one(question, places.database, known);
-  const std::string& source = own.decision.source;
-  const bool open = source == "unknown" || source == "untrained";
-  const bool is_copy = source == "exact" && own.answer && own.answer->copied_at;
-  if (!open && source != "similar" && !is_copy) return drawn(std::move(own), question, places);
+  const iotune_source source = own.decision.source;
+  const bool open = source == IOTUNE_SOURCE_UNKNOWN || source == IOTUNE_SOURCE_UNTRAINED;
+  const bool is_copy = source == IOTUNE_SOURCE_EXACT && own.answer && own.answer->copied_at;
+  if (!open && source != IOTUNE_SOURCE_SIMILAR && !is_copy)
+    return drawn(std::move(own), question, places);
   std::optional<Found> lower = from_lower_ones(question, places, known);
   if (!lower) return drawn(std::move(own), question, places);
-  const std::string& theirs = lower->decision.source;
-  const bool holds = is_copy ? theirs == "exact" && goes_before(*lower->answer, own.answer)
-                             : theirs == "exact" || (open && theirs == "similar");
+  const iotune_source theirs = lower->decision.source;
+  const bool holds =
+      is_copy ? theirs == IOTUNE_SOURCE_EXACT && goes_before(*lower->answer, own.answer)
+              : theirs == IOTUNE_SOURCE_EXACT || (open && theirs == IOTUNE_SOURCE_SIMILAR);
   if (!holds) return drawn(std::move(own), question, places);
   take_for_copy(places, *lower);
   lower->decision.workload_file = own.decision.workload_file;
@@ -378,7 +382,7 @@ Decision from_database(const Question& question, const Places& places) {
   std::optional<KnownPattern> known;
   Decision decision = measured_answer(question, places, known);
   // Where a site froze its answers, only what was measured is applied.
-  if (decision.source == "untrained" && known && known->settled && !question.frozen) {
+  if (decision.source == IOTUNE_SOURCE_UNTRAINED && known && known->settled && !question.frozen) {
     apply_predicted(question, places, platform_of(question), known->byte_key, decision);
   }
   return decision;
@@ -387,8 +391,8 @@ Decision from_database(const Question& question, const Places& places) {
 // A configuration speaks for the files that it has leaves for, and where there is no other voice.
 Decision from_config_or_database(const Question& question, const Places& places) {
   Decision said = from_config(question, places.config);
-  if (said.source == "config" || places.database == "none") {
-    said.source = "config";
+  if (said.source == IOTUNE_SOURCE_CONFIG || places.database == "none") {
+    said.source = IOTUNE_SOURCE_CONFIG;
     return said;
   }
   if (!is_there(places.database) &&
@@ -441,8 +445,8 @@ std::string packed(const Decision& decision) {
     throw Fault{"a decision did not pass the gate"};
   }
   DecisionParts parts;
-  parts.source = source_named(decision.source);
-  if (parts.source == IOTUNE_SOURCE_NONE) throw Fault{"no source of decisions: " + decision.source};
+  if (decision.source == IOTUNE_SOURCE_NONE) throw Fault{"a decision has no source"};
+  parts.source = decision.source;
   parts.state = state_of(decision.state);
   parts.row = decision.row;
   if (decision.distance) parts.distance_milli = thousandths(*decision.distance);

@@ -43,7 +43,7 @@ struct RefusedSetting {
 };
 
 struct Decision {
-  std::string source = "unknown";
+  iotune_source source = IOTUNE_SOURCE_UNKNOWN;
   State state = State::kUntrained;
   std::int64_t row = -1;
   std::optional<double> distance;  // of the answer that holds, or else of the nearest one

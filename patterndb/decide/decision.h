@@ -16,20 +16,13 @@ extern "C" {
 #define IOTUNE_DECISION_MAX_SETTINGS 64u
 #define IOTUNE_DECISION_MAX_REFUSED 24u /* further ones are left out */
 
-/* Where a decision comes from. decision_sources.h has the words. */
+/* Where a decision comes from; decision_sources.h gives the words. */
+#define IOTUNE_SOURCE(name, word) IOTUNE_SOURCE_##name,
 enum iotune_source {
-  IOTUNE_SOURCE_NONE, /* there is no decision */
-  IOTUNE_SOURCE_EXACT,
-  IOTUNE_SOURCE_SIMILAR,
-  IOTUNE_SOURCE_PREDICTED,
-  IOTUNE_SOURCE_CONFIG,
-  IOTUNE_SOURCE_SERIES,
-  IOTUNE_SOURCE_UNTRAINED,
-  IOTUNE_SOURCE_UNKNOWN,
-  IOTUNE_SOURCE_EXPLORE, /* left at the default on purpose, to compare */
-  IOTUNE_SOURCE_DRIFT,   /* not trusted just now */
+#include "patterndb/decide/decision_sources.inc"
   IOTUNE_SOURCES
 };
+#undef IOTUNE_SOURCE
 
 /* What the database says of the pattern. The numbers stand in traces. */
 enum iotune_state {

@@ -8,10 +8,11 @@
 namespace iotune::patterndb {
 
 // By enum iotune_source. Texts in place, not pointers: libiotune.so relocates nothing for them.
+#define IOTUNE_SOURCE(name, word) word,
 inline constexpr char kSourceNames[IOTUNE_SOURCES][12] = {
-    "",       "exact",     "similar", "predicted", "config",
-    "series", "untrained", "unknown", "explore",   "drift",
+#include "patterndb/decide/decision_sources.inc"
 };
+#undef IOTUNE_SOURCE
 
 // `source` is below IOTUNE_SOURCES.
 constexpr const char* source_name(unsigned source) noexcept {
@@ -27,8 +28,9 @@ constexpr iotune_source source_named(std::string_view name) noexcept {
 }
 
 // Whether the database gave settings that this run's own I/O did not choose.
-constexpr bool is_of_database(std::string_view source) noexcept {
-  return source == "exact" || source == "similar" || source == "predicted";
+constexpr bool is_of_database(iotune_source source) noexcept {
+  return source == IOTUNE_SOURCE_EXACT || source == IOTUNE_SOURCE_SIMILAR ||
+         source == IOTUNE_SOURCE_PREDICTED;
 }
 
 }  // namespace iotune::patterndb

@@ -195,7 +195,7 @@ SeriesTrials::Series* SeriesTrials::make(const std::string& key) {
 
 Decision SeriesTrials::decision_of(const Series& series) {
   Decision decision;
-  decision.source = "series";
+  decision.source = IOTUNE_SOURCE_SERIES;
   // The message leaves out the file's number where nothing is tried: then thousands of files have
   // the same message, which the trace holds once.
   const bool decided = series.settled && series.running == series.winner;

@@ -1,4 +1,4 @@
-// Everything in a database as one JSON document: format "iotune-patterns", version 3.
+// Everything in a database as one JSON document: format "iotune-patterns", version 4.
 #include "patterndb/exchange/exchange.h"
 #include "patterndb/gains/stored_gains.h"
 #include "patterndb/learn/report.h"

@@ -58,7 +58,7 @@ void apply_predicted(const Question& question, const Places& places, const Platf
     decision.message += "; " + why;
     return;
   }
-  decision.source = "predicted";
+  decision.source = IOTUNE_SOURCE_PREDICTED;
   decision.settings = answer->settings;
   decision.message = "predicted from " + std::to_string(answer->patterns) +
                      " measured patterns, gain " + number(answer->gain) + " [" +

@@ -247,7 +247,7 @@ class Learner {
                                    : name.find(std::string(kHeldMark) + kKeptSuffix) != name.npos;
     // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
     for (ObservedFile& file : observation.files) {
-      const bool settings = is_of_database(file.decision_source);
+      const bool settings = is_of_database(source_named(file.decision_source));
       if (settings && held) file.decision_source = "held";
     }
     // One name however often a death makes it be done again.

@@ -18,7 +18,7 @@ Observation observed(const std::string& trace_path) {
   Observation observation = observation_of(*summary, trace_path);
   // Nobody drew whether these got their settings: they say nothing in a test that rests on it.
   for (ObservedFile& file : observation.files) {
-    const bool settings = is_of_database(file.decision_source);
+    const bool settings = is_of_database(source_named(file.decision_source));
     if (settings && !exploration_is_on()) file.decision_source = "held";
   }
   return observation;

@@ -84,7 +84,7 @@ bool is_without_settings(const Decision& decision) {
 }
 
 bool asks_the_run(const Decision& decision) {
-  return decision.source == "unknown" || decision.source == "untrained";
+  return decision.source == IOTUNE_SOURCE_UNKNOWN || decision.source == IOTUNE_SOURCE_UNTRAINED;
 }
 
 // Of a candidate for trial within a run: all of it is known to be right, and something reads it.
@@ -150,7 +150,7 @@ void distrust_after_drift(const Question& question, Decision& decision) {
     drift_of_this_run().follow(question, decision);
     return;
   }
-  decision.source = "drift";
+  decision.source = IOTUNE_SOURCE_DRIFT;
   decision.settings = {};
   decision.message = "the workload changed in this run: " + why + "; " + decision.message;
 }
@@ -227,7 +227,8 @@ Result<int> decide_into(const iotune_question& question, void* answer, size_t ca
   }
   Result<Decision> decision = decide_in_run(question, database, same);
   if (!decision) return Error{{}, decision.error().text()};
-  if (asks_the_run(*decision) || decision->source == "series" || !is_without_settings(*decision)) {
+  if (asks_the_run(*decision) || decision->source == IOTUNE_SOURCE_SERIES ||
+      !is_without_settings(*decision)) {
     unasked_opens_of_this_run().after_another_answer();
   }
   return copy_answer(packed(*decision), answer, capacity);

@@ -12,7 +12,6 @@
 #include "prefetch/budget/storage_budget.h"
 #include "prefetch/cache/read_cache.h"
 #include "prefetch/preload/helper_thread.h"
-#include "prefetch/preload/program_transfers.h"
 
 namespace iotune::prefetch {
 
@@ -29,7 +28,7 @@ constexpr unsigned kQueue = 256;
 constexpr unsigned kPlansPerSearch = 16;
 
 constinit const PrefetchHost* g_host = nullptr;
-constinit Schedule g_schedule = Schedule::kNone;
+constinit const Schedule* g_schedule = nullptr;
 constinit std::uint64_t g_memory_bytes = 0;
 constinit std::atomic<bool> g_said{false};
 constinit bool g_ranks_known = false;
@@ -48,15 +47,11 @@ std::uint64_t now_ns() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-bool one_after_the_other() noexcept {
-  return g_schedule == Schedule::kPp || g_schedule == Schedule::kPpis;
-}
-
 // A place in the node's budget, once the program waits for nothing; kNone: there is no budget, or
 // nobody wants the piece any more.
 unsigned wait_for_budget(StreamSlot& slot) noexcept {
-  wait_for_program(slot.closing);
-  if (g_schedule != Schedule::kOurs) return StorageBudget::kNone;
+  g_schedule->wait_for_turn(slot.closing);
+  if (!g_schedule->has_budget) return StorageBudget::kNone;
   int fd = -1;
   {
     const ThreadGuard guard(slot.lock);
@@ -88,7 +83,7 @@ std::int64_t fill(PieceName name) noexcept {
 
 // By schedule.
 void fill_in_turn(PieceName name) noexcept {
-  if (g_schedule != Schedule::kPpis && g_schedule != Schedule::kOurs) {
+  if (!g_schedule->gives_way()) {
     fill(name);
     return;
   }
@@ -218,7 +213,7 @@ bool may_be_cached(int fd, CachedFile& file) noexcept {
   }
   if (may_be_written(file.word) || !stamp_of(fd, file.stamp)) return false;
   file.now_ns = now_ns();
-  return one_after_the_other() || has_fillers();
+  return g_schedule->reads_itself() || has_fillers();
 }
 
 Extent read_into_cache(const StreamSlot& slot, const CachedFile& file,
@@ -236,7 +231,7 @@ Extent read_into_cache(const StreamSlot& slot, const CachedFile& file,
                                        {at, bytes}, file.now_ns);
       room = name.number != kNoPiece;
       if (!room) break;
-      if (one_after_the_other()) {
+      if (g_schedule->reads_itself()) {
         names[count++] = name;
       } else if (!put(name)) {
         drop_piece(name);

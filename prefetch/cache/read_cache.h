@@ -1,5 +1,6 @@
-// What was read ahead of this process's streams, in bounded memory: pieces of files, each of one
-// descriptor's stream. It makes no call on a file: who fills a piece does (piece_fillers.h).
+// What was read ahead of this process's streams, in bounded memory: pieces of files
+// (piece_table.h), each of one descriptor's stream, and used up by its reads. It makes no call on a
+// file: who fills a piece does (piece_fillers.h).
 //
 // Empty in the child of a fork, whoever makes it: the kernel wipes its memory there, and all zero
 // is an empty cache with a free lock.
@@ -9,19 +10,10 @@
 #include <cstdint>
 
 #include "patterns/extent.h"
+#include "prefetch/cache/piece_table.h"
 #include "prefetch/cache/written_files.h"
 
 namespace iotune::prefetch {
-
-// One read of the storage.
-inline constexpr std::int64_t kPieceBytes = 1 << 20;
-inline constexpr unsigned kNoPiece = ~0u;
-
-// A piece as it was when it was named: it may be gone since, and its number another's.
-struct PieceName {
-  unsigned number = kNoPiece;
-  std::uint32_t birth = 0;
-};
 
 // A stream as the cache knows it: by the number of its slot, and whose it is, because slots are
 // used again.
@@ -30,14 +22,6 @@ struct CachedStream {
   int fd;
   std::uint32_t file;
 };
-
-struct FoundPart {
-  PieceName piece;
-  const std::byte* bytes;
-  std::size_t length;
-};
-
-enum class Found : std::uint8_t { kNothing, kWhole, kUnderWay };
 
 // False where there is no such memory; then nothing else may be called.
 bool set_up_read_cache(std::uint64_t memory_bytes) noexcept;

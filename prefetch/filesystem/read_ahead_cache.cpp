@@ -1,5 +1,6 @@
 #include "prefetch/filesystem/read_ahead_cache.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,24 +13,42 @@
 namespace iotune::prefetch {
 namespace {
 
-// One read of the storage; the kernel asks for no more at once either.
-constexpr off_t kPieceBytes = 1 << 20;
-// What has not been asked for after so many reads of its descriptor, or so long, never will be.
-constexpr std::uint64_t kReadsUntilVain = 128, kNsUntilVain = 5'000'000'000;
+constexpr PieceRules kRules{.unit_bytes = 4096, .short_ends_file = true};
+// Of one read, for which the kernel takes no more than a piece's bytes.
+constexpr unsigned kMostParts = static_cast<unsigned>(kPieceBytes / kRules.unit_bytes) + 1;
 constexpr off_t kWholeFile = std::numeric_limits<off_t>::max();
 
 }  // namespace
 
-struct ReadAheadCache::File {
+// Its pieces do not overlap.
+struct ReadAheadCache::File : PieceIndex {
   Identity identity;
   unsigned holders = 0, changes = 0;
   bool size_known = false;
   std::uint64_t bytes = 0;
-  std::map<off_t, PieceRef> pieces;  // by offset; none overlaps another
 };
 
+ReadAheadCache::Memory::Memory(std::size_t bytes) : bytes_(bytes) {
+  void* const mapped =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  begin_ = static_cast<std::byte*>(mapped);
+}
+
+ReadAheadCache::Memory::~Memory() {
+  munmap(begin_, bytes_);
+}
+
+void ReadAheadCache::Memory::give_back() const {
+  madvise(begin_, bytes_, MADV_DONTNEED);
+}
+
 ReadAheadCache::ReadAheadCache(std::uint64_t memory_bytes, unsigned threads, RequestDelay& delay)
-    : memory_bytes_(memory_bytes), delay_(delay) {
+    : delay_(delay),
+      units_(static_cast<unsigned>(std::max<std::uint64_t>(memory_bytes / kRules.unit_bytes, 1))),
+      heads_(PieceTable::heads_bytes(units_)),
+      room_(std::size_t{units_} * kRules.unit_bytes) {
+  table_.use(heads_.begin(), room_.begin(), units_, kRules);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -70,18 +89,19 @@ void ReadAheadCache::leave(File* file) {
   // Nobody has it open: it may be changed beside us from here on.
   forget_range(*file, 0, kWholeFile);
   files_.erase(file->identity);
+  if (files_.empty()) room_.give_back();
 }
 
 void ReadAheadCache::end(AheadReader& reader) {
   std::unique_lock lock(mutex_);
-  const std::deque<PieceRef> queue = queue_;
-  for (const PieceRef& piece : queue) {
-    if (piece->reader == &reader) forget(piece);
+  for (const PieceName& name : queue_) {
+    const Piece* const piece = table_.named(name);
+    if (piece != nullptr && piece->state == PieceState::kWanted && piece->reader == &reader) {
+      table_.drop(name.number);
+    }
   }
   fetched_.wait(lock, [&] { return reader.in_flight == 0; });
-  for (const PieceRef& piece : ready_) {
-    if (piece->reader == &reader) piece->reader = nullptr;
-  }
+  table_.leave(reader);
 }
 
 void ReadAheadCache::request(File& file, AheadReader& reader, const patterns::Extent& extent) {
@@ -89,126 +109,71 @@ void ReadAheadCache::request(File& file, AheadReader& reader, const patterns::Ex
   if (file.changes != 0) return;
   off_t at = extent.offset;
   const off_t end = extent.offset + extent.length;
-  auto next = file.pieces.upper_bound(at);
-  if (next != file.pieces.begin()) at = std::max(at, std::prev(next)->second->end());
+  const unsigned before = table_.last_before(file, at + 1);
+  if (before != kNoPiece) at = std::max(at, table_.piece(before).end());
   while (at < end) {
-    const off_t free_until = next == file.pieces.end() ? end : std::min(end, next->first);
-    for (; at < free_until; at += std::min(kPieceBytes, free_until - at)) {
-      add(file, reader, at, std::min(at + kPieceBytes, free_until));
+    const unsigned next = table_.first_from(file, at);
+    const off_t free_until =
+        next == kNoPiece ? end : std::min<off_t>(end, table_.piece(next).offset);
+    // To make room for one may end the next.
+    const off_t next_end = next == kNoPiece ? end : table_.piece(next).end();
+    for (; at < free_until; at += std::min<off_t>(kPieceBytes, free_until - at)) {
+      add(file, reader, at, std::min<off_t>(at + kPieceBytes, free_until));
     }
-    if (next == file.pieces.end()) break;
-    at = std::max(at, next->second->end());
-    ++next;
+    at = next_end;
   }
 }
 
 void ReadAheadCache::add(File& file, AheadReader& reader, off_t from, off_t to) {
-  const auto wanted = static_cast<std::size_t>(to - from);
-  if (!make_room(wanted)) return;
-  auto piece = std::make_shared<Piece>();
-  piece->file = &file;
-  piece->reader = &reader;
-  piece->offset = from;
-  piece->wanted = wanted;
-  piece->at_read = reader.reads;
-  piece->born_ns = RequestDelay::monotonic_ns();
-  held_bytes_ += wanted;
-  file.pieces.emplace(from, piece);
-  queue_.push_back(std::move(piece));
+  const PieceName name = table_.add(file, &reader, {from, to - from}, RequestDelay::monotonic_ns());
+  if (name.number == kNoPiece) return;
+  queue_.push_back(name);
   queued_.notify_one();
-}
-
-// What was used goes first, then what will not be any more; never what is still waited for.
-bool ReadAheadCache::make_room(std::size_t bytes) {
-  const std::uint64_t now = RequestDelay::monotonic_ns();
-  for (auto at = ready_.begin(); held_bytes_ + bytes > memory_bytes_ && at != ready_.end();) {
-    const PieceRef piece = *at++;
-    const bool vain = piece->reader == nullptr ||
-                      piece->reader->reads > piece->at_read + kReadsUntilVain ||
-                      now > piece->born_ns + kNsUntilVain;
-    if (piece->used == piece->bytes || vain) forget(piece);
-  }
-  return held_bytes_ + bytes <= memory_bytes_;
-}
-
-void ReadAheadCache::forget(const PieceRef& piece) {
-  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may lie in what is erased
-  const PieceRef kept = piece;
-  if (kept->forgotten) return;
-  kept->forgotten = true;
-  kept->file->pieces.erase(kept->offset);
-  held_bytes_ -= kept->wanted;
-  if (kept->state == State::kQueued) std::erase(queue_, kept);
-  if (kept->state == State::kReady) ready_.erase(kept->place);
 }
 
 // Also what ended with the file: where that ends may change.
 void ReadAheadCache::forget_range(File& file, off_t from, off_t to) {
-  for (auto at = file.pieces.begin(); at != file.pieces.end();) {
-    const PieceRef piece = at->second;
-    ++at;
-    const bool cut = piece->state != State::kReady || piece->bytes < piece->wanted;
-    if (cut || (piece->offset < to && piece->end() > from)) forget(piece);
+  for (unsigned next = table_.first_from(file, 0); next != kNoPiece;) {
+    const unsigned number = next;
+    next = table_.after(file, number);
+    const Piece& piece = table_.piece(number);
+    const bool cut = piece.state != PieceState::kReady || piece.bytes < piece.wanted;
+    if (cut || (piece.offset < to && piece.end() > from)) table_.drop(number);
   }
 }
 
 ssize_t ReadAheadCache::take(File& file, AheadReader& reader, char* buffer, std::size_t size,
                              off_t offset) {
-  std::vector<PieceRef> pieces;
-  const off_t end = offset + static_cast<off_t>(size);
+  FoundPart parts[kMostParts];
+  unsigned count = 0;
+  bool waited = false;
   std::unique_lock lock(mutex_);
   ++totals_.reads;
   ++reader.reads;
-  if (file.changes != 0 || size == 0) return -1;
-  auto found = file.pieces.upper_bound(offset);
-  if (found != file.pieces.begin() && std::prev(found)->second->end() > offset) --found;
-  off_t covered = offset;
-  bool whole = true;
-  for (; covered < end && found != file.pieces.end() && found->first <= covered; ++found) {
-    whole = whole && found->second->state != State::kQueued;
-    pieces.push_back(found->second);
-    covered = found->second->end();
-    if (found->second->state == State::kReady && found->second->bytes < found->second->wanted) {
-      covered = end;  // the file ends there
-    }
-  }
-  if (covered < end || !whole) {
-    for (const PieceRef& piece : pieces) {
-      if (piece->state == State::kQueued) forget(piece);
-    }
-    return -1;
-  }
-  bool waited = false;
-  for (const PieceRef& piece : pieces) {
-    waited = waited || piece->state == State::kReading;
-    fetched_.wait(lock, [&] { return piece->state == State::kReady || piece->forgotten; });
-    // Changed meanwhile, or it could not be read.
-    if (piece->forgotten) return -1;
+  if (size == 0) return -1;
+  for (;;) {
+    if (file.changes != 0) return -1;
+    const Found found =
+        table_.find(file, {offset, static_cast<std::int64_t>(size)}, parts, kMostParts, count);
+    if (found == Found::kNothing) return -1;
+    if (found == Found::kWhole) break;
+    waited = true;
+    fetched_.wait(lock);
   }
   std::size_t bytes = 0;
-  for (const PieceRef& piece : pieces) {
-    const off_t from = std::max(offset, piece->offset);
-    const off_t to = std::min(end, piece->offset + static_cast<off_t>(piece->bytes));
-    if (to > from) {
-      const auto part = static_cast<std::size_t>(to - from);
-      const std::size_t fresh = std::min(part, piece->bytes - piece->used);
-      piece->used += fresh;
-      totals_.used_bytes += fresh;
-      bytes = static_cast<std::size_t>(to - offset);
-    }
-    if (piece->bytes < piece->wanted) break;
+  for (unsigned i = 0; i < count; ++i) table_.hold(parts[i].piece.number);
+  lock.unlock();
+  for (unsigned i = 0; i < count; ++i) {
+    std::memcpy(buffer + bytes, parts[i].bytes, parts[i].length);
+    bytes += parts[i].length;
+  }
+  lock.lock();
+  for (unsigned i = 0; i < count; ++i) {
+    totals_.used_bytes += table_.use_bytes(parts[i].piece.number, parts[i].length);
+    table_.let_go(parts[i].piece.number);
   }
   ++totals_.hits;
   totals_.waited += waited ? 1 : 0;
-  lock.unlock();
-  // A piece that is ready is not written to any more, and is ours as long as we have it.
-  for (const PieceRef& piece : pieces) {
-    const off_t from = std::max(offset, piece->offset);
-    const off_t to = std::min(offset + static_cast<off_t>(bytes), piece->end());
-    if (to <= from) break;
-    std::memcpy(buffer + (from - offset), piece->memory.get() + (from - piece->offset),
-                static_cast<std::size_t>(to - from));
-  }
   return static_cast<ssize_t>(bytes);
 }
 
@@ -234,20 +199,23 @@ void ReadAheadCache::serve() {
   for (;;) {
     queued_.wait(lock, [&] { return ends_ || !queue_.empty(); });
     if (ends_) return;
-    const PieceRef piece = queue_.front();
+    const PieceName name = queue_.front();
     queue_.pop_front();
-    piece->state = State::kReading;
-    AheadReader& reader = *piece->reader;
+    Piece* const piece = table_.named(name);
+    if (piece == nullptr || piece->state != PieceState::kWanted) continue;
+    table_.begin_filling(name.number);
+    AheadReader& reader = *static_cast<AheadReader*>(piece->reader);
     ++reader.in_flight;
+    std::byte* const memory = table_.memory_of(name.number);
+    const off_t offset = piece->offset;
+    const std::size_t wanted = piece->wanted;
     lock.unlock();
     const std::uint64_t began = RequestDelay::monotonic_ns();
-    piece->memory.reset(new (std::nothrow) char[piece->wanted]);
-    ssize_t bytes = piece->memory == nullptr ? -1 : 0;
+    ssize_t bytes = 0;
     struct stat status {};
-    while (bytes >= 0 && bytes < static_cast<ssize_t>(piece->wanted)) {
-      const ssize_t part =
-          pread(reader.fd, piece->memory.get() + bytes,
-                piece->wanted - static_cast<std::size_t>(bytes), piece->offset + bytes);
+    while (bytes < static_cast<ssize_t>(wanted)) {
+      const ssize_t part = pread(reader.fd, memory + bytes,
+                                 wanted - static_cast<std::size_t>(bytes), offset + bytes);
       if (part < 0) bytes = -1;
       if (part <= 0) break;
       bytes += part;
@@ -257,17 +225,13 @@ void ReadAheadCache::serve() {
     lock.lock();
     --reader.in_flight;
     totals_.fetched_bytes += bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
-    // A failure is the program's own to see, when it reads there.
-    if (bytes < 0) forget(piece);
-    if (!piece->forgotten) {
-      piece->bytes = static_cast<std::size_t>(bytes);
-      piece->state = State::kReady;
-      piece->place = ready_.insert(ready_.end(), piece);
-      if (sized) {
-        piece->file->bytes = static_cast<std::uint64_t>(status.st_size);
-        piece->file->size_known = true;
-      }
+    if (sized && bytes >= 0 && piece->state == PieceState::kFilling) {
+      File& file = *static_cast<File*>(piece->index);
+      file.bytes = static_cast<std::uint64_t>(status.st_size);
+      file.size_known = true;
     }
+    // A failure is the program's own to see, when it reads there.
+    table_.end_filling(name.number, bytes);
     fetched_.notify_all();
   }
 }

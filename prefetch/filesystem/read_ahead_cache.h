@@ -1,4 +1,5 @@
-// What was read ahead of the programs, in bounded memory, and the threads that read it.
+// What was read ahead of the programs, in bounded memory, and the threads that read it: pieces
+// (piece_table.h), each of one file, which stay when they were read until there is need of room.
 //
 // Nothing stale is ever served: a file is known by its inode, everybody who changes it through the
 // mount holds a Change meanwhile, and what was read, or begun to be read, before its end is
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,15 +20,15 @@
 #include <vector>
 
 #include "patterns/extent.h"
+#include "prefetch/cache/piece_table.h"
 #include "prefetch/filesystem/request_delay.h"
 
 namespace iotune::prefetch {
 
 // One descriptor that is read ahead on. Its fields are the cache's.
-struct AheadReader {
+struct AheadReader : PieceReader {
   int fd = -1;
   unsigned in_flight = 0;
-  std::uint64_t reads = 0;
 };
 
 class ReadAheadCache {
@@ -86,37 +86,35 @@ class ReadAheadCache {
   };
 
  private:
-  enum class State : std::uint8_t { kQueued, kReading, kReady };
-  struct Piece {
-    File* file;
-    AheadReader* reader;
-    off_t offset;
-    std::size_t wanted, bytes = 0, used = 0;
-    std::uint64_t at_read, born_ns;
-    State state = State::kQueued;
-    bool forgotten = false;  // by the file: whoever has it drops it
-    std::unique_ptr<char[]> memory;
-    std::list<std::shared_ptr<Piece>>::iterator place;  // among the ready ones
-    off_t end() const { return offset + static_cast<off_t>(wanted); }
-  };
-  using PieceRef = std::shared_ptr<Piece>;
   using Identity = std::pair<dev_t, ino_t>;
+  // Zeroed memory of the cache's own, which takes none before it is written to.
+  class Memory {
+   public:
+    explicit Memory(std::size_t bytes);  // throws std::bad_alloc
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+    std::byte* begin() const { return begin_; }
+    void give_back() const;  // it stays mapped, and what was in it is lost
+
+   private:
+    std::byte* begin_;
+    std::size_t bytes_;
+  };
 
   File* enter_locked(const Identity& identity);
   void add(File& file, AheadReader& reader, off_t from, off_t to);
-  bool make_room(std::size_t bytes);
-  void forget(const PieceRef& piece);
   void forget_range(File& file, off_t from, off_t to);
   void serve();
 
-  const std::uint64_t memory_bytes_;
   RequestDelay& delay_;
+  const unsigned units_;
+  const Memory heads_, room_;
   std::mutex mutex_;
   std::condition_variable queued_, fetched_;
   std::map<Identity, std::unique_ptr<File>> files_;
-  std::deque<PieceRef> queue_;
-  std::list<PieceRef> ready_;  // oldest first
-  std::uint64_t held_bytes_ = 0;
+  PieceTable table_;
+  std::deque<PieceName> queue_;  // some may be gone
   Totals totals_;
   bool ends_ = false;
   std::vector<std::thread> threads_;

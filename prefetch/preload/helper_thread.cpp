@@ -16,7 +16,6 @@
 #include "core/process/process_events.h"
 #include "prefetch/budget/requests_under_way.h"
 #include "prefetch/cache/piece_fillers.h"
-#include "prefetch/preload/program_transfers.h"
 
 namespace iotune::prefetch {
 namespace {
@@ -25,8 +24,6 @@ using patterns::Extent;
 
 // The kernel takes no more of a hint than it would read ahead: 128 KiB where nobody said otherwise.
 constexpr std::int64_t kHintBytes = 128 << 10;
-// PPIS looks at its flag between blocks of this size.
-constexpr std::int64_t kBlockBytes = 1 << 20;
 // Files grow: their size is asked for again after so many plans.
 constexpr unsigned kPlansPerSize = 64;
 
@@ -36,8 +33,8 @@ constinit std::atomic<Helper> g_helper{Helper::kNone};
 constinit std::atomic<std::uint64_t> g_asking[kMostStreams / 64] = {};
 constinit std::atomic<std::uint32_t> g_sleeps{0};
 constinit const PrefetchHost* g_host = nullptr;
-constinit Schedule g_schedule = Schedule::kNone;
-constinit bool g_has_budget = false;     // the helper's own: kOurs, where there is a table for it
+constinit const Schedule* g_schedule = nullptr;
+constinit bool g_has_budget = false;     // the helper's own: the schedule's, and there is a table
 constinit std::byte* g_block = nullptr;  // what is read to be thrown away
 
 // Asked without a lock: a file system may take its time.
@@ -84,7 +81,7 @@ void hint(const StreamSlot& slot, const Extent& extent, HintsUnderWay& under_way
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end; at += kHintBytes) {
     under_way.wait_for_room(slot.fd);
-    if (g_schedule == Schedule::kOurs) wait_for_program(slot.closing);
+    if (g_schedule->gives_way()) g_schedule->wait_for_turn(slot.closing);
     if (slot.closing.load(std::memory_order_acquire)) return;
     const std::int64_t bytes = std::min(kHintBytes, end - at);
     if (g_has_budget) {
@@ -96,22 +93,16 @@ void hint(const StreamSlot& slot, const Extent& extent, HintsUnderWay& under_way
   }
 }
 
-// As a thread of PP and of PPIS reads: one block, then the next. What it gets stays in the page
-// cache.
+// What it gets stays in the page cache.
 void read_blocks(const StreamSlot& slot, const Extent& extent) noexcept {
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end;) {
-    if (g_schedule == Schedule::kPpis) wait_for_program(slot.closing);
+    if (g_schedule->gives_way()) g_schedule->wait_for_turn(slot.closing);
     if (slot.closing.load(std::memory_order_acquire)) return;
-    const long bytes =
-        raw::call(SYS_pread64, slot.fd, raw::word(g_block), std::min(kBlockBytes, end - at), at);
+    const long bytes = g_schedule->read_block(slot.fd, g_block, {at, end - at});
     if (bytes <= 0) return;
     at += bytes;
   }
-}
-
-bool reads_itself() noexcept {
-  return g_schedule == Schedule::kPp || g_schedule == Schedule::kPpis;
 }
 
 void serve(StreamSlot& slot) noexcept {
@@ -127,7 +118,7 @@ void serve(StreamSlot& slot) noexcept {
   // What may have to wait is chosen one by one: the next may be another then.
   Extent requests[prefetch::kMostAhead];
   HintsUnderWay under_way;
-  const bool one_by_one = reads_itself() || g_has_budget;
+  const bool one_by_one = g_schedule->reads_itself() || g_has_budget;
   const std::span<Extent> room(requests, one_by_one ? 1 : prefetch::kMostAhead);
   for (bool more = true; more;) {
     unsigned count = 0;
@@ -144,7 +135,7 @@ void serve(StreamSlot& slot) noexcept {
     for (unsigned i = 0; i < count; ++i) {
       const Extent left = caches ? read_into_cache(slot, file, requests[i]) : requests[i];
       if (left.length == 0) continue;
-      if (reads_itself()) {
+      if (g_schedule->reads_itself()) {
         read_blocks(slot, left);
       } else {
         hint(slot, left, under_way);
@@ -186,7 +177,7 @@ namespace {
 void* run_helper(void*) noexcept {
   g_host->thread_is_ours();
   leave_single_core();
-  g_has_budget = g_schedule == Schedule::kOurs && start_request_watch(*g_host);
+  g_has_budget = g_schedule->has_budget && start_request_watch(*g_host);
   for (;;) {
     if (serve_all()) continue;
     g_sleeps.store(1, std::memory_order_seq_cst);
@@ -256,10 +247,11 @@ void start_helper() noexcept {
   if (may_be_in_signal_handler()) return;
   Helper none = Helper::kNone;
   if (!g_helper.compare_exchange_strong(none, Helper::kStarting)) return;
-  if (reads_itself() && g_block == nullptr) {
-    g_block = static_cast<std::byte*>(private_memory(kBlockBytes));
+  const bool needs_block = g_schedule->reads_itself();
+  if (needs_block && g_block == nullptr) {
+    g_block = static_cast<std::byte*>(private_memory(g_schedule->block_bytes));
   }
-  const bool started = (!reads_itself() || g_block != nullptr) && start_quiet_thread(run_helper);
+  const bool started = (!needs_block || g_block != nullptr) && start_quiet_thread(run_helper);
   g_helper.store(started ? Helper::kRuns : Helper::kImpossible);
   if (started) return;
   g_host->say("no thread could be started: nothing is prefetched");
@@ -274,9 +266,9 @@ constinit AfterFork g_after_fork([]() noexcept {
 
 }  // namespace
 
-void set_up_helper(const PrefetchHost& host, Schedule schedule) noexcept {
+void set_up_helper(const PrefetchHost& host, const Schedule& schedule) noexcept {
   g_host = &host;
-  g_schedule = schedule;
+  g_schedule = &schedule;
   host.enlist(g_after_fork);
   set_up_requests(host);
 }

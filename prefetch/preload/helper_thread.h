@@ -7,7 +7,7 @@
 
 namespace iotune::prefetch {
 
-void set_up_helper(const PrefetchHost& host, Schedule schedule) noexcept;
+void set_up_helper(const PrefetchHost& host, const Schedule& schedule) noexcept;
 
 // The stream wants more: the helper is started or woken, if it sleeps. Any thread.
 void ask_helper(const StreamSlot& slot) noexcept;

@@ -14,7 +14,6 @@ struct Name {
 constexpr Name kPredictors[] = {
     {"pattern", "nest"}, {"he2013", "unit"}, {"markov", "markov"}, {"recorded", "recorded"}};
 constexpr std::uint64_t kMemoryMib = 64, kMostMemoryMib = 16384;  // of the cache
-constexpr const char* kSchedules[] = {"none", "pp", "ppis", "ours"};
 
 void complain(const PrefetchHost& host, const char* variable, const char* value,
               const char* known) noexcept {
@@ -23,15 +22,14 @@ void complain(const PrefetchHost& host, const char* variable, const char* value,
   host.say(text.c_str());
 }
 
-bool read_schedule(const PrefetchHost& host, Schedule& schedule) noexcept {
-  const char* const text = host.schedule;
-  if (text == nullptr) return true;
-  for (int i = 0; i < 4; ++i) {
-    if (std::strcmp(text, kSchedules[i]) != 0) continue;
-    schedule = static_cast<Schedule>(i);
-    return true;
+bool read_schedule(const PrefetchHost& host, const Schedule*& schedule) noexcept {
+  schedule = host.schedule == nullptr ? schedules().front() : schedule_named(host.schedule);
+  if (schedule != nullptr) return true;
+  ShortText<64> known;
+  for (const Schedule* const one : schedules()) {
+    known << (one == schedules().front() ? "" : ", ") << one->name;
   }
-  complain(host, "IOTUNE_PREFETCH_SCHEDULE", text, "none, pp, ppis, ours");
+  complain(host, "IOTUNE_PREFETCH_SCHEDULE", host.schedule, known.c_str());
   return false;
 }
 

@@ -5,17 +5,9 @@
 
 #include "patterns/predict/predictors.h"
 #include "prefetch/preload/library_interface.h"
+#include "prefetch/preload/schedules.h"
 
 namespace iotune::prefetch {
-
-// How prefetches give way to the program's own transfers.
-enum class Schedule : std::uint8_t {
-  kNone,  // not at all: hints as soon as they are known
-  kPp,  // pre-execution prefetching as it was: one read after the other, whatever the program does
-  kPpis,  // the same, but a block is begun only while the program moves nothing
-  kOurs,  // hints, several under way; none begins while the program waits for what was not
-          // predicted
-};
 
 // How what was predicted reaches the program.
 enum class Delivery : std::uint8_t {
@@ -26,8 +18,8 @@ enum class Delivery : std::uint8_t {
 struct PrefetchOptions {
   const patterns::PredictorKind* kind = nullptr;  // nullptr: nothing is prefetched
   const char* name = "none";
-  bool keeps = false;  // the predictor keeps something over runs
-  Schedule schedule = Schedule::kNone;
+  bool keeps = false;                  // the predictor keeps something over runs
+  const Schedule* schedule = nullptr;  // not nullptr where something is prefetched
   Delivery delivery = Delivery::kHint;
   std::uint64_t memory_bytes = 0;  // of the cache
 };

@@ -1,5 +1,5 @@
-// How many transfers of the program are under way, for schedules that give way to them: PPIS's
-// flag, as a count.
+// How many transfers of the program are under way, for schedules that give way to them
+// (schedules.h).
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,6 @@
 #include "core/process/process_events.h"
 #include "prefetch/preload/helper_thread.h"
 #include "prefetch/preload/pending_writes.h"
-#include "prefetch/preload/program_transfers.h"
 #include "prefetch/preload/thread_lock.h"
 
 namespace iotune::prefetch {
@@ -29,7 +28,7 @@ namespace {
 using patterns::Extent;
 
 // As the helper's (helper_thread.cpp).
-constexpr std::int64_t kHintBytes = 128 << 10, kBlockBytes = 1 << 20;
+constexpr std::int64_t kHintBytes = 128 << 10;
 // Read ahead and not yet read by the program: the page cache is everyone's.
 constexpr std::int64_t kMostAheadBytes = 64 << 20;
 constexpr unsigned kMostPositions = 64;
@@ -41,18 +40,19 @@ struct Position {
   std::int64_t offset;
 };
 
-// What one slice has; made with the first.
+// What one slice has; made with the first. The schedule's block lies behind it.
 struct Slice {
   void (*run)(void*);
   void* argument;
   Position positions[kMostPositions];
   unsigned next_position;
   PendingWrites pending;
-  std::byte block[kBlockBytes];  // what is read to be thrown away
+
+  std::byte* block() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 constinit const PrefetchHost* g_host = nullptr;
-constinit Schedule g_schedule = Schedule::kNone;
+constinit const Schedule* g_schedule = nullptr;
 constinit Slice* g_slice = nullptr;
 constinit ThreadLock g_lock;  // of g_slice->pending
 constinit std::atomic<std::int64_t> g_ahead_bytes{0};
@@ -104,13 +104,13 @@ void wait_for_pending(const FileIdentity& file, const Extent& extent) noexcept {
 }
 
 void request(int fd, const Extent& extent) noexcept {
-  const bool reads = g_schedule == Schedule::kPp || g_schedule == Schedule::kPpis;
+  const bool reads = g_schedule->reads_itself();
   const std::int64_t end = extent.offset + extent.length;
   for (std::int64_t at = extent.offset; at < end;) {
-    const std::int64_t piece = std::min(reads ? kBlockBytes : kHintBytes, end - at);
-    if (g_schedule == Schedule::kPpis || g_schedule == Schedule::kOurs) wait_for_program(g_never);
+    const std::int64_t piece = std::min(kHintBytes, end - at);
+    if (g_schedule->gives_way()) g_schedule->wait_for_turn(g_never);
     g_in_use.store(static_cast<std::uint32_t>(fd), std::memory_order_seq_cst);
-    const long bytes = reads ? raw::call(SYS_pread64, fd, raw::word(g_slice->block), piece, at)
+    const long bytes = reads ? g_schedule->read_block(fd, g_slice->block(), {at, end - at})
                              : raw::call(SYS_fadvise64, fd, at, piece, POSIX_FADV_WILLNEED);
     g_in_use.store(kNoDescriptor, std::memory_order_seq_cst);
     if (g_waiting_closes.load(std::memory_order_seq_cst) != 0) wake_all(g_in_use);
@@ -147,16 +147,17 @@ constinit AfterFork g_after_fork([]() noexcept {
 
 }  // namespace
 
-void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept {
+void set_up_slices(const PrefetchHost& host, const Schedule& schedule) noexcept {
   g_host = &host;
-  g_schedule = schedule;
+  g_schedule = &schedule;
   host.enlist(g_after_fork);
 }
 
 int start_slice(void (*slice)(void*), void* argument) noexcept {
   if (may_be_in_signal_handler()) return EAGAIN;
   if (g_slice_runs.exchange(true, std::memory_order_acq_rel)) return EBUSY;
-  void* const memory = g_slice != nullptr ? g_slice : private_memory(sizeof(Slice));
+  void* const memory =
+      g_slice != nullptr ? g_slice : private_memory(sizeof(Slice) + g_schedule->block_bytes);
   if (memory == nullptr) {
     g_slice_runs.store(false, std::memory_order_release);
     return EAGAIN;

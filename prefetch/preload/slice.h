@@ -5,12 +5,13 @@
 #include <atomic>
 #include <cstdint>
 
-#include "prefetch/preload/options.h"
+#include "prefetch/preload/library_interface.h"
+#include "prefetch/preload/schedules.h"
 #include "recorder/hooks/transfer_hooks.h"
 
 namespace iotune::prefetch {
 
-void set_up_slices(const PrefetchHost& host, Schedule schedule) noexcept;
+void set_up_slices(const PrefetchHost& host, const Schedule& schedule) noexcept;
 
 // As iotune_preexecute: 0 or an errno value.
 int start_slice(void (*slice)(void*), void* argument) noexcept;

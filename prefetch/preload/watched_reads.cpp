@@ -127,10 +127,10 @@ bool is_ahead(const Transfer& transfer) noexcept {
 }
 
 void before_transfer(Transfer& transfer) noexcept {
-  if (g_options.schedule == Schedule::kOurs && is_ahead(transfer)) return;
+  if (g_options.schedule->passes_predicted && is_ahead(transfer)) return;
   transfer.counted = kOfProcess;
   begin_program_transfer();
-  if (g_options.schedule != Schedule::kOurs) return;
+  if (!g_options.schedule->has_budget) return;
   const unsigned storage = storage_of(transfer.fd);
   if (g_storage_budget.begin_transfer(storage)) {
     transfer.counted = static_cast<std::uint8_t>(kOfStorage + storage);
@@ -210,8 +210,8 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   host->enlist(g_after_fork);
   set_up_program_transfers(*host);
   set_up_kept(*host);
-  set_up_helper(*host, g_options.schedule);
-  set_up_slices(*host, g_options.schedule);
+  set_up_helper(*host, *g_options.schedule);
+  set_up_slices(*host, *g_options.schedule);
   auto& transfers = hooks->transfers;
   if (g_options.delivery == Delivery::kCache && set_up_caching(*host, g_options)) {
     transfers.serve_read = serve_read;
@@ -226,9 +226,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_prefetch_install(
   }
   transfers.slice_transfer = make_slice_transfer;
   transfers.slice_seek = make_slice_seek;
-  if (g_options.schedule == Schedule::kPpis || g_options.schedule == Schedule::kOurs) {
-    transfers.before = before_transfer;
-  }
+  if (g_options.schedule->gives_way()) transfers.before = before_transfer;
   transfers.after = after_transfer;
   transfers.left = left_transfer;
   transfers.before_close = before_close;

@@ -15,10 +15,13 @@ import time
 
 from support.repository import ROOT
 
-TEXT = (ROOT / "patterndb" / "decide" / "decision.h").read_text()
-(VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", TEXT))
+DECIDE = ROOT / "patterndb" / "decide"
+HEADER = (DECIDE / "decision.h").read_text()
+(VERSION,) = map(int, re.findall(r"define IOTUNE_DECISION_VERSION (\d+)u", HEADER))
 # In the order of the enumeration.
-SOURCES = [name.lower() for name in re.findall(r"^  IOTUNE_SOURCE_(\w+),", TEXT, re.MULTILINE)]
+SOURCES = re.findall(
+    r'^IOTUNE_SOURCE\(\w+, "(\w*)"\)', (DECIDE / "decision_sources.inc").read_text(), re.MULTILINE
+)
 
 
 class Question(ctypes.Structure):

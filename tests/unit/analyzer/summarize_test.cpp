@@ -70,6 +70,17 @@ std::string trace_of(const made::Folder& folder, const std::vector<made::RingByt
   return folder.file("t.iotrace", trace);
 }
 
+TEST(Summarize, CallsOnLinksAreOfTheirFile) {
+  const made::Folder folder;
+  made::RingBytes ring = ph5_rank(0, "/scratch/out.h5", 1, false);
+  ring.add(CallNumber::kH5Lexists, {5100, 9}, {}, {kFile, 0, 1}, "Data1", true);
+  ring.add(CallNumber::kH5Lexists, {5200, 400}, {}, {kFile + 1, 0, 1}, "Data1", true);
+  const Result<RunSummary> summary = summarize(trace_of(folder, {ring}));
+  ASSERT_TRUE(summary) << summary.error().text();
+  ASSERT_EQ(summary->files.size(), 1U);
+  EXPECT_DOUBLE_EQ(summary->files[0].io_seconds, 109e-9);
+}
+
 TEST(Summarize, NodesAreThoseOfRanks) {
   const made::Folder folder;
   auto trace = made::trace_head();

@@ -46,13 +46,13 @@ TEST_F(Decide, WithoutADatabaseThereIsNoDecision) {
 TEST_F(Decide, TheWholeLoop) {
   observe_once();
   Decision first = ask();
-  EXPECT_EQ(first.source, "untrained");
+  EXPECT_EQ(first.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_EQ(first.row, -1);
   EXPECT_EQ(first.pattern, "<1D,(BLOCK),(8388608)>");
   EXPECT_EQ(entries(at("spool")), 0u);
   tell(tuned(vpic(), "cb_nodes=2;romio_cb_write=disable"));
   Decision second = ask();
-  EXPECT_EQ(second.source, "exact");
+  EXPECT_EQ(second.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(second.state, State::kTuned);
   EXPECT_EQ(second.row, 1);
   EXPECT_EQ(second.settings.text(), "cb_nodes=2;romio_cb_write=disable");
@@ -67,7 +67,7 @@ TEST_F(Decide, APatternTrainedForAnotherProgramCountsWhereBytesAreEqual) {
   observe_once();
   tell(tuned(ior(), "cb_nodes=2"));
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
   EXPECT_NE(decision.message.find("equal in bytes to <1D,(BLOCK),(4194304)>"), std::string::npos);
 }
@@ -93,7 +93,7 @@ TEST_F(Decide, WhatIsReservedIsForAFileOfThisSize) {
     must(leave_in_spool(run, this->at("spool")));
     tell(tuned(vpic(), "cb_nodes=2;fallocate=" + one.reserved_bytes, 100 + at));
     const Decision decision = ask();
-    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
     EXPECT_EQ(decision.settings.text(), one.settings) << decision.message;
     EXPECT_NE(decision.message.find(one.said), std::string::npos) << decision.message;
     EXPECT_EQ(decision.message.find("left out") == std::string::npos, one.said.empty());
@@ -111,16 +111,16 @@ TEST_F(Decide, WhatIsReservedIsForAFileOfThisSize) {
 TEST_F(Decide, UnknownWorkload) {
   tell(tuned(vpic(), "cb_nodes=2"));
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "unknown");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNKNOWN);
   EXPECT_TRUE(decision.settings.empty());
   observe_once();
   fold();
   Question question = vpic_question();
   question.ranks = 8;
-  EXPECT_EQ(must(decide(question, places())).source, "unknown");
+  EXPECT_EQ(must(decide(question, places())).source, IOTUNE_SOURCE_UNKNOWN);
   question = vpic_question();
   question.file = "/data/other.h5";
-  EXPECT_EQ(must(decide(question, places())).source, "unknown");
+  EXPECT_EQ(must(decide(question, places())).source, IOTUNE_SOURCE_UNKNOWN);
 }
 
 TEST_F(Decide, AnotherPlatformIsUntrained) {
@@ -132,12 +132,12 @@ TEST_F(Decide, AnotherPlatformIsUntrained) {
         +[](Question& q) { q.hdf5 = "1.14.0"; }}) {
     Question question = vpic_question();
     change(question);
-    EXPECT_EQ(must(decide(question, places())).source, "untrained");
+    EXPECT_EQ(must(decide(question, places())).source, IOTUNE_SOURCE_UNTRAINED);
   }
   Question question = vpic_question();
   question.filesystem = "ext3";  // another spelling
   question.hdf5 = "";            // unknown
-  EXPECT_EQ(must(decide(question, places())).source, "exact");
+  EXPECT_EQ(must(decide(question, places())).source, IOTUNE_SOURCE_EXACT);
 }
 
 TEST_F(Decide, OnlyTunedSetsAnything) {
@@ -148,14 +148,14 @@ TEST_F(Decide, OnlyTunedSetsAnything) {
     tuning.state = state;
     tell(tuning);
     Decision decision = ask();
-    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
     EXPECT_EQ(decision.state, state);
     EXPECT_TRUE(decision.settings.empty());
   }
   Tuning again = tuned(vpic(), "", ++when);
   again.state = State::kUntrained;
   tell(again);
-  EXPECT_EQ(ask().source, "untrained");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);
 }
 
 TEST_F(Decide, ReadsSpeakWhereAnOldFileIsOpened) {
@@ -186,17 +186,17 @@ TEST_F(Decide, AShareOfTheRunsStaysAtTheDefault) {
   observe_once();
   tell(tuned(vpic(), "cb_nodes=2"));
   drawn_ = 0;
-  EXPECT_EQ(ask().source, "exact");  // the first run has what was measured
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_EXACT);  // the first run has what was measured
   answered_once();
   drawn_ = 0.1249;
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "explore");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXPLORE);
   EXPECT_EQ(decision.state, State::kTuned);
   EXPECT_EQ(decision.row, 1);
   EXPECT_TRUE(decision.settings.empty());
   EXPECT_NE(decision.message.find("1 in 8"), std::string::npos) << decision.message;
   drawn_ = 0.125;
-  EXPECT_EQ(ask().source, "exact");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_EXACT);
 }
 
 TEST_F(Decide, WhereTheSiteFreezesWhatIsTrustedIsAppliedInEachRun) {
@@ -204,11 +204,11 @@ TEST_F(Decide, WhereTheSiteFreezesWhatIsTrustedIsAppliedInEachRun) {
   tell(tuned(vpic(), "cb_nodes=2"));
   answered_once();
   drawn_ = 0;
-  EXPECT_EQ(ask().source, "explore");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_EXPLORE);
   Question frozen = vpic_question();
   frozen.frozen = true;
   const Decision decision = must(decide(frozen, places()));
-  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
 }
 
@@ -221,7 +221,7 @@ TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
   other.files[0].uses[0].pattern = one_dimensional(1000, 4);
   must(leave_in_spool(other, at("spool")));
   Decision drifted = ask();
-  EXPECT_EQ(drifted.source, "drift");
+  EXPECT_EQ(drifted.source, IOTUNE_SOURCE_DRIFT);
   EXPECT_TRUE(drifted.settings.empty());
   EXPECT_EQ(drifted.pattern, "<1D,(BLOCK),(1000)>");
   other = vpic_run(170, "again");
@@ -230,7 +230,7 @@ TEST_F(Decide, AChangedWorkloadIsNotTrustedUntilItFitsAgain) {
   EXPECT_EQ(ask().settings.text(), "cb_nodes=3");
   // Back again, and trained for what it shows now: that is trusted at once.
   observe_once(180);
-  EXPECT_EQ(ask().source, "drift");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_DRIFT);
   tell(tuned(vpic(), "cb_nodes=4", 200));
   EXPECT_EQ(ask().settings.text(), "cb_nodes=4");
 }
@@ -272,20 +272,20 @@ TEST_F(Decide, AChunkedFileThatIsReadCollectivelyTellsNeitherSizeNorMode) {
   must(leave_in_spool(run, at("spool")));
   answer.made_at = 200;
   tell(answer);
-  ASSERT_EQ(ask().source, "exact") << ask().message;
+  ASSERT_EQ(ask().source, IOTUNE_SOURCE_EXACT) << ask().message;
   EXPECT_EQ(ask().known.at(0).bytes, 0);
   EXPECT_FALSE(ask().known.at(0).only_independent);
 }
 
 TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
   observe_once(50);
-  EXPECT_EQ(ask().source, "untrained");  // folds the spool
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);  // folds the spool
   tell(tuned(one_dimensional(1000, 4), "cb_nodes=3", 10));
   Observation other = vpic_run(160, "other");
   other.files[0].uses[0].pattern = one_dimensional(1200, 4);
   must(leave_in_spool(other, at("spool")));
   Decision drifted = ask();
-  EXPECT_EQ(drifted.source, "untrained");
+  EXPECT_EQ(drifted.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_TRUE(drifted.settings.empty());
   EXPECT_NE(drifted.message.find("another pattern in its run before"), std::string::npos)
       << drifted.message;
@@ -293,7 +293,7 @@ TEST_F(Decide, RightAfterADriftNothingSimilarIsTaken) {
   other.files[0].uses[0].pattern = one_dimensional(1200, 4);
   must(leave_in_spool(other, at("spool")));
   Decision settled = ask();
-  EXPECT_EQ(settled.source, "similar") << settled.message;
+  EXPECT_EQ(settled.source, IOTUNE_SOURCE_SIMILAR) << settled.message;
   EXPECT_EQ(settled.settings.text(), "cb_nodes=3");
 }
 
@@ -303,7 +303,7 @@ TEST_F(Decide, ConfigWinsOverTheDatabase) {
   config_ = at("config.xml");
   write_file(config_, config_text({{"", must(Settings::parse("cb_nodes=7"))}}));
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "config");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_CONFIG);
   EXPECT_EQ(decision.settings.text(), "cb_nodes=7");
 }
 
@@ -316,7 +316,7 @@ TEST_F(Decide, WhatTheConfigSaysNothingOfIsTheDatabases) {
         config_text({{"other.h5", must(Settings::parse("cb_nodes=7"))}})}) {
     write_file(config_, text);
     const Decision decision = ask();
-    EXPECT_EQ(decision.source, "exact");
+    EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
     EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
     EXPECT_NE(decision.message.find("no setting of " + config_ + " is for this file"),
               std::string::npos)
@@ -326,7 +326,7 @@ TEST_F(Decide, WhatTheConfigSaysNothingOfIsTheDatabases) {
   write_file(config_,
              "<Parameters><Parallel_File_System><bgl_nodes_pset>64</bgl_nodes_pset>"
              "</Parallel_File_System></Parameters>");
-  EXPECT_EQ(ask().source, "config");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_CONFIG);
   EXPECT_TRUE(ask().settings.empty());
   // Without a database, or where none is wanted, nothing is wrong.
   write_file(config_, "<Parameters/>");
@@ -337,8 +337,8 @@ TEST_F(Decide, WhatTheConfigSaysNothingOfIsTheDatabases) {
     EXPECT_TRUE(decision.settings.empty());
     return decision.source;
   };
-  EXPECT_EQ(without("none"), "config");
-  EXPECT_EQ(without(at("not-there.db")), "unknown");
+  EXPECT_EQ(without("none"), IOTUNE_SOURCE_CONFIG);
+  EXPECT_EQ(without(at("not-there.db")), IOTUNE_SOURCE_UNKNOWN);
 }
 
 TEST_F(Decide, ABrokenConfigDecidesNothing) {
@@ -366,7 +366,7 @@ TEST_F(Decide, ALockedDatabaseLeavesTheSpoolAndStillAnswers) {
   ASSERT_EQ(sqlite3_open(at("patterns.db").c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(entries(at("spool")), 1u);
   sqlite3_close(other);
   ask();
@@ -377,7 +377,7 @@ TEST_F(Decide, ABadSpoolFileDoesNotStopIt) {
   observe_once();
   write_file(at("spool") + "/0.observation.json", "{");
   Decision decision = ask();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_TRUE(exists(at("spool") + "/0.observation.json.bad"));
 }
 
@@ -430,9 +430,9 @@ TEST_F(Decide, DistancesGoOutInThousandths) {
   EXPECT_EQ(thousandths(0.00001), 0);
 }
 
-TEST_F(Decide, AWordThatIsNoSourceIsNotGivenOut) {
+TEST_F(Decide, ADecisionWithoutASourceIsNotGivenOut) {
   Decision decision;
-  decision.source = "hearsay";
+  decision.source = IOTUNE_SOURCE_NONE;
   EXPECT_THROW(packed(decision), Fault);
 }
 

@@ -149,7 +149,7 @@ TEST_F(Similar, TheNearestAnswerIsTakenAndItsDistanceShown) {
   tell(vorpal(), State::kTuned, "cb_nodes=2");
   tell(blocks({60, 200, 100}, {2, 2, 2}, 8), State::kTuned, "cb_nodes=4");
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "similar");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_SIMILAR);
   EXPECT_EQ(decision.settings.text(), "cb_nodes=2");
   EXPECT_EQ(decision.row, 1);
   EXPECT_NEAR(decision.distance.value_or(-1), 0.34, 0.01);
@@ -162,7 +162,7 @@ TEST_F(Similar, AnAnswerOfItsOwnComesFirst) {
   ask_for(resemble_vorpal());
   tell(vorpal(), State::kTuned, "cb_nodes=2");
   tell(resemble_vorpal(), State::kDefaultIsBest, "");
-  EXPECT_EQ(answer().source, "exact");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_EXACT);
   EXPECT_TRUE(answer().settings.empty());
 }
 
@@ -170,7 +170,7 @@ TEST_F(Similar, TooFarIsLeftAloneAndSaid) {
   ask_for(resemble_vorpal());
   tell(blocks({6, 100, 300}, {2, 2, 2}, 8), State::kTuned);
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_TRUE(decision.settings.empty());
   EXPECT_GT(decision.distance.value_or(-1), kFarthest);
   EXPECT_NE(decision.message.find("too far"), std::string::npos) << decision.message;
@@ -179,7 +179,7 @@ TEST_F(Similar, TooFarIsLeftAloneAndSaid) {
 TEST_F(Similar, FlashReceivesGcrmS) {
   ask_for(flash());
   tell(gcrm(), State::kTuned, "striping_factor=16");
-  EXPECT_EQ(answer().source, "similar");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR);
   EXPECT_EQ(answer().settings.text(), "striping_factor=16");
   EXPECT_EQ(answer().distance, 1);
 }
@@ -187,7 +187,7 @@ TEST_F(Similar, FlashReceivesGcrmS) {
 TEST_F(Similar, WhatIsBestLeftAloneIsLeftAloneThereToo) {
   ask_for(flash());
   tell(gcrm(), State::kDefaultIsBest, "");
-  EXPECT_EQ(answer().source, "similar");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR);
   EXPECT_EQ(answer().state, State::kDefaultIsBest);
   EXPECT_TRUE(answer().settings.empty());
 }
@@ -196,7 +196,7 @@ TEST_F(Similar, AnotherModeIsNoNeighbour) {
   ask_for(flash("independent"));
   tell(gcrm("collective"), State::kTuned, "romio_cb_write=enable");
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_NE(decision.message.find("one is independent, the other collective"), std::string::npos)
       << decision.message;
   EXPECT_NE(decision.message.find("at distance 1"), std::string::npos) << decision.message;
@@ -210,7 +210,7 @@ TEST_F(Similar, WhatWasSaidByHandIsMeasuredBeforeItSpreads) {
   by_hand.gain = by_hand.low = by_hand.high = std::nullopt;
   tell(by_hand);
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_TRUE(decision.settings.empty());
   EXPECT_NE(decision.message.find("never measured"), std::string::npos) << decision.message;
   tried(gcrm(), "1.4 striping_factor=16");
@@ -222,7 +222,7 @@ TEST_F(Similar, RefusedWhereItsOwnTrialLost) {
   tell(gcrm(), State::kTuned, "romio_cb_write=enable");
   tried(flash(), R"(0.19 romio_cb_write=enable\n1.1 cb_nodes=2)");
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_TRUE(decision.settings.empty());
   EXPECT_EQ(decision.distance, 1);
   EXPECT_NE(decision.message.find("0.19 times"), std::string::npos) << decision.message;
@@ -233,18 +233,18 @@ TEST_F(Similar, RunsThatLeaveADoubtRefuseNothing) {
   tell(gcrm(), State::kTuned, "romio_cb_write=enable");
   ask_for(flash(), 10, "romio_cb_write=enable", 51);
   ask_for(flash(), 11, "romio_cb_write=enable", 52);
-  EXPECT_EQ(answer().source, "similar") << "two runs are no evidence";
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR) << "two runs are no evidence";
   ask_for(flash(), 1.9, "romio_cb_write=enable", 53);
-  EXPECT_EQ(answer().source, "similar") << "one run was faster";
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR) << "one run was faster";
   for (int more = 0; more < 3; ++more) ask_for(flash(), 1.5, "", 60 + more);
-  EXPECT_EQ(answer().source, "similar") << "still one default run was slower";
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR) << "still one default run was slower";
 }
 
 TEST_F(Similar, ThreeSlowRunsTakeItBack) {
   ask_for(flash(), 2, "", 50);
   tell(gcrm(), State::kTuned, "romio_cb_write=enable");
   for (int run = 1; run <= 3; ++run) ask_for(flash(), 10, "romio_cb_write=enable", 50 + run);
-  EXPECT_EQ(answer().source, "untrained");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_NE(answer().message.find("0.2 times"), std::string::npos) << answer().message;
 }
 
@@ -253,7 +253,7 @@ TEST_F(Similar, RefusedWhereANeighbourAsNearIsBestLeftAlone) {
   tell(gcrm(), State::kTuned);
   tell(blocks({1, 1, 500000}, {1, 1, 8}, 4), State::kReverted);
   const Decision decision = answer();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_NE(decision.message.find("best left alone"), std::string::npos) << decision.message;
 }
 
@@ -263,13 +263,13 @@ TEST_F(Similar, RegretOfTheSameDistanceRefuses) {
   const Pattern larger = blocks({1, 1, 655360}, {1, 1, 8}, 4);  // 0.5 from gcrm, 1.5 from flash
   tell(gcrm(), State::kTuned, "romio_cb_write=enable");
   tell(larger, State::kTuned, "striping_factor=16");
-  EXPECT_EQ(answer().source, "similar");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR);
   tried(larger, "0.6 romio_cb_write=enable");
-  EXPECT_EQ(answer().source, "untrained");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_NE(answer().message.find("0.6 times"), std::string::npos) << answer().message;
   // What was measured on the pattern itself needs no such guess.
   tried(flash(), "1.7 romio_cb_write=enable");
-  EXPECT_EQ(answer().source, "similar");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_SIMILAR);
 }
 
 TEST_F(Similar, AnotherPlatformSaysNothing) {
@@ -277,7 +277,7 @@ TEST_F(Similar, AnotherPlatformSaysNothing) {
   Tuning elsewhere = tuned(vorpal(), "cb_nodes=2");
   elsewhere.platform = local_platform("cephfs");
   tell(elsewhere);
-  EXPECT_EQ(answer().source, "untrained");
+  EXPECT_EQ(answer().source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_EQ(answer().distance, std::nullopt);
   EXPECT_EQ(packed_lines(answer()).find("thousandths "), std::string::npos);
 }

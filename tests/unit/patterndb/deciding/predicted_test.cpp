@@ -43,10 +43,10 @@ class Predicted : public Folder {
 };
 
 TEST_F(Predicted, WhatTheModelIsSureOfIsApplied) {
-  EXPECT_EQ(ask().source, "untrained");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);
   learn();
   const Decision decision = ask();
-  EXPECT_EQ(decision.source, "predicted");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_PREDICTED);
   EXPECT_EQ(decision.settings.text(), "alignment=4194304,1048576");
   EXPECT_EQ(decision.message.find("predicted from 30 measured patterns, gain 1.649 [1.492, 1.822]"),
             0u)
@@ -66,15 +66,16 @@ Observation predicted_run(double at, const char* source, double seconds) {
 
 TEST_F(Predicted, WhatARunGotIsTheUsersAnswerFromThenOn) {
   learn();
-  EXPECT_EQ(ask(0.1).source, "predicted") << "the runs before were at the default";
+  EXPECT_EQ(ask(0.1).source, IOTUNE_SOURCE_PREDICTED) << "the runs before were at the default";
   must(leave_in_spool(predicted_run(60, "predicted", 2), at("spool")));
   fold_spool(at("patterns.db"), at("spool"));
   const Decision decision = ask();
-  EXPECT_EQ(decision.source, "exact");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(decision.settings.text(), "alignment=4194304,1048576");
   EXPECT_EQ(decision.message.find("predicted by a model, not measured yet"), 0u)
       << decision.message;
-  EXPECT_EQ(ask(0.2).source, "explore") << "some runs are left at the default to compare";
+  EXPECT_EQ(ask(0.2).source, IOTUNE_SOURCE_EXPLORE)
+      << "some runs are left at the default to compare";
 }
 
 TEST_F(Predicted, WhatLosesInTheUsersRunsIsTakenBack) {
@@ -97,31 +98,31 @@ TEST_F(Predicted, WhatLosesInTheUsersRunsIsTakenBack) {
 TEST_F(Predicted, AnIntervalThatHoldsOneIsNotEnough) {
   learn(0.6);
   const Decision decision = ask();
-  EXPECT_EQ(decision.source, "untrained");
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_UNTRAINED);
   EXPECT_NE(decision.message.find("no gain that it is sure of"), std::string::npos);
 }
 
 TEST_F(Predicted, AModelOfAnotherPlatformSaysNothing) {
   learn(0.1, local_platform("cephfs"));
-  EXPECT_EQ(ask().source, "untrained");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);
 }
 
 TEST_F(Predicted, ASitesModelHoldsForItsUsers) {
   learn(0.1, local_platform(), "site.db");
   lower_ = at("site.db");
-  EXPECT_EQ(ask().source, "predicted");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_PREDICTED);
 }
 
 TEST_F(Predicted, AFrozenSiteAppliesWhatWasMeasuredAlone) {
   learn();
   frozen_ = true;
-  EXPECT_EQ(ask().source, "untrained");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_UNTRAINED);
 }
 
 TEST_F(Predicted, WhatWasMeasuredGoesBefore) {
   learn();
   must(create(at("patterns.db")).add_tuning(tuned(vpic(), "romio_cb_write=disable")));
-  EXPECT_EQ(ask().source, "exact");
+  EXPECT_EQ(ask().source, IOTUNE_SOURCE_EXACT);
 }
 
 }  // namespace

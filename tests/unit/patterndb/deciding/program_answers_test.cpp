@@ -44,7 +44,7 @@ TEST_F(ProgramAnswers, TheFilesOfPosixThatHaveSettings) {
   EXPECT_TRUE(answers[0].masked && answers[0].creating);
   EXPECT_EQ(answers[0].filesystem, "ext4");
   EXPECT_EQ(answers[0].decision.settings.text(), "striping_factor=8");
-  EXPECT_EQ(answers[0].decision.source, "exact");
+  EXPECT_EQ(answers[0].decision.source, IOTUNE_SOURCE_EXACT);
   EXPECT_TRUE(ask("/opt/another").empty());
 }
 
@@ -59,7 +59,7 @@ TEST_F(ProgramAnswers, ARunThatStaysAtItsDefaultIsKnownForOne) {
   drawn_ = 0;
   const std::vector<ProgramAnswer> answers = ask();
   ASSERT_EQ(answers.size(), 1U);
-  EXPECT_EQ(answers[0].decision.source, "explore");
+  EXPECT_EQ(answers[0].decision.source, IOTUNE_SOURCE_EXPLORE);
   EXPECT_TRUE(answers[0].decision.settings.empty());
 }
 

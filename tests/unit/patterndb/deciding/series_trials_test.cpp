@@ -55,7 +55,7 @@ TEST(SeriesTrials, TheFirstTwoFilesAreTheBaselineThenCandidatesAndDefaultTakeTur
   for (int i = 1; i <= 7; ++i) {
     const std::optional<Decision> decision = run.file();
     ASSERT_TRUE(decision.has_value());
-    EXPECT_EQ(decision->source, "series");
+    EXPECT_EQ(decision->source, IOTUNE_SOURCE_SERIES);
     EXPECT_EQ(decision->settings.empty(), i % 2 == 1) << i;
     if (i % 2 == 0) tried.push_back(decision->settings.text());
   }

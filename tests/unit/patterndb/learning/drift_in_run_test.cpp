@@ -17,7 +17,7 @@ Question question_of(const std::string& file, bool creating = true) {
 
 Decision answer(double bytes) {
   Decision decision;
-  decision.source = "exact";
+  decision.source = IOTUNE_SOURCE_EXACT;
   decision.settings = must(Settings::parse("cb_nodes=2"));
   decision.known = {{bytes, 2, true, false}};
   return decision;

@@ -1,6 +1,7 @@
 // A site's answer in the hands of one user: his runs confirm it or take it back for himself.
 #include "patterndb/decide/site_copies.h"
 
+#include "patterndb/decide/decision_sources.h"
 #include "patterndb/exchange/record_json.h"
 #include "tests/unit/patterndb/fixtures.h"
 
@@ -34,7 +35,7 @@ class SiteCopies : public Folder {
     ++now_;
     Observation observation = vpic_run(now_, "run-" + std::to_string(now_));
     ObservedFile& file = observation.files[0];
-    file.decision_source = decision.source;
+    file.decision_source = source_name(decision.source);
     file.decision_row = decision.row;
     file.settings = decision.settings;
     file.seconds = seconds;
@@ -47,7 +48,7 @@ class SiteCopies : public Folder {
     ASSERT_GE(asked().row, 0);
     for (int i = 0; i < 200 && asked().state == State::kTuned; ++i) {
       const Decision decision = asked(i % 8 == 0 ? 0 : 1);
-      ASSERT_EQ(decision.source, i % 8 == 0 ? "explore" : "exact");
+      ASSERT_EQ(decision.source, i % 8 == 0 ? IOTUNE_SOURCE_EXPLORE : IOTUNE_SOURCE_EXACT);
       run(decision, decision.settings.empty() ? 1 : 9);
     }
     ASSERT_EQ(asked().state, State::kReverted) << asked().message;
@@ -77,7 +78,7 @@ TEST_F(SiteCopies, ARunThatGotItLeavesACopy) {
   EXPECT_EQ(next.settings.text(), kSettings);
   EXPECT_EQ(next.row, rows[0]["id"]);
   EXPECT_NE(next.message.find("copied from " + site_), std::string::npos) << next.message;
-  EXPECT_EQ(asked(0).source, "explore");
+  EXPECT_EQ(asked(0).source, IOTUNE_SOURCE_EXPLORE);
   // Told by the copy, runs make no other.
   run(next);
   EXPECT_EQ(own_rows().size(), 1u);
@@ -185,12 +186,12 @@ TEST_F(SiteCopies, ASimilarPatternsAnswerIsCopiedAndTakenBack) {
   must(create(site_).add_observation(vpic_run(), "of-the-site"));
   run(Decision());
   const Decision first = asked(0);
-  ASSERT_EQ(first.source, "similar") << first.message;
+  ASSERT_EQ(first.source, IOTUNE_SOURCE_SIMILAR) << first.message;
   EXPECT_EQ(first.row, -1);
   EXPECT_EQ(first.settings.text(), kSettings);
   run(first);
   EXPECT_GE(asked().row, 0);
-  EXPECT_EQ(asked().source, "similar");
+  EXPECT_EQ(asked().source, IOTUNE_SOURCE_SIMILAR);
   for (int i = 0; i < 200 && asked().state == State::kTuned; ++i) {
     const Decision decision = asked(i % 8 == 0 ? 0 : 1);
     run(decision, decision.settings.empty() ? 1 : 9);

@@ -101,7 +101,7 @@ TEST_F(Layers, TheUsersOwnAnswerComesFirst) {
   learn(path_);
   const Decision lower = asked(site);
   EXPECT_EQ(lower.settings.text(), "cb_nodes=4");
-  EXPECT_EQ(lower.source, "exact");
+  EXPECT_EQ(lower.source, IOTUNE_SOURCE_EXACT);
   EXPECT_EQ(lower.row, -1);
   EXPECT_NE(lower.message.find(site), std::string::npos);
   answer(path_, "cb_nodes=2");
@@ -112,10 +112,10 @@ TEST_F(Layers, TheUsersOwnAnswerComesFirst) {
 TEST_F(Layers, TheSiteNeedsNotToKnowTheProgram) {
   const std::string site = at("site.db");
   answer(site, "cb_nodes=4");
-  EXPECT_EQ(asked(site).source, "unknown");
+  EXPECT_EQ(asked(site).source, IOTUNE_SOURCE_UNKNOWN);
   learn(path_);
   EXPECT_EQ(asked(site).settings.text(), "cb_nodes=4");
-  EXPECT_EQ(asked(at("missing.db")).source, "untrained");
+  EXPECT_EQ(asked(at("missing.db")).source, IOTUNE_SOURCE_UNTRAINED);
 }
 
 std::string places_of(const std::string& folder) {

@@ -225,7 +225,7 @@ TEST_P(KeptDatabase, IsBroughtForwardWithAllItHolds) {
     sqlite3_close(db);
   }
   Decision decision = must(decide(vpic_question(), {path, at("spool"), "", 0.99}));
-  EXPECT_EQ(decision.source, "exact") << decision.message;
+  EXPECT_EQ(decision.source, IOTUNE_SOURCE_EXACT) << decision.message;
   EXPECT_EQ(decision.settings.text(), "cb_nodes=2;romio_cb_write=disable");
   PatternDb db = must(PatternDb::open(path, {Access::kReadWrite, 50}));
   Json exported = Json::parse(must(db.export_json()));

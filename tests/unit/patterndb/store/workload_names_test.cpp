@@ -113,7 +113,7 @@ TEST_F(Outputs, EachKeepsItsAnswer) {
     EXPECT_EQ(asked("o_h1.h5").settings.text(), "cb_nodes=4");
     EXPECT_TRUE(asked("o_h0.h5").by_name);
   }
-  EXPECT_EQ(asked("o_h2.h5").source, "unknown");
+  EXPECT_EQ(asked("o_h2.h5").source, IOTUNE_SOURCE_UNKNOWN);
   // A run with one of them alone is that one's.
   run({{"o_h1.h5", other}});
   EXPECT_EQ(asked("o_h0.h5").settings.text(), "cb_nodes=2");
