@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iotune.models.candidates import Shape
-from iotune.models.paged_file import page_bytes_of
-from iotune.models.plan_cuts import cut_plan, only_direction
-from iotune.models.surroundings import Answers, Surrounded, alone, surrounded
+from iotune.models.replays.paged_file import page_bytes_of
+from iotune.models.replays.plan_cuts import cut_plan, only_direction
+from iotune.models.replays.surroundings import Answers, Surrounded, alone, surrounded
+from iotune.models.settings.candidates import Shape
 
 from iotune import core
 from iotune.errors import Error
-from iotune.plan import Plan
-from iotune.plan_build import StoredPattern, plan_bytes, plan_of_pattern
-from iotune.plan_trace import plan_of_trace
-from iotune.trace import Trace, open_trace
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import StoredPattern, plan_bytes, plan_of_pattern
+from iotune.replay.plan_trace import plan_of_trace
+from iotune.traces.trace import Trace, open_trace
 
 # A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
 MOST_BYTES = 512 * 1024 * 1024

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 
 from iotune.models.cases import Case, trace_of_case
+from iotune.models.measuring.paired import AS_GOOD, compare
+from iotune.models.measuring.race import DEFAULT
 from iotune.models.outcome import Outcome
-from iotune.models.paired import AS_GOOD, compare
-from iotune.models.race import DEFAULT
-from iotune.models.surroundings import files_before
+from iotune.models.replays.surroundings import files_before
 
 # Who takes more of the time is judged by it: where the files together gain nothing, it does not.
 _MOST = 0.5

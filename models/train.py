@@ -12,9 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from iotune.models.bench import TIMEOUT_SECONDS, Bench, ReplayBench
-from iotune.models.call_bench import CallBench, call_plan_of
-from iotune.models.candidates import Candidate, Shape, candidates, refinements
 from iotune.models.cases import (
     MOST_BYTES,
     NO_LIBRARY,
@@ -26,28 +23,38 @@ from iotune.models.cases import (
     trace_of_case,
     without_others,
 )
+from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
+from iotune.models.measuring.race import (
+    DEFAULT,
+    FEWEST_ROUNDS,
+    MOST_JOINED,
+    Race,
+    joinable,
+    most_runs,
+)
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
-from iotune.models.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
-from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
-from iotune.models.reach import OutOfReach, taken_parameters, within_reach
+from iotune.models.replays.bench import TIMEOUT_SECONDS, Bench, ReplayBench
+from iotune.models.replays.call_bench import CallBench, call_plan_of
+from iotune.models.replays.stack import demand_same_storage
+from iotune.models.replays.surroundings import Surrounded, alone
+from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
+from iotune.models.settings.reach import OutOfReach, taken_parameters, within_reach
+from iotune.models.settings.space import space
+from iotune.models.settings.storage import case_on_storage
+from iotune.models.settings.unread import without_unread
 from iotune.models.shortlist import FINALISTS, question_of, searched
-from iotune.models.space import space
-from iotune.models.stack import demand_same_storage
-from iotune.models.storage import case_on_storage
-from iotune.models.surroundings import Surrounded, alone
 from iotune.models.survey.trials import Surface
 from iotune.models.together import shared
 from iotune.models.train_plan import directory_of
-from iotune.models.unread import without_unread
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi, SerialHdf5
-from iotune.plan import Plan
-from iotune.plan_build import plan_bytes
-from iotune.replayer import room_of, scratch_directory
-from iotune.trace import open_trace
+from iotune.replay.mpi import Mpi, SerialHdf5
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import plan_bytes
+from iotune.replay.replayer import room_of, scratch_directory
+from iotune.traces.trace import open_trace
 
 # A smaller gain is not worth a setting.
 _WORTHWHILE = 1.02

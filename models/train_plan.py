@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
-from iotune.models.race import most_runs
-from iotune.models.steady import (
+from iotune.models.replays.steady import (
     LONG_ENOUGH_SECONDS,
     MOST_REPEATS,
     PAUSE_SECONDS,

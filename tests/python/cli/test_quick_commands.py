@@ -38,7 +38,7 @@ def imported(*words: str) -> set[str]:
 def test_the_path_and_the_help_need_no_parser_and_no_native_part(words: list[str]) -> None:
     found = imported(*words)
     assert not found & (
-        HEAVY | {"iotune._core", "iotune.core", "iotune.trace", "json", "dataclasses"}
+        HEAVY | {"iotune._core", "iotune.core", "iotune.traces.trace", "json", "dataclasses"}
     )
     assert not {name for name in found if name.startswith(("iotune.cli", "iotune.models"))}
 

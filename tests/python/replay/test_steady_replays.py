@@ -12,12 +12,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from iotune.models import bench as bench_module
-from iotune.models import steady, warm_pages
-from iotune.models.bench import Bench, ReplayBench
+from iotune.models.replays import bench as bench_module
+from iotune.models.replays import steady, warm_pages
+from iotune.models.replays.bench import Bench, ReplayBench
 
 from iotune import core
-from iotune.replayer import Replayed
+from iotune.replay.replayer import Replayed
 
 
 def test_short_files_are_written_several_times_over() -> None:
@@ -64,7 +64,7 @@ def test_a_job_of_limited_memory_touches_none(monkeypatch, limit) -> None:
 def test_where_no_memory_may_be_had_the_run_does_without() -> None:
     code = (
         "import resource\n"
-        "from iotune.models.warm_pages import WarmPages\n"
+        "from iotune.models.replays.warm_pages import WarmPages\n"
         "resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))\n"
         "with WarmPages().before_run(): print('ran')\n"
     )

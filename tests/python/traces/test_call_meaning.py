@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from iotune.call_filter import CallFilter
-from iotune.call_meaning import meaning_of, meanings
 from iotune.importing.sink import CLOSE, OPEN, READ, SYNC, WRITE, kind_of, mpi_kind_of
-from iotune.replay_call import Event, Kind, Row, View
-from iotune.replay_events import EventReader, _Walk
-from iotune.replay_shared import SharedPointers
+from iotune.replay.event import Event, Kind, Row, View
+from iotune.replay.event_reader import EventReader, _Walk
+from iotune.replay.shared_pointers import SharedPointers
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.call_meaning import meaning_of, meanings
 from support.installed.import_logs import imported, rows
 
 

@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import bench, surroundings
 from iotune.models.cases import Case
-from iotune.models.surroundings import MOST_FILES, Surrounded, alone, files_before, surrounded
+from iotune.models.replays import bench, surroundings
+from iotune.models.replays.surroundings import (
+    MOST_FILES,
+    Surrounded,
+    alone,
+    files_before,
+    surrounded,
+)
 
-from iotune import core, preload
+from iotune import core
 from iotune.cli.train import answer_of
+from iotune.database.tunings import tuning_json
 from iotune.errors import Error
-from iotune.mpi import find_mpi
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
-from iotune.replayer import Replayed
-from iotune.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
-from iotune.tunings import tuning_json
+from iotune.launch import preload
+from iotune.replay.mpi import find_mpi
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.replay.replayer import Replayed
+from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary, SettingOutcome
 from support.installed.user_home import Home
 from support.repository import KERNELS
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 from iotune.models import together, train
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.measuring.paired import compare
 from iotune.models.options import Options
 from iotune.models.outcome import Measured, Outcome
-from iotune.models.paired import compare
-from iotune.models.surroundings import Surrounded
+from iotune.models.replays.surroundings import Surrounded
+from iotune.models.settings.candidates import Candidate
 from iotune.models.together import groups, in_order, shared
 from iotune.models.train import train_cases
 
 from iotune.errors import Error
-from iotune.mpi import find_mpi
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
-from iotune.plan_build import plan_bytes
-from iotune.summary import DatasetPattern, FilePattern, RunSummary
+from iotune.replay.mpi import find_mpi
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.replay.plan_build import plan_bytes
+from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
 
 
 def a_case(name: str, opened: float, run: str = "r", write: bool = True) -> Case:
