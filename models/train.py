@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from iotune.models.case_groups import outcomes_of_group
 from iotune.models.cases import (
     MOST_BYTES,
     NO_LIBRARY,
@@ -45,7 +46,6 @@ from iotune.models.settings.storage import case_on_storage
 from iotune.models.settings.unread import without_unread
 from iotune.models.shortlist import FINALISTS, question_of, searched
 from iotune.models.survey.trials import Surface
-from iotune.models.together import shared
 from iotune.models.train_plan import directory_of
 
 from iotune import core
@@ -74,7 +74,7 @@ class OutOfTime(Error):
 def train_cases(
     cases: Sequence[Case], mpi: Mpi, replayer: Path, options: Options, progress: Progress
 ) -> list[Outcome]:
-    """Measure cases of one run that together.groups() put together; the outcomes of those settled.
+    """Measure cases of one of groups_of_cases(); return the outcomes of those that are settled.
 
     A single case is settled always. Raises Error where the last one cannot be replayed here.
     """
@@ -145,7 +145,7 @@ def _train(
         outcome.smaller = Surface(subject, found.trials)
     if len(members) == 1:
         return [outcome]
-    return shared(outcome, members, bench.file_seconds, options.seed)
+    return outcomes_of_group(outcome, members, bench.file_seconds, options.seed)
 
 
 def train_calls(

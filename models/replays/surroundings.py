@@ -2,7 +2,7 @@
 
 A plot file of a megabyte waits behind a checkpoint's bytes, and gains by settings that bring it
 nothing when it is replayed alone on storage that has nothing else to do. Cases whose files follow
-each other so are measured together (together.py).
+each other so are measured together (case_groups.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of files that a run wrote in a row: measured together, answered each."""
+"""Cases whose files a run wrote in a row: trained as a group, answered each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import together, train
+from iotune.models import case_groups, train
+from iotune.models.case_groups import by_run_and_open_time, groups_of_cases, outcomes_of_group
 from iotune.models.cases import Case
 from iotune.models.measuring.paired import compare
 from iotune.models.options import Options
 from iotune.models.outcome import Measured, Outcome
 from iotune.models.replays.surroundings import Surrounded
 from iotune.models.settings.candidates import Candidate
-from iotune.models.together import groups, in_order, shared
 from iotune.models.train import train_cases
 
 from iotune.errors import Error
@@ -49,17 +49,17 @@ def in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
             ]
         )  # fmt: skip
 
-    monkeypatch.setattr(together, "trace_of_case", lambda case: OfRun())
+    monkeypatch.setattr(case_groups, "trace_of_case", lambda case: OfRun())
 
 
-def test_the_latest_run_is_first_and_its_files_are_as_it_opened_them() -> None:
+def test_the_latest_run_is_first_and_its_cases_are_in_the_order_of_its_opens() -> None:
     cases = [a_case("c", 9, "new"), a_case("z", 5, "old"), a_case("a", 4, "new")]
-    assert [one.file for one in in_order(cases)] == ["a", "c", "z"]
+    assert [one.file for one in by_run_and_open_time(cases)] == ["a", "c", "z"]
 
 
 @pytest.mark.usefixtures("in_a_row")
-def test_what_a_run_wrote_in_a_row_is_measured_together() -> None:
-    # given three files of a run, one of which was read too, and one that is known by its name alone
+def test_cases_whose_files_a_run_wrote_in_a_row_are_a_group() -> None:
+    # given three files of a run, one of which was read too, and one that the trace does not have
     cases = [
         a_case("/run/map.h5", 12),
         a_case("/run/chk.h5", 10),
@@ -69,23 +69,23 @@ def test_what_a_run_wrote_in_a_row_is_measured_together() -> None:
         a_case("/run/plt.h5", 3, "old"),
     ]
     # then
-    assert names(groups(cases)) == [
+    assert names(groups_of_cases(cases)) == [
         ["/run/chk.h5"],
         ["/run/other.h5"],
         ["/run/chk.h5", "/run/plt.h5", "/run/map.h5"],
         ["/run/plt.h5"],
     ]
-    assert groups(cases)[0][0].write is False
-    assert groups([]) == []
+    assert groups_of_cases(cases)[0][0].write is False
+    assert groups_of_cases([]) == []
 
 
-def test_without_the_trace_each_is_measured_alone() -> None:
+def test_without_the_trace_each_case_is_a_group_of_its_own() -> None:
     cases = [a_case("/run/chk.h5", 10), a_case("/run/plt.h5", 11)]
-    assert names(groups(cases)) == [["/run/chk.h5"], ["/run/plt.h5"]]
+    assert names(groups_of_cases(cases)) == [["/run/chk.h5"], ["/run/plt.h5"]]
 
 
 def an_outcome(won: bool) -> Outcome:
-    """Of three files together."""
+    """Of a group of three files."""
     winner = Measured(Candidate({"cb_nodes": "1"}), "applied", compare([3.0] * 4, [2.0] * 4, 1))
     outcome = Outcome(a_case("/run/chk.h5", 1), {}, [winner], [3.0] * 4, None)
     if won:
@@ -102,10 +102,10 @@ def answered(outcome: Outcome, default: list[float], tuned: Sequence[float] = ()
     ]
     # The default settled in, and ran on before the winner was tried.
     seconds = {"default": [[9.0] * 4] * 3 + [default] * 4, "c0": [list(tuned)] * 4}
-    return shared(outcome, members, seconds, seed=1)
+    return outcomes_of_group(outcome, members, seconds, seed=1)
 
 
-def test_who_was_not_slower_has_part_in_what_was_proven() -> None:
+def test_a_group_s_gain_settles_the_cases_whose_own_files_gained() -> None:
     # given a file in two parts that gains in sum, and one that loses
     found = answered(an_outcome(True), [0.5, 2.0, 0.5, 0.5], [0.6, 1.0, 0.7, 0.1])
     # then
@@ -118,13 +118,13 @@ def test_who_was_not_slower_has_part_in_what_was_proven() -> None:
     assert found[0].trials_json() is not None and found[1].trials_json() is None
 
 
-def test_where_no_candidate_ran_to_its_end_nobody_is_settled() -> None:
+def test_where_no_candidate_ran_to_its_end_no_case_is_settled() -> None:
     outcome = an_outcome(False)
     outcome.default_seconds = []
     assert answered(outcome, [0.1, 2.0, 0.5, 0.1]) == []
 
 
-def test_where_nothing_was_gained_only_who_took_most_of_the_time_is_settled() -> None:
+def test_without_a_gain_only_the_case_with_most_of_the_time_is_settled() -> None:
     found = answered(an_outcome(False), [0.1, 2.0, 0.5, 0.1])
     assert [one.case.file for one in found] == ["/run/chk.h5"]
     assert found[0].as_tuning()["state"] == "default-is-best"
@@ -169,7 +169,7 @@ class Trained:
         train_cases(cases, find_mpi(), Path("replay"), options, lambda what, more: None)
 
 
-def test_what_fails_behind_others_is_replayed_by_itself(
+def test_a_case_whose_preceding_files_fail_is_replayed_without_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     trained = Trained(monkeypatch, tmp_path)
@@ -179,7 +179,7 @@ def test_what_fails_behind_others_is_replayed_by_itself(
     [_, by_itself] = trained.replays
     assert by_itself.others == []
     assert by_itself.notes == ("replayed without the files before it: 0.h5 cannot be created",)
-    # but those that are measured together are tried one by one first
+    # but a group is not: its cases are tried one by one first
     with pytest.raises(Error, match="cannot be created"):
         trained(a_case("/run/0.h5", 1), a_case("/run/1.h5", 2))
 
