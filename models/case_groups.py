@@ -15,7 +15,7 @@ from iotune.models.cases import Case, trace_of_case
 from iotune.models.measuring.paired import AS_GOOD, compare
 from iotune.models.measuring.race import DEFAULT
 from iotune.models.outcome import Outcome
-from iotune.models.replays.surroundings import files_before
+from iotune.models.replays.preceding_files import files_written_before
 
 # Where no setting gains for the group, "default is best" holds for the case whose files take more
 # than this part of the group's time. The others may still gain by themselves.
@@ -57,7 +57,7 @@ def _paths_written_before(case: Case) -> set[str]:
     # Calls of MPI-IO and POSIX are replayed by another program, which replays one file.
     is_alone = not (case.write and case.file) or case.layer != "hdf5"
     trace = None if is_alone else trace_of_case(case)
-    return {one.path for one in files_before(trace.summary, case.file)} if trace else set()
+    return {one.path for one in files_written_before(trace.summary, case.file)} if trace else set()
 
 
 def outcomes_of_group(
@@ -68,9 +68,9 @@ def outcomes_of_group(
 
     `outcome` is of the whole group. `members`: each case with the numbers of its files in the
     replay. `file_seconds`: by arm and run, each file's seconds; the last runs of two arms are of
-    the same rounds. Where the group gained, a case is settled if its own files gained AS_GOOD at
-    least. Where it did not, _MOST_OF_THE_TIME decides. A case that is not settled has to be
-    measured again.
+    the same rounds. Where the group gained, a case is settled if its own files got no slower
+    (within AS_GOOD). Where it did not, _MOST_OF_THE_TIME decides. A case that is not settled has to
+    be measured again.
     """
     if not outcome.default_seconds:
         return []  # no candidate ran to its end, for whichever file's sake

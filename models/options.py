@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.replays.preceding_files import Answers
 from iotune.models.replays.run_journal import RunJournal
-from iotune.models.replays.surroundings import Answers
 from iotune.models.settings.candidates import Candidate
 from iotune.models.settings.storage import LatencyOf
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from iotune.models.cases import Case, stored_pattern
 from iotune.models.options import Options, Progress
 from iotune.models.replays.fidelity import SEARCH_BYTES, smaller_file
-from iotune.models.replays.surroundings import Surrounded
+from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.search import Problem, make_search
 from iotune.models.search.live import search_live
 from iotune.models.settings.candidates import Candidate, Shape, reaches
@@ -100,7 +100,7 @@ def question_of(plan: Plan, nodes: int) -> dict[str, int]:
 
 
 def searched(
-    case: Case, plan: Plan, replay: Surrounded, shape: Shape, directory: Path, mpi: Mpi,
+    case: Case, plan: Plan, replay: PrecededPlan, shape: Shape, directory: Path, mpi: Mpi,
     replayer: Path, options: Options, progress: Progress,
 ) -> Shortlist:  # fmt: skip
     """What a search finds for the race; nothing where candidates by mechanism are raced at once."""

@@ -18,11 +18,11 @@ from iotune.models.cases import (
     NO_LIBRARY,
     Case,
     plan_of_case,
+    preceded_plan_of_case,
     shape_of,
     shape_of_calls,
-    surroundings_of_case,
     trace_of_case,
-    without_others,
+    without_preceding_files,
 )
 from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
 from iotune.models.measuring.race import (
@@ -37,8 +37,8 @@ from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
 from iotune.models.replays.bench import TIMEOUT_SECONDS, Bench, ReplayBench
 from iotune.models.replays.call_bench import CallBench, call_plan_of
+from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
 from iotune.models.replays.stack import demand_same_storage
-from iotune.models.replays.surroundings import Surrounded, alone
 from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
 from iotune.models.settings.reach import OutOfReach, taken_parameters, within_reach
 from iotune.models.settings.space import space
@@ -91,11 +91,11 @@ def train_cases(
     answers = options.answers(filesystem)
     if isinstance(mpi, SerialHdf5) and plan.ranks > 1:
         plan = plan.on_ranks(1)
-        replay = alone(plan)
+        replay = as_own_files(plan)
     else:
-        replay = surroundings_of_case(last, plan, answers, cases[:-1], most_bytes)
+        replay = preceded_plan_of_case(last, plan, answers, cases[:-1], most_bytes)
 
-    def measured(replay: Surrounded) -> list[Outcome]:
+    def measured(replay: PrecededPlan) -> list[Outcome]:
         return _train(cases, plan, replay, directory, mpi, replayer, options, progress)
 
     try:
@@ -103,14 +103,14 @@ def train_cases(
     except (OutOfReach, OutOfTime):
         raise
     except Error as problem:
-        if len(cases) > 1 or not replay.others:
+        if len(cases) > 1 or not replay.preceding_names:
             raise
         # What is the fault of another file must not keep this one from its answer.
-        return measured(without_others(plan, problem))
+        return measured(without_preceding_files(plan, problem))
 
 
 def _train(
-    cases: Sequence[Case], plan: Plan, replay: Surrounded, directory: Path, mpi: Mpi,
+    cases: Sequence[Case], plan: Plan, replay: PrecededPlan, directory: Path, mpi: Mpi,
     replayer: Path, options: Options, progress: Progress,
 ) -> list[Outcome]:  # fmt: skip
     """Measure `replay`, which has the files of `cases` as far as they fit: `plan` is the last's."""
@@ -118,7 +118,7 @@ def _train(
     members = [(one, replay.parts_of(one.file)) for one in cases[:-1]]
     members = [(one, parts) for one, parts in members if parts]
     members.append((last, replay.parts_of(plan.files[-1].path)))
-    case, of_case = speaking(members, replay, plan)
+    case, of_case = case_with_most_bytes(members, replay, plan)
     shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
     tried = _allowed(_within_reach(case, shape, options), case, directory, options)
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
@@ -242,8 +242,8 @@ def _partners(
     ]
 
 
-def speaking(
-    members: Sequence[tuple[Case, list[int]]], replay: Surrounded, plan: Plan
+def case_with_most_bytes(
+    members: Sequence[tuple[Case, list[int]]], replay: PrecededPlan, plan: Plan
 ) -> tuple[Case, Plan]:
     """The case with the most bytes in the replay, and the plan of its file: `plan` is the last's.
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
+from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.replays.run_journal import Kept, RunJournal
 from iotune.models.replays.stack import demand_same_stack
 from iotune.models.replays.steady import SETTLING, Pause, is_cached, repeats
-from iotune.models.replays.surroundings import Surrounded
 from iotune.models.replays.warm_pages import Pace, pace_of
 from iotune.models.settings.candidates import Candidate
 from iotune.models.settings.file_layout import striping_of
@@ -217,7 +217,7 @@ class ReplayBench(ABC):
 class Bench(ReplayBench):
     """Of a case of HDF5: its file and those before it, transfer by transfer."""
 
-    def __init__(self, case: Case, replay: Surrounded, mpi: Mpi, replayer: Path, scratch: Path):
+    def __init__(self, case: Case, replay: PrecededPlan, mpi: Mpi, replayer: Path, scratch: Path):
         super().__init__(case, replay.plan.ranks, mpi, replayer, scratch)
         self.replay = replay
         write_text(self.plan, plan_text(replay.plan))
@@ -262,9 +262,12 @@ class Bench(ReplayBench):
 
     def config(self, settings: Mapping[str, str]) -> str:
         """Of the case's files and, where others lie before them, of those."""
-        if not self.replay.others:
+        if not self.replay.preceding_names:
             return core.config_xml(settings, forced=True) if settings else ""
-        of_files = {**self.replay.carried, **dict.fromkeys(self.replay.own_names, settings)}
+        of_files = {
+            **self.replay.preceding_settings,
+            **dict.fromkeys(self.replay.own_names, settings),
+        }
         return core.config_xml({}, of_files, forced=True) if any(of_files.values()) else ""
 
     def before_run(self) -> None:

@@ -13,7 +13,7 @@ from iotune.models.cases import Case
 from iotune.models.measuring.paired import compare
 from iotune.models.options import Options
 from iotune.models.outcome import Measured, Outcome
-from iotune.models.replays.surroundings import Surrounded
+from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.settings.candidates import Candidate
 from iotune.models.train import train_cases
 
@@ -149,18 +149,18 @@ class Trained:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path):
         self.folder = folder
         self.most_bytes = 0
-        self.replays: list[Surrounded] = []
+        self.replays: list[PrecededPlan] = []
         monkeypatch.setattr(train, "plan_of_case", lambda case: a_plan(1))
-        monkeypatch.setattr(train, "surroundings_of_case", self.surroundings)
+        monkeypatch.setattr(train, "preceded_plan_of_case", self.preceded_plan)
         monkeypatch.setattr(train, "_train", self.train)
 
-    def surroundings(self, case: Case, plan: Plan, *more: Any) -> Surrounded:
+    def preceded_plan(self, case: Case, plan: Plan, *more: Any) -> PrecededPlan:
         self.most_bytes = more[-1]
-        return Surrounded(a_plan(5, 1), frozenset([1]), {})
+        return PrecededPlan(a_plan(5, 1), frozenset([1]), {})
 
-    def train(self, cases: list[Case], plan: Plan, replay: Surrounded, *_: Any) -> list[Outcome]:
+    def train(self, cases: list[Case], plan: Plan, replay: PrecededPlan, *_: Any) -> list[Outcome]:
         self.replays.append(replay)
-        if replay.others:
+        if replay.preceding_names:
             raise Error("0.h5 cannot be created")
         return []
 
@@ -177,7 +177,7 @@ def test_a_case_whose_preceding_files_fail_is_replayed_without_them(
     trained(a_case("/run/1.h5", 2))
     # then
     [_, by_itself] = trained.replays
-    assert by_itself.others == []
+    assert by_itself.preceding_names == []
     assert by_itself.notes == ("replayed without the files before it: 0.h5 cannot be created",)
     # but a group is not: its cases are tried one by one first
     with pytest.raises(Error, match="cannot be created"):
@@ -199,9 +199,9 @@ def test_files_before_have_what_room_there_is(
 def test_candidates_fit_one_file_of_a_series() -> None:
     # given a case of three files, and one of a file that is larger than each but not than all
     case, last = a_case("/run/2.h5", 2), a_case("/run/3.h5", 3)
-    replay = Surrounded(a_plan(5, 5, 5, 6), frozenset(range(4)), {})
+    replay = PrecededPlan(a_plan(5, 5, 5, 6), frozenset(range(4)), {})
     plan = Plan(2, replay.plan.files[3:])
     # then
-    spoke, of_case = train.speaking([(case, [0, 1, 2]), (last, [3])], replay, plan)
-    assert spoke is case and plan_bytes(of_case) == 5 << 20
-    assert train.speaking([(case, [0]), (last, [3])], replay, plan) == (last, plan)
+    largest, of_case = train.case_with_most_bytes([(case, [0, 1, 2]), (last, [3])], replay, plan)
+    assert largest is case and plan_bytes(of_case) == 5 << 20
+    assert train.case_with_most_bytes([(case, [0]), (last, [3])], replay, plan) == (last, plan)

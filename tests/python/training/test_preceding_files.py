@@ -1,4 +1,4 @@
-"""What a case is replayed behind: the files that its run wrote just before."""
+"""Files that a run wrote just before a case's file: replayed before it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from iotune.models.cases import Case
-from iotune.models.replays import bench, surroundings
-from iotune.models.replays.surroundings import (
+from iotune.models.replays import bench, preceding_files
+from iotune.models.replays.preceding_files import (
     MOST_FILES,
-    Surrounded,
-    alone,
-    files_before,
-    surrounded,
+    PrecededPlan,
+    as_own_files,
+    files_written_before,
+    with_preceding_files,
 )
 
 from iotune import core
@@ -53,24 +53,24 @@ class OfRun:
         self.summary = RunSummary(files=files)
 
 
-def around(
+def preceded(
     monkeypatch: pytest.MonkeyPatch, run: list[FilePattern], parts: list[PlanFile],
     own: PlanFile, answers: dict[str, dict[str, str]] | None = None, most_bytes: int = 1 << 20,
-) -> Surrounded:  # fmt: skip
+) -> PrecededPlan:  # fmt: skip
     """`own` of a run with `parts`."""
 
     def plan(trace: OfRun, paths: list[str]) -> tuple[Plan, list[str]]:
         return Plan(1, [one for one in parts if one.path in paths]), []
 
-    monkeypatch.setattr(surroundings, "plan_of_trace", plan)
+    monkeypatch.setattr(preceding_files, "plan_of_trace", plan)
     trace: Any = OfRun(run)
     known = answers or {}
-    return surrounded(
+    return with_preceding_files(
         trace, own.path, Plan(1, [own]), lambda _, file: known.get(file.path), most_bytes
     )
 
 
-def test_files_are_before_in_a_chain_without_long_waits() -> None:
+def test_files_before_are_a_chain_without_long_waits() -> None:
     # given one too long ago, two in a row, one that was read, one that came later
     run = [
         a_file("old.h5", 0, 1),
@@ -82,49 +82,51 @@ def test_files_are_before_in_a_chain_without_long_waits() -> None:
         a_file("later.h5", 9, 10),
     ]
     # then
-    assert [one.path for one in files_before(RunSummary(files=run), "/run/own.h5")] == [
+    assert [one.path for one in files_written_before(RunSummary(files=run), "/run/own.h5")] == [
         "/run/b.h5",
         "/run/a.h5",
     ]
-    assert files_before(RunSummary(files=run), "/run/old.h5") == []
-    assert files_before(RunSummary(files=run), "/run/none.h5") == []
+    assert files_written_before(RunSummary(files=run), "/run/old.h5") == []
+    assert files_written_before(RunSummary(files=run), "/run/none.h5") == []
 
 
 def test_a_long_series_is_cut_to_its_last_files() -> None:
     run = [a_file(f"{at}.h5", at, at + 1) for at in range(20)]
-    found = files_before(RunSummary(files=run), "/run/19.h5")
+    found = files_written_before(RunSummary(files=run), "/run/19.h5")
     assert [one.path for one in found] == [f"/run/{18 - at}.h5" for at in range(MOST_FILES)]
 
 
-def test_they_come_first_and_are_none_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preceding_files_come_first_and_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     # given a file that the program writes, and reads again
     both = replace(
         a_part("a.h5"), transfers=a_part("a.h5").transfers + a_part("", 1, write=False).transfers
     )
     run = [a_file("a.h5", 0, 1), a_file("own.h5", 1, 2)]
     # when
-    found = around(monkeypatch, run, [both], a_part("own.h5", 7))
+    found = preceded(monkeypatch, run, [both], a_part("own.h5", 7))
     # then
     assert [one.path for one in found.plan.files] == ["/run/a.h5", "/run/own.h5"]
     assert all(one.write for one in found.plan.files[0].transfers)
-    assert found.own == {1} and found.own_names == {"own.h5"} and found.others == ["a.h5"]
+    assert found.own == {1} and found.own_names == {"own.h5"} and found.preceding_names == ["a.h5"]
 
 
-def test_what_the_run_opened_again_needs_nothing_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_opens_a_file_again_makes_what_it_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # given a file that is opened again for another dataset, and read at last
     again = a_part("a.h5", 50, create=False)
     again.datasets[0] = Dataset("/later", 8, (50,))
     run = [a_file("a.h5", 0, 1), a_file("own.h5", 1, 2)]
     parts = [a_part("a.h5"), again, a_part("a.h5", create=False, write=False)]
     # when
-    found = around(monkeypatch, run, parts, a_part("own.h5", 7))
+    found = preceded(monkeypatch, run, parts, a_part("own.h5", 7))
     # then each part makes what it writes, as in the file's own case
     assert [(one.create, one.datasets[0].path) for one in found.plan.files] == [
         (True, "/d"),
         (True, "/later"),
         (True, "/d"),
     ]
-    assert found.own == {2} and found.others == ["a.h5"]
+    assert found.own == {2} and found.preceding_names == ["a.h5"]
 
 
 def test_of_one_base_name_the_latest_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,17 +135,19 @@ def test_of_one_base_name_the_latest_is_replayed(monkeypatch: pytest.MonkeyPatch
     run = [a_file(name, at, at + 1) for at, name in enumerate([*names, "own.h5"])]
     parts = [a_part(name, 10 * at) for at, name in enumerate(names, start=2)]
     # when
-    found = around(monkeypatch, run, parts, a_part("own.h5", 7))
+    found = preceded(monkeypatch, run, parts, a_part("own.h5", 7))
     # then
     assert [one.path for one in found.plan.files] == ["/run/fits.h5", "/run/y/a.h5", "/run/own.h5"]
 
 
 @pytest.mark.parametrize("why", ["existed", "too large", "same name", "no text"])
-def test_what_cannot_stand_before_it_does_not(monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+def test_what_cannot_be_replayed_before_it_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
     name = {"same name": "deep/own.h5", "no text": "a\n.h5"}.get(why, "a.h5")
     part = a_part(name, create=why != "existed")
     run = [a_file(name, 0, 1), a_file("own.h5", 1, 2)]
-    found = around(
+    found = preceded(
         monkeypatch,
         run,
         [part],
@@ -151,7 +155,7 @@ def test_what_cannot_stand_before_it_does_not(monkeypatch: pytest.MonkeyPatch, w
         {},
         8 * 106 if why == "too large" else 8 * 107,
     )
-    assert found.others == [] and len(found.plan.files) == 1
+    assert found.preceding_names == [] and len(found.plan.files) == 1
 
 
 def test_the_first_that_does_not_fit_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,11 +165,11 @@ def test_the_first_that_does_not_fit_is_cut(monkeypatch: pytest.MonkeyPatch) -> 
     large.transfers.append(replace(large.transfers[0], dataset=1))
     run = [a_file("first.h5", 0, 1), a_file("a.h5", 1, 2), a_file("own.h5", 2, 3)]
     # when
-    found = around(
+    found = preceded(
         monkeypatch, run, [a_part("first.h5", 1), large], a_part("own.h5", 7), {}, 8 * 300_000
     )
     # then
-    assert found.others == ["a.h5"]
+    assert found.preceding_names == ["a.h5"]
     assert [one.path for one in found.plan.files[0].datasets] == ["/d"]
     assert found.notes == ("a.h5: only 1 of 3 MiB are replayed",)
 
@@ -173,14 +177,16 @@ def test_the_first_that_does_not_fit_is_cut(monkeypatch: pytest.MonkeyPatch) -> 
 def test_files_of_other_storage_are_not_before() -> None:
     run = [a_file("a.h5", 0, 1), a_file("own.h5", 1, 2)]
     run[0].path = "/proc/a.h5"
-    assert files_before(RunSummary(files=run), "/run/own.h5") == []
+    assert files_written_before(RunSummary(files=run), "/run/own.h5") == []
 
 
 def test_of_a_series_all_files_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     run = [a_file("plt0.h5", 0, 1), a_file("chk.h5", 1, 2), a_file("plt1.h5", 2, 3)]
-    found = around(monkeypatch, run, [a_part("plt0.h5"), a_part("chk.h5", 500)], a_part("plt1.h5"))
+    found = preceded(
+        monkeypatch, run, [a_part("plt0.h5"), a_part("chk.h5", 500)], a_part("plt1.h5")
+    )
     assert found.own == {0, 2}
-    assert found.own_names == {"plt0.h5", "plt1.h5"} and found.others == ["chk.h5"]
+    assert found.own_names == {"plt0.h5", "plt1.h5"} and found.preceding_names == ["chk.h5"]
 
 
 def test_a_series_is_one_in_whichever_order_its_datasets_came(
@@ -202,11 +208,13 @@ def test_a_series_is_one_in_whichever_order_its_datasets_came(
     other = replace(parts[1], transfers=[replace(parts[1].transfers[0], dataset=1)])
     # then
     own = part("plt2.h5", "/d", "/e")
-    assert around(monkeypatch, run, parts, own).own == {0, 1, 2}
-    assert around(monkeypatch, run, [parts[0], other], own).own == {0, 2}
+    assert preceded(monkeypatch, run, parts, own).own == {0, 1, 2}
+    assert preceded(monkeypatch, run, [parts[0], other], own).own == {0, 2}
 
 
-def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preceding_files_have_their_answers_or_what_the_run_applied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # given two trained files of which one's default is best, one with settings, one refused them
     was = [
         SettingOutcome("cb_nodes", "2", "2", "", "applied"),
@@ -224,9 +232,9 @@ def test_the_others_have_their_answers_or_what_they_had(monkeypatch: pytest.Monk
     parts = [a_part(name, max(2, at) * 10) for at, name in enumerate(names)]
     # when
     answers: dict[str, dict[str, str]] = {"/run/chk0.h5": {}, "/run/chk1.h5": {"cb_nodes": "4"}}
-    found = around(monkeypatch, run, parts, a_part("own.h5", 7), answers)
+    found = preceded(monkeypatch, run, parts, a_part("own.h5", 7), answers)
     # then
-    assert found.carried == {"chk1.h5": {"cb_nodes": "4"}, "map.h5": {"cb_nodes": "2"}}
+    assert found.preceding_settings == {"chk1.h5": {"cb_nodes": "4"}, "map.h5": {"cb_nodes": "2"}}
 
 
 def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
@@ -241,9 +249,9 @@ def test_a_pattern_of_few_ranks_is_replayed_on_all_of_the_run(
 
     monkeypatch.setattr(bench, "run_plan", run_plan)
     case = Case(1, {"op": "write", "ranks": 2}, {})
-    around_it = alone(replace(Plan(4), files=[a_part("own.h5")]))
+    preceded_plan = as_own_files(replace(Plan(4), files=[a_part("own.h5")]))
     # when
-    bench.Bench(case, around_it, find_mpi(), Path("replay"), tmp_path).run("c0", {})
+    bench.Bench(case, preceded_plan, find_mpi(), Path("replay"), tmp_path).run("c0", {})
     # then
     assert asked == [4]
 
@@ -252,8 +260,10 @@ def test_a_replayer_of_another_version_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(bench, "run_plan", lambda *_: Replayed(1, 1.0, 1, [1.0], []))
-    around_it = alone(Plan(1, [a_part("own.h5")]))
-    one = bench.Bench(Case(1, {"op": "write"}, {}), around_it, find_mpi(), Path("old"), tmp_path)
+    preceded_plan = as_own_files(Plan(1, [a_part("own.h5")]))
+    one = bench.Bench(
+        Case(1, {"op": "write"}, {}), preceded_plan, find_mpi(), Path("old"), tmp_path
+    )
     with pytest.raises(Error, match="old is of another iotune"):
         one.run("c0", {})
 
