@@ -14,10 +14,15 @@ from pathlib import Path
 
 from iotune.models.cases import Case
 from iotune.models.measuring.race import DEFAULT
+from iotune.models.replays.page_cache_timing import (
+    FIRST_RUN_REPEATS,
+    Pause,
+    is_page_cached,
+    repeats_for,
+)
 from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.replays.run_journal import Kept, RunJournal
 from iotune.models.replays.stack import demand_same_stack
-from iotune.models.replays.steady import SETTLING, Pause, is_cached, repeats
 from iotune.models.replays.warm_pages import Pace, pace_of
 from iotune.models.settings.candidates import Candidate
 from iotune.models.settings.file_layout import striping_of
@@ -254,10 +259,10 @@ class Bench(ReplayBench):
 
     def _settle_writes(self) -> None:
         """Files that take little time are written several times over in each run from now on."""
-        repeated = is_cached(self.files)
-        self.options = ["--repeat", str(SETTLING)] if repeated else []
+        repeated = is_page_cached(self.files)
+        self.options = ["--repeat", str(FIRST_RUN_REPEATS)] if repeated else []
         self.replayed(DEFAULT, "", TIMEOUT_SECONDS)
-        count = repeats(min(self._rounds)) if repeated else 1
+        count = repeats_for(min(self._rounds)) if repeated else 1
         self.options = ["--repeat", str(count)] if count > 1 else []
 
     def config(self, settings: Mapping[str, str]) -> str:

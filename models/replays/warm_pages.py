@@ -1,11 +1,11 @@
 """Pages that a virtual machine's host has not taken back, for runs that go through the page cache.
 
-Such a kernel tells its host every two seconds which pages are free, the host takes those, and who
-gets one again waits for it, most of all for those that a device has filled. Which pages a run gets
-depends on what the run before had: VORPAL's collective read of three files on four fake nodes
-without collective buffering took 0.56 to 0.75 s after a run like it, and 0.80 to 1.04 after one
-of the default; with pages touched before each run 0.54 to 0.66 after either. Replays of column-io's
-write, for training, took 0.21 to 0.73 s after mere pauses, and 0.21 to 0.27 so.
+Its kernel reports every two seconds to the host which pages are free, the host takes those, and a
+process that gets one again waits for it, longest for those that a device has filled. Which pages a
+run gets depends on what the run before had: VORPAL's collective read of three files on four fake
+nodes without collective buffering took 0.56 to 0.75 s after a run like it, and 0.80 to 1.04 after
+one of the default; with pages touched before each run 0.54 to 0.66 after either. Replays of
+column-io's write, for training, took 0.21 to 0.73 s after mere pauses, and 0.21 to 0.27 so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from iotune.models.replays.steady import PAUSE_SECONDS, Pause, meets_slow_pages
+from iotune.models.replays.page_cache_timing import PAUSE_SECONDS, Pause, slowed_by_page_reporting
 
 from iotune import core
 
@@ -28,24 +28,24 @@ _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14; Python has no name fo
 
 
 class Pace(Protocol):
-    """What keeps a run's times from the one before."""
+    """What keeps a run's time from depending on the run before."""
 
     def before_run(self) -> AbstractContextManager[None]:
         """The run is what is done within."""
 
 
 def pace_of(directory: Path, moved_bytes: int, most_bytes: int = _MOST_BYTES) -> Pace:
-    """For runs that write or read so many bytes in files of this directory.
+    """The pace of runs that write or read so many bytes in files of this directory.
 
     `most_bytes`: of memory that is touched before each run.
     """
-    if meets_slow_pages(directory, moved_bytes):
+    if slowed_by_page_reporting(directory, moved_bytes):
         return WarmPages(min(most_bytes, _MOST_BYTES))
     return Pause(0.0)
 
 
 class WarmPages:
-    """Before each run memory is touched, held until free pages of before are told of, and freed."""
+    """Before each run memory is touched, held until older free pages are reported, and freed."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._pause = Pause(PAUSE_SECONDS)

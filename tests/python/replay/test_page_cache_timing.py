@@ -1,4 +1,4 @@
-"""Replays of writes to local storage: long enough, and no sooner than pages are at hand."""
+"""Replays of writes through the page cache: long enough, and not slowed by page reporting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from iotune.models.replays import bench as bench_module
-from iotune.models.replays import steady, warm_pages
+from iotune.models.replays import page_cache_timing, warm_pages
 from iotune.models.replays.bench import Bench, ReplayBench
 
 from iotune import core
@@ -21,9 +21,8 @@ from iotune.replay.replayer import Replayed
 
 
 def test_short_files_are_written_several_times_over() -> None:
-    assert [steady.repeats(seconds) for seconds in (5.0, 0.3, 0.2, 0.07, 0.001, 0.0)] == [
-        1, 1, 3, 5, 9, 9,
-    ]  # fmt: skip
+    repeats = map(page_cache_timing.repeats_for, (5.0, 0.3, 0.2, 0.07, 0.001, 0.0))
+    assert list(repeats) == [1, 1, 3, 5, 9, 9]
 
 
 @pytest.mark.parametrize(
@@ -36,11 +35,11 @@ def test_short_files_are_written_several_times_over() -> None:
         ("cephfs", 1 << 30, True, False),
     ],
 )
-def test_many_pages_of_a_disk_are_warm_where_a_host_takes_them(
+def test_pages_for_a_disk_are_warmed_where_they_are_reported_to_a_host(
     monkeypatch, filesystem, moved_bytes, virtual, warm
 ) -> None:
     monkeypatch.setattr(core, "filesystem_of", lambda _: filesystem)
-    monkeypatch.setattr(steady, "_tells_a_host_of_pages", lambda: virtual)
+    monkeypatch.setattr(page_cache_timing, "_reports_free_pages", lambda: virtual)
     pace = warm_pages.pace_of(Path("/nowhere"), moved_bytes)
     assert isinstance(pace, warm_pages.WarmPages) == warm
 
@@ -151,7 +150,7 @@ def test_replays_keep_the_pause(monkeypatch, tmp_path) -> None:
     bench.replay.plan.files = ["a"]
     bench.replay.own = [0]
     bench.scratch = tmp_path
-    bench.preload, bench.ranks, bench.pace = "", 1, steady.Pause(2.3)
+    bench.preload, bench.ranks, bench.pace = "", 1, page_cache_timing.Pause(2.3)
     bench.mpi = bench.replayer = bench.plan = None  # type: ignore[assignment]
     for _ in range(3):
         ReplayBench.replayed(bench, "default", "", 10.0)
