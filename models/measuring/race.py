@@ -154,6 +154,6 @@ def joinable(
     """
     if set(winner) & set(other):
         return None
-    together = {**winner, **other}
-    text = ";".join(f"{name}={together[name]}" for name in sorted(together))
-    return together if text in allowed else None
+    joined = {**winner, **other}
+    text = ";".join(f"{name}={joined[name]}" for name in sorted(joined))
+    return joined if text in allowed else None

@@ -80,18 +80,18 @@ def _aggregation(shape: Shape, verb: str, buffer: str, values: _Values) -> list[
         for count in values.aggregators
         if count <= shape.ranks
     ]
-    together = _product(
+    aggregated = _product(
         _each(two_phase, "enable"),
         aggregators,
         _each("cb_buffer_size", *values.exchange_bytes),
     )
-    alone = _product(_each(sieving, "disable"), _each(buffer, *values.sieve_bytes))
+    not_aggregated = _product(_each(sieving, "disable"), _each(buffer, *values.sieve_bytes))
     by_itself = _product([_NONE, unsieved(verb)], _each(buffer, *values.sieve_bytes))
     own = [settings for settings, _ in own_hints(shape)]
     return (
-        together
+        aggregated
         + own
-        + [{two_phase: "disable", **one} for one in alone]
+        + [{two_phase: "disable", **one} for one in not_aggregated]
         + [{"dxpl_mpio_collective_opt": "individual", **one} for one in by_itself]
     )
 

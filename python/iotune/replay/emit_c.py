@@ -344,12 +344,12 @@ def _largest(plan: Plan) -> int:
     """Bytes of the largest transfer of a rank, or more where slabs overlap."""
     most = 0
     for file in plan.files:
-        together: Counter[int] = Counter()  # of one call, by rank
+        call_bytes: Counter[int] = Counter()  # by rank
         for transfer in file.transfers:
             dataset = file.datasets[transfer.dataset]
             n = len(dataset.dims)
             if not transfer.member or transfer.multi:
-                together.clear()
+                call_bytes.clear()
             if transfer.form.chunks:
                 room = max(transfer.form.stored_bytes, _chunk_bytes(dataset))
                 most = max(most, room + room // 8 + 1024)  # what does not compress is longer
@@ -360,8 +360,8 @@ def _largest(plan: Plan) -> int:
                     count = sum(math.prod(item[2 * n :]) for item in one.items)
                 else:
                     count = len(one.items)
-                together[rank] += count * dataset.element_bytes
-                most = max(most, together[rank])
+                call_bytes[rank] += count * dataset.element_bytes
+                most = max(most, call_bytes[rank])
     return most
 
 

@@ -82,7 +82,7 @@ class Kind:
     does: str  # open, close, sync, view, read, write, wait
     mpi: bool = False
     begins: bool = False  # what a wait completes
-    together: bool = False  # all that opened the file call it
+    collective: bool = False  # called by all ranks that opened the file
     split: str = ""  # begin or end
 
     @property
@@ -98,15 +98,15 @@ class Kind:
         parts = [
             "mpi",
             f"i{self.does}" if self.begins else self.does,
-            "all" if self.together and self.moves else "",
+            "all" if self.collective and self.moves else "",
             self.split,
         ]
         return "-".join(part for part in parts if part)
 
     @property
-    def alone(self) -> Kind:
-        """The same by one rank for itself."""
-        return replace(self, together=False, split="")
+    def independent(self) -> Kind:
+        """The same call by one rank, not collective."""
+        return replace(self, collective=False, split="")
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Event:
     length: int | None = None  # bytes; None where nothing moves
     file_end: int = 0  # the file reaches as far at least, once this is done
     view: View | None = None
-    alone: bool = False  # opened by a rank for itself
+    on_comm_self: bool = False  # an open of MPI_COMM_SELF
     request: int | None = None  # of what is begun here and waited for elsewhere, and of waits
 
     @property

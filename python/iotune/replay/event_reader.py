@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 _OPEN, _CLOSE, _SYNC = Kind("open"), Kind("close"), Kind("sync")
 _MPI_OPEN, _MPI_CLOSE, _MPI_SYNC, _MPI_VIEW = (
-    Kind(does, mpi=True, together=True) for does in ("open", "close", "sync", "view")
+    Kind(does, mpi=True, collective=True) for does in ("open", "close", "sync", "view")
 )
 _MPI, _KNOWN_VIEWS = 1, (0, 1, 2)  # Layer::kMpiIo; kinds of iotune_view: FORMAT.md
 _APPEND, _SEEK_SET, _SEEK_CURRENT = 128, 600, 602
@@ -163,7 +163,7 @@ class _Walk:
             self._mpi[(row.process, handle)] = _MpiFile(path, position=None if appends else 0)
             if self._reader.wants(row, "mpi"):
                 event = self._event(opening, _MPI_OPEN, path, handle)
-                event.alone = said.get("comm", 0) & 0xFFFFFFFF == _MPICH_SELF
+                event.on_comm_self = said.get("comm", 0) & 0xFFFFFFFF == _MPICH_SELF
                 yield event
         elif layer > _MPI and not self._only_mpi:
             known = self._posix.get((row.process, number))
@@ -276,7 +276,7 @@ class _Walk:
         if means.verb == "completes":
             if file.split:
                 file.split = False
-                kind = Kind(means.thing, mpi=True, together=True, split="end")
+                kind = Kind(means.thing, mpi=True, collective=True, split="end")
                 yield self._event(row, kind, file.path, handle)
         elif means.verb == "closes":
             del self._mpi[(row.process, handle)]
@@ -330,7 +330,7 @@ class _Walk:
             _direction(means),
             mpi=True,
             begins=means.begins,
-            together=means.collective,
+            collective=means.collective,
             split="begin" if means.split else "",
         )
         file.split = file.split or means.split

@@ -63,7 +63,7 @@ class Requests:
         mine = [
             number
             for number, event in self._pending.items()
-            if event.process == process and not event.kind.together
+            if event.process == process and not event.kind.collective
         ]
         if len(mine) > _MOST_PENDING:
             yield from self._wait(mine[0], at_ns, at_ns)

@@ -37,7 +37,7 @@ class DatasetCall:
     type_class: int = -1
     form: Form = PLAIN
     pause_ns: int = 0  # before it
-    together: int = 0  # how many datasets the call moved, at the first of them; 0: one
+    multi: int = 0  # of a call that moved several datasets: their number at the first, else -1
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class _Part:
     counts: dict[tuple[int, str, bool, bool], int] = field(default_factory=dict)
     transfers: dict[tuple[str, bool, bool, int], Transfer] = field(default_factory=dict)
     # Of each rank's calls on several datasets, the transfers that they are.
-    together: dict[int, list[list[Transfer]]] = field(default_factory=dict)
+    multi_calls: dict[int, list[list[Transfer]]] = field(default_factory=dict)
 
     def add(self, call: DatasetCall) -> None:
         number = self.numbers.get(call.dataset)
@@ -93,10 +93,10 @@ class _Part:
         transfer.selections[call.rank] = call.selection
         if call.pause_ns > 0:
             transfer.pauses_ns[call.rank] = call.pause_ns
-        calls = self.together.setdefault(call.rank, [])
-        if call.together > 1:
+        calls = self.multi_calls.setdefault(call.rank, [])
+        if call.multi > 1:
             calls.append([])
-        if calls and (call.together > 1 or call.together < 0):
+        if calls and (call.multi > 1 or call.multi < 0):
             calls[-1].append(transfer)
 
     def ordered(self) -> list[Transfer]:
@@ -105,7 +105,7 @@ class _Part:
         place = {id(one): at for at, one in enumerate(transfers)}
         calls: dict[int, list[Transfer]] = {}  # by the place of the first
         wrong: set[int] = set()
-        for members in (one for of_rank in self.together.values() for one in of_rank):
+        for members in (one for of_rank in self.multi_calls.values() for one in of_rank):
             first = place[id(members[0])]
             known = calls.setdefault(first, members)
             row = [place[id(one)] for one in members]

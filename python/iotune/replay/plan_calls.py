@@ -117,15 +117,15 @@ class _File:
 class _Group:
     number: int = -1
     collectives: dict[int, int] = field(default_factory=dict)  # by rank
-    alone: bool = False
+    on_comm_self: bool = False
 
     @property
     def by_one(self) -> bool:
         """Whether the program opened it so that a rank's collective calls are its own."""
-        return self.alone or len(self.collectives) == 1
+        return self.on_comm_self or len(self.collectives) == 1
 
     @property
-    def together(self) -> bool:
+    def calls_match(self) -> bool:
         """Whether the ranks' collective calls match."""
         return not self.by_one and len(set(self.collectives.values())) == 1
 
@@ -179,23 +179,23 @@ class _Survey:
             return
         group = self.groups.setdefault(self._opens.key(event), _Group())
         count = group.collectives.setdefault(event.rank, 0)
-        if event.kind.together:
+        if event.kind.collective:
             group.collectives[event.rank] = count + 1
-            group.alone |= event.alone
+            group.on_comm_self |= event.on_comm_self
             if self._threads.setdefault(event.process, event.thread) != event.thread:
                 self._many_threads = True
 
     def end(self) -> None:
-        """Number the groups that can call together."""
-        together = [group for group in self.groups.values() if group.together]
+        """Number the groups whose collective calls can be replayed."""
+        matching = [group for group in self.groups.values() if group.calls_match]
         if self._many_threads or not self._collective:
-            self.ungrouped = len(together)
-            together = []
+            self.ungrouped = len(matching)
+            matching = []
         else:
             self.ungrouped = sum(
-                not group.together and not group.by_one for group in self.groups.values()
+                not group.calls_match and not group.by_one for group in self.groups.values()
             )
-        for number, group in enumerate(together):
+        for number, group in enumerate(matching):
             group.number = number
 
     def needed_bytes(self) -> int:
@@ -235,10 +235,10 @@ class _Writer:
     def add(self, event: Event) -> None:
         rank = event.rank % self._plan.ranks
         mpi = event.kind.mpi
-        group, alone = -1, False
+        group, by_one = -1, False
         if mpi:
             opened = self._survey.groups[self._opens.key(event)]
-            group, alone = opened.number, opened.by_one
+            group, by_one = opened.number, opened.by_one
         pause = 0
         if rank in self._last_end:
             pause = self._pause(max(0, event.start_ns - self._last_end[rank]))
@@ -252,10 +252,10 @@ class _Writer:
             return
         slot = self._slots[who][1]
         kind = event.kind
-        if group < 0 and not alone and mpi:
+        if group < 0 and not by_one and mpi:
             if kind.split == "end":
                 return
-            kind = kind.alone
+            kind = kind.independent
         if event.view is not None:
             number = self._views.get(event.view)
             if number is None:

@@ -105,8 +105,8 @@ class _Gathered:
                 self._approximated += not exact
         one_file = len({one.file for one in found}) == len({one.collective for one in found}) == 1
         if means.on_several and len(found) > 1 and one_file:
-            found[0] = replace(found[0], together=len(found))
-            found[1:] = [replace(one, together=-1) for one in found[1:]]
+            found[0] = replace(found[0], multi=len(found))
+            found[1:] = [replace(one, multi=-1) for one in found[1:]]
         if self.pause is not None and found and call.depth == 0:
             before = round(self._outside.pop(call.process, 0.0) * 1e9)
             found[0] = replace(found[0], pause_ns=self.pause(before))

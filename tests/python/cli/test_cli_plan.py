@@ -100,8 +100,8 @@ def test_a_step_that_changes_ends_a_repetition() -> None:
 def test_what_one_call_moved_stays_one_call() -> None:
     # given two ranks that write two datasets by each of three calls
     calls = [
-        call(r, i, 50 * r + i, dataset=name, together=together)
-        for i in range(3) for r in (0, 1) for name, together in (("/x", 2), ("/y", -1))
+        call(r, i, 50 * r + i, dataset=name, multi=multi)
+        for i in range(3) for r in (0, 1) for name, multi in (("/x", 2), ("/y", -1))
     ]  # fmt: skip
     # when
     plan = plan_of_calls(calls, [], 2)

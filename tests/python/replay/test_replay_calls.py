@@ -83,8 +83,8 @@ def places(trace: iotune.Trace, rank: int, folder: str) -> list[tuple]:
         where = re.search(r"\[at ([^\]]*)\]", call.text)
         if where is not None:
             name = "write" if "write" in call.name else "read"
-            together = "_all" in call.name
-            found.append((name, together, base_name(call.file or ""), where[1]))
+            collective = "_all" in call.name
+            found.append((name, collective, base_name(call.file or ""), where[1]))
     return found
 
 

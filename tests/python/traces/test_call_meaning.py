@@ -42,12 +42,12 @@ def test_every_statement_of_a_plan_has_its_word() -> None:
     assert [Kind(does).word for does in ("open", "sync", "read")] == ["open", "sync", "read"]
     assert Kind("write", begins=True).word == "aio-write"
     assert [Kind("wait", mpi=mpi).word for mpi in (False, True)] == ["aio-wait", "mpi-wait"]
-    view = Kind("view", mpi=True, together=True)
-    assert view.word == view.alone.word == "mpi-view"
-    split = Kind("read", mpi=True, together=True, split="end")
-    assert (split.word, split.alone.word) == ("mpi-read-all-end", "mpi-read")
-    begun = Kind("write", mpi=True, begins=True, together=True)
-    assert (begun.word, begun.alone.word) == ("mpi-iwrite-all", "mpi-iwrite")
+    view = Kind("view", mpi=True, collective=True)
+    assert view.word == view.independent.word == "mpi-view"
+    split = Kind("read", mpi=True, collective=True, split="end")
+    assert (split.word, split.independent.word) == ("mpi-read-all-end", "mpi-read")
+    begun = Kind("write", mpi=True, begins=True, collective=True)
+    assert (begun.word, begun.independent.word) == ("mpi-iwrite-all", "mpi-iwrite")
 
 
 class _Reader(EventReader):
