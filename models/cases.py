@@ -7,17 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iotune.models.candidates import Shape
-from iotune.models.paged_file import page_bytes_of
-from iotune.models.plan_cuts import cut_plan, only_direction
-from iotune.models.surroundings import Answers, Surrounded, alone, surrounded
+from iotune.models.replays.paged_file import page_bytes_of
+from iotune.models.replays.plan_cuts import cut_plan, only_direction
+from iotune.models.replays.preceding_files import (
+    Answers,
+    PrecededPlan,
+    as_own_files,
+    with_preceding_files,
+)
+from iotune.models.settings.candidates import Shape
 
 from iotune import core
 from iotune.errors import Error
-from iotune.plan import Plan
-from iotune.plan_build import StoredPattern, plan_bytes, plan_of_pattern
-from iotune.plan_trace import plan_of_trace
-from iotune.trace import Trace, open_trace
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import StoredPattern, plan_bytes, plan_of_pattern
+from iotune.replay.plan_trace import plan_of_trace
+from iotune.traces.trace import Trace, open_trace
 
 # A replay is done some seventy times: a checkpoint of many gigabytes is cut to its beginning.
 MOST_BYTES = 512 * 1024 * 1024
@@ -123,36 +128,39 @@ def _in_pages(plan: Plan, case: Case) -> Plan:
     return replace(plan, files=files)
 
 
-def surroundings_of_case(
+def preceded_plan_of_case(
     case: Case, plan: Plan, answers: Answers, others: Sequence[Case] = (),
     most_bytes: int = MOST_BYTES,
-) -> Surrounded:  # fmt: skip
-    """`plan`, of plan_of_case(), behind what the run wrote just before; its notes say so.
+) -> PrecededPlan:  # fmt: skip
+    """`plan`, of plan_of_case(), behind the files that the run wrote just before; its notes say so.
 
-    `others`, whose files those may be, are measured with it.
+    Files of `others`, the cases of its group, are measured with it.
     """
     trace = trace_of_case(case)
     if trace is None or not case.file:
-        return alone(plan)
+        return as_own_files(plan)
     try:
         members = [one.file for one in others]
-        found = surrounded(trace, case.file, plan, answers, most_bytes, members)
+        found = with_preceding_files(trace, case.file, plan, answers, most_bytes, members)
     except (Error, OSError) as problem:
-        return without_others(plan, problem)
-    if found.others:
+        return without_preceding_files(plan, problem)
+    if found.preceding_names:
         names = [
-            name + "".join(f" {one}={value}" for one, value in found.carried.get(name, {}).items())
-            for name in found.others
+            name
+            + "".join(
+                f" {one}={value}" for one, value in found.preceding_settings.get(name, {}).items()
+            )
+            for name in found.preceding_names
         ]
         note = f"replayed behind what the run wrote just before: {', '.join(names)}"
         found = replace(found, notes=(*found.notes, note))
     return found
 
 
-def without_others(plan: Plan, problem: Exception) -> Surrounded:
-    """`plan` by itself, for a reason that its notes tell."""
+def without_preceding_files(plan: Plan, problem: Exception) -> PrecededPlan:
+    """`plan` by itself; its notes say that `problem` is why."""
     note = f"replayed without the files before it: {problem}"
-    return replace(alone(plan), notes=(note,))
+    return replace(as_own_files(plan), notes=(note,))
 
 
 def trace_of_case(case: Case) -> Trace | None:

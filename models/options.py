@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
-from iotune.models.run_journal import RunJournal
-from iotune.models.storage import LatencyOf
-from iotune.models.surroundings import Answers
+from iotune.models.replays.preceding_files import Answers
+from iotune.models.replays.run_journal import RunJournal
+from iotune.models.settings.candidates import Candidate
+from iotune.models.settings.storage import LatencyOf
 
 Progress = Callable[[str, int], None]  # what goes on, measurements that are now known to come
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
-from iotune.models.paired import Gain
-from iotune.models.race import DEFAULT
+from iotune.models.measuring.paired import Gain
+from iotune.models.measuring.race import DEFAULT
+from iotune.models.settings.candidates import Candidate
 from iotune.models.survey.trials import Subject, Surface, Trial
 
-from iotune.tunings import tuning_json
+from iotune.database.tunings import tuning_json
 
 _FIRST_ROUND = 1000  # among the batches of a training
 

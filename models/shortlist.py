@@ -11,23 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iotune.models.candidates import Candidate, Shape, reaches
 from iotune.models.cases import Case, stored_pattern
-from iotune.models.fidelity import SEARCH_BYTES, smaller_file
 from iotune.models.options import Options, Progress
-from iotune.models.reach import taken_parameters
+from iotune.models.replays.fidelity import SEARCH_BYTES, smaller_file
+from iotune.models.replays.preceding_files import PrecededPlan
 from iotune.models.search import Problem, make_search
 from iotune.models.search.live import search_live
-from iotune.models.space import space
-from iotune.models.surroundings import Surrounded
+from iotune.models.settings.candidates import Candidate, Shape, reaches
+from iotune.models.settings.reach import taken_parameters
+from iotune.models.settings.space import space
+from iotune.models.settings.unread import without_unread
 from iotune.models.survey.many import MOST_FILES, MOST_TOGETHER_BYTES, ManyBench
 from iotune.models.survey.trials import Subject, Trial
-from iotune.models.unread import without_unread
 
-from iotune.mpi import Mpi
-from iotune.plan import Plan
-from iotune.plan_build import plan_bytes, plan_of_pattern
-from iotune.replayer import scratch_directory
+from iotune.replay.mpi import Mpi
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import plan_bytes, plan_of_pattern
+from iotune.replay.replayer import scratch_directory
 
 # Who goes into the race.
 FINALISTS = 4
@@ -100,7 +100,7 @@ def question_of(plan: Plan, nodes: int) -> dict[str, int]:
 
 
 def searched(
-    case: Case, plan: Plan, replay: Surrounded, shape: Shape, directory: Path, mpi: Mpi,
+    case: Case, plan: Plan, replay: PrecededPlan, shape: Shape, directory: Path, mpi: Mpi,
     replayer: Path, options: Options, progress: Progress,
 ) -> Shortlist:  # fmt: skip
     """What a search finds for the race; nothing where candidates by mechanism are raced at once."""

@@ -12,42 +12,49 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from iotune.models.bench import TIMEOUT_SECONDS, Bench, ReplayBench
-from iotune.models.call_bench import CallBench, call_plan_of
-from iotune.models.candidates import Candidate, Shape, candidates, refinements
+from iotune.models.case_groups import outcomes_of_group
 from iotune.models.cases import (
     MOST_BYTES,
     NO_LIBRARY,
     Case,
     plan_of_case,
+    preceded_plan_of_case,
     shape_of,
     shape_of_calls,
-    surroundings_of_case,
     trace_of_case,
-    without_others,
+    without_preceding_files,
+)
+from iotune.models.measuring.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
+from iotune.models.measuring.race import (
+    DEFAULT,
+    FEWEST_ROUNDS,
+    MOST_JOINED,
+    Race,
+    joinable,
+    most_runs,
 )
 from iotune.models.options import Options, Progress
 from iotune.models.outcome import Measured, Outcome, trials_of
-from iotune.models.paired import AS_GOOD, STORED, compare_ranks, measure_rounds
-from iotune.models.race import DEFAULT, FEWEST_ROUNDS, MOST_JOINED, Race, joinable, most_runs
-from iotune.models.reach import OutOfReach, taken_parameters, within_reach
+from iotune.models.replays.bench import TIMEOUT_SECONDS, Bench, ReplayBench
+from iotune.models.replays.call_bench import CallBench, call_plan_of
+from iotune.models.replays.preceding_files import PrecededPlan, as_own_files
+from iotune.models.replays.stack import demand_same_storage
+from iotune.models.settings.candidates import Candidate, Shape, candidates, refinements
+from iotune.models.settings.reach import OutOfReach, taken_parameters, within_reach
+from iotune.models.settings.space import space
+from iotune.models.settings.storage import case_on_storage
+from iotune.models.settings.unread import without_unread
 from iotune.models.shortlist import FINALISTS, question_of, searched
-from iotune.models.space import space
-from iotune.models.stack import demand_same_storage
-from iotune.models.storage import case_on_storage
-from iotune.models.surroundings import Surrounded, alone
 from iotune.models.survey.trials import Surface
-from iotune.models.together import shared
 from iotune.models.train_plan import directory_of
-from iotune.models.unread import without_unread
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi, SerialHdf5
-from iotune.plan import Plan
-from iotune.plan_build import plan_bytes
-from iotune.replayer import room_of, scratch_directory
-from iotune.trace import open_trace
+from iotune.replay.mpi import Mpi, SerialHdf5
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import plan_bytes
+from iotune.replay.replayer import room_of, scratch_directory
+from iotune.traces.trace import open_trace
 
 # A smaller gain is not worth a setting.
 _WORTHWHILE = 1.02
@@ -67,7 +74,7 @@ class OutOfTime(Error):
 def train_cases(
     cases: Sequence[Case], mpi: Mpi, replayer: Path, options: Options, progress: Progress
 ) -> list[Outcome]:
-    """Measure cases of one run that together.groups() put together; the outcomes of those settled.
+    """Measure cases of one of groups_of_cases(); return the outcomes of those that are settled.
 
     A single case is settled always. Raises Error where the last one cannot be replayed here.
     """
@@ -84,11 +91,11 @@ def train_cases(
     answers = options.answers(filesystem)
     if isinstance(mpi, SerialHdf5) and plan.ranks > 1:
         plan = plan.on_ranks(1)
-        replay = alone(plan)
+        replay = as_own_files(plan)
     else:
-        replay = surroundings_of_case(last, plan, answers, cases[:-1], most_bytes)
+        replay = preceded_plan_of_case(last, plan, answers, cases[:-1], most_bytes)
 
-    def measured(replay: Surrounded) -> list[Outcome]:
+    def measured(replay: PrecededPlan) -> list[Outcome]:
         return _train(cases, plan, replay, directory, mpi, replayer, options, progress)
 
     try:
@@ -96,14 +103,14 @@ def train_cases(
     except (OutOfReach, OutOfTime):
         raise
     except Error as problem:
-        if len(cases) > 1 or not replay.others:
+        if len(cases) > 1 or not replay.preceding_names:
             raise
         # What is the fault of another file must not keep this one from its answer.
-        return measured(without_others(plan, problem))
+        return measured(without_preceding_files(plan, problem))
 
 
 def _train(
-    cases: Sequence[Case], plan: Plan, replay: Surrounded, directory: Path, mpi: Mpi,
+    cases: Sequence[Case], plan: Plan, replay: PrecededPlan, directory: Path, mpi: Mpi,
     replayer: Path, options: Options, progress: Progress,
 ) -> list[Outcome]:  # fmt: skip
     """Measure `replay`, which has the files of `cases` as far as they fit: `plan` is the last's."""
@@ -111,7 +118,7 @@ def _train(
     members = [(one, replay.parts_of(one.file)) for one in cases[:-1]]
     members = [(one, parts) for one, parts in members if parts]
     members.append((last, replay.parts_of(plan.files[-1].path)))
-    case, of_case = speaking(members, replay, plan)
+    case, of_case = case_with_most_bytes(members, replay, plan)
     shape = case_on_storage(case, shape_of(case, of_case, filesystem), directory, options)
     tried = _allowed(_within_reach(case, shape, options), case, directory, options)
     found = searched(case, of_case, replay, shape, directory, mpi, replayer, options, progress)
@@ -138,7 +145,7 @@ def _train(
         outcome.smaller = Surface(subject, found.trials)
     if len(members) == 1:
         return [outcome]
-    return shared(outcome, members, bench.file_seconds, options.seed)
+    return outcomes_of_group(outcome, members, bench.file_seconds, options.seed)
 
 
 def train_calls(
@@ -235,8 +242,8 @@ def _partners(
     ]
 
 
-def speaking(
-    members: Sequence[tuple[Case, list[int]]], replay: Surrounded, plan: Plan
+def case_with_most_bytes(
+    members: Sequence[tuple[Case, list[int]]], replay: PrecededPlan, plan: Plan
 ) -> tuple[Case, Plan]:
     """The case with the most bytes in the replay, and the plan of its file: `plan` is the last's.
 

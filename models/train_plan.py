@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iotune.models.cases import Case
+from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
-from iotune.models.race import most_runs
-from iotune.models.steady import (
+from iotune.models.replays.page_cache_timing import (
+    FIRST_RUN_REPEATS,
     LONG_ENOUGH_SECONDS,
     MOST_REPEATS,
     PAUSE_SECONDS,
-    SETTLING,
-    is_cached,
-    meets_slow_pages,
-    repeats,
+    is_page_cached,
+    repeats_for,
+    slowed_by_page_reporting,
 )
 
 from iotune.errors import Error
@@ -90,16 +90,18 @@ def _file_bytes(case: Case) -> int:
 def _repeats(case: Case, options: Options) -> int:
     """How often a replay writes each file."""
     try:
-        cached = case.write and is_cached(directory_of(case, options))
+        cached = case.write and is_page_cached(directory_of(case, options))
     except Error:
         return 1  # it is told where the case is trained
-    return repeats(case.seconds) if cached and case.layer == "hdf5" else 1
+    return repeats_for(case.seconds) if cached and case.layer == "hdf5" else 1
 
 
 def _pause_seconds(case: Case, options: Options) -> float:
     """Between two replays."""
     try:
-        slow = meets_slow_pages(directory_of(case, options), SETTLING * _file_bytes(case))
+        slow = slowed_by_page_reporting(
+            directory_of(case, options), FIRST_RUN_REPEATS * _file_bytes(case)
+        )
     except Error:
         return 0.0  # it is told where the case is trained
     return PAUSE_SECONDS if slow else 0.0

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iotune.models.file_layout import osd_of
 from iotune.models.latency.samples import read_samples, write_samples
+from iotune.models.settings.file_layout import osd_of
 
 from iotune import core
 from iotune.errors import Error, shown
 from iotune.locations import new_run_id
-from iotune.mpi import Mpi
 from iotune.output_file import demand_replaceable
-from iotune.replayer import find_sampler, find_yield_shim, room_of
+from iotune.replay.mpi import Mpi
+from iotune.replay.replayer import find_sampler, find_yield_shim, room_of
 
 if TYPE_CHECKING:
     import pandas as pd

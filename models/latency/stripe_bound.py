@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from iotune.models.latency.kept import KeptKind, KeptLatency
 from iotune.models.latency.order_statistics import SlowestOf, slowest_of
-from iotune.models.stripes import Bound
+from iotune.models.settings.stripes import Bound
 
 # Fits are not exact: what differs by less is not told apart.
 _WORSE = 1.05

@@ -1,4 +1,4 @@
-"""The race of models/race.py as a search: all once, the slower half out, until three are left."""
+"""The race of measuring/race.py as a search: all once, the slower half out, until three remain."""
 
 from __future__ import annotations
 

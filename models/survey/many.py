@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iotune.models.bench import TIMEOUT_SECONDS, ReplayBench, effect_of
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
-from iotune.models.stack import demand_same_stack
-from iotune.models.warm_pages import pace_of
+from iotune.models.replays.bench import TIMEOUT_SECONDS, ReplayBench, effect_of
+from iotune.models.replays.stack import demand_same_stack
+from iotune.models.replays.warm_pages import pace_of
+from iotune.models.settings.candidates import Candidate
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi
 from iotune.output_file import write_text
-from iotune.plan import Plan, plan_text
-from iotune.plan_build import plan_bytes
-from iotune.replayer import Replayed, forget_files
-from iotune.trace import open_trace
+from iotune.replay.mpi import Mpi
+from iotune.replay.plan import Plan, plan_text
+from iotune.replay.plan_build import plan_bytes
+from iotune.replay.replayer import Replayed, forget_files
+from iotune.traces.trace import open_trace
 
 _NAME = "many"
 _DEFAULTS = 3  # files of the default beside the first one, which counts for nothing

@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from iotune.models.bench import TIMEOUT_SECONDS
-from iotune.models.candidates import STRIPED, Candidate
 from iotune.models.cases import Case, shape_of, stored_pattern
-from iotune.models.file_layout import striping_of
-from iotune.models.space import dense_space, space
-from iotune.models.storage import on_storage
+from iotune.models.replays.bench import TIMEOUT_SECONDS
+from iotune.models.settings.candidates import STRIPED, Candidate
+from iotune.models.settings.file_layout import striping_of
+from iotune.models.settings.space import dense_space, space
+from iotune.models.settings.storage import on_storage
+from iotune.models.settings.unread import without_unread
 from iotune.models.survey.many import ManyBench
 from iotune.models.survey.trials import Subject, Surface, Trial
-from iotune.models.unread import without_unread
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi
-from iotune.plan import Plan
-from iotune.plan_build import plan_of_pattern
-from iotune.replayer import find_replayer, scratch_directory
-from iotune.trace import open_trace
+from iotune.replay.mpi import Mpi
+from iotune.replay.plan import Plan
+from iotune.replay.plan_build import plan_of_pattern
+from iotune.replay.replayer import find_replayer, scratch_directory
+from iotune.traces.trace import open_trace
 
 _BESIDE_BYTES = 64 << 20
 _LAUNCH_SECONDS = 10.0

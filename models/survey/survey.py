@@ -21,7 +21,7 @@ from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi
+from iotune.replay.mpi import Mpi
 
 # Of each drawn pattern: fewer settings of more patterns teach more than all settings of few.
 _POINTS, _REPEATS = 40, 2

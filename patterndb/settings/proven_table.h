@@ -100,7 +100,7 @@ inline constexpr ValueClass kValueClasses[] = {
     {"romio_cb_ds_threshold", "any",
      "romio_cb_ds_threshold=0;romio_cb_pfr=enable romio_cb_ds_threshold=50;romio_cb_pfr=enable "
      "romio_cb_ds_threshold=100;romio_cb_pfr=enable"},
-    // On Lustre (python/iotune/proving.py).
+    // On Lustre (python/iotune/proving/prover.py).
     {"romio_lustre_co_ratio", "any",
      "romio_lustre_co_ratio=1 romio_lustre_co_ratio=2 romio_lustre_co_ratio=64"},
     {"romio_lustre_coll_threshold", "0", "romio_lustre_coll_threshold=0"},

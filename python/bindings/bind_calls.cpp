@@ -1,4 +1,4 @@
-// The calls of a trace in batches of columns. python/iotune/calls.py gives them types.
+// The calls of a trace in batches of columns. python/iotune/traces/calls.py gives them types.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,4 +1,4 @@
-// Offset patterns of arrays. python/iotune/patterns.py gives them types and explains units.
+// Offset patterns of arrays. python/iotune/patterns/ gives them types and explains units.
 #include <pybind11/pybind11.h>
 
 #include <string>

@@ -102,7 +102,7 @@ py::object place_or_none(std::int8_t place) {
                                                   : py::object(py::int_(place));
 }
 
-// As the head of calls.table has it. python/iotune/call_meaning.py gives it a type.
+// As the head of calls.table has it. python/iotune/traces/call_meaning.py gives it a type.
 py::dict meaning_of(const recorder::CallMeaning& meaning) {
   const std::pair<const char*, bool> words[] = {
       {"pointer", meaning.pointer},       {"shared", meaning.shared},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iotune.errors import Error
 
 if TYPE_CHECKING:
-    from iotune.trace import Trace, open_trace
+    from iotune.traces.trace import Trace, open_trace
 
 __version__ = "0.1.0"
 __all__ = ["Error", "Trace", "__version__", "open_trace"]
@@ -20,7 +20,7 @@ __all__ = ["Error", "Trace", "__version__", "open_trace"]
 def __getattr__(name: str) -> Any:
     # `iotune lib` needs none of it.
     if name in ("Trace", "open_trace"):
-        from iotune import trace
+        from iotune.traces import trace
 
         globals().update(Trace=trace.Trace, open_trace=trace.open_trace)
         return globals()[name]

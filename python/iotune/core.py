@@ -329,7 +329,7 @@ class Database:
         return cast("dict[str, Any]", self._ask("query", descriptor, element_bytes))
 
     def add_tuning(self, tuning: dict[str, Any]) -> int:
-        """Add an answer (iotune.tunings.tuning_json); returns its row."""
+        """Add an answer (iotune.database.tunings.tuning_json); returns its row."""
         return int(self._ask("add_tuning", json.dumps(tuning)))
 
     def add_proof(self, proof: dict[str, Any]) -> bool:

@@ -29,14 +29,14 @@ def main() -> None:
             sys.stdout.flush()
             sys.exit(0 if words else 2)
         if words in (["lib"], ["lib", "--include"]):
-            from iotune.lib_path import print_path
+            from iotune.launch.lib_path import print_path
 
             print_path(include=len(words) == 2)
             return
         if words[:1] == ["show"] and _names_a_trace_alone(words[1:]):
             from pathlib import Path
 
-            from iotune.show_run import show_patterns
+            from iotune.reports.show_run import show_patterns
 
             show_patterns(Path(words[1]) if words[1:] else None)
             return

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
 
-from iotune.models.bootstrap import bootstrap
+from iotune.models.measuring.bootstrap import bootstrap
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import iotune
-from iotune.calls import COLUMNS, CallReader
+from iotune.traces.calls import COLUMNS, CallReader
 
 
 def reading(path: Path) -> tuple[object, list[str]]:

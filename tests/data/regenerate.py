@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from iotune import preload
+from iotune.launch import preload
 from support import preloaded
 from support.installed import kept_traces
 from support.repository import KERNELS, ROOT

@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from iotune.models.allowed import Allowed
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.settings.allowed import Allowed
+from iotune.models.settings.candidates import Candidate
 
 from iotune import core
-from iotune.mpi import Mpi, serial_hdf5
-from iotune.proving import LEAST_RANKS, SEEDS, Prover, settings_to_try, unproven
+from iotune.proving.prover import LEAST_RANKS, SEEDS, Prover, settings_to_try, unproven
+from iotune.replay.mpi import Mpi, serial_hdf5
 from support import mpis, preloaded
 from support.installed import prove_table
 from support.installed.prove_table import Site, is_proven
@@ -202,7 +202,7 @@ def test_settings_reach_the_files_of_an_hdf5_without_mpi(scratch) -> None:
         for settings in ({}, {"alignment": "0,65536"}, {"meta_block_size": "1048576"}):
             asked = [f"{name}={value}" for name, value in settings.items()]
             code = (
-                "import sys, pathlib; from iotune import serial_prove as p;"
+                "import sys, pathlib; from iotune.proving import serial_prove as p;"
                 "pathlib.Path.unlink = lambda self, **_: None; sys.exit(p.main())"
             )
             words = [word for one in asked for word in ("--set", one)]

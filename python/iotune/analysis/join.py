@@ -12,7 +12,7 @@ from iotune.analysis.parts import Options, Part
 from iotune.analysis.sources import Source
 from iotune.core import as_error, native_part
 from iotune.patterns import PLAIN_ENTRY_BYTES
-from iotune.summary import run_summary
+from iotune.traces.summary import run_summary
 
 
 def joined(

@@ -9,7 +9,7 @@ from pathlib import Path
 from iotune import core
 from iotune.errors import Error
 from iotune.importing import import_log
-from iotune.trace import is_trace
+from iotune.traces.trace import is_trace
 
 _TRACES = ("*.iotrace", "*.iobuf")
 _LOGS = ("*.darshan",)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from iotune.cli.output import Column, count_text, data, paragraph, say, size_text, table
-from iotune.losses import say_losses
+from iotune.reports.losses import say_losses
 
 _DESCRIPTORS = [
     Column("  dataset"),

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune.call_filter import CallFilter, call_filter
+from iotune.traces.call_filter import CallFilter, call_filter
 
 RankOption = Annotated[
     Optional[str], typer.Option("--rank", metavar="RANKS", help="Only these ranks: 0,3-5.")

@@ -23,10 +23,10 @@ from iotune.cli.output import (
     table,
 )
 from iotune.cli.pattern_argument import LARGEST, PatternArgument, pattern_id
+from iotune.database.tunings import PATTERN_FIELDS, pattern_json, tuning_json
 from iotune.errors import Error, shown
 from iotune.locations import kept_runs_dir
-from iotune.models.candidates import parse_candidate
-from iotune.tunings import PATTERN_FIELDS, pattern_json, tuning_json
+from iotune.models.settings.candidates import parse_candidate
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 

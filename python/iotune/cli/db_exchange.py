@@ -11,7 +11,6 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import core
-from iotune.anonymise import anonymised
 from iotune.cli.db import (
     DatabaseOption,
     JsonOption,
@@ -22,10 +21,11 @@ from iotune.cli.db import (
 )
 from iotune.cli.output import document, errors_in_one_line, next_command, print_json, say
 from iotune.cli.pattern_argument import LARGEST
+from iotune.database.anonymise import anonymised
+from iotune.database.hint_file import hint_text, read_hints
+from iotune.database.tunings import PATTERN_FIELDS, tuning_json
 from iotune.errors import Error
-from iotune.hint_file import hint_text, read_hints
 from iotune.output_file import demand_replaceable, write_text
-from iotune.tunings import PATTERN_FIELDS, tuning_json
 
 FormatOption = Annotated[
     Optional[str],

@@ -13,9 +13,6 @@ from typing import Annotated, Any, Optional
 import typer
 
 from iotune import core
-from iotune.actual_io import done_text, sum_of, taken_apart, told_settings
-from iotune.alike import Alike, folded, masked, patterns_of
-from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.output import (
     Column,
     count_text,
@@ -30,10 +27,13 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.evidence import Comparison, compare_with_default, effective_settings
-from iotune.losses import SAMPLE, say_losses
-from iotune.models.paired import Gain
-from iotune.summary import FilePattern, PrefetchOutcome, RunSummary
+from iotune.models.measuring.paired import Gain
+from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
+from iotune.reports.alike import Alike, folded, masked, patterns_of
+from iotune.reports.evidence import Comparison, compare_with_default, effective_settings
+from iotune.reports.losses import SAMPLE, say_losses
+from iotune.traces.chosen_trace import chosen_trace, words_for
+from iotune.traces.summary import FilePattern, PrefetchOutcome, RunSummary
 
 _SETTINGS = [
     Column("setting"),

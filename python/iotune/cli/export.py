@@ -14,7 +14,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.call_options import (
     CallOption,
     FileOption,
@@ -27,8 +26,9 @@ from iotune.cli.call_options import (
 )
 from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
 from iotune.export import ENDINGS, export_calls
-from iotune.losses import say_losses
-from iotune.show_calls import say_nothing_matches
+from iotune.reports.losses import say_losses
+from iotune.reports.show_calls import say_nothing_matches
+from iotune.traces.chosen_trace import chosen_trace, words_for
 
 
 class Format(str, Enum):

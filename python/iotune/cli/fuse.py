@@ -24,11 +24,11 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune import launch
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say, value_of
 from iotune.errors import Error
+from iotune.launch import start
+from iotune.launch.preload import library_directories
 from iotune.output_file import demand_replaceable
-from iotune.preload import library_directories
 from iotune.quantities import bytes_a_second, duration_ns, size_bytes
 
 CONTEXT = {"allow_interspersed_args": True}
@@ -113,9 +113,7 @@ def command(
     try:
         _wait_for_mount(server, mount)
         status = (
-            launch.run_forwarding_signals(words, dict(os.environ))
-            if words
-            else _wait(server, mount)
+            start.run_forwarding_signals(words, dict(os.environ)) if words else _wait(server, mount)
         )
     except (FileNotFoundError, PermissionError) as problem:
         say(f"{problem.filename}: {problem.strerror}")

@@ -28,8 +28,8 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.mpi import find_mpi
 from iotune.quantities import duration_seconds, size_bytes
+from iotune.replay.mpi import find_mpi
 
 if TYPE_CHECKING:
     from iotune.models.latency.fitting import LatencyFit

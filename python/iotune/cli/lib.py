@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from iotune.cli.output import errors_in_one_line
-from iotune.lib_path import print_path
+from iotune.launch.lib_path import print_path
 
 
 @errors_in_one_line

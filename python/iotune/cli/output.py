@@ -10,7 +10,7 @@ from typing import Any, Callable, TypeVar
 import typer
 
 from iotune.errors import Error
-from iotune.tables import (
+from iotune.reports.tables import (
     Column,
     count_text,
     paragraph,

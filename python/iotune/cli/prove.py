@@ -28,9 +28,9 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.mpi import find_mpi, serial_hdf5
-from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
-from iotune.replayer import scratch_directory
+from iotune.proving.prover import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try, unproven
+from iotune.replay.mpi import find_mpi, serial_hdf5
+from iotune.replay.replayer import scratch_directory
 
 _COLUMNS = [Column("setting"), Column("values"), Column("verdict"), Column("because")]
 _SCRATCH_BYTES = 64 << 20

@@ -36,18 +36,18 @@ from iotune.cli.output import (
     size_text,
     value_of,
 )
-from iotune.emit_c import c_source
 from iotune.errors import Error
-from iotune.losses import say_losses
-from iotune.mpi import Mpi, find_mpi
 from iotune.output_file import demand_replaceable, write_text
-from iotune.plan import Plan, plan_text
-from iotune.plan_build import plan_bytes
-from iotune.plan_calls import VERSION_LINE as CALLS_LINE
-from iotune.plan_calls import has_hdf5_transfers, pause_rule, write_call_plan
-from iotune.plan_trace import plan_of_trace
-from iotune.replayer import find_call_replayer, find_replayer, run_plan, scratch_directory
-from iotune.trace import Trace, open_trace
+from iotune.replay.emit_c import c_source
+from iotune.replay.mpi import Mpi, find_mpi
+from iotune.replay.plan import Plan, plan_text
+from iotune.replay.plan_build import plan_bytes
+from iotune.replay.plan_calls import VERSION_LINE as CALLS_LINE
+from iotune.replay.plan_calls import has_hdf5_transfers, pause_rule, write_call_plan
+from iotune.replay.plan_trace import plan_of_trace
+from iotune.replay.replayer import find_call_replayer, find_replayer, run_plan, scratch_directory
+from iotune.reports.losses import say_losses
+from iotune.traces.trace import Trace, open_trace
 
 _VERSION_LINE = "iotune-plan 1"
 

@@ -16,10 +16,11 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune import core, launch
+from iotune import core
 from iotune.cli.output import errors_in_one_line, next_command, path_text, say, size_text
 from iotune.errors import Error
-from iotune.leftovers import Stamp, buffers_of, collect_run, stamp_of
+from iotune.launch import start
+from iotune.launch.preload import preload_path
 from iotune.locations import (
     buffer_root,
     make_private,
@@ -31,8 +32,8 @@ from iotune.locations import (
     why_no_buffers,
 )
 from iotune.output_file import demand_replaceable
-from iotune.preload import preload_path
-from iotune.trace import is_trace
+from iotune.traces.leftovers import Stamp, buffers_of, collect_run, stamp_of
+from iotune.traces.trace import is_trace
 
 CONTEXT = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 # How long ranks that outlive a killed launcher are waited for.
@@ -79,7 +80,7 @@ def command(
     library = preload_path()
     if config is not None and not config.is_file():
         raise typer.BadParameter(f"{config} is no file", param_hint="--config")
-    programs = launch.programs(words)
+    programs = start.programs(words)
     run_id = new_run_id()
     trace = _place(output, programs[0] if programs else words[0], run_id)
     settings = {
@@ -99,7 +100,7 @@ def command(
         settings["IOTUNE_RUN_SEEN"] = str(witness)
     environment = _environment(library, settings, programs)
     try:
-        status = launch.run_forwarding_signals(words, environment)
+        status = start.run_forwarding_signals(words, environment)
         seen = _was_touched(witness)
     except FileNotFoundError:
         say(f"{words[0]}: no such program")
@@ -142,14 +143,14 @@ def _place(output: Optional[Path], program: str, run_id: str) -> Path:
 def _environment(library: str, settings: dict[str, str], programs: list[str]) -> dict[str, str]:
     """The program's environment; without the preload where it would not start with it."""
     for program in programs:
-        reason = launch.why_refused(program)
+        reason = start.why_refused(program)
         if reason:
             say(f"{program} {reason}: it runs without iotune")
             return dict(os.environ)
-        reason = launch.why_blind(program)
+        reason = start.why_blind(program)
         if reason:
             say(f"{program} {reason}")
-    return launch.preload_environment(os.environ, library, settings)
+    return start.preload_environment(os.environ, library, settings)
 
 
 def _witness() -> Optional[Path]:
@@ -176,7 +177,7 @@ def _why_empty(programs: Sequence[str], seen: Optional[bool]) -> str:
     if core.site_switches_off():
         return "the site has switched iotune off (/etc/iotune.conf, IOTUNE_SITE_CONFIG)"
     for program in programs:
-        reason = launch.why_refused(program) or launch.why_blind(program)
+        reason = start.why_refused(program) or start.why_blind(program)
         if reason:
             return f"{program} {reason}"
     reason = why_no_buffers()

@@ -15,7 +15,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from iotune.chosen_trace import chosen_trace, words_for
 from iotune.cli.call_options import (
     CallOption,
     FileOption,
@@ -27,8 +26,9 @@ from iotune.cli.call_options import (
     chosen_calls,
 )
 from iotune.cli.output import errors_in_one_line, next_command
-from iotune.show_calls import show_calls
-from iotune.show_run import show_patterns
+from iotune.reports.show_calls import show_calls
+from iotune.reports.show_run import show_patterns
+from iotune.traces.chosen_trace import chosen_trace, words_for
 
 
 @errors_in_one_line

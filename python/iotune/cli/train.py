@@ -57,23 +57,23 @@ from iotune.cli.train_method import RACE, checked, with_method
 from iotune.cli.train_script import write_script
 from iotune.cli.train_survey import run_survey
 from iotune.errors import Error
-from iotune.models.allowed import Allowed
-from iotune.models.candidates import Candidate, parse_candidate
+from iotune.models.case_groups import groups_of_cases
 from iotune.models.cases import Case, case_of_row
 from iotune.models.latency.kept import kept_of
+from iotune.models.measuring.paired import Gain
+from iotune.models.measuring.race import FEWEST_ROUNDS
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
-from iotune.models.paired import Gain
-from iotune.models.race import FEWEST_ROUNDS
-from iotune.models.stack import stack_of
+from iotune.models.replays.stack import stack_of
+from iotune.models.settings.allowed import Allowed
+from iotune.models.settings.candidates import Candidate, parse_candidate
 from iotune.models.survey.stored import add_trials
-from iotune.models.together import groups
 from iotune.models.train import OutOfTime, train_calls, train_cases
 from iotune.models.train_plan import Allowance, estimate
-from iotune.mpi import Mpi
 from iotune.quantities import budget_of, duration_seconds
-from iotune.replayer import find_call_replayer, find_replayer
-from iotune.summary import FilePattern, RunSummary
+from iotune.replay.mpi import Mpi
+from iotune.replay.replayer import find_call_replayer, find_replayer
+from iotune.traces.summary import FilePattern, RunSummary
 
 _CANDIDATES = 12
 _COLUMNS = [Column("candidate"), Column("effect"), Column("gain", True), Column("interval")]
@@ -172,10 +172,10 @@ def command(
         write_script(cases, script, scheduler, sys.argv[sys.argv.index("train") + 1 :])
         return
     if dry_run:
-        print_plan(groups(cases), options, as_json)
+        print_plan(groups_of_cases(cases), options, as_json)
         return
     results: list[dict[str, Any]] = []
-    waiting, failed = groups(cases), 0
+    waiting, failed = groups_of_cases(cases), 0
     layers = _layers(database, db)
     total = sum(
         estimate(group, replace(options, method=method or RACE)).seconds for group in waiting

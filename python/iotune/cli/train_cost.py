@@ -20,13 +20,13 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.models.candidates import candidates
 from iotune.models.cases import Case, plan_of_case, shape_of
-from iotune.models.noise import noise_of
+from iotune.models.measuring.noise import noise_of
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
-from iotune.models.run_journal import RunJournal, journal_of
-from iotune.models.storage import on_storage
+from iotune.models.replays.run_journal import RunJournal, journal_of
+from iotune.models.settings.candidates import candidates
+from iotune.models.settings.storage import on_storage
 from iotune.models.survey.stored import of_database
 from iotune.models.train_plan import directory_of, estimate
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from iotune.cli.output import count_text, say
 from iotune.errors import Error
-from iotune.job_script import Job, script_of, submit_words
+from iotune.launch.job_script import Job, script_of, submit_words
 from iotune.models.cases import Case
 from iotune.output_file import new_file
 

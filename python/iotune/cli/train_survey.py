@@ -12,8 +12,8 @@ import typer
 from iotune import core
 from iotune.cli.output import count_text, next_command, print_json, say, size_text
 from iotune.errors import Error
-from iotune.mpi import find_mpi
 from iotune.quantities import Budget
+from iotune.replay.mpi import find_mpi
 
 # Without --budget: long enough for a model, short enough for a first try.
 _DEFAULT_SECONDS = 1800.0

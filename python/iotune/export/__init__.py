@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from iotune.call_filter import CallFilter
 from iotune.errors import Error
 from iotune.output_file import new_file
+from iotune.traces.call_filter import CallFilter
 
 ENDINGS = {"parquet": ".parquet", "csv": ".csv", "perfetto": ".perfetto.json"}
 _MODULES = {"parquet": "parquet", "csv": "comma_separated", "perfetto": "perfetto"}

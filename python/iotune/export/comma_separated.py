@@ -7,9 +7,9 @@ import io
 from pathlib import Path
 from typing import BinaryIO
 
-from iotune.call_filter import CallFilter
-from iotune.calls import COLUMNS, CallReader
 from iotune.export import Exported
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.calls import COLUMNS, CallReader
 
 _BATCH_ROWS = 1 << 14
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from iotune.call_filter import CallFilter
-from iotune.calls import (
+from iotune.errors import Error
+from iotune.export import Exported
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.calls import (
     COLUMNS,
     JSON_TEXTS,
     MISSING,
@@ -17,8 +19,6 @@ from iotune.calls import (
     CallBatch,
     CallReader,
 )
-from iotune.errors import Error
-from iotune.export import Exported
 
 try:
     import pyarrow as pa

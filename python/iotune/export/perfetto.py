@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from iotune import core
-from iotune.call_filter import CallFilter
-from iotune.calls import CallBatch, CallReader
 from iotune.export import Exported
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.calls import CallBatch, CallReader
 
 _BATCH_ROWS = 1 << 13
 _COLUMNS = (

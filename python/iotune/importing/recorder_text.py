@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iotune.call_meaning import Meaning, meaning_of
 from iotune.errors import Error
 from iotune.importing.lines import Malformed, lines_of, quoted, seconds_ns, whole
 from iotune.importing.nesting import LoggedCall, Nesting
@@ -29,6 +28,7 @@ from iotune.importing.sink import (
     function_of,
     kind_of,
 )
+from iotune.traces.call_meaning import Meaning, meaning_of
 
 _LINE = re.compile(
     rb"(?P<start>[\d.]+) (?P<end>[\d.]+) "

@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from iotune.call_meaning import meanings
 from iotune.errors import Error
 from iotune.importing.lines import LARGEST_OFFSET, LARGEST_TIME_NS, Malformed, quoted
+from iotune.traces.call_meaning import meanings
 
 # recorder/write/access_writer.h, AccessKind
 READ, WRITE, OPEN, CLOSE, SYNC = range(5)

@@ -10,10 +10,10 @@ import random
 from collections.abc import Mapping
 
 from iotune.models import train
-from iotune.models.candidates import Candidate
 from iotune.models.cases import Case
+from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
-from iotune.models.race import most_runs
+from iotune.models.settings.candidates import Candidate
 
 SPREAD, TAIL_SHARE, TAIL_EXPONENT = 0.03, 0.05, 1.5
 CANDIDATES, ROUNDS = 4, 5

@@ -11,12 +11,12 @@ import random
 import numpy as np
 from iotune.models.cases import Case, shape_of, stored_pattern
 from iotune.models.gains.rows import features_of
-from iotune.models.space import space
+from iotune.models.settings.space import space
 from iotune.models.survey.draw import Limits, draw_pattern
 from iotune.models.survey.trials import Subject, Surface, Trial
 
 from iotune import core
-from iotune.plan_build import plan_of_pattern
+from iotune.replay.plan_build import plan_of_pattern
 
 PLATFORM = {"filesystem": "ext4", "mpi": "MPICH 4.0.2", "hdf5": "1.10.8", "host_class": "x86_64"}
 # Seconds of each cost term: of a system call 20 us, of a byte moved 1/500 MB, and so on.

@@ -27,7 +27,7 @@ from iotune.models.survey.trials import Journal, Surface, parse_trials, read_tri
 
 from bench.training.surface_patterns import SurfacePattern, surface_patterns
 from iotune import Error
-from iotune.mpi import find_mpi
+from iotune.replay.mpi import find_mpi
 from support.repository import ROOT, TESTBEDS, TESTS
 
 KEPT = TESTS / "bench" / "training" / "surfaces"

@@ -28,9 +28,9 @@ from bench.tuning.tuning_arms import SECONDS, Arms
 from bench.tuning.tuning_cases import Case
 from bench.tuning.tuning_search import Rounds, half_width, ratio
 from bench.tuning.tuning_session import Session, State, begin
-from iotune.limited_run import run_limited
-from iotune.mpi import find_mpi, hdf5_flags
-from iotune.trace import open_trace
+from iotune.launch.limited_run import run_limited
+from iotune.replay.mpi import find_mpi, hdf5_flags
+from iotune.traces.trace import open_trace
 from support.repository import IOTUNE
 
 FEWEST = 5

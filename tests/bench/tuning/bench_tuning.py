@@ -1,10 +1,10 @@
 """What tuning buys: the program's default, an expert's ROMIO_HINTS, iotune, the best there is.
 
-Each case is searched exhaustively over models/space.py (tuning_search.py); the plain trainer gets
-at most a quarter of the search's runs. The search's five best are run again, interleaved with
-the other arms; the best of them and of the default is what iotune is compared with, in rounds that
-did not choose it. Rounds are added until the intervals are narrow. Stopped, it goes on from
-tuning.state.json; rounds of another build or another answer are put aside there.
+Each case is searched exhaustively over models/settings/space.py (tuning_search.py); the plain
+trainer gets at most a quarter of the search's runs. The search's five best are run again,
+interleaved with the other arms; the best of them and of the default is what iotune is compared
+with, in rounds that did not choose it. Rounds are added until the intervals are narrow. Stopped, it
+goes on from tuning.state.json; rounds of another build or another answer are put aside there.
 
   make bench NAME=tuning                                    all that is there: takes hours
   make bench NAME=tuning CASE='cyclic-io.* write disk'      one kernel, direction and storage
@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from iotune.models.candidates import Candidate, Shape, candidates
-from iotune.models.race import most_runs
-from iotune.models.space import space
+from iotune.models.measuring.race import most_runs
+from iotune.models.settings.candidates import Candidate, Shape, candidates
+from iotune.models.settings.space import space
 
 from bench.paired import Estimate, Goal, Table, at_least
 from bench.tuning.kept_rounds import fitting, go_on

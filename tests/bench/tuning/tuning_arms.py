@@ -15,11 +15,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from iotune.models.warm_pages import WarmPages
+from iotune.models.replays.warm_pages import WarmPages
 
 from bench import native
 from bench.tuning.tuning_cases import STRIPED, TESTBED, Case
-from iotune.limited_run import run_limited
+from iotune.launch.limited_run import run_limited
 from support import preloaded
 from support.repository import IOTUNE
 
@@ -233,7 +233,7 @@ class Arms:
 
     def wanted(self) -> dict[str, str]:
         """What iotune's last run wanted to set, of any of its files."""
-        from iotune.trace import open_trace
+        from iotune.traces.trace import open_trace
 
         files = open_trace(self.home / "last.iotrace").summary.files
         return {one.parameter: one.wanted for file in files for one in file.settings}

@@ -21,7 +21,8 @@ class Storage:
     launcher: str
     ranks: int
     # Its bytes go through the kernel's pages. Runs keep a pace and find warm ones
-    # (models/warm_pages.py), and those that write end before the kernel writes out (Arms.room).
+    # (models/replays/warm_pages.py), and those that write end before the kernel writes out
+    # (Arms.room).
     paced: bool = False
     # Its files are memory: to read one again is the same as to read another.
     rereads: bool = False

@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from iotune.models.bootstrap import bootstrap
-from iotune.models.candidates import Candidate
+from iotune.models.measuring.bootstrap import bootstrap
+from iotune.models.settings.candidates import Candidate
 
 from bench.paired import CONFIDENCE, RESAMPLES, Comparison, Estimate
 

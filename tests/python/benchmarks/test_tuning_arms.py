@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from iotune.models import warm_pages
+from iotune.models.replays import warm_pages
 
 from bench.tuning import tuning_arms
 from bench.tuning.tuning_arms import Arms

@@ -8,8 +8,8 @@ import statistics
 import sys
 
 import pytest
-from iotune.models.candidates import Candidate
-from iotune.models.race import most_runs
+from iotune.models.measuring.race import most_runs
+from iotune.models.settings.candidates import Candidate
 
 from bench import paired
 from bench.tuning import (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from iotune import preload
-from iotune.actual_io import done_text, told_settings
-from iotune.mpi import find_mpi
-from iotune.summary import DatasetPattern, FilePattern, SettingOutcome
+from iotune.launch import preload
+from iotune.replay.mpi import find_mpi
+from iotune.reports.actual_io import done_text, told_settings
+from iotune.traces.summary import DatasetPattern, FilePattern, SettingOutcome
 from support.installed.user_home import Home
 from support.repository import KERNELS
 

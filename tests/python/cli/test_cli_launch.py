@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from iotune import launch
+from iotune.launch import start
 
 GCC = shutil.which("gcc")
 
@@ -48,17 +48,17 @@ def test_the_program_is_found_behind_a_launcher(tmp_path: Path, launcher: str) -
     # given
     code = program(tmp_path, "vpic-io")
     # then
-    assert launch.programs([*launcher.split(), code, "-n", "8"]) == [code]
+    assert start.programs([*launcher.split(), code, "-n", "8"]) == [code]
 
 
 def test_every_part_of_a_colon_list_is_found(tmp_path: Path) -> None:
     a, b = program(tmp_path, "a"), program(tmp_path, "b")
-    assert launch.programs(f"mpirun -n 1 {a} : -n 2 {b} x".split()) == [a, b]
+    assert start.programs(f"mpirun -n 1 {a} : -n 2 {b} x".split()) == [a, b]
 
 
 def test_a_program_that_does_not_exist_is_left_out() -> None:
-    assert launch.programs(["mpirun", "-n", "4", "./no-such-program"]) == []
-    assert launch.programs([]) == []
+    assert start.programs(["mpirun", "-n", "4", "./no-such-program"]) == []
+    assert start.programs([]) == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_program_that_does_not_exist_is_left_out() -> None:
 def test_what_cannot_be_seen_is_said(
     tmp_path: Path, source: str, flags: list[str], says: str
 ) -> None:
-    assert says in launch.why_blind(compiled(tmp_path, source, *flags))
+    assert says in start.why_blind(compiled(tmp_path, source, *flags))
 
 
 GO_NOTE = """
@@ -97,20 +97,20 @@ def test_go_with_c_in_it_is_no_plain_program(tmp_path: Path, stripped: list[str]
     flags = ["-x", "assembler", str(note), *stripped]
     path = compiled(tmp_path, "int main(void) { return 0; }", *flags)
     # then
-    assert "Go program" in launch.why_blind(path)
+    assert "Go program" in start.why_blind(path)
 
 
 def test_nothing_is_said_of_a_plain_program(tmp_path: Path) -> None:
     path = compiled(tmp_path, "int main(void) { return 0; }")
-    assert launch.why_blind(path) == ""
-    assert launch.why_refused(path) == ""
-    assert launch.why_blind(program(tmp_path, "script")) == ""
+    assert start.why_blind(path) == ""
+    assert start.why_refused(path) == ""
+    assert start.why_blind(program(tmp_path, "script")) == ""
 
 
 def test_an_unresolved_h5fcreate_is_no_static_hdf5(tmp_path: Path) -> None:
     source = "int H5Fcreate(void); int main(void) { return H5Fcreate(); }"
     path = compiled(tmp_path, source, "-Wl,--unresolved-symbols=ignore-all")
-    assert launch.why_blind(path) == ""
+    assert start.why_blind(path) == ""
 
 
 def test_a_setuid_program_of_another_user_is_said(
@@ -121,7 +121,7 @@ def test_a_setuid_program_of_another_user_is_said(
     os.chmod(path, 0o4755)
     monkeypatch.setattr(os, "geteuid", lambda: os.stat(path).st_uid + 1)
     # then
-    assert "setuid" in launch.why_blind(path)
+    assert "setuid" in start.why_blind(path)
 
 
 def test_a_truncated_elf_file_is_passed_over(tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_a_truncated_elf_file_is_passed_over(tmp_path: Path) -> None:
     for size in (3, 16, 64, 200, 5000):
         cut = tmp_path / f"cut{size}"
         cut.write_bytes(whole[:size])
-        assert launch.why_refused(str(cut)) == ""
+        assert start.why_refused(str(cut)) == ""
 
 
 def test_the_preload_comes_before_what_is_there() -> None:
     base = {"LD_PRELOAD": "/a.so /b.so:/lib/libiotune.so", "HOME": "/root"}
-    environment = launch.preload_environment(base, "/lib/libiotune.so", {"IOTUNE_MODE": "tune"})
+    environment = start.preload_environment(base, "/lib/libiotune.so", {"IOTUNE_MODE": "tune"})
     assert environment["LD_PRELOAD"] == "/lib/libiotune.so:/a.so:/b.so"
     assert environment["IOTUNE_MODE"] == "tune"
     assert environment["HOME"] == "/root"
@@ -145,21 +145,21 @@ def test_the_preload_comes_before_what_is_there() -> None:
     [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137), ("kill -TERM $$", 143)],
 )
 def test_the_exit_status_is_a_shell_s(script: str, status: int) -> None:
-    assert launch.run_forwarding_signals(["sh", "-c", script], os.environ) == status
+    assert start.run_forwarding_signals(["sh", "-c", script], os.environ) == status
 
 
 def test_the_program_sees_default_signals() -> None:
     # given a pipe whose reader has gone: with SIGPIPE ignored, as Python has it, `yes` fails
     script = "yes | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}"
     # then
-    assert launch.run_forwarding_signals(["bash", "-c", script], os.environ) == 141
+    assert start.run_forwarding_signals(["bash", "-c", script], os.environ) == 141
 
 
 def test_a_script_without_an_interpreter_line_runs(tmp_path: Path) -> None:
     script = tmp_path / "job"
     script.write_text("exit 7\n")
     script.chmod(0o755)
-    assert launch.run_forwarding_signals([str(script)], os.environ) == 7
+    assert start.run_forwarding_signals([str(script)], os.environ) == 7
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
@@ -169,8 +169,8 @@ def test_a_signal_is_passed_on(number: signal.Signals) -> None:
         [
             sys.executable,
             "-c",
-            "import os, sys; from iotune import launch; "
-            "sys.exit(launch.run_forwarding_signals(['sh', '-c', 'echo up; exec sleep 30'], "
+            "import os, sys; from iotune.launch import start; "
+            "sys.exit(start.run_forwarding_signals(['sh', '-c', 'echo up; exec sleep 30'], "
             "os.environ))",
         ],
         stdout=subprocess.PIPE,

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import iotune
-from iotune import core, leftovers, locations
-from iotune.preload import preload_path
+from iotune import core, locations
+from iotune.launch.preload import preload_path
+from iotune.traces import leftovers
 from support import preloaded
 
 

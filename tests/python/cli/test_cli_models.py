@@ -9,15 +9,21 @@ from typing import Any
 
 import pytest
 from iotune.models import cases, train
-from iotune.models.candidates import Candidate, Shape, candidates, parse_candidate, refinements
 from iotune.models.cases import Case
+from iotune.models.measuring.paired import compare, compare_ranks, measure_rounds
+from iotune.models.measuring.race import most_runs
 from iotune.models.options import Options
 from iotune.models.outcome import Outcome
-from iotune.models.paired import compare, compare_ranks, measure_rounds
-from iotune.models.plan_cuts import cut_plan, only_direction
-from iotune.models.race import most_runs
+from iotune.models.replays.plan_cuts import cut_plan, only_direction
+from iotune.models.settings.candidates import (
+    Candidate,
+    Shape,
+    candidates,
+    parse_candidate,
+    refinements,
+)
 
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
 
 
 def shape(**more: Any) -> Shape:

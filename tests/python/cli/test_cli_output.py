@@ -16,8 +16,8 @@ from iotune import core
 from iotune.cli import app
 from iotune.cli.output import Column, data, document, say, seconds_text, size_text, table
 from iotune.errors import Error
-from iotune.show_calls import call_line
-from iotune.show_run import is_file
+from iotune.reports.show_calls import call_line
+from iotune.reports.show_run import is_file
 from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
 from support.repository import ROOT
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from iotune.calls import Call
 from iotune.errors import Error
-from iotune.plan import (
+from iotune.replay.plan import (
     PLAIN,
     Dataset,
     Form,
@@ -21,7 +20,7 @@ from iotune.plan import (
     fold_repeats,
     plan_text,
 )
-from iotune.plan_build import (
+from iotune.replay.plan_build import (
     DatasetCall,
     FileOpen,
     StoredPattern,
@@ -29,7 +28,8 @@ from iotune.plan_build import (
     plan_of_calls,
     plan_of_pattern,
 )
-from iotune.plan_trace import _Defined, _definition, _name_all, _selection
+from iotune.replay.plan_trace import _Defined, _definition, _name_all, _selection
+from iotune.traces.calls import Call
 
 
 def call(rank: int, start: float, row: int, **more: object) -> DatasetCall:
@@ -100,8 +100,8 @@ def test_a_step_that_changes_ends_a_repetition() -> None:
 def test_what_one_call_moved_stays_one_call() -> None:
     # given two ranks that write two datasets by each of three calls
     calls = [
-        call(r, i, 50 * r + i, dataset=name, together=together)
-        for i in range(3) for r in (0, 1) for name, together in (("/x", 2), ("/y", -1))
+        call(r, i, 50 * r + i, dataset=name, multi=multi)
+        for i in range(3) for r in (0, 1) for name, multi in (("/x", 2), ("/y", -1))
     ]  # fmt: skip
     # when
     plan = plan_of_calls(calls, [], 2)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from iotune import locations, preload
+from iotune import locations
 from iotune.errors import Error
+from iotune.launch import preload
 
 
 @pytest.fixture

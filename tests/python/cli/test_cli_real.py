@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from iotune import core, preload
-from iotune.mpi import find_mpi
+from iotune import core
+from iotune.launch import preload
+from iotune.replay.mpi import find_mpi
 from support import preloaded
 from support.installed.user_home import Home
 from support.repository import KERNELS

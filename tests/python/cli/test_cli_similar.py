@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from iotune import preload
-from iotune.mpi import find_mpi, hdf5_flags
+from iotune.launch import preload
+from iotune.replay.mpi import find_mpi, hdf5_flags
 from support.installed.told_answers import last, row_of, told_as_measured, told_by_hand
 from support.installed.user_home import Home
 from support.repository import KERNELS

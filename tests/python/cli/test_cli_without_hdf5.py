@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from iotune import core, preload
+from iotune import core
+from iotune.launch import preload
 from support.installed.user_home import Home
 from support.repository import KERNELS
 

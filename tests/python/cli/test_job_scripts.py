@@ -9,7 +9,7 @@ import pytest
 
 from iotune import Error
 from iotune.cli.train_script import without_own
-from iotune.job_script import SCHEDULERS, Job, script_of, submit_words
+from iotune.launch.job_script import SCHEDULERS, Job, script_of, submit_words
 from support.installed.columns_program import Home, needs_mpi
 from support.repository import ROOT, TESTBEDS
 

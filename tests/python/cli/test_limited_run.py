@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from iotune.limited_run import run_limited
+from iotune.launch.limited_run import run_limited
 
 
 def lives(pid: int) -> bool:

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from iotune.cli import app, db, explain
-from iotune.evidence import Comparison
-from iotune.show_calls import call_line
-from iotune.show_run import print_run
-from iotune.summary import run_summary
-from iotune.tables import Column, paragraph, table
+from iotune.reports.evidence import Comparison
+from iotune.reports.show_calls import call_line
+from iotune.reports.show_run import print_run
+from iotune.reports.tables import Column, paragraph, table
+from iotune.traces.summary import run_summary
 from support.installed.shown_run import DATASET, FILE, SUMMARY, TUNED
 
 HOSTILE = "\x1b[2J\x9b31m\n\r\x07\u202e"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from iotune import preload
-from iotune.emit_c import c_source
-from iotune.mpi import find_mpi, hdf5_flags
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.launch import preload
+from iotune.replay.emit_c import c_source
+from iotune.replay.mpi import find_mpi, hdf5_flags
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
 from support.installed.user_home import Home
 from support.repository import KERNELS
 

@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from iotune.models.candidates import Shape, candidates
 from iotune.models.cases import _in_pages
-from iotune.models.paged_file import page_bytes_of
-from iotune.models.space import space
+from iotune.models.replays.paged_file import page_bytes_of
+from iotune.models.settings.candidates import Shape, candidates
+from iotune.models.settings.space import space
 
-from iotune.mpi import find_mpi
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer, plan_text
-from iotune.replayer import find_replayer, run_plan
+from iotune.replay.mpi import find_mpi
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer, plan_text
+from iotune.replay.replayer import find_replayer, run_plan
 from support.repository import COMPANIONS
 
 SERIAL = [
@@ -36,8 +36,8 @@ def plan_of(page_bytes: int, create: bool = False) -> Plan:
 def replay(library: Path, plan: Plan, folder: Path) -> Path:
     (folder / "plan").write_text(plan_text(plan))
     done = subprocess.run(
-        [sys.executable, "-m", "iotune.serial_replay", "--library", str(library), "--file-dir",
-         str(folder), "--prepare", str(folder / "plan")],
+        [sys.executable, "-m", "iotune.replay.serial_replay", "--library", str(library),
+         "--file-dir", str(folder), "--prepare", str(folder / "plan")],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

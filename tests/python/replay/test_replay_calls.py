@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import iotune
-from iotune import preload
-from iotune.mpi import Mpi, find_mpi
-from iotune.plan import Dataset, Plan, PlanFile, Selection, Transfer
-from iotune.plan_calls import pause_rule
+from iotune.launch import preload
+from iotune.replay.mpi import Mpi, find_mpi
+from iotune.replay.plan import Dataset, Plan, PlanFile, Selection, Transfer
+from iotune.replay.plan_calls import pause_rule
 from support.installed.replays import base_name, compiled, record, replayed, typed
 from support.repository import program_source
 
@@ -36,7 +36,7 @@ def mpi() -> Mpi:
 
 
 @pytest.fixture(scope="module")
-def posix_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, iotune.trace.Trace]:
+def posix_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, iotune.Trace]:
     work = tmp_path_factory.mktemp("posix")
     compiler = shutil.which("cc")
     if compiler is None:
@@ -47,7 +47,7 @@ def posix_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, iotune.tr
 
 
 @pytest.fixture(scope="module")
-def mpi_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, iotune.trace.Trace]:
+def mpi_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, iotune.Trace]:
     work = tmp_path_factory.mktemp("mpi")
     (work / "data").mkdir()
     assert mpi.compiler is not None
@@ -56,7 +56,7 @@ def mpi_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, i
     return work, record(work, "program.iotrace", command)
 
 
-def transfers(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
+def transfers(trace: iotune.Trace, rank: int, folder: str) -> list[tuple]:
     """Direction, file, offset and length of each outermost POSIX or stdio transfer."""
     frame = trace.calls(layer=("posix", "stdio"), rank=rank, file=f"*/{folder}/*")
     frame = frame[(frame["level"] == 0) & frame["length_bytes"].notna()]
@@ -67,7 +67,7 @@ def transfers(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
 
 
 def test_posix_and_stdio_transfers_are_the_same(
-    posix_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+    posix_run: tuple[Path, iotune.Trace], mpi: Mpi
 ) -> None:
     work, trace = posix_run
     again, _ = replayed(work, mpi, "again", 1)
@@ -76,20 +76,20 @@ def test_posix_and_stdio_transfers_are_the_same(
     assert len(transfers(trace, -1, "data")) > 600
 
 
-def places(trace: iotune.trace.Trace, rank: int, folder: str) -> list[tuple]:
+def places(trace: iotune.Trace, rank: int, folder: str) -> list[tuple]:
     """Each MPI-IO transfer: its direction, whether all make it, its file and its extents."""
     found = []
     for call in trace.each_call(layer="mpi", rank=rank, file=f"*/{folder}/*"):
         where = re.search(r"\[at ([^\]]*)\]", call.text)
         if where is not None:
             name = "write" if "write" in call.name else "read"
-            together = "_all" in call.name
-            found.append((name, together, base_name(call.file or ""), where[1]))
+            collective = "_all" in call.name
+            found.append((name, collective, base_name(call.file or ""), where[1]))
     return found
 
 
 def test_mpi_io_lands_at_the_same_places_under_views(
-    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+    mpi_run: tuple[Path, iotune.Trace], mpi: Mpi
 ) -> None:
     work, trace = mpi_run
     again, plan = replayed(work, mpi, "again", 2)
@@ -102,7 +102,7 @@ def test_mpi_io_lands_at_the_same_places_under_views(
 
 
 def test_what_reached_the_file_system_can_be_replayed_alone(
-    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+    mpi_run: tuple[Path, iotune.Trace], mpi: Mpi
 ) -> None:
     work, trace = mpi_run
     again, plan = replayed(work, mpi, "below", 2, "--layer", "posix")
@@ -120,7 +120,7 @@ def test_what_reached_the_file_system_can_be_replayed_alone(
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_another_number_of_ranks_moves_the_same_bytes(
-    mpi_run: tuple[Path, iotune.trace.Trace], mpi: Mpi, ranks: int
+    mpi_run: tuple[Path, iotune.Trace], mpi: Mpi, ranks: int
 ) -> None:
     work, trace = mpi_run
     again, plan = replayed(work, mpi, f"on{ranks}", ranks, "-n", str(ranks))
@@ -131,9 +131,7 @@ def test_another_number_of_ranks_moves_the_same_bytes(
 
 
 @pytest.fixture(scope="module")
-def async_run(
-    tmp_path_factory: pytest.TempPathFactory, mpi: Mpi
-) -> tuple[Path, iotune.trace.Trace]:
+def async_run(tmp_path_factory: pytest.TempPathFactory, mpi: Mpi) -> tuple[Path, iotune.Trace]:
     work = tmp_path_factory.mktemp("async")
     (work / "data").mkdir()
     assert mpi.compiler is not None
@@ -144,7 +142,7 @@ def async_run(
     return work, record(work, "program.iotrace", command)
 
 
-def begun_and_done(trace: iotune.trace.Trace, rank: int, folder: str, layer: str) -> list[tuple]:
+def begun_and_done(trace: iotune.Trace, rank: int, folder: str, layer: str) -> list[tuple]:
     """The calls of a layer that begin transfers and complete them, with their places."""
     found: list[tuple] = []
     for call in trace.each_call(layer=layer, rank=rank, file=f"*/{folder}/*"):
@@ -158,7 +156,7 @@ def begun_and_done(trace: iotune.trace.Trace, rank: int, folder: str, layer: str
 
 
 def test_what_is_begun_and_waited_for_is_the_same(
-    async_run: tuple[Path, iotune.trace.Trace], mpi: Mpi
+    async_run: tuple[Path, iotune.Trace], mpi: Mpi
 ) -> None:
     work, trace = async_run
     again, plan = replayed(work, mpi, "again", 2)
@@ -172,7 +170,7 @@ def test_what_is_begun_and_waited_for_is_the_same(
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_what_is_begun_on_another_number_of_ranks_is_completed(
-    async_run: tuple[Path, iotune.trace.Trace], mpi: Mpi, ranks: int
+    async_run: tuple[Path, iotune.Trace], mpi: Mpi, ranks: int
 ) -> None:
     work, trace = async_run
     again, plan = replayed(work, mpi, f"on{ranks}", ranks, "-n", str(ranks))
@@ -196,7 +194,7 @@ def gaps_of(plan: str) -> list[int]:
 
 
 def test_pauses_are_kept_scaled_fixed_or_left_out(
-    posix_run: tuple[Path, iotune.trace.Trace],
+    posix_run: tuple[Path, iotune.Trace],
 ) -> None:
     work, _ = posix_run
 
@@ -210,7 +208,7 @@ def test_pauses_are_kept_scaled_fixed_or_left_out(
     assert set(gaps("none")) == {0}
 
 
-def test_pauses_are_really_made(posix_run: tuple[Path, iotune.trace.Trace], mpi: Mpi) -> None:
+def test_pauses_are_really_made(posix_run: tuple[Path, iotune.Trace], mpi: Mpi) -> None:
     work, _ = posix_run
     text = typed(work, "replay", "program.iotrace", "--pause", "keep", "--json")
     assert json.loads(text)["seconds"] >= 0.06

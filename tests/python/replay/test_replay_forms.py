@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from iotune import preload
-from iotune.mpi import Mpi, find_mpi, hdf5_flags
-from iotune.replayer import find_replayer
+from iotune.launch import preload
+from iotune.replay.mpi import Mpi, find_mpi, hdf5_flags
+from iotune.replay.replayer import find_replayer
 from support.installed.user_home import Home
 from support.repository import COMPANIONS, program_source
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from iotune import open_trace, preload
+from iotune import open_trace
+from iotune.launch import preload
 from support.installed.user_home import Home
 from support.repository import KERNELS
 

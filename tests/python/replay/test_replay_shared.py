@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import iotune
-from iotune import preload
-from iotune.mpi import find_mpi
-from iotune.replay_call import View
+from iotune.launch import preload
+from iotune.replay.event import View
+from iotune.replay.mpi import find_mpi
 from support.installed.replays import base_name, compiled, record, replayed, typed
 
 needs_runs = pytest.mark.skipif(
@@ -22,7 +22,7 @@ needs_runs = pytest.mark.skipif(
 RANKS = 2
 
 
-def moved(trace: iotune.trace.Trace, folder: str) -> list[tuple]:
+def moved(trace: iotune.Trace, folder: str) -> list[tuple]:
     """Rank, direction, file, offset and length of what reached the files, sorted.
 
     Without what data sieving reads: how much of it is there depends on who was first.
@@ -37,7 +37,7 @@ def moved(trace: iotune.trace.Trace, folder: str) -> list[tuple]:
     return sorted(place for place in places if place[1] or place[2] == "plain")
 
 
-def run(work: Path, hints: str) -> iotune.trace.Trace:
+def run(work: Path, hints: str) -> iotune.Trace:
     mpi = find_mpi()
     assert mpi.compiler is not None
     (work / "data").mkdir()

@@ -61,7 +61,7 @@ def typed(work: Path, *words: str, status: int = 0) -> subprocess.CompletedProce
     return done
 
 
-def transfers(trace: iotune.trace.Trace) -> list[tuple[str, int, int]]:
+def transfers(trace: iotune.Trace) -> list[tuple[str, int, int]]:
     """What the trace has, as static_io prints it."""
     calls = trace.calls(call=["pread", "pwrite"])
     rows = zip(calls.call, calls.offset_bytes, calls.length_bytes)

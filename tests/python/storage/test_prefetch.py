@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from iotune import preload
 from iotune.cli.fuse import _program
+from iotune.launch import preload
 from support import preloaded
 from support.installed.user_home import Home
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from iotune.call_filter import CallFilter
-from iotune.call_meaning import meaning_of, meanings
 from iotune.importing.sink import CLOSE, OPEN, READ, SYNC, WRITE, kind_of, mpi_kind_of
-from iotune.replay_call import Event, Kind, Row, View
-from iotune.replay_events import EventReader, _Walk
-from iotune.replay_shared import SharedPointers
+from iotune.replay.event import Event, Kind, Row, View
+from iotune.replay.event_reader import EventReader, _Walk
+from iotune.replay.shared_pointers import SharedPointers
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.call_meaning import meaning_of, meanings
 from support.installed.import_logs import imported, rows
 
 
@@ -42,12 +42,12 @@ def test_every_statement_of_a_plan_has_its_word() -> None:
     assert [Kind(does).word for does in ("open", "sync", "read")] == ["open", "sync", "read"]
     assert Kind("write", begins=True).word == "aio-write"
     assert [Kind("wait", mpi=mpi).word for mpi in (False, True)] == ["aio-wait", "mpi-wait"]
-    view = Kind("view", mpi=True, together=True)
-    assert view.word == view.alone.word == "mpi-view"
-    split = Kind("read", mpi=True, together=True, split="end")
-    assert (split.word, split.alone.word) == ("mpi-read-all-end", "mpi-read")
-    begun = Kind("write", mpi=True, begins=True, together=True)
-    assert (begun.word, begun.alone.word) == ("mpi-iwrite-all", "mpi-iwrite")
+    view = Kind("view", mpi=True, collective=True)
+    assert view.word == view.independent.word == "mpi-view"
+    split = Kind("read", mpi=True, collective=True, split="end")
+    assert (split.word, split.independent.word) == ("mpi-read-all-end", "mpi-read")
+    begun = Kind("write", mpi=True, begins=True, collective=True)
+    assert (begun.word, begun.independent.word) == ("mpi-iwrite-all", "mpi-iwrite")
 
 
 class _Reader(EventReader):

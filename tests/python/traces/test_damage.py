@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from iotune.cli import app
-from iotune.losses import say_losses
+from iotune.reports.losses import say_losses
 from support.installed import kept_traces
 
 TRACES = kept_traces.kept()

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import iotune
-from iotune.call_filter import CallFilter
 from iotune.export import export_calls
 from iotune.importing import import_log
-from iotune.trace import Trace
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.trace import Trace
 from support.installed.import_logs import LOGS
 
 COLUMNS = (

@@ -18,10 +18,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import iotune
-from iotune.call_filter import call_filter, ranks_of, time_ns
-from iotune.calls import COLUMNS
 from iotune.cli import app
 from iotune.export import export_calls
+from iotune.traces.call_filter import call_filter, ranks_of, time_ns
+from iotune.traces.calls import COLUMNS
 from support import preloaded
 from support.installed import kept_traces
 from support.peak_memory import PEAK_KIB
@@ -334,7 +334,7 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
         assert recorded.status == 0, recorded.err
         # when
         reader = (
-            "import sys; from iotune.calls import CallReader\n"
+            "import sys; from iotune.traces.calls import CallReader\n"
             "rows = sum(batch.rows for batch in CallReader(sys.argv[1]))\n"
             f"print(rows, {PEAK_KIB})"
         )
@@ -348,7 +348,7 @@ def test_memory_does_not_grow_with_the_calls(tmp_path: Path) -> None:
 
 
 def iotune_library() -> str:
-    from iotune import preload
+    from iotune.launch import preload
 
     if preload.find_library(preload.LIBRARY) is None:
         pytest.skip("libiotune.so is not installed")

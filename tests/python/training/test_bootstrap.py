@@ -7,8 +7,8 @@ import random
 import statistics
 
 import pytest
-from iotune.models.bootstrap import bootstrap, percentile
-from iotune.models.paired import compare
+from iotune.models.measuring.bootstrap import bootstrap, percentile
+from iotune.models.measuring.paired import compare
 
 from bench import paired
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 from iotune.models.cases import Case, distributions, stored_pattern
-from iotune.models.fidelity import SEARCH_BYTES, smaller_file
+from iotune.models.replays.fidelity import SEARCH_BYTES, smaller_file
 
-from iotune.plan_build import plan_bytes, plan_of_pattern
+from iotune.replay.plan_build import plan_bytes, plan_of_pattern
 
 MIB = 1 << 20
 

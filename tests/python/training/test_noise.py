@@ -3,7 +3,7 @@
 import math
 import random
 
-from iotune.models.noise import FEWEST_ROUNDS, MOST_ROUNDS, Noise, noise_of
+from iotune.models.measuring.noise import FEWEST_ROUNDS, MOST_ROUNDS, Noise, noise_of
 from iotune.models.survey.trials import Subject, Surface, Trial
 
 

@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from iotune.models.candidates import ALIGNMENT, Candidate, Shape, candidates
+from iotune.models.measuring.paired import Gain
+from iotune.models.measuring.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
 from iotune.models.outcome import Measured
-from iotune.models.paired import Gain
-from iotune.models.race import DEFAULT, FEWEST_ROUNDS, Race, joinable, most_runs
-from iotune.models.space import space
+from iotune.models.settings.candidates import ALIGNMENT, Candidate, Shape, candidates
+from iotune.models.settings.space import space
 from iotune.models.train import to_confirm
 
 

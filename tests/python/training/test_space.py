@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from iotune.models.candidates import Candidate, Shape, candidates, chunk_caches
-from iotune.models.space import space
-from iotune.models.unread import without_unread
+from iotune.models.settings.candidates import Candidate, Shape, candidates, chunk_caches
+from iotune.models.settings.space import space
+from iotune.models.settings.unread import without_unread
 
 from iotune import core
 

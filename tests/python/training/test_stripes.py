@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from iotune.models import storage_targets
-from iotune.models.candidates import Candidate, Shape, candidates
 from iotune.models.cases import Case
+from iotune.models.measuring.paired import Gain
 from iotune.models.outcome import Measured, Outcome
-from iotune.models.paired import Gain
-from iotune.models.space import dense_space, space
-from iotune.models.storage import on_storage
-from iotune.models.storage_targets import Targets, ceph_targets, lustre_targets
-from iotune.models.stripes import UNKNOWN_STORAGE, stripings
+from iotune.models.settings import storage_targets
+from iotune.models.settings.candidates import Candidate, Shape, candidates
+from iotune.models.settings.space import dense_space, space
+from iotune.models.settings.storage import on_storage
+from iotune.models.settings.storage_targets import Targets, ceph_targets, lustre_targets
+from iotune.models.settings.stripes import UNKNOWN_STORAGE, stripings
 
 from iotune import core
 from iotune.errors import Error
@@ -236,7 +236,7 @@ def test_a_training_leaves_out_what_is_ruled_out_and_says_so(
     pytest.importorskip("scipy")
     from iotune.models.latency.kept import kept_of
 
-    monkeypatch.setattr("iotune.models.storage._targets", lambda *_: LUSTRE)
+    monkeypatch.setattr("iotune.models.settings.storage._targets", lambda *_: LUSTRE)
     write_kept(tmp_path, "lustre")
     databases = [tmp_path / "other" / "patterns.db", tmp_path / "patterns.db"]
     shape, bound, told = on_storage(
@@ -274,7 +274,7 @@ def test_damaged_response_times_are_one_line(
     pytest.importorskip("scipy")
     from iotune.models.latency.kept import kept_of
 
-    monkeypatch.setattr("iotune.models.storage._targets", lambda *_: LUSTRE)
+    monkeypatch.setattr("iotune.models.settings.storage._targets", lambda *_: LUSTRE)
     path = write_kept(tmp_path, "lustre")
     changed = BAD[how](path.read_text())
     assert changed != path.read_text()

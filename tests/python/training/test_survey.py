@@ -11,17 +11,17 @@ import sys
 import pytest
 
 pytest.importorskip("sklearn")
-from iotune.models.candidates import Candidate  # noqa: E402
 from iotune.models.cases import Case, stored_pattern  # noqa: E402
+from iotune.models.settings.candidates import Candidate  # noqa: E402
 from iotune.models.survey.draw import Limits, draw_pattern  # noqa: E402
 from iotune.models.survey.many import ManyBench  # noqa: E402
 from iotune.models.survey.trials import Journal, Subject, Trial, read_trials  # noqa: E402
 
 from iotune import Error, core  # noqa: E402
-from iotune.mpi import find_mpi  # noqa: E402
-from iotune.plan_build import plan_of_pattern  # noqa: E402
-from iotune.replayer import find_replayer, scratch_directory  # noqa: E402
-from iotune.trace import open_trace  # noqa: E402
+from iotune.replay.mpi import find_mpi  # noqa: E402
+from iotune.replay.plan_build import plan_of_pattern  # noqa: E402
+from iotune.replay.replayer import find_replayer, scratch_directory  # noqa: E402
+from iotune.traces.trace import open_trace  # noqa: E402
 
 needs_mpi = pytest.mark.skipif(shutil.which("mpirun.mpich") is None, reason="no MPICH here")
 PATTERN = {

@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iotune.models import reach, stack
-from iotune.models.candidates import Candidate, Shape
 from iotune.models.cases import Case
+from iotune.models.measuring.paired import compare_unpaired
 from iotune.models.options import Options
-from iotune.models.paired import compare_unpaired
+from iotune.models.replays import stack
+from iotune.models.settings import reach
+from iotune.models.settings.candidates import Candidate, Shape
 from iotune.models.train_plan import Allowance, Estimate, estimate
 from typer.testing import CliRunner
 
 from iotune import core
-from iotune import mpi as mpis
 from iotune.cli import train as train_command
 from iotune.errors import Error
 from iotune.quantities import duration_seconds
-from iotune.summary import FilePattern, RunSummary, SettingOutcome
+from iotune.replay import mpi as mpis
+from iotune.traces.summary import FilePattern, RunSummary, SettingOutcome
 from support.installed.user_home import Home
 
 
@@ -105,7 +106,7 @@ def test_another_mpi_hdf5_or_storage_is_no_stack_of_the_run() -> None:
 
 def test_the_launcher_is_one_of_the_runs_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("IOTUNE_MPIRUN", raising=False)
-    monkeypatch.setattr("iotune.mpi.shutil.which", lambda name, path=None: f"/bin/{name}")
+    monkeypatch.setattr("iotune.replay.mpi.shutil.which", lambda name, path=None: f"/bin/{name}")
     monkeypatch.setattr(mpis, "_is_open_mpi", lambda launcher: launcher.endswith("mpirun"))
     assert mpis.find_mpi_of("MPICH 4.0.2").launcher == "/bin/mpirun.mpich"
     assert mpis.find_mpi_of("Open MPI 4.1.4").launcher == "/bin/mpirun"

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from iotune.models.run_journal import Kept, RunJournal
+from iotune.models.replays.run_journal import Kept, RunJournal
 
 from iotune import Error
 from support.installed.columns_program import Home

@@ -14,15 +14,13 @@ from support.repository import TESTS
 LOGS = TESTS / "data" / "logs"
 
 
-def imported(
-    log: Path, tmp_path: Path, times: str = "exact"
-) -> tuple[iotune.trace.Trace, Imported]:
+def imported(log: Path, tmp_path: Path, times: str = "exact") -> tuple[iotune.Trace, Imported]:
     done = import_log(log, tmp_path / "made.iotrace", times=times)
     assert sorted(path.name for path in tmp_path.glob("*made*")) == ["made.iotrace"]
     return iotune.open_trace(done.trace), done
 
 
-def rows(trace: iotune.trace.Trace, *names: str, layer: str = "posix") -> list[tuple]:
+def rows(trace: iotune.Trace, *names: str, layer: str = "posix") -> list[tuple]:
     frame = trace.calls(layer=layer)
     if names:
         frame = frame[frame["call"].isin(names)]

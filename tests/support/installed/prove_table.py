@@ -22,8 +22,8 @@ from typing import Any
 
 from iotune import core
 from iotune.errors import Error
-from iotune.mpi import Mpi, _describe, serial_hdf5
-from iotune.proving import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try
+from iotune.proving.prover import LEAST_RANKS, SEEDS, Prover, Setting, settings_to_try
+from iotune.replay.mpi import Mpi, _describe, serial_hdf5
 from support import mpis
 from support.repository import COMPANIONS, TESTS
 

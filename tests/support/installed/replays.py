@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import iotune
-from iotune.mpi import Mpi
-from iotune.replayer import find_call_replayer
+from iotune.replay.mpi import Mpi
+from iotune.replay.replayer import find_call_replayer
 from support.repository import program_source
 
 
@@ -31,7 +31,7 @@ def typed(work: Path, *words: str, status: int = 0) -> str:
     return done.stdout if status == 0 else done.stderr
 
 
-def record(work: Path, trace: str, command: Sequence[str]) -> iotune.trace.Trace:
+def record(work: Path, trace: str, command: Sequence[str]) -> iotune.Trace:
     typed(work, "run", "--mode", "record", "--timing", "exact", "-o", trace, "--", *command)
     return iotune.open_trace(work / trace)
 
@@ -46,7 +46,7 @@ def compiled(work: Path, compiler: str, name: str) -> str:
 
 def replayed(
     work: Path, mpi: Mpi, name: str, ranks: int, *options: str
-) -> tuple[iotune.trace.Trace, str]:
+) -> tuple[iotune.Trace, str]:
     """The trace of a replay of program.iotrace, and its plan."""
     plan, directory = work / f"{name}.plan", work / name
     plan.write_text(typed(work, "replay", "program.iotrace", "--plan-only", *options))

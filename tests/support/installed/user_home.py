@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from iotune.mpi import find_mpi
+from iotune.replay.mpi import find_mpi
 from support import preloaded
 from support.repository import KERNELS
 

@@ -1,0 +1,1 @@
+"""Times compared: pairs of arms, races of many, intervals of chance."""

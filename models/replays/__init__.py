@@ -1,0 +1,1 @@
+"""The replays that are measured: their plans, their conditions, what they took."""

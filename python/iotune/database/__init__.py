@@ -1,0 +1,1 @@
+"""Forms in which patterns and answers leave the pattern database and enter it."""

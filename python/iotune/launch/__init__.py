@@ -1,0 +1,1 @@
+"""Programs under the preload: the library, their environment, batch scripts."""

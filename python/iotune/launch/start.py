@@ -1,0 +1,175 @@
+"""Running a program under the preload: its environment, its signals, its exit status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+
+from iotune.launch.elf import read_executable
+
+_LAUNCHERS = frozenset(
+    "mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi "
+    "orterun prterun prun srun aprun jsrun".split()
+)
+_WRAPPERS = frozenset("env nice ionice nohup numactl setarch stdbuf taskset time timeout".split())
+# Launchers' and wrappers' options and how many words follow them; others are taken alone.
+_OPTION_WORDS = {
+    **dict.fromkeys(
+        "-n -np -c -N -ppn -perhost -hosts -host -H -f -hostfile -machinefile -wdir -wd -x -a "
+        "-genvlist -envlist -bind-to -map-by -rank-by -launcher -launcher-exec -bootstrap -iface "
+        "-rmk -prepend-pattern -outfile-pattern -errfile-pattern -path -arch -u -k -s -i -o -e "
+        "-t -p -w -A -J -m -C -npernode -npersocket -profile -pmi-port -usize -topolib".split(),
+        1,
+    ),
+    **dict.fromkeys("-env -genv -mca -gmca -am -tune -pmixmca -prtemca".split(), 2),
+}
+
+
+def programs(command: Sequence[str]) -> list[str]:
+    """Absolute paths of the programs that `command` starts, seen through launchers.
+
+    `mpirun -n 4 ./a : -n 2 ./b` gives both. What cannot be found is left out.
+    """
+    if not command:
+        return []
+    name = os.path.basename(command[0])
+    if name not in _LAUNCHERS and name not in _WRAPPERS:
+        found = shutil.which(command[0])
+        return [os.path.abspath(found)] if found else []
+    result: list[str] = []
+    part: list[str] = []
+    for word in [*command[1:], ":"]:
+        if word != ":":
+            part.append(word)
+            continue
+        result += programs(_after_options(part, name))
+        part = []
+    return result
+
+
+def _after_options(words: Sequence[str], launcher: str) -> Sequence[str]:
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word.startswith("-"):
+            key = "-" + word.lstrip("-")
+            at += 1 + (0 if "=" in word else _OPTION_WORDS.get(key, 0))
+        elif launcher in _WRAPPERS and ("=" in word or not shutil.which(word)):
+            at += 1  # env NAME=value, timeout 10, taskset 0x3
+        else:
+            return words[at:]
+    return []
+
+
+def why_blind(program: str) -> str:
+    """In what respect the preload cannot see `program`, in plain words; empty where it can."""
+    try:
+        found = os.stat(program)
+    except OSError:
+        return ""
+    elf = read_executable(program)
+    if elf is None:
+        return ""
+    if not elf.interpreter:
+        return "is statically linked: nothing of it can be seen or tuned"
+    if elf.is_go:
+        return (
+            "is a Go program: Go makes its system calls itself, past every library, so that its "
+            "I/O cannot be seen or tuned"
+        )
+    if (found.st_mode & stat.S_ISUID and found.st_uid != os.geteuid()) or (
+        found.st_mode & stat.S_ISGID and found.st_gid != os.getegid()
+    ):
+        return "is setuid or setgid: the dynamic linker ignores the preload"
+    if elf.holds_hdf5:
+        return (
+            "holds a static libhdf5: its HDF5 calls cannot be seen, only MPI-IO and POSIX; "
+            "link the shared one (Debian: pkg-config hdf5-mpich instead of h5pcc)"
+        )
+    return ""
+
+
+def why_refused(program: str) -> str:
+    """Why `program` would not even start with the preload; empty where it would."""
+    elf = read_executable(program)
+    if elf is None:
+        return ""
+    if elf.bits != 64:
+        return "is a 32-bit program"
+    if "musl" in os.path.basename(elf.interpreter):
+        return "was built for musl and not for glibc"
+    if any(name.startswith("libasan.so") for name in elf.needed):
+        return "was built with AddressSanitizer, which refuses preloads"
+    return ""
+
+
+def preload_environment(
+    base: Mapping[str, str], library: str, settings: Mapping[str, str]
+) -> dict[str, str]:
+    """A copy of `base` with `library` put before what LD_PRELOAD already holds."""
+    environment = dict(base)
+    others = [
+        path
+        for path in base.get("LD_PRELOAD", "").replace(" ", ":").split(":")
+        if path and path != library
+    ]
+    environment["LD_PRELOAD"] = ":".join([library, *others])
+    environment.update(settings)
+    return environment
+
+
+def run_forwarding_signals(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run `command` in the foreground and return its exit status as a shell would.
+
+    128 + n after signal n. Raises OSError where the program cannot be started.
+    Signals that a user or a batch system sends to us are passed on; what the terminal sends
+    (Ctrl-C) has reached the program already, as it is in the same process group.
+    """
+    passed_on = [
+        number
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGQUIT,
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+        )
+        if signal.getsignal(number) != signal.SIG_IGN
+    ]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    awaited = {*passed_on, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    try:
+        child = _spawn(command, environment, before)
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return 128 - code if (code := os.waitstatus_to_exitcode(status)) < 0 else code
+            came = signal.sigwaitinfo(awaited)
+            sent_by_a_process = came.si_code <= 0
+            if came.si_signo != signal.SIGCHLD and sent_by_a_process:
+                os.kill(child, came.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _spawn(command: Sequence[str], environment: Mapping[str, str], mask: Iterable[int]) -> int:
+    # Python ignores these two; programs expect the default.
+    restored = [signal.SIGPIPE, signal.SIGXFSZ]
+    try:
+        return os.posix_spawnp(
+            command[0], list(command), environment, setsigmask=mask, setsigdef=restored
+        )
+    except OSError as problem:
+        if problem.errno != errno.ENOEXEC:
+            raise
+    # A script without #!: what a shell and execvp do.
+    script = shutil.which(command[0]) or command[0]
+    return os.posix_spawn(
+        "/bin/sh", ["sh", script, *command[1:]], environment, setsigmask=mask, setsigdef=restored
+    )

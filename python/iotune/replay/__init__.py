@@ -1,0 +1,1 @@
+"""Plans out of traces, and the programs that reissue them."""

@@ -1,0 +1,219 @@
+"""A run in patterns, for people: what `iotune show` prints."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from iotune.reports.actual_io import done_text, taken_apart
+from iotune.reports.alike import Alike, folded
+from iotune.reports.losses import say_losses
+from iotune.reports.tables import (
+    Column,
+    count_text,
+    paragraph,
+    rate_text,
+    seconds_text,
+    size_text,
+    table,
+    terminal_width,
+)
+from iotune.talk import data, next_command, print_json, printable
+from iotune.traces.chosen_trace import chosen_trace, words_for
+from iotune.traces.summary import DatasetPattern, FilePattern, RunSummary
+
+_COLUMNS = [
+    Column("  dataset"),
+    Column("descriptor"),
+    Column("operation", bare=True),
+    Column("mode", spare=2, bare=True),
+    Column("ranks", number=True, spare=1),
+    Column("grid", spare=6),
+    Column("calls", number=True, spare=4),
+    Column("repeats", number=True, spare=7),
+    Column("bytes", number=True, bare=True),
+    Column("seconds", number=True, spare=5),
+    Column("bandwidth", number=True, spare=3, bare=True),
+]
+_LOCK_TEST = re.compile(r"\.locktest\.\d+$")  # Open MPI asks so whether a folder has locks
+
+
+def show_patterns(
+    given: Path | None, files: Sequence[str] = (), everything: bool = False, as_json: bool = False
+) -> None:
+    """Do what `iotune show` does without --calls; of the last run where none is given."""
+    run = chosen_trace(given)
+    if as_json:
+        print_json(run.raw_summary)
+    else:
+        print_run(run.summary, files, everything)
+    next_command("iotune", "explain", *words_for(run, given))
+
+
+def print_run(run: RunSummary, wanted: Sequence[str] = (), everything: bool = False) -> None:
+    """Print the run's totals, then its files: those that are `wanted`, else those that moved data.
+
+    With `everything` files of a series one by one, folders, and files of which no byte was moved.
+    """
+    say_losses(run.warnings)
+    paragraph(_headline(run))
+    paragraph(_totals(run))
+    if wanted:
+        shown = [one for one in run.files if is_file(one.path, wanted)]
+        if not shown:
+            paragraph(f"the run touched no {', '.join(wanted)}")
+    else:
+        # Of files outside the sample the warning tells.
+        shown = [one for one in run.files if not one.sampled_out]
+        if not shown:
+            paragraph("no file")
+    idle: list[FilePattern] = []
+    if not wanted and not everything:
+        idle = [one for one in shown if _is_idle(one)]
+        shown = [one for one in shown if not _is_idle(one)]
+    groups = [Alike([one]) for one in shown] if wanted or everything else folded(shown)
+    for group in groups:
+        if group.is_folded:
+            _print_alike(group)
+        else:
+            for one in group.files:
+                _print_file(one)
+    if idle:
+        data()
+        noun = "file or folder" if len(idle) == 1 else "files and folders"
+        paragraph(f"not shown: {len(idle)} {noun} of which no byte was moved (--all shows all)")
+
+
+def is_file(path: str, wanted: Iterable[str]) -> bool:
+    """Whether one of the patterns names the file: /a/b/c.h5 is itself, b/c.h5, c.h5 and *.h5."""
+    parts = path.split("/")
+    ends = [path, *("/".join(parts[at:]) for at in range(1, len(parts)))]
+    return any(
+        end == pattern or fnmatch.fnmatchcase(end, pattern) for pattern in wanted for end in ends
+    )
+
+
+def _headline(run: RunSummary) -> str:
+    parts = [
+        run.program_name or run.program or "?",
+        count_text(run.ranks, "rank"),
+        count_text(run.nodes, "node"),
+        f"{run.elapsed_seconds:.2f} s",
+        count_text(run.calls, "call"),
+    ]
+    return ", ".join(parts + [text for text in (run.mpi, run.hdf5 and f"HDF5 {run.hdf5}") if text])
+
+
+def _totals(run: RunSummary) -> str:
+    """What the run moved, and how much of its time went into that."""
+    written = sum(one.bytes_written for one in run.files)
+    read = sum(one.bytes_read for one in run.files)
+    files = sum(not _is_idle(one) for one in run.files)
+    text = f"{_moved(written, read)} in {count_text(files, 'file')}" if files else "no bytes moved"
+    if run.elapsed_seconds > 0 and run.io_seconds > 0:
+        # Threads at the same time may be in more than all of it.
+        share = min(1.0, run.io_seconds / run.elapsed_seconds)
+        percent = f"{share:.0%}" if share >= 0.005 else "less than 1%"
+        whose = "" if run.processes < 2 else ", of its slowest process"
+        text += f"; {percent} of its time in I/O ({seconds_text(run.io_seconds)}{whose})"
+    return text
+
+
+def _moved(written: int, read: int) -> str:
+    moved = [
+        f"{size_text(count)} {verb}"
+        for count, verb in ((written, "written"), (read, "read"))
+        if count
+    ]
+    return ", ".join(moved) or "no bytes moved"
+
+
+def _is_idle(file: FilePattern) -> bool:
+    """Whether there is nothing to say of it: a folder, a test of locks, a file only looked at."""
+    moved_nothing = file.bytes == 0 and not file.datasets
+    unasked = not file.settings and not file.sampled_out and file.prefetch is None
+    return unasked and (moved_nothing or _LOCK_TEST.search(file.path) is not None)
+
+
+def _print_file(file: FilePattern) -> None:
+    data()
+    if file.sampled_out:
+        _headed(file.path, "not in the sample that was recorded of its series")
+        return
+    rate = rate_text(file.bytes / file.io_seconds if file.io_seconds > 0 else 0.0)
+    moved = _moved(file.bytes_written, file.bytes_read)
+    _headed(file.path, f"{moved} in {seconds_text(file.io_seconds)} ({rate})")
+    _print_datasets(file)
+
+
+def _print_alike(group: Alike) -> None:
+    files = group.files
+    data()
+    first = files[0]
+    written, read = (
+        sum(one.bytes_written for one in files),
+        sum(one.bytes_read for one in files),
+    )
+    times = sorted(one.io_seconds for one in files)
+    _headed(
+        group.name,
+        f"{len(files)} files: {_moved(written, read)} in all, "
+        f"{seconds_text(times[0])} to {seconds_text(times[-1])} each; the first one:",
+    )
+    _print_datasets(first)
+
+
+def _headed(path: str, text: str) -> None:
+    """A file's line; on a terminal that is too narrow its numbers stand below its name."""
+    name = printable(path)
+    if sys.stdout.isatty() and len(name) + 3 + len(text) > terminal_width():
+        print(name)
+        paragraph(text, indent=2, more=2)
+    else:
+        print(f"{name}   {text}")
+
+
+def _print_datasets(file: FilePattern) -> None:
+    if file.datasets:
+        table(_COLUMNS, [_row(file, one) for one in file.datasets], indent=2)
+    apart = Counter(
+        done_text(one.actual_io, one.not_collective) for one in file.datasets if taken_apart(one)
+    )
+    for text, datasets in apart.items():
+        more = f" (so of {datasets} datasets)" if datasets > 1 else ""
+        paragraph(f"actual I/O: {text}{more}", indent=4)
+    for text in dict.fromkeys(_inferred_text(one) for one in file.datasets if one.inferred):
+        paragraph(text, indent=4)
+
+
+def _inferred_text(one: DatasetPattern) -> str:
+    if not one.ambiguity:
+        return "inferred: the array is the one that the views declare"
+    return f"inferred: {one.ambiguity}"
+
+
+def _grid_text(one: DatasetPattern) -> str:
+    """The process grid, 3x1; with a halo, 3+2x1: neighbours share 2 elements of the first."""
+    halo = one.halo or [0] * len(one.process_grid)
+    parts = [f"{n}+{shared}" if shared else str(n) for n, shared in zip(one.process_grid, halo)]
+    return "x".join(parts) or "–"
+
+
+def _row(file: FilePattern, one: DatasetPattern) -> list[str]:
+    return [
+        ("* " if file.speaks_for_file(one) else "  ") + one.dataset,
+        one.descriptor,
+        "write" if one.write else "read",
+        one.mode,
+        str(one.ranks),
+        _grid_text(one),
+        str(one.calls),
+        str(one.repeats),
+        size_text(one.bytes),
+        seconds_text(one.seconds),
+        rate_text(one.bandwidth),
+    ]
