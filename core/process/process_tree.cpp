@@ -7,7 +7,7 @@
 
 #include "core/os/raw_syscall.h"
 #include "core/os/short_text.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 
 namespace iotune {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_namespace.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 #include "recorder/ring/buffer_file.h"
 
 namespace iotune::recorder {

@@ -6,7 +6,7 @@
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_tree.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 #include "recorder/call_table.h"
 #include "recorder/ring/process_buffer.h"
 

@@ -13,7 +13,7 @@
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/process_facts.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 #include "recorder/format.h"
 #include "recorder/replaceable.h"
 

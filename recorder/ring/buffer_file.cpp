@@ -11,7 +11,7 @@
 #include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
 #include "core/process/process_namespace.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 #include "patterns/bytes.h"
 #include "patterns/crc32c.h"
 #include "recorder/gather/byte_buffer.h"

@@ -3,7 +3,7 @@
 #include <climits>
 #include <cstring>
 
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/file_plan.h"

@@ -15,7 +15,7 @@
 #include "core/os/ticks.h"
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/trace_file.h"
 #include "tuner/decision/database_library.h"

@@ -3,7 +3,7 @@
 #include <sys/sysinfo.h>
 
 #include "core/abi/mpi_api.h"
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 #include "tuner/decision/job_memory.h"
 
 namespace iotune::tuner {

@@ -4,7 +4,7 @@
 
 #include "core/abi/hdf5_api.h"
 #include "core/process/narrowing.h"
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"

@@ -1,7 +1,7 @@
 #include "tuner/mpiio/mpiio_open.h"
 
 #include "core/process/narrowing.h"
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 #include "recorder/hooks/open_hooks.h"
 #include "recorder/ring/process_buffer.h"
 #include "recorder/wrappers/descriptors/path_filter.h"

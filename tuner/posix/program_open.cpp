@@ -10,7 +10,7 @@
 #include "analyzer/summary/masked_name.h"
 #include "core/os/mapped_file.h"
 #include "core/os/raw_syscall.h"
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 #include "patterndb/decide/decision.h"
 #include "recorder/hooks/open_hooks.h"
 #include "tuner/decision/agreement.h"

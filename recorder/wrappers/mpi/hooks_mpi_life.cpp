@@ -2,8 +2,8 @@
 
 #include "core/abi/mpi_api.h"
 #include "core/process/configuration.h"
-#include "core/process/presence.h"
-#include "core/process/run_identity.h"
+#include "core/run/presence.h"
+#include "core/run/run_identity.h"
 #include "recorder/gather/gather_trace.h"
 #include "recorder/gather/kept_traces.h"
 #include "recorder/gather/process_text.h"

@@ -21,7 +21,7 @@
 #include <cstring>
 
 #include "core/os/raw_syscall.h"
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "core/process/presence.h"
+#include "core/run/presence.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include "core/process/configuration.h"
 #include "core/process/narrowing.h"
 #include "core/process/process_facts.h"
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 
 namespace iotune {
 namespace {

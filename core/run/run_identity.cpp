@@ -1,4 +1,4 @@
-#include "core/process/run_identity.h"
+#include "core/run/run_identity.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
