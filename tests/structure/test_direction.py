@@ -25,8 +25,10 @@ ALONE = ("kernels",)
 # Programs of their own, which nobody includes: what they may know.
 BESIDE = {"fuse": ("patterns", "prefetch", "recorder", "analyzer")}
 # The papers' baselines are reached by name; who looks them up by it may include them.
-LOOKS_UP_BASELINES = {"patterns/predict/predictors.cpp", "prefetch/preload/schedules.cpp",
-                      "python/bindings/bind_patterns.cpp", "python/bindings/bind_streams.cpp"}  # fmt: skip
+LOOKS_UP_BASELINES = {
+    "patterns/predict/predictors.cpp", "prefetch/preload/schedules.cpp",
+    "python/bindings/bind_patterns.cpp", "python/bindings/bind_streams.cpp",
+}  # fmt: skip
 # A folder with more files is several folders. What is still to be grouped stands here.
 MOST_FILES = 26
 CROWDED: set[str] = set()
