@@ -58,7 +58,7 @@ SPACE_CHANGE = """\
 $hot$result IOTUNE_BODY($name)($parameters) {
   $straight
   const void* const caller = __builtin_return_address(0);
-  const SelectionChange change($symbol, caller, $space, $selects);
+  const SelectionChange change($symbol.find("$name", caller), $space, $selects);
   const $result result = plain_call<Layer::$layer, $result$kinds>(
       ${arguments_}{$description}, caller);
   $noted

@@ -103,13 +103,11 @@ void forget_selections() noexcept {
   }
 }
 
-[[gnu::hot]] SelectionChange::SelectionChange(const CallerSymbol& symbol, const void* caller,
-                                              Hid space, bool only_selects) noexcept
-    : provider_(symbol.find_newest(caller).provider), space_(space) {
-  if (provider_ == nullptr) {
-    forget_selections();
-    return;
-  }
+[[gnu::hot]] SelectionChange::SelectionChange(const RealFunction& found, Hid space,
+                                              bool only_selects) noexcept
+    : provider_(found.provider), space_(space) {
+  // Of no HDF5 that iotune knows: nor are its transfers.
+  if (provider_ == nullptr) return;
   const Held held(provider_, space);
   if (!held.is_held()) {
     forget_selections();

@@ -16,12 +16,10 @@
 namespace iotune::recorder {
 
 // Around a call that changes the selection or the extent of `space`; `only_selects`: its extent and
-// its offset stay. Where `symbol` does not know
-// the caller's library yet, all is forgotten.
+// its offset stay. `found`: the function that is called.
 class SelectionChange {
  public:
-  SelectionChange(const CallerSymbol& symbol, const void* caller, Hid space,
-                  bool only_selects) noexcept;
+  SelectionChange(const RealFunction& found, Hid space, bool only_selects) noexcept;
   // The call was H5Sselect_hyperslab with these arguments, and did not fail.
   void set_hyperslab(int op, const std::uint64_t* start, const std::uint64_t* stride,
                      const std::uint64_t* count, const std::uint64_t* block) const noexcept;

@@ -177,8 +177,12 @@ def test_foreign_and_cut_tables_are_said_in_one_line(sampled, tmp_path):
         (tmp_path / name).write_bytes(content)
     for name in (*files, "foreign.parquet", "lists.parquet"):
         before = (tmp_path / name).read_bytes()
-        for words in (["fit", name], ["fit", name, "--keep", "--db", "kept/patterns.db"],
-                      ["report", name, "-o", "page"]):  # fmt: skip
+        commands = [["fit", name]]
+        # All commands read by the same reader: of each kind of damage one.
+        if name in ("cut.parquet", "equal.csv", "foreign.parquet"):
+            commands += [["fit", name, "--keep", "--db", "kept/patterns.db"],
+                         ["report", name, "-o", "page"]]  # fmt: skip
+        for words in commands:
             done = iotune(*words, cwd=tmp_path, status=1)
             assert done.stderr.count("\n") == 1, (name, words, done.stderr)
         assert (tmp_path / name).read_bytes() == before
