@@ -193,6 +193,7 @@ TEST_F(PieceTableTest, WhatWasUsedMakesRoomBeforeTheRest) {
   EXPECT_NE(add(20480, 4096).number, kNoPiece);
   EXPECT_FALSE(is_there(first));
   EXPECT_EQ(add(24576, 4096).number, kNoPiece) << "who holds it still has its bytes";
+  EXPECT_EQ(table_.named(held)->state, PieceState::kReady) << "to drop it would free nothing";
   table_.let_go(held.number);
   EXPECT_NE(add(24576, 4096).number, kNoPiece);
 }
