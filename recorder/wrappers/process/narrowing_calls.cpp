@@ -323,9 +323,9 @@ IOTUNE_EXPORT int setresuid(unsigned real_user, unsigned user, unsigned saved) n
   return set_user(user, next.prepare<int>("setresuid", real_user, user, saved));
 }
 
-// Where this file is linked into a program that is instrumented itself, as in a test, the address
-// sanitizer's runtime would call the wrapper before instrumented code can run.
-#if !defined(__SANITIZE_ADDRESS__)
+// Where this file is linked into a program that is instrumented itself, as in a test, the
+// sanitizers' runtimes would call the wrapper before instrumented code can run.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 int own_setrlimit(int resource, const struct rlimit* limit) noexcept {
   static constinit NextSymbol next;
   return set_limit(0, resource, limit, next.prepare<int>("setrlimit", resource, limit));
