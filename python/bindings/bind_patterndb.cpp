@@ -11,6 +11,7 @@
 
 #include "core/process/site_limits.h"
 #include "patterndb/decide/decide.h"
+#include "patterndb/decide/decision_sources.h"
 #include "patterndb/exchange/config_xml.h"
 #include "patterndb/exchange/record_json.h"
 #include "patterndb/gains/stored_gains.h"
@@ -203,7 +204,7 @@ Json refused_json(const Decision& decision) {
 std::string decide_json(const std::string& question) {
   Asked asked = read(question, "question", read_question);
   Decision decision = taken(decide(asked.question, asked.places));
-  return dump({{"source", decision.source},
+  return dump({{"source", source_name(decision.source)},
                {"state", state_name(decision.state)},
                {"row", decision.row},
                {"distance", decision.distance ? Json(*decision.distance) : Json()},
