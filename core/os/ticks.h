@@ -37,7 +37,7 @@ inline std::uint64_t counter_now() noexcept {
 // every process would cost a virtual machine 2 µs.
 std::uint64_t first_or_clock_ticks() noexcept;
 
-inline std::uint64_t ticks_now() noexcept {
+[[gnu::always_inline]] inline std::uint64_t ticks_now() noexcept {
   if (__builtin_expect(g_tick_source == TickSource::kCounter, 1)) return counter_now();
   return first_or_clock_ticks();
 }

@@ -280,7 +280,7 @@ def plain_wrapper(call: Call) -> str:
     if is_hot(call) and not is_learnt_from(call):
         front = straight(
             call,
-            "is_outside_sample()" if changes_space(call) else "is_unlearnt_call_passed()",
+            "is_selection_passed()" if changes_space(call) else "is_unlearnt_call_passed()",
             symbol,
             guard="" if stays_in_memory(call) else "const PassedCall inside;",
             inline=not is_left(call),

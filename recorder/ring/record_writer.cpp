@@ -97,7 +97,8 @@ RecordWriter::RecordWriter(CallNumber number, std::uint64_t at_ticks) noexcept {
 
 [[gnu::hot]] void RecordWriter::begin(CallNumber number, std::uint8_t layers, Times times,
                                       std::uint64_t start, std::uint64_t duration) noexcept {
-  Ring* const ring = ring_of_this_thread();
+  Ring* ring = t_thread.ring;
+  if (ring == nullptr || !ring->in_file) ring = ring_of_this_thread();
   if (ring == nullptr) return;
   if (ring->in_file && ring->cursor.is_full()) encode_ring(*ring);
   word_ = ring->word->load(std::memory_order_relaxed);

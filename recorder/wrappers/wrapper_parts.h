@@ -55,6 +55,11 @@ inline int not_in_slice() noexcept {
   return t_thread.unrecorded >= ThreadState::Unrecorded::kAll;
 }
 
+// The same of a call that changes what a dataspace selects, and where nothing is recorded at all.
+[[gnu::always_inline]] inline bool is_selection_passed() noexcept {
+  return g_recording == kNothing || is_outside_sample();
+}
+
 // The same for a call on a dataspace or a property list, which is not recorded where only a sample
 // of the files is.
 [[gnu::always_inline]] inline bool is_unlearnt_call_passed() noexcept {
