@@ -306,7 +306,8 @@ template <typename Call>
                                                   Call call) noexcept {
   const std::int64_t position = positioned(CallNumber::klseek, fd, offset, whence, nullptr, call);
   if (const std::uint32_t file = file_of_descriptor(fd); file != 0) {
-    count_move_of_position(file);
+    constexpr int kFromHere = 1;  // SEEK_CUR, which with 0 only asks
+    if (offset != 0 || whence != kFromHere) count_move_of_position(file);
     if (is_narrowed()) keep_position_after_seek(file, position);
   }
   return position;

@@ -23,6 +23,7 @@ struct StreamEnd {
   std::atomic<_IO_FILE*> stream;
   std::atomic<std::int64_t> end;  // of the last recorded call
   std::atomic<std::uint32_t> turns, inside;
+  std::atomic<std::uint64_t> moves;  // of the descriptor's position by then, past the stream
   StreamMark mark;
 };
 
@@ -107,6 +108,9 @@ std::int64_t StreamGap::place_written(std::int64_t bytes) const noexcept {
 
 std::int64_t StreamGap::bytes_before(std::int64_t begin) const noexcept {
   if (entry_ == nullptr || begin < 0) return 0;
+  // Calls on the descriptor itself stand in the trace: what they moved is none of the stream's.
+  // What both moved nobody can tell apart.
+  if (entry_->moves.load(std::memory_order_relaxed) != moves_of_position(file_)) return 0;
   const std::int64_t last = entry_->end.load(std::memory_order_relaxed);
   return last < 0 || begin < last ? 0 : begin - last;
 }
@@ -121,6 +125,7 @@ void StreamGap::ended(const CallScope& scope, std::int64_t begin, std::int64_t e
   }
   if (!appends_) leave_mark(entry_->mark, *stream_, file_, end);
   const std::int64_t bytes = bytes_before(begin);
+  entry_->moves.store(moves_of_position(file_), std::memory_order_relaxed);
   const std::int64_t place = appends_ ? kUnknownPlace : entry_->end.load(std::memory_order_relaxed);
   entry_->end.store(end, std::memory_order_relaxed);
   if (bytes > 0 && scope.recorded()) record_gap(scope, fd_, file_, writing_, place, bytes);
@@ -143,6 +148,7 @@ void note_stream(_IO_FILE* stream, int fd, std::int64_t position) noexcept {
   if (entry == nullptr) return;
   const bool appends = (traits_of_descriptor(fd) & kAppends) != 0;
   entry->mark.at = nullptr;
+  entry->moves.store(moves_of_position(file_of_descriptor(fd)), std::memory_order_relaxed);
   entry->end.store(appends ? known_size(fd) : position, std::memory_order_relaxed);
 }
 

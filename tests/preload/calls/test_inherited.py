@@ -163,6 +163,23 @@ def high(place: Place) -> None:
         assert got == expected(reads, [] if excluded else writes), (len(got), excluded)
 
 
+def once(place: Place) -> None:
+    """What the program writes to stdout past its stream is not the stream's as well."""
+    script = "import os\nfor i in range(30): os.write(1, b'x' * 5000)\nprint('y' * 50, flush=True)"
+    (place.scratch / "in").write_bytes(b"")
+    done = place.run(sys.executable, "-c", script, before=handed_over(place, False),
+                     IOTUNE_EXCLUDE=PYTHON, IOTUNE_TRACE=place.trace)  # fmt: skip
+    place.right(done)
+    size = (place.scratch / "out").stat().st_size
+    place_of_bytes = {"write": 1, "fputc": 0}
+    moved = [
+        call["numbers"][place_of_bytes[call["name"]]]
+        for call in place.calls()
+        if call["name"] in place_of_bytes
+    ]
+    assert sum(moved) == size == 150_051, moved
+
+
 if __name__ == "__main__":
     main({"shell": shell, "killed": killed, "forked": forked, "vectors": vectors, "high": high,
-          "few": few, "log": log})  # fmt: skip
+          "few": few, "log": log, "once": once})  # fmt: skip
