@@ -17,7 +17,10 @@ from support.repository import ROOT
 from support.tracked_files import tracked
 
 # Data flows from left to right; a room includes itself and what stands before it.
-ROOMS = ("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "tuner", "python")
+ROOMS = (
+    *("core", "patterns", "recorder", "analyzer", "patterndb", "prefetch", "logstore", "tuner"),
+    "python",
+)
 # Of what stands before it a room leaves out: neither of the two at the bottom knows the other.
 STRANGERS = {"patterns": {"core"}}
 # Includes none of the rooms: the replayer reads a plain plan file and knows no iotune.
@@ -193,6 +196,8 @@ def test_a_good_tree_has_no_findings(house):
         ("recorder/wrappers/bad.cpp", '#include "tuner/hints.h"'),
         ("recorder/bad.cpp", '#include "prefetch/streams/stream.h"'),
         ("prefetch/bad.cpp", '#include "tuner/hints.h"'),
+        ("prefetch/bad.cpp", '#include "logstore/format.h"'),
+        ("logstore/bad.cpp", '#include "tuner/hints.h"'),
         ("recorder/bad.cpp", "#include <patterndb/store.h>"),
         ("recorder/bad.cpp", '  #  include "../tuner/hints.h"'),
         ("analyzer/bad.cpp", '#include "patterndb/store.h"'),

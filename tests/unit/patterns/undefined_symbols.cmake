@@ -1,11 +1,12 @@
-# Fails if ARCHIVE needs anything but itself and the few functions of the C
-# library that compilers call by themselves.
+# Fails if ARCHIVE needs anything but itself (and OTHER, an archive that is tested so itself) and the
+# few functions of the C library that compilers call by themselves.
 execute_process(COMMAND ${NM} --undefined-only --format=posix ${ARCHIVE}
   OUTPUT_VARIABLE undefined RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${NM} failed on ${ARCHIVE}")
 endif()
-execute_process(COMMAND ${NM} --defined-only --format=posix ${ARCHIVE} OUTPUT_VARIABLE defined)
+execute_process(COMMAND ${NM} --defined-only --format=posix ${ARCHIVE} ${OTHER}
+  OUTPUT_VARIABLE defined)
 string(REGEX MATCHALL "[^\n]+ U[^\n]*" needs "${undefined}")
 if(NOT needs)
   message(FATAL_ERROR "nm lists nothing: this test no longer tests")
