@@ -1,0 +1,179 @@
+#include "logstore/read/log_map.h"
+
+#include <algorithm>
+
+#include "analyzer/index/index_builder.h"
+#include "logstore/format.h"
+#include "logstore/read/block_nests.h"
+#include "logstore/read/writer_entries.h"
+
+namespace iotune::logstore {
+namespace {
+
+using analyzer::IndexParts;
+using analyzer::Nest;
+using analyzer::Segment;
+using analyzer::StreamTimes;
+using analyzer::TimeKnot;
+using analyzer::WriteOrder;
+
+class Merge {
+ public:
+  explicit Merge(std::size_t most) : most_(most), builder_({most}) {}
+
+  std::size_t room() const { return most_ - std::min(most_, used_); }
+
+  void add(WriterEntries&& entries) {
+    used_ += entries.count();
+    const auto writer = static_cast<std::uint32_t>(writers_.size());
+    times_.emplace_back(std::map<std::uint32_t, std::vector<TimeKnot>>{{0, entries.knots}});
+    writers_.push_back(std::move(entries));
+    for (const HoleEntry& hole : writers_[writer].holes) {
+      const WriteOrder order = order_of(writer, hole.position);
+      if (hole.truncates && (!any_truncation_ || last_truncation_ < order)) {
+        any_truncation_ = true;
+        last_truncation_ = order;
+        truncated_to_ = hole.start;
+      }
+    }
+    first_.push_back(first_of(writer));
+  }
+
+  // The end of the last write that is later than the last truncation, or that truncation's size.
+  std::int64_t size() const {
+    std::int64_t size = any_truncation_ ? truncated_to_ : 0;
+    for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) {
+      const std::int64_t from = any_truncation_ ? first_after(writer, last_truncation_) : 0;
+      for (const Nest& nest : writers_[writer].nests) {
+        size = std::max(size, end_from_position(nest, from));
+      }
+    }
+    return size;
+  }
+
+  Result<analyzer::OffsetIndex> build(const std::vector<WriterReport>& reports) {
+    for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) {
+      IndexParts parts;
+      if (!parts_of(writer, parts)) return Error{"", "more entries than the limit allows"};
+      parts.names = analyzer::StreamNames({reports[writer].name});
+      if (auto wrong = builder_.add(parts, writer)) return *wrong;
+      writers_[writer] = {};
+    }
+    auto index = builder_.build();
+    // Where nothing overlaps, times decide nothing.
+    if (index) index->seal();
+    return index;
+  }
+
+ private:
+  WriteOrder order_of(std::uint32_t writer, std::int64_t position) const {
+    return {times_[writer].at(0, position), writer, position};
+  }
+
+  // Of a writer without entries one later than all others.
+  WriteOrder first_of(std::uint32_t writer) const {
+    const WriterEntries& entries = writers_[writer];
+    std::int64_t position = INT64_MAX;
+    for (const Nest& nest : entries.nests) position = std::min(position, nest.position);
+    if (position == INT64_MAX) return {INT64_MAX, writer, position};
+    return order_of(writer, position);
+  }
+
+  // The writer's first position whose entry would be later than `order`.
+  std::int64_t first_after(std::uint32_t writer, const WriteOrder& order) const {
+    std::int64_t low = 0;
+    std::int64_t high = writers_[writer].position;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (order < order_of(writer, middle)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  // A hole that is earlier than all writes hides none of them: a file that is made anew is so
+  // truncated, and should need no times for it.
+  bool hides_nothing(const WriteOrder& hole) const {
+    return std::ranges::all_of(first_, [&](const WriteOrder& first) { return hole < first; });
+  }
+
+  bool parts_of(std::uint32_t writer, IndexParts& parts) {
+    WriterEntries& entries = writers_[writer];
+    parts.slots = {0};
+    parts.ends = {{entries.position, entries.physical}};
+    parts.knots[0] = std::move(entries.knots);
+    std::vector<Nest> normal;
+    for (Nest& nest : entries.nests) {
+      if (!analyzer::normalise(std::move(nest), room(), normal)) return false;
+    }
+    used_ += normal.size();
+    for (Nest& nest : normal) {
+      if (nest.levels.empty()) {
+        parts.segments.push_back({nest.start, nest.length, nest.position, nest.physical, 0});
+      } else {
+        parts.nests.push_back(std::move(nest));
+      }
+    }
+    for (const HoleEntry& hole : entries.holes) {
+      if (hole.start == hole.end || hides_nothing(order_of(writer, hole.position))) continue;
+      parts.segments.push_back(
+          {hole.start, hole.end - hole.start, hole.position, kLargestFile + hole.start, 0});
+    }
+    return used_ <= 2 * most_;
+  }
+
+  std::size_t most_;
+  std::size_t used_ = 0;
+  std::vector<WriterEntries> writers_;
+  std::vector<StreamTimes> times_;  // by writer, each as stream 0
+  std::vector<WriteOrder> first_;   // of a writer's writes
+  WriteOrder last_truncation_{};
+  std::int64_t truncated_to_ = 0;
+  bool any_truncation_ = false;
+  analyzer::IndexBuilder builder_;
+};
+
+}  // namespace
+
+bool LogMap::is_hole(const analyzer::IndexPiece& piece) noexcept {
+  return piece.is_hole() || piece.physical >= kLargestFile;
+}
+
+Result<LogMap> LogMap::merge(std::uint64_t container_id, std::vector<WriterBytes> writers,
+                             std::vector<WriterReport>& reports, const ReadLimits& limits) {
+  reports.clear();
+  if (writers.size() > limits.writers) return Error{"", "more writers than the limit allows"};
+  std::ranges::sort(writers, {}, &WriterBytes::name);
+  Merge merge(limits.entries);
+  std::vector<std::int64_t> log_bytes;
+  for (const WriterBytes& writer : writers) {
+    WriterReport report;
+    report.name = writer.name;
+    report.log_bytes = std::clamp<std::int64_t>(writer.log_bytes, 0, kLargestFile);
+    WriterEntries entries;
+    if (auto wrong = read_writer(container_id, writer, merge.room(), limits, entries, report)) {
+      return *wrong;
+    }
+    log_bytes.push_back(report.log_bytes);
+    reports.push_back(std::move(report));
+    merge.add(std::move(entries));
+  }
+  LogMap map;
+  map.size_ = merge.size();
+  auto index = merge.build(reports);
+  if (!index) return index.error();
+  map.index_ = std::move(*index);
+  map.log_bytes_ = analyzer::PackedArray(log_bytes);
+  return map;
+}
+
+std::vector<LogPiece> LogMap::pieces(std::int64_t offset, std::int64_t length) const {
+  std::vector<LogPiece> all;
+  for_each_piece(offset, length, [&](const LogPiece& piece) { all.push_back(piece); });
+  return all;
+}
+
+}  // namespace iotune::logstore
