@@ -36,7 +36,7 @@ class Merge {
         truncated_to_ = hole.start;
       }
     }
-    first_.push_back(first_of(writer));
+    first_write_ = std::min(first_write_, first_of(writer));
   }
 
   // The end of the last write that is later than the last truncation, or that truncation's size.
@@ -96,9 +96,7 @@ class Merge {
 
   // A hole that is earlier than all writes hides none of them: a file that is made anew is so
   // truncated, and should need no times for it.
-  bool hides_nothing(const WriteOrder& hole) const {
-    return std::ranges::all_of(first_, [&](const WriteOrder& first) { return hole < first; });
-  }
+  bool hides_nothing(const WriteOrder& hole) const { return hole < first_write_; }
 
   bool parts_of(std::uint32_t writer, IndexParts& parts) {
     WriterEntries& entries = writers_[writer];
@@ -129,7 +127,7 @@ class Merge {
   std::size_t used_ = 0;
   std::vector<WriterEntries> writers_;
   std::vector<StreamTimes> times_;  // by writer, each as stream 0
-  std::vector<WriteOrder> first_;   // of a writer's writes
+  WriteOrder first_write_{INT64_MAX, UINT32_MAX, INT64_MAX};
   WriteOrder last_truncation_{};
   std::int64_t truncated_to_ = 0;
   bool any_truncation_ = false;

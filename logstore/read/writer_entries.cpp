@@ -18,8 +18,8 @@ Error problem(const std::string& writer, const std::string& what) {
 // Of the reader of one index: what a block must go on from.
 class Assembly {
  public:
-  Assembly(const IndexHead& head, std::size_t most, WriterEntries& to)
-      : head_(head), most_(most), to_(to) {}
+  Assembly(const IndexHead& head, std::size_t most, std::size_t block_nests, WriterEntries& to)
+      : head_(head), most_(most), block_nests_(block_nests), to_(to) {}
 
   NestProblem add(const BlockLists& block) {
     if (block.position < to_.position || block.physical < to_.physical) {
@@ -36,8 +36,8 @@ class Assembly {
     }
     const std::size_t nests = to_.nests.size();
     std::int64_t bytes = 0;
-    auto problem =
-        append_block_nests(block, most_ - to_.count() - block.holes.size(), to_.nests, bytes);
+    const std::size_t room = most_ - to_.count() - block.holes.size();
+    auto problem = append_block_nests(block, std::min(room, block_nests_), to_.nests, bytes);
     if (problem == NestProblem::kNone && bytes > block.log_bytes - block.physical) {
       problem = NestProblem::kBroken;
     }
@@ -74,6 +74,7 @@ class Assembly {
 
   IndexHead head_;
   std::size_t most_;
+  std::size_t block_nests_;
   WriterEntries& to_;
 };
 
@@ -124,7 +125,7 @@ std::optional<Error> read_writer(std::uint64_t container_id, const WriterBytes& 
     return std::nullopt;
   }
   BlockScanner blocks(writer.index.subspan(kHeadBytes), limits);
-  Assembly assembly(head, most, to);
+  Assembly assembly(head, most, limits.block_nests, to);
   while (const auto block = blocks.next()) {
     switch (assembly.add(*block)) {
       case NestProblem::kTooMany:

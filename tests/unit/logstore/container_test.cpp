@@ -1,0 +1,202 @@
+// Containers on a file system: made, read back, and refused where they are of somebody who means
+// harm.
+#include "logstore/read/container.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "fake_files.h"
+
+namespace iotune::logstore {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FakeClock;
+using testing::FakeWriter;
+using testing::kId;
+
+class ContainerTest : public ::testing::Test {
+ protected:
+  ContainerTest() {
+    std::string made = (fs::temp_directory_path() / "container.XXXXXX").string();
+    root_ = mkdtemp(made.data());
+    path_ = root_ / "file.h5";
+    const auto wrong = make_container(path_, {kId, 1000});
+    EXPECT_FALSE(wrong) << wrong->text();
+  }
+  ~ContainerTest() override { fs::remove_all(root_); }
+
+  void put(const std::string& name, std::span<const std::byte> bytes) {
+    std::ofstream file(path_ / name, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  void put(const FakeWriter& writer) {
+    put(writer.name + ".log", writer.log.bytes);
+    put(writer.name + ".index", writer.index.bytes);
+  }
+  // A writer with one write, closed and put.
+  void write(const std::string& name, std::int64_t offset, const std::string& text) {
+    FakeWriter writer(name, clock_);
+    ASSERT_EQ(writer.writer.append(offset, text.data(), text.size()),
+              static_cast<std::int64_t>(text.size()));
+    ASSERT_EQ(writer.writer.sync(), 0);
+    put(writer);
+  }
+  std::string error() const {
+    const auto container = Container::open(path_);
+    return container ? "" : container.error().text();
+  }
+  std::string text() const {
+    const auto container = Container::open(path_);
+    if (!container) return container.error().text();
+    std::string all(100, '?');
+    const auto size = container->read(0, std::as_writable_bytes(std::span(all)));
+    if (!size) return size.error().text();
+    all.resize(*size);
+    for (char& c : all) c = c == '\0' ? '.' : c;
+    return all;
+  }
+
+  fs::path root_, path_;
+  FakeClock clock_;
+};
+
+TEST_F(ContainerTest, is_a_directory_that_says_what_it_is) {
+  EXPECT_TRUE(Container::is_at(path_));
+  EXPECT_FALSE(Container::is_at(root_));
+  EXPECT_FALSE(Container::is_at(path_ / "README"));
+  std::ifstream readme(path_ / "README");
+  const std::string said((std::istreambuf_iterator<char>(readme)), {});
+  EXPECT_NE(said.find("iotune log flatten"), std::string::npos);
+  EXPECT_EQ(text(), "");
+  EXPECT_EQ(Container::open(path_)->description().made_ns, 1000);
+}
+
+TEST_F(ContainerTest, is_not_made_where_something_is) {
+  EXPECT_TRUE(make_container(path_, {kId, 1}));
+  EXPECT_TRUE(make_container(root_ / "no" / "file", {kId, 1}));
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);  // nothing is left behind
+}
+
+TEST_F(ContainerTest, reads_what_writers_left) {
+  write("node1.10.0", 0, "hello");
+  write("node2.11.0", 7, "world");
+  write("node1.12.0", 3, "LO");
+  EXPECT_EQ(text(), "helLO..world");
+  const auto container = Container::open(path_);
+  std::string some(4, '?');
+  EXPECT_EQ(*container->read(4, std::as_writable_bytes(std::span(some))), 4U);
+  EXPECT_EQ(some, std::string("O\0\0w", 4));
+  EXPECT_EQ(*container->read(12, std::as_writable_bytes(std::span(some))), 0U);
+}
+
+TEST_F(ContainerTest, a_missing_index_and_a_missing_log_are_told) {
+  write("a", 0, "aaaa");
+  write("b", 2, "bbbb");
+  write("c", 5, "cccc");
+  fs::remove(path_ / "a.index");
+  fs::remove(path_ / "b.log");
+  const auto container = Container::open(path_);
+  ASSERT_TRUE(container);
+  EXPECT_FALSE(container->reports()[0].is_whole());
+  EXPECT_EQ(container->reports()[0].unplaced_bytes, 4);
+  EXPECT_EQ(container->reports()[1].missing_bytes, 4);
+  EXPECT_TRUE(container->reports()[2].is_whole());
+  EXPECT_NE(text().find("b.log: has lost bytes that were synced"), std::string::npos);
+}
+
+TEST_F(ContainerTest, other_names_are_left_alone) {
+  write("a", 0, "aaaa");
+  for (const char* name : {"merged.idx", ".hidden.log", "-x.index", "core.1234", "a.log.bak"}) {
+    put(name, {});
+  }
+  EXPECT_EQ(text(), "aaaa");
+  EXPECT_EQ(Container::open(path_)->strangers().size(), 5U);
+}
+
+TEST_F(ContainerTest, links_and_what_is_no_file_are_refused) {
+  write("a", 0, "aaaa");
+  fs::rename(path_ / "a.log", root_ / "elsewhere");
+  fs::create_symlink(root_ / "elsewhere", path_ / "a.log");
+  EXPECT_NE(error().find("a.log: is a link"), std::string::npos) << error();
+  fs::remove(path_ / "a.log");
+  fs::create_directory(path_ / "a.log");
+  EXPECT_NE(error().find("is no regular file"), std::string::npos) << error();
+  fs::remove(path_ / "a.log");
+  ASSERT_EQ(mkfifo((path_ / "a.log").c_str(), 0600), 0);
+  EXPECT_NE(error().find("is no regular file"), std::string::npos) << error();
+  fs::remove(path_ / "container");
+  EXPECT_NE(error().find("is no container"), std::string::npos) << error();
+  fs::create_symlink("/dev/zero", path_ / "container");
+  EXPECT_NE(error().find("is a link"), std::string::npos) << error();
+}
+
+TEST_F(ContainerTest, a_log_that_becomes_a_link_later_is_not_followed) {
+  write("a", 0, "aaaa");
+  const auto container = Container::open(path_);
+  ASSERT_TRUE(container);
+  fs::remove(path_ / "a.log");
+  fs::create_symlink("/etc/passwd", path_ / "a.log");
+  std::string some(4, '?');
+  const auto size = container->read(0, std::as_writable_bytes(std::span(some)));
+  ASSERT_FALSE(size);
+  EXPECT_NE(size.error().text().find("is a link"), std::string::npos);
+}
+
+TEST_F(ContainerTest, newer_and_foreign_ones_are_refused) {
+  FakeWriter writer("a", clock_);
+  writer.writer.append(0, "aaaa", 4);
+  writer.writer.sync();
+  writer.index.bytes[16] = std::byte{2};
+  put(writer);
+  EXPECT_NE(error().find("a.index: is of version 2"), std::string::npos) << error();
+  write("a", 0, "aaaa");
+  fs::remove(path_ / "container");
+  std::array<std::byte, kHeadBytes> head{};
+  write_description({kId + 1, 1}, head);
+  put("container", head);
+  EXPECT_NE(error().find("a.index: is of another container"), std::string::npos) << error();
+  head[16] = std::byte{7};
+  put("container", head);
+  EXPECT_NE(error().find("of version 7"), std::string::npos) << error();
+  put("container", std::span(head).first(63));
+  EXPECT_NE(error().find("is no container"), std::string::npos) << error();
+}
+
+TEST_F(ContainerTest, sizes_beyond_the_limits_are_refused) {
+  write("a", 0, "aaaa");
+  fs::resize_file(path_ / "a.index", std::uintmax_t{1} << 40);  // sparse
+  EXPECT_NE(error().find("larger than the limit"), std::string::npos) << error();
+  write("a", 0, "aaaa");
+  fs::resize_file(path_ / "a.log", std::uintmax_t{1} << 40);
+  EXPECT_EQ(text(), "aaaa");
+  EXPECT_EQ(Container::open(path_)->reports()[0].unplaced_bytes, (std::int64_t{1} << 40) - 4);
+  ReadLimits limits;
+  limits.writers = 1;
+  write("b", 0, "bbbb");
+  EXPECT_FALSE(Container::open(path_, limits));
+}
+
+TEST_F(ContainerTest, what_is_synced_meanwhile_is_seen_by_who_reads_again) {
+  FakeWriter writer("a", clock_);
+  put(writer);
+  EXPECT_EQ(text(), "");
+  writer.writer.append(0, "one", 3);
+  writer.writer.sync();
+  writer.writer.append(3, "two", 3);
+  put(writer);
+  EXPECT_EQ(text(), "one");
+  writer.writer.sync();
+  put(writer);
+  EXPECT_EQ(text(), "onetwo");
+}
+
+}  // namespace
+}  // namespace iotune::logstore
