@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:?usage: tools/fuzz.sh SECONDS [TARGET…]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(fuzz_tuple_loops fuzz_pattern_log fuzz_index_file fuzz_trace)
+[ ${#targets[@]} -gt 0 ] || targets=(fuzz_tuple_loops fuzz_pattern_log fuzz_index_file fuzz_log_index fuzz_trace)
 
 if ! command -v clang++ >/dev/null; then
   echo "NOT VERIFIED: fuzz targets need clang++ with libFuzzer, and there is none here"

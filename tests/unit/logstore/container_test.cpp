@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -196,6 +198,69 @@ TEST_F(ContainerTest, what_is_synced_meanwhile_is_seen_by_who_reads_again) {
   writer.writer.sync();
   put(writer);
   EXPECT_EQ(text(), "onetwo");
+}
+
+// A real file, for a process that is killed.
+LogFile file_of(int& fd) {
+  return {
+      &fd,
+      [](void* self, const void* from, std::size_t size, std::int64_t offset) noexcept {
+        const ssize_t some = pwrite(*static_cast<int*>(self), from, size, offset);
+        return some < 0 ? std::int64_t{-errno} : std::int64_t{some};
+      },
+      [](void* self) noexcept { return fdatasync(*static_cast<int*>(self)) != 0 ? -errno : 0; }};
+}
+
+// Writes 8 bytes at a time, says on the pipe how many are synced, and goes on until it dies.
+[[noreturn]] void write_until_killed(const fs::path& path, int told) {
+  int log = open((path / "w.log").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+  int index = open((path / "w.index").c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+  FakeClock clock;
+  std::vector<std::uint64_t> arena(LogWriter::arena_bytes() / 8 + 1);
+  LogWriter writer(file_of(log), file_of(index), clock.clock(),
+                   std::as_writable_bytes(std::span(arena)));
+  writer.begin(kId);
+  for (std::int64_t i = 0;; ++i) {
+    writer.append(i % 3 == 0 ? i * 8 : (i * 7919 % 100000) * 8, &i, sizeof i);
+    if (i % 200 != 199 || writer.sync() != 0) continue;
+    if (write(told, &i, sizeof i) != sizeof i) _exit(1);
+  }
+}
+
+TEST_F(ContainerTest, a_killed_process_loses_nothing_that_it_synced) {
+  for (int round = 0; round < 5; ++round) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) write_until_killed(path_, ends[1]);
+    close(ends[1]);
+    std::int64_t synced = -1;
+    for (int k = 0; k <= 2 * round; ++k) {
+      ASSERT_EQ(read(ends[0], &synced, sizeof synced), static_cast<ssize_t>(sizeof synced));
+    }
+    usleep(static_cast<useconds_t>(500 * round));
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    for (std::int64_t more; read(ends[0], &more, sizeof more) == sizeof more;) synced = more;
+    close(ends[0]);
+    const auto container = Container::open(path_);
+    ASSERT_TRUE(container) << container.error().text();
+    std::vector<std::int64_t> last(200000, -1);
+    for (std::int64_t i = 0; i <= synced; ++i) {
+      last[static_cast<std::size_t>(i % 3 == 0 ? i : i * 7919 % 100000)] = i;
+    }
+    for (std::size_t at = 0; at < last.size(); ++at) {
+      if (last[at] < 0) continue;
+      std::int64_t value = -1;
+      const auto size = container->read(static_cast<std::int64_t>(at) * 8,
+                                        std::as_writable_bytes(std::span(&value, 1)));
+      ASSERT_TRUE(size);
+      ASSERT_GE(value, last[at]) << "of " << synced;  // or a later write of the same place
+    }
+    fs::remove(path_ / "w.log");
+    fs::remove(path_ / "w.index");
+  }
 }
 
 }  // namespace
