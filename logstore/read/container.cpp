@@ -20,6 +20,9 @@ Error failed(const std::string& path, const char* what) {
   return {path, std::string(what) + ": " + std::strerror(errno)};
 }
 
+// Logs that one read() holds open at a time.
+constexpr std::size_t kMostOpenLogs = 128;
+
 struct OpenFile {
   Descriptor descriptor;
   std::int64_t size = 0;
@@ -241,6 +244,7 @@ std::optional<Error> Container::read_writers(const ReadLimits& limits) {
 Result<std::size_t> Container::read(std::int64_t offset, std::span<std::byte> to) const {
   std::size_t done = 0;
   std::optional<Error> wrong;
+  std::map<std::uint32_t, OpenFile> logs;
   const auto most = static_cast<std::int64_t>(
       std::min<std::size_t>(to.size(), static_cast<std::size_t>(kLargestFile)));
   map_.for_each_piece(offset, most, [&](const LogPiece& piece) {
@@ -257,12 +261,17 @@ Result<std::size_t> Container::read(std::int64_t offset, std::span<std::byte> to
       wrong = Error{where, "has lost bytes that were synced"};
       return;
     }
-    const auto log = open_regular(directory_.get(), name);
-    if (!log) {
-      wrong = Error{where, log.error().message};
-      return;
+    auto log = logs.find(piece.writer);
+    if (log == logs.end()) {
+      auto opened = open_regular(directory_.get(), name);
+      if (!opened) {
+        wrong = Error{where, opened.error().message};
+        return;
+      }
+      if (logs.size() == kMostOpenLogs) logs.clear();
+      log = logs.emplace(piece.writer, std::move(*opened)).first;
     }
-    const ssize_t size = read_at(log->descriptor.get(), part, piece.physical);
+    const ssize_t size = read_at(log->second.descriptor.get(), part, piece.physical);
     if (size < 0) wrong = failed(where, "cannot be read");
     if (size >= 0 && static_cast<std::size_t>(size) < part.size()) {
       wrong = Error{where, "became shorter while it was read"};

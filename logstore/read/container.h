@@ -50,8 +50,8 @@ class Container {
   const std::vector<std::string>& strangers() const noexcept { return strangers_; }
 
   // Reads what is at `offset`: as many bytes as `to` has, fewer only at the end of the file. An
-  // error where bytes are missing, and where a log cannot be read. Opens each log as it is needed,
-  // and closes it again.
+  // error where bytes are missing, and where a log cannot be read. Opens the logs that it needs,
+  // and closes them again.
   Result<std::size_t> read(std::int64_t offset, std::span<std::byte> to) const;
 
  private:
