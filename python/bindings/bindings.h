@@ -9,6 +9,7 @@ void bind_gains(pybind11::module_& module);
 void bind_import(pybind11::module_& module);
 void bind_index(pybind11::module_& module);
 void bind_limits(pybind11::module_& module);
+void bind_logstore(pybind11::module_& module);
 void bind_pattern_log(pybind11::module_& module);
 void bind_patterns(pybind11::module_& module);
 void bind_predict(pybind11::module_& module);

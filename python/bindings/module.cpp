@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, module) {
   bind_predict(module);
   bind_streams(module);
   bind_limits(module);
+  bind_logstore(module);
 }
