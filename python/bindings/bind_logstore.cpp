@@ -1,4 +1,4 @@
-// Containers of the log store. python/iotune/logstore.py gives them types.
+// Containers of the log store. python/iotune/logstore/container.py gives them types.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

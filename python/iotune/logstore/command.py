@@ -32,7 +32,7 @@ from iotune.cli.output import (
     table,
 )
 from iotune.errors import Error
-from iotune.logstore import LogContainer, LogWriter, is_container
+from iotune.logstore.container import LogContainer, LogWriter, is_container
 from iotune.output_file import demand_replaceable, new_file
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
