@@ -58,12 +58,6 @@ class Held {
   bool is_held_, is_of_space_;
 };
 
-std::uint64_t product(const std::uint64_t* values, unsigned n) noexcept {
-  std::uint64_t result = 1;
-  for (unsigned d = 0; d < n; ++d) result *= values[d];
-  return result;
-}
-
 // Whether a selection of this shape that was believed, and asked for as a check, is another.
 bool differs(const Held& held, bool is_whole, unsigned n, const std::uint64_t* words) noexcept {
   return held.is_of_space() && held->is_valid &&

@@ -10,12 +10,6 @@ namespace {
 // be.
 enum class Points : std::uint8_t { kRecorded, kKnown };
 
-std::uint64_t product(const std::uint64_t* values, std::size_t n) noexcept {
-  std::uint64_t result = 1;
-  for (std::size_t d = 0; d < n; ++d) result *= values[d];
-  return result;
-}
-
 // A place of a file, or counts, by dimension: of kMaxDimensions the first are there.
 struct Corner {
   explicit Corner(std::size_t n) noexcept {
