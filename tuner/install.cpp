@@ -1,6 +1,7 @@
 // Fills the recorder's tables of hooks: the one place where recorder and tuner are put together.
 #include "core/link/at_start.h"
 #include "core/process/configuration.h"
+#include "logstore/loader/logstore_library.h"
 #include "prefetch/loader/prefetch_library.h"
 #include "recorder/gather/process_text.h"
 #include "recorder/hooks/life_hooks.h"
@@ -54,8 +55,7 @@ void follow_property(Provider& hdf5, recorder::CallNumber call, const std::int64
   follow_property_call(hdf5, call, words, count);
 }
 
-// After recorder's constructor, which reads the configuration.
-IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
+IOTUNE_START_CODE void fill_tables() noexcept {
   if (configuration().mode == Mode::kOff) return;
   recorder::LifeHooks& life = recorder::g_life_hooks;
   life.before_mpi_finalize = before_finalize;
@@ -97,6 +97,13 @@ IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
       .after_open = after_mpiio_open,
       .before_ordered = before_ordered,
   };
+}
+
+// After recorder's constructor, which reads the configuration. Logged files are files in every
+// mode.
+IOTUNE_START_CODE __attribute__((constructor(65500))) void install() noexcept {
+  fill_tables();
+  logstore::install_log_store();
 }
 
 }  // namespace

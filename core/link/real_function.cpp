@@ -375,13 +375,38 @@ void leave_to_caller(const char* name, const void* caller, const RealFunction& r
   }
 }
 
+namespace {
+constinit std::atomic<NextSymbol*> g_next_symbols{nullptr};
+constinit std::atomic<void* (*)(const char* name, void* real)> g_in_between{nullptr};
+}  // namespace
+
 void* NextSymbol::look_up(const char* name) noexcept {
   const OwnCode own;
   void* real = next_at_start(SymbolName(name));
   // None of libc's, or one that only the loader may resolve.
   if (real == nullptr) real = dlsym(RTLD_NEXT, name);
+  if (real == nullptr) return nullptr;
+  // Threads that are here at once find the same; the first one lists it.
+  const char* unlisted = nullptr;
+  if (__atomic_compare_exchange_n(&name_, &unlisted, name, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    others_ = g_next_symbols.load(std::memory_order_acquire);
+    while (!g_next_symbols.compare_exchange_weak(others_, this)) {
+    }
+  }
+  const auto in_between = g_in_between.load(std::memory_order_acquire);
+  if (in_between != nullptr) real = in_between(name, real);
   real_.store(real, std::memory_order_release);
   return real;
+}
+
+void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept {
+  g_in_between.store(replacement, std::memory_order_release);
+  for (NextSymbol* at = g_next_symbols.load(std::memory_order_acquire); at != nullptr;
+       at = at->others_) {
+    at->real_.store(nullptr, std::memory_order_release);
+    at->look_up(at->name_);
+  }
 }
 
 const char* own_library_path() noexcept {

@@ -59,7 +59,8 @@ const char* value_of(const char* entry, const char (&name)[N]) noexcept {
 // What the environment says, gathered in one pass: most programs have a hundred variables.
 struct Variables {
   const char *mode, *timing, *verbose, *trace, *buffers, *limit, *memory, *spill, *merge, *include,
-      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *state, *home;
+      *exclude, *site, *record, *database, *prefetch, *schedule, *delivery, *cache, *logstore, *state,
+      *home;
   bool other_rank;  // the launcher's variables name a rank that is not 0
 };
 
@@ -85,7 +86,8 @@ IOTUNE_START_CODE void read_own_variable(const char* entry, Variables& found) no
       take(found.prefetch, value_of(entry, "IOTUNE_PREFETCH")) ||
       take(found.schedule, value_of(entry, "IOTUNE_PREFETCH_SCHEDULE")) ||
       take(found.delivery, value_of(entry, "IOTUNE_PREFETCH_DELIVERY")) ||
-      take(found.cache, value_of(entry, "IOTUNE_PREFETCH_MEMORY_MIB"));
+      take(found.cache, value_of(entry, "IOTUNE_PREFETCH_MEMORY_MIB")) ||
+      take(found.logstore, value_of(entry, "IOTUNE_LOGSTORE"));
 }
 
 IOTUNE_START_CODE void read_variable(const char* entry, Variables& found) noexcept {
@@ -285,6 +287,7 @@ IOTUNE_START_CODE void read_configuration() noexcept {
   g_configuration.prefetch_schedule = keep_if_any(found.schedule);
   g_configuration.prefetch_delivery = keep_if_any(found.delivery);
   g_configuration.prefetch_memory_mib = keep_if_any(found.cache);
+  g_configuration.logstore = keep_if_any(found.logstore);
   read_mebibytes(found.limit, 1, g_configuration.buffer_limit_bytes);
   read_mebibytes(found.memory, 0, g_configuration.memory_bytes);
   read_mebibytes(found.spill, 0, g_configuration.spill_limit_bytes);

@@ -34,6 +34,7 @@ struct Configuration {
   const char* prefetch_schedule = nullptr;    // IOTUNE_PREFETCH_SCHEDULE
   const char* prefetch_delivery = nullptr;    // IOTUNE_PREFETCH_DELIVERY
   const char* prefetch_memory_mib = nullptr;  // IOTUNE_PREFETCH_MEMORY_MIB
+  const char* logstore = nullptr;             // IOTUNE_LOGSTORE: prefixes separated by ':'
   bool is_launcher = false;  // this process is mpirun, mpiexec or one of their proxies
 };
 

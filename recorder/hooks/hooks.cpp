@@ -43,6 +43,7 @@ IOTUNE_START_DATA constinit LifeHooks g_life_hooks = {
     .after_mpi_init = [](Provider&) {},
     .before_mpi_finalize = [](Provider&) {},
     .run_ended = [](const char*) {},
+    .before_leaving = [] {},
 };
 
 IOTUNE_START_DATA constinit FileOpenHooks g_file_open_hooks = kLeaveFilesAlone;

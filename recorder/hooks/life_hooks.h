@@ -15,6 +15,9 @@ struct LifeHooks {
   // This process has written the run's trace, and no other one waits for it any more: after the
   // real MPI_Finalize, or at the exit of a process without MPI.
   void (*run_ended)(const char* trace);
+  // The process is about to be replaced by another program, or to end without its handlers. Called
+  // in whatever context.
+  void (*before_leaving)();
 };
 
 extern LifeHooks g_life_hooks;

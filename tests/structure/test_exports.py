@@ -23,6 +23,8 @@ def test_each_name_of_the_table_is_exported() -> None:
     narrowing = {"prctl", "syscall", *places, *users, *limits}
     passed_on = {"__read_chk", "close_range", "closefrom", "dlclose", "vfork"}
     passed_on |= {"posix_spawn", "posix_spawnp", "system", "popen"}
+    passed_on |= {"execve", "execv", "execvp", "execvpe", "fexecve", "execveat"}
+    passed_on |= {"execl", "execle", "execlp", "_exit", "_Exit"}
     passed_on |= jumps | narrowing
     passed_on.add("iotune_preexecute_slice")  # include/iotune.h
     # Of these the position of the stream tells (stdio_gaps.h).

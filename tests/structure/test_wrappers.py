@@ -62,9 +62,12 @@ def own_name(exported: str, parameters: str) -> str:
     """Return the function that a wrapper passes its call on to.
 
     A call of printf or scanf with `...` cannot be passed on as such: its form with a va_list is.
+    Nor can one of exec: its form with an array is.
     """
     if "..." not in parameters:
         return exported
+    if exported.startswith("exec"):
+        return {"execl": "execve", "execle": "execve", "execlp": "execvpe"}[exported]
     return re.sub(r"([fd]printf|fscanf)", r"v\1", exported)
 
 

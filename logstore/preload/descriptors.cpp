@@ -1,0 +1,255 @@
+// Calls on descriptors that move no data.
+#include <aio.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <optional>
+
+#include "logstore/preload/guarded.h"
+#include "logstore/preload/host.h"
+#include "logstore/preload/open_files.h"
+#include "logstore/preload/real_calls.h"
+#include "logstore/preload/transfers.h"
+
+namespace iotune::logstore {
+namespace {
+
+off_t own_lseek(int fd, off_t offset, int whence) noexcept {
+  return on_logged(
+      fd, [&](OpenFile& file) { return seek(fd, file, offset, whence); },
+      [&] { return real.lseek(fd, offset, whence); });
+}
+
+// Others' writes are seen from here on, as after a lock.
+std::int64_t synced(OpenFile& file) noexcept {
+  const int wrong = file.file->sync();
+  return wrong != 0 ? wrong : file.file->refresh();
+}
+int own_fsync(int fd) noexcept {
+  return on_logged(fd, synced, [&] { return real.fsync(fd); });
+}
+int own_fdatasync(int fd) noexcept {
+  return on_logged(fd, synced, [&] { return real.fdatasync(fd); });
+}
+int own_sync_file_range(int fd, off_t offset, off_t size, unsigned flags) noexcept {
+  return on_logged(
+      fd, [](OpenFile& file) { return std::int64_t{file.file->flush()}; },
+      [&] { return real.sync_file_range(fd, offset, size, flags); });
+}
+
+int own_ftruncate(int fd, off_t size) noexcept {
+  return on_logged(
+      fd,
+      [&](OpenFile& file) -> std::int64_t {
+        if (!file.writes() || size < 0) return -EINVAL;
+        return file.file->truncate(size);
+      },
+      [&] { return real.ftruncate(fd, size); });
+}
+
+// A file grows by being cut where it would have ended. No room is kept: a log has none to keep.
+std::int64_t grow(OpenFile& file, std::int64_t size) noexcept {
+  file.file->refresh();
+  const std::int64_t before = file.file->size();
+  if (before < 0 || before >= size) return before < 0 ? before : 0;
+  return file.file->truncate(size);
+}
+std::int64_t allocate(OpenFile& file, int mode, off_t offset, off_t size) noexcept {
+  if (!file.writes()) return -EBADF;
+  if (offset < 0 || size <= 0) return -EINVAL;
+  off_t end = 0;
+  if (__builtin_add_overflow(offset, size, &end)) return -EFBIG;
+  const bool keeps = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+  switch (mode & ~FALLOC_FL_KEEP_SIZE) {
+    case 0:
+      return keeps ? 0 : grow(file, end);
+    case FALLOC_FL_PUNCH_HOLE:
+      return keeps ? file.file->punch(offset, size) : -EOPNOTSUPP;
+    case FALLOC_FL_ZERO_RANGE: {
+      const int wrong = file.file->punch(offset, size);
+      return wrong != 0 || keeps ? wrong : grow(file, end);
+    }
+    default:
+      return -EOPNOTSUPP;
+  }
+}
+int own_fallocate(int fd, int mode, off_t offset, off_t size) noexcept {
+  return on_logged(
+      fd, [&](OpenFile& file) { return allocate(file, mode, offset, size); },
+      [&] { return real.fallocate(fd, mode, offset, size); });
+}
+// Gives the error, and leaves errno alone.
+int own_posix_fallocate(int fd, off_t offset, off_t size) noexcept {
+  if (!is_logged(fd)) return real.posix_fallocate(fd, offset, size);
+  const int kept = errno;
+  const int wrong = own_fallocate(fd, 0, offset, size) == 0 ? 0 : errno;
+  errno = kept;
+  return wrong;
+}
+
+// As on NFS: who has a lock sees what was written before the last one was given back.
+template <typename Lock>
+std::int64_t locked(OpenFile& file, Lock lock) noexcept {
+  const int flushed = file.file->flush();
+  if (flushed != 0) return flushed;
+  const std::int64_t result = result_of(static_cast<std::int64_t>(lock()));
+  if (result >= 0) file.file->refresh();
+  return result;
+}
+int own_flock(int fd, int operation) noexcept {
+  return on_logged(
+      fd, [&](OpenFile& file) { return locked(file, [&] { return flock(fd, operation); }); },
+      [&] { return real.flock(fd, operation); });
+}
+
+bool is_lock(int command) noexcept {
+  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+         command == F_OFD_SETLKW;
+}
+bool is_copy(int command) noexcept {
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+}
+
+int own_fcntl(int fd, int command, ...) noexcept {
+  va_list list;
+  va_start(list, command);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  return on_logged(
+      fd,
+      [&](OpenFile& file) -> std::int64_t {
+        if (is_lock(command)) return locked(file, [&] { return fcntl(fd, command, argument); });
+        const int result = result_of(fcntl(fd, command, argument));
+        if (result >= 0 && is_copy(command)) copy_descriptor(fd, result);
+        if (result == 0 && command == F_SETFL) {
+          const auto flags = static_cast<int>(reinterpret_cast<std::intptr_t>(argument));
+          file.appends.store((flags & O_APPEND) != 0, std::memory_order_relaxed);
+        }
+        return result;
+      },
+      [&] { return real.fcntl(fd, command, argument); });
+}
+
+// A child of vfork has its parent's memory, but descriptors of its own.
+bool is_guest() noexcept {
+  return g_host->in_vfork_child();
+}
+
+int own_dup(int fd) noexcept {
+  const int to = real.dup(fd);
+  if (to >= 0 && is_logged(fd) && !is_guest()) copy_descriptor(fd, to);
+  return to;
+}
+// What `to` stood for is closed by the call itself.
+template <typename Call>
+int duplicated(int fd, int to, Call call) noexcept {
+  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call();
+  const Inside inside;
+  if (fcntl(fd, F_GETFD) < 0) return call();
+  leave_descriptor(to);
+  const int result = call();
+  if (result >= 0) copy_descriptor(fd, result);
+  return result;
+}
+int own_dup2(int fd, int to) noexcept {
+  return duplicated(fd, to, [&] { return real.dup2(fd, to); });
+}
+int own_dup3(int fd, int to, int flags) noexcept {
+  return duplicated(fd, to, [&] { return real.dup3(fd, to, flags); });
+}
+
+int own_close(int fd) noexcept {
+  if (!is_logged(fd) || is_guest()) return real.close(fd);
+  const Inside inside;
+  if (inside.nested()) return answer(-EDEADLK);
+  const int wrong = leave_descriptor(fd);
+  const int closed = real.close(fd);
+  return wrong != 0 ? answer(wrong) : closed;
+}
+int own_close_range(unsigned first, unsigned last, int flags) noexcept {
+  if ((flags & ~2) == 0 && !is_guest()) {  // not CLOSE_RANGE_CLOEXEC
+    const Inside inside;
+    leave_descriptors(first, last);
+  }
+  return real.close_range(first, last, flags);
+}
+void own_closefrom(int first) noexcept {
+  if (!is_guest()) {
+    const Inside inside;
+    leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), ~0U);
+  }
+  real.closefrom(first);
+}
+
+void* own_mmap(void* address, size_t size, int protection, int flags, int fd,
+               off_t offset) noexcept {
+  if ((flags & MAP_ANONYMOUS) != 0 || !is_logged(fd)) {
+    return real.mmap(address, size, protection, flags, fd, offset);
+  }
+  errno = ENODEV;
+  return MAP_FAILED;
+}
+
+// libc's threads would read the handle. Callers such as ROMIO make the call themselves then.
+int fd_of(const void* request) noexcept {
+  return request == nullptr ? -1 : static_cast<const aiocb*>(request)->aio_fildes;
+}
+int own_aio_read(void* request) noexcept {
+  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_read(request);
+}
+int own_aio_write(void* request) noexcept {
+  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_write(request);
+}
+int own_aio_fsync(int operation, void* request) noexcept {
+  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_fsync(operation, request);
+}
+int own_lio_listio(int mode, void* const* list, int count, void* event) noexcept {
+  for (int i = 0; list != nullptr && i < count; ++i) {
+    if (is_logged(fd_of(list[i]))) return answer(-ENOSYS);
+  }
+  return real.lio_listio(mode, list, count, event);
+}
+
+}  // namespace
+
+Replacements replaced_descriptors() noexcept {
+  static const Replacement kList[] = {
+      replacement("lseek", real.lseek, own_lseek, When::kFirstFile),
+      replacement("lseek64", real.lseek, own_lseek, When::kFirstFile),
+      replacement("fsync", real.fsync, own_fsync, When::kFirstFile),
+      replacement("fdatasync", real.fdatasync, own_fdatasync, When::kFirstFile),
+      replacement("sync_file_range", real.sync_file_range, own_sync_file_range, When::kFirstFile),
+      replacement("ftruncate", real.ftruncate, own_ftruncate, When::kFirstFile),
+      replacement("ftruncate64", real.ftruncate, own_ftruncate, When::kFirstFile),
+      replacement("fallocate", real.fallocate, own_fallocate, When::kFirstFile),
+      replacement("fallocate64", real.fallocate, own_fallocate, When::kFirstFile),
+      replacement("posix_fallocate", real.posix_fallocate, own_posix_fallocate, When::kFirstFile),
+      replacement("posix_fallocate64", real.posix_fallocate, own_posix_fallocate, When::kFirstFile),
+      replacement("flock", real.flock, own_flock, When::kFirstFile),
+      replacement("fcntl", real.fcntl, own_fcntl, When::kFirstFile),
+      replacement("fcntl64", real.fcntl, own_fcntl, When::kFirstFile),
+      replacement("dup", real.dup, own_dup, When::kFirstFile),
+      replacement("dup2", real.dup2, own_dup2, When::kFirstFile),
+      replacement("dup3", real.dup3, own_dup3, When::kFirstFile),
+      replacement("close", real.close, own_close, When::kFirstFile),
+      replacement("close_range", real.close_range, own_close_range, When::kFirstFile),
+      replacement("closefrom", real.closefrom, own_closefrom, When::kFirstFile),
+      replacement("mmap", real.mmap, own_mmap, When::kFirstFile),
+      replacement("mmap64", real.mmap, own_mmap, When::kFirstFile),
+      replacement("aio_read", real.aio_read, own_aio_read, When::kFirstFile),
+      replacement("aio_read64", real.aio_read, own_aio_read, When::kFirstFile),
+      replacement("aio_write", real.aio_write, own_aio_write, When::kFirstFile),
+      replacement("aio_write64", real.aio_write, own_aio_write, When::kFirstFile),
+      replacement("aio_fsync", real.aio_fsync, own_aio_fsync, When::kFirstFile),
+      replacement("aio_fsync64", real.aio_fsync, own_aio_fsync, When::kFirstFile),
+      replacement("lio_listio", real.lio_listio, own_lio_listio, When::kFirstFile),
+      replacement("lio_listio64", real.lio_listio, own_lio_listio, When::kFirstFile),
+  };
+  return {kList, std::size(kList)};
+}
+
+}  // namespace iotune::logstore

@@ -1,0 +1,132 @@
+// The library's life in a process: put in between, watched descriptors, fork, the end.
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "logstore/preload/host.h"
+#include "logstore/preload/library_interface.h"
+#include "logstore/preload/open_files.h"
+#include "logstore/preload/prefixes.h"
+#include "logstore/preload/real_calls.h"
+#include "logstore/preload/store_options.h"
+#include "logstore/store/logged_file.h"
+
+namespace iotune::logstore {
+
+constinit const LogStoreHost* g_host = nullptr;
+constinit __thread int t_inside __attribute__((tls_model("initial-exec"))) = 0;
+constinit RealCalls real = {};
+
+namespace {
+
+constinit StoreOptions g_options = {};
+constinit std::atomic<bool> g_watches_descriptors{false};
+
+template <typename Use>
+void for_each_replacement(Use use) noexcept {
+  for (const Replacements& some : {replaced_opens(), replaced_names(), replaced_questions(),
+                                   replaced_transfers(), replaced_descriptors()}) {
+    for (unsigned i = 0; i < some.count; ++i) use(some.list[i]);
+  }
+}
+
+// What stands behind libiotune.so is asked for name by name, as the program calls it; until then,
+// and for what this library calls itself, it is libc's.
+void* replace(const char* name, void* behind) {
+  void* function = behind;
+  for_each_replacement([&](const Replacement& one) {
+    if (std::strcmp(one.name, name) != 0) return;
+    *one.real = behind;
+    if (one.when == When::kAtOnce || g_watches_descriptors.load(std::memory_order_acquire)) {
+      function = one.function;
+    }
+  });
+  return function;
+}
+
+void find_real_calls() noexcept {
+  for_each_replacement([](const Replacement& one) {
+    if (*one.real == nullptr) *one.real = dlsym(RTLD_NEXT, one.name);
+  });
+}
+
+void before_fork() {
+  if (t_inside == 0) LoggedFile::before_fork();
+}
+void after_fork_in_parent() {
+  if (t_inside == 0) LoggedFile::after_fork(false);
+}
+void after_fork_in_child() {
+  if (t_inside != 0) return;
+  reset_prefix_lock();
+  reset_open_files();
+  LoggedFile::after_fork(true);
+}
+
+// exec keeps the descriptors, and nothing of memory. A handler of a signal that interrupted this
+// library finds it half changed: then what was not flushed stays so.
+void before_leaving() {
+  if (!g_watches_descriptors.load(std::memory_order_acquire) || t_inside != 0 ||
+      g_host->in_vfork_child()) {
+    return;
+  }
+  const int kept = errno;
+  const Inside inside;
+  LoggedFile::before_fork();
+  LoggedFile::after_fork(false);
+  errno = kept;
+}
+
+__attribute__((destructor)) void stop() {
+  if (!g_watches_descriptors.load(std::memory_order_acquire) || t_inside != 0 ||
+      g_host->in_vfork_child()) {
+    return;
+  }
+  const Inside inside;
+  LoggedFile::at_exit();
+}
+
+}  // namespace
+
+const StoreOptions& store_options() noexcept {
+  return g_options;
+}
+
+void watch_descriptors() noexcept {
+  if (g_watches_descriptors.exchange(true, std::memory_order_acq_rel)) return;
+  g_host->put_in_between(replace);
+}
+
+}  // namespace iotune::logstore
+
+using namespace iotune::logstore;
+
+extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
+    const LogStoreHost* host, LogStoreHooks* hooks) noexcept {
+  if (host->version != kLogStoreInterfaceVersion) {
+    host->say(
+        "libiotune-logstore.so and libiotune.so are of different versions: no file is kept "
+        "as logs");
+    return false;
+  }
+  g_host = host;
+  try {
+    if (!read_prefixes(host->prefixes)) return false;
+  } catch (...) {
+    return false;
+  }
+  g_options.say = host->say_on_any_rank;
+  find_real_calls();
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  const Inside inside;
+  host->put_in_between(replace);
+  enter_inherited_descriptors();
+  *hooks = {.is_below_prefix = is_below_prefix,
+            .is_logged = [](int fd) { return is_logged(fd); },
+            .before_leaving = before_leaving};
+  return true;
+}

@@ -1,0 +1,42 @@
+// The one interface between libiotune.so and libiotune-logstore.so. Both are built together; the
+// version tells a library that was left behind by another build.
+#pragma once
+
+#include <cstdint>
+
+namespace iotune::logstore {
+
+inline constexpr std::uint32_t kLogStoreInterfaceVersion = 1;
+
+// What the library has of the preload. Texts live as long as the process.
+struct LogStoreHost {
+  std::uint32_t version;
+  const char* prefixes;  // IOTUNE_LOGSTORE
+  void (*say)(const char* text);
+  // What `text` tells of concerns this rank alone.
+  void (*say_on_any_rank)(const char* text);
+  // From `enters` to the next call without, this thread's calls are not recorded. May be nested.
+  void (*own_code)(bool enters);
+  // As in core/process/thread_state.h.
+  bool (*in_vfork_child)();
+  // As in core/link/real_function.h.
+  void (*put_in_between)(void* (*replacement)(const char* name, void* real));
+  // Of the global scope; nullptr: there is none.
+  void* (*symbol)(const char* name);
+};
+
+struct LogStoreHooks {
+  // Is the absolute path one of the log store's?
+  bool (*is_below_prefix)(const char* path);
+  bool (*is_logged)(int fd);
+  // The process is about to be replaced, or to end without its handlers: everything is flushed.
+  void (*before_leaving)();
+};
+
+extern "C" {
+// Once, by the constructor. `host` lives as long as the process. False: no file is logged; what is
+// wrong has been said.
+bool iotune_logstore_install(const LogStoreHost* host, LogStoreHooks* hooks) noexcept;
+}
+
+}  // namespace iotune::logstore

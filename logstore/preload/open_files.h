@@ -1,0 +1,67 @@
+// Which descriptors of this process stand for logged files. A descriptor is one of the container's
+// handle (FORMAT.md): its position, flags and advisory locks are the kernel's, so that dup, fork
+// and exec share them as they always do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "logstore/preload/resettable_mutex.h"
+#include "logstore/store/logged_file.h"
+
+namespace iotune::logstore {
+
+// One open(2) of a logged file, shared by the descriptors that dup gives. Its memory is never
+// given back, only used again: threads may look at it while another one closes.
+struct OpenFile {
+  std::shared_ptr<LoggedFile> file;
+  int access = 0;                    // O_RDONLY, O_WRONLY or O_RDWR
+  bool syncs = false;                // O_SYNC or O_DSYNC
+  std::atomic<bool> appends{false};  // O_APPEND
+  // Whoever moves the position has it.
+  ResettableMutex position;
+  // Descriptors, and calls under way. 0: free.
+  std::atomic<unsigned> holders{0};
+
+  bool reads() const noexcept;
+  bool writes() const noexcept;
+};
+
+// Descriptors from here on are never logged: open() fails with EMFILE.
+inline constexpr int kMostDescriptors = 65536;
+extern std::atomic<OpenFile*> g_open_files[kMostDescriptors];
+
+inline bool is_logged(int fd) noexcept {
+  return static_cast<unsigned>(fd) < static_cast<unsigned>(kMostDescriptors) &&
+         g_open_files[fd].load(std::memory_order_relaxed) != nullptr;
+}
+
+// An open file for the time of one call; none where the descriptor is no logged file's (any more).
+class Held {
+ public:
+  explicit Held(int fd) noexcept;
+  ~Held();
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  explicit operator bool() const noexcept { return file_ != nullptr; }
+  OpenFile* operator->() const noexcept { return file_; }
+  OpenFile& operator*() const noexcept { return *file_; }
+
+ private:
+  OpenFile* file_ = nullptr;
+};
+
+// `fd` stands for `file` from now on; flags as of open(2). False: there is no memory.
+bool enter_descriptor(int fd, std::shared_ptr<LoggedFile> file, int flags) noexcept;
+// `to` stands for what `fd` stands for. What it stood for before has been left.
+void copy_descriptor(int fd, int to) noexcept;
+// The descriptor is about to be closed. The last one of an open file flushes it: 0 or -errno.
+int leave_descriptor(int fd) noexcept;
+int leave_descriptors(unsigned first, unsigned last) noexcept;
+// What an exec left open.
+void enter_inherited_descriptors() noexcept;
+// After fork, in the child.
+void reset_open_files() noexcept;
+
+}  // namespace iotune::logstore

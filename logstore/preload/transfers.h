@@ -1,0 +1,19 @@
+// Moves of data on logged descriptors, for calls and streams.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "logstore/preload/open_files.h"
+
+namespace iotune::logstore {
+
+// At the descriptor's position, which they move. As read(2) and write(2), but -errno.
+std::int64_t read_at_position(int fd, OpenFile& file, void* to, std::size_t size) noexcept;
+std::int64_t write_at_position(int fd, OpenFile& file, const void* from, std::size_t size) noexcept;
+// As lseek(2), but -errno.
+std::int64_t seek(int fd, OpenFile& file, std::int64_t offset, int whence) noexcept;
+
+}  // namespace iotune::logstore
