@@ -5,6 +5,7 @@
   iotune replay TRACE --pause keep -n 2     with the program's pauses, on two ranks
   iotune replay TRACE --plan-only > vpic.plan
   iotune replay vpic.plan --dir /scratch
+  iotune replay map.csv --mpiio             the writes of a map, one file (iotune log map)
   iotune replay TRACE --emit-c vpic.c       a kernel in C that needs MPI and HDF5 alone
 
 A trace, also an imported one, is turned into a plan first (kernels/replay/PLAN.md,
@@ -39,6 +40,7 @@ from iotune.cli.output import (
 from iotune.errors import Error
 from iotune.output_file import demand_replaceable, write_text
 from iotune.replay.emit_c import c_source
+from iotune.replay.map_plan import is_map, write_map_plan
 from iotune.replay.mpi import Mpi, find_mpi
 from iotune.replay.plan import Plan, plan_text
 from iotune.replay.plan_build import plan_bytes
@@ -62,15 +64,22 @@ class Layer(str, Enum):
 
 @dataclass
 class _Wanted:
-    """What of a trace is replayed, and how."""
+    """What of a trace or a map is replayed, and how."""
 
     layer: Optional[str]
     file: Optional[str]
     ranks: Optional[int]
     pause: str
+    read: bool
+    mpiio: bool
 
     def are_defaults(self) -> bool:
         return self.layer is None and self.file is None and self.pause == "none"
+
+    def demand_none_of_maps(self, source: Path) -> None:
+        if self.read or self.mpiio:
+            option = "--read" if self.read else "--mpiio"
+            raise Error(f"{option} is for maps, and {source} is none")
 
 
 @dataclass
@@ -82,6 +91,7 @@ class _Planned:
     needed_bytes: int  # 0: unknown
     prepares: bool
     of_calls: bool
+    of_map: bool = False
 
     def replayer(self, mpi: Mpi) -> Path:
         return find_call_replayer(mpi) if self.of_calls else find_replayer(mpi)
@@ -89,7 +99,7 @@ class _Planned:
 
 @errors_in_one_line
 def command(
-    source: Annotated[Path, typer.Argument(metavar="TRACE|PLAN", help="What to reissue.")],
+    source: Annotated[Path, typer.Argument(metavar="TRACE|PLAN|MAP", help="What to reissue.")],
     ranks: Annotated[
         Optional[int],
         typer.Option("-n", "--ranks", min=1, help="Of a trace any number; default: its own."),
@@ -116,6 +126,12 @@ def command(
     verify: Annotated[
         bool, typer.Option("--verify", help="Of HDF5: check every byte; not timed.")
     ] = False,
+    read: Annotated[
+        bool, typer.Option("--read", help="Of a map: read the places instead of writing them.")
+    ] = False,
+    mpiio: Annotated[
+        bool, typer.Option("--mpiio", help="Of a map: through MPI-IO, not pwrite and pread.")
+    ] = False,
     plan_only: Annotated[bool, typer.Option("--plan-only", help="Print the plan.")] = False,
     emit_c: Annotated[
         Optional[Path],
@@ -124,8 +140,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Replay it."""
-    wanted = _Wanted(layer.value if layer else None, file, ranks, pause)
+    wanted = _Wanted(layer.value if layer else None, file, ranks, pause, read, mpiio)
     if emit_c is not None:
+        wanted.demand_none_of_maps(source)
         _emit(source, wanted, emit_c)
         return
     with _plan(source, wanted) as planned:
@@ -154,7 +171,8 @@ def command(
             f"{count_text(result.files, 'file')}, {count_text(planned.ranks, 'rank')}, "
             f"{count_text(len(result.rounds), 'round')}" + (", verified" if verify else "")
         )
-    next_command("iotune", "train", why="tries settings on such replays")
+    if not planned.of_map:
+        next_command("iotune", "train", why="tries settings on such replays")
 
 
 def _emit(source: Path, wanted: _Wanted, target: Path) -> None:
@@ -185,12 +203,14 @@ def _plan(source: Path, wanted: _Wanted) -> Iterator[_Planned]:
         raise Error(f"{source}: {problem.strerror}") from None
     of_calls = start == CALLS_LINE.encode()
     if of_calls or start.startswith(_VERSION_LINE.encode()):
+        wanted.demand_none_of_maps(source)
         if not wanted.are_defaults():
             raise Error("--layer, --file and --pause are for traces: a plan has them in it")
         yield _given_plan(source, of_calls, wanted.ranks)
         return
     with tempfile.NamedTemporaryFile("w", suffix=".plan", errors="surrogateescape") as written:
-        planned = _plan_of_trace(source, wanted, written.file)
+        plan_of = _plan_of_map if is_map(source) else _plan_of_trace
+        planned = plan_of(source, wanted, written.file)
         written.flush()
         planned.path = Path(written.name)
         yield planned
@@ -212,8 +232,20 @@ def _opened(source: Path) -> Trace:
     return trace
 
 
+def _plan_of_map(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
+    if wanted.layer is not None or wanted.file is not None:
+        raise Error("--layer and --file are for traces: a map has one file, see --mpiio")
+    calls = write_map_plan(
+        source, written, wanted.ranks, wanted.read, wanted.mpiio, _pause_rule(wanted)
+    )
+    for note in calls.notes:
+        say(note)
+    return _Planned(source, calls.ranks, calls.needed_bytes, False, True, of_map=True)
+
+
 def _plan_of_trace(source: Path, wanted: _Wanted, written: IO[str]) -> _Planned:
     pause = _pause_rule(wanted)
+    wanted.demand_none_of_maps(source)
     trace = _opened(source)
     hdf5 = wanted.layer == "hdf5" or (
         wanted.layer is None and has_hdf5_transfers(trace, wanted.file)
