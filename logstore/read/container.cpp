@@ -1,71 +1,23 @@
 #include "logstore/read/container.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <map>
-#include <memory>
+
+#include "logstore/read/container_reader.h"
+#include "logstore/read/listing.h"
+#include "logstore/read/writer_files.h"
 
 namespace iotune::logstore {
 namespace {
 
-Error failed(const std::string& path, const char* what) {
-  return {path, std::string(what) + ": " + std::strerror(errno)};
-}
-
-// Logs that one read() holds open at a time.
-constexpr std::size_t kMostOpenLogs = 128;
-
-struct OpenFile {
-  Descriptor descriptor;
-  std::int64_t size = 0;
-};
-
-// Nothing but a regular file, and nothing that a link leads to. O_NONBLOCK: a pipe of that name
-// would never open.
-Result<OpenFile> open_regular(int directory, const std::string& name) {
-  OpenFile file;
-  file.descriptor =
-      Descriptor(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat about {};
-  if (file.descriptor.get() < 0) {
-    if (errno == ELOOP) return Error{name, "is a link; a container has none"};
-    return failed(name, "cannot be opened");
-  }
-  if (fstat(file.descriptor.get(), &about) != 0) return failed(name, "cannot be looked at");
-  if (!S_ISREG(about.st_mode)) return Error{name, "is no regular file"};
-  file.size = about.st_size;
-  return file;
-}
-
-// Reads until `to` is full or the file ends. -1: errno says why.
-ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset) {
-  std::size_t done = 0;
-  while (done < to.size()) {
-    const ssize_t some =
-        pread(fd, to.data() + done, to.size() - done, offset + static_cast<std::int64_t>(done));
-    if (some < 0 && errno == EINTR) continue;
-    if (some < 0) return -1;
-    if (some == 0) break;
-    done += static_cast<std::size_t>(some);
-  }
-  return static_cast<ssize_t>(done);
-}
-
-// The name of a writer, if the file is one of its two.
-std::optional<std::string> writer_of(const std::string& name, const std::string& ending) {
-  if (name.size() <= ending.size() || !name.ends_with(ending)) return std::nullopt;
-  std::string writer = name.substr(0, name.size() - ending.size());
-  if (!is_writer_name(writer.data(), writer.size())) return std::nullopt;
-  return writer;
-}
+// How often a container is read again because somebody compacts it meanwhile.
+constexpr int kMostTries = 100;
 
 bool write_whole(int directory, const char* name, std::span<const std::byte> bytes) {
   const Descriptor file(
@@ -87,24 +39,6 @@ bool rename_to_free_name(const std::string& from, const std::string& to) {
 }
 
 }  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-int Descriptor::release() noexcept {
-  const int fd = fd_;
-  fd_ = -1;
-  return fd;
-}
 
 std::optional<Error> make_container(const std::string& path, const Description& description) {
   const std::size_t slash = path.find_last_of('/');
@@ -145,7 +79,7 @@ bool Container::is_at(const std::string& path) {
   return read_description(head, description, version) != HeadProblem::kNotOurs;
 }
 
-Result<Container> Container::open(const std::string& path, const ReadLimits& limits) {
+Result<Container> Container::open(const std::string& path, const ReadLimits& limits, Logs logs) {
   Container container;
   container.path_ = path;
   container.directory_ = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -172,113 +106,38 @@ Result<Container> Container::open(const std::string& path, const ReadLimits& lim
     case HeadProblem::kNotOurs:
       return Error{path, "is no container"};
   }
-  if (auto wrong = container.read_writers(limits)) {
+  auto wrong = container.read_writers(limits, logs);
+  // What was listed before a compaction must not be read by its merged index, nor without it.
+  for (int tries = 0; tries < kMostTries && container.is_replaced(); ++tries) {
+    wrong = container.read_writers(limits, logs);
+  }
+  if (wrong) {
     wrong->path = wrong->path.empty() ? path : path + "/" + wrong->path;
     return *wrong;
   }
   return container;
 }
 
-std::optional<Error> Container::read_writers(const ReadLimits& limits) {
-  // A descriptor of its own: closedir() closes it.
-  const int again = openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : fdopendir(again),
-                                                    [](DIR* open) { return closedir(open); });
-  if (entries == nullptr) return failed("", "cannot be listed");
-  struct Files {
-    bool log = false;
-    bool index = false;
-  };
-  std::map<std::string, Files> found;
-  errno = 0;
-  while (const dirent* entry = readdir(entries.get())) {
-    const std::string name = entry->d_name;
-    if (const auto log = writer_of(name, kLogEnding)) {
-      found[*log].log = true;
-    } else if (const auto index = writer_of(name, kIndexEnding)) {
-      found[*index].index = true;
-    } else if (name != "." && name != ".." && name != kReadmeName && name != kDescriptionName) {
-      strangers_.push_back(name);
-    }
-    if (found.size() > limits.writers || strangers_.size() > limits.writers) {
-      return Error{"", "has more files than the limit allows"};
-    }
-    errno = 0;
-  }
-  if (errno != 0) return failed("", "cannot be listed");
-  std::ranges::sort(strangers_);
-
-  std::vector<WriterBytes> writers;
-  std::vector<std::vector<std::byte>> indexes;
-  std::uint64_t index_bytes = 0;
-  for (const auto& [name, files] : found) {
-    WriterBytes writer{name, {}, 0};
-    // The index first: what it tells of is then in the log, should somebody be writing.
-    indexes.emplace_back();
-    if (files.index) {
-      auto index = open_regular(directory_.get(), name + kIndexEnding);
-      if (!index) return index.error();
-      index_bytes += static_cast<std::uint64_t>(index->size);
-      if (index_bytes > limits.index_bytes) {
-        return Error{name + kIndexEnding, "makes the indexes larger than the limit allows"};
-      }
-      indexes.back().resize(static_cast<std::size_t>(index->size));
-      const ssize_t size = read_at(index->descriptor.get(), indexes.back(), 0);
-      if (size < 0) return failed(name + kIndexEnding, "cannot be read");
-      indexes.back().resize(static_cast<std::size_t>(size));
-      writer.index = indexes.back();
-    }
-    if (files.log) {
-      auto log = open_regular(directory_.get(), name + kLogEnding);
-      if (!log) return log.error();
-      writer.log_bytes = log->size;
-    }
-    writers.push_back(std::move(writer));
-  }
-  auto map = LogMap::merge(description_.container_id, std::move(writers), reports_, limits);
+std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs) {
+  strangers_.clear();
+  compaction_ = {};
+  merged_ = identity_of(directory_.get(), kMergedName);
+  Listing listing;
+  if (auto wrong = list_container(directory_.get(), limits.writers, listing)) return wrong;
+  strangers_ = std::move(listing.strangers);
+  WriterFilesReader files(directory_.get(), limits, listing);
+  if (auto wrong = files.read_merged(description_.container_id, compaction_)) return wrong;
+  if (auto wrong = files.read_covered(logs == Logs::kLookAtAll, compaction_)) return wrong;
+  if (auto wrong = files.read_others(compaction_)) return wrong;
+  auto map = LogMap::merge(description_.container_id, files.take_writers(), reports_, limits,
+                           files.covered());
   if (!map) return map.error();
   map_ = std::move(*map);
   return std::nullopt;
 }
 
 Result<std::size_t> Container::read(std::int64_t offset, std::span<std::byte> to) const {
-  std::size_t done = 0;
-  std::optional<Error> wrong;
-  std::map<std::uint32_t, OpenFile> logs;
-  const auto most = static_cast<std::int64_t>(
-      std::min<std::size_t>(to.size(), static_cast<std::size_t>(kLargestFile)));
-  map_.for_each_piece(offset, most, [&](const LogPiece& piece) {
-    if (wrong) return;
-    const auto part = to.subspan(done, static_cast<std::size_t>(piece.length));
-    done += part.size();
-    if (piece.kind == LogPiece::Kind::kHole) {
-      std::ranges::fill(part, std::byte{0});
-      return;
-    }
-    const std::string name = map_.writer_name(piece.writer) + kLogEnding;
-    const std::string where = path_ + "/" + name;
-    if (piece.kind == LogPiece::Kind::kMissing) {
-      wrong = Error{where, "has lost bytes that were synced"};
-      return;
-    }
-    auto log = logs.find(piece.writer);
-    if (log == logs.end()) {
-      auto opened = open_regular(directory_.get(), name);
-      if (!opened) {
-        wrong = Error{where, opened.error().message};
-        return;
-      }
-      if (logs.size() == kMostOpenLogs) logs.clear();
-      log = logs.emplace(piece.writer, std::move(*opened)).first;
-    }
-    const ssize_t size = read_at(log->second.descriptor.get(), part, piece.physical);
-    if (size < 0) wrong = failed(where, "cannot be read");
-    if (size >= 0 && static_cast<std::size_t>(size) < part.size()) {
-      wrong = Error{where, "became shorter while it was read"};
-    }
-  });
-  if (wrong) return *wrong;
-  return done;
+  return ContainerReader(*this).read(offset, to);
 }
 
 }  // namespace iotune::logstore
