@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,7 @@ struct CompactionTraces {
   std::uint64_t merged_bytes = 0;         // of its file
   std::vector<CoveredWriter> covered;     // by it, in the order of the map
   std::vector<std::string> spare_files;   // that nobody needs: of a compaction that was cut short
-  std::vector<std::string> single_files;  // indexes that are read
-  std::uint64_t single_bytes = 0;         // of these
+  std::map<std::string, std::int64_t> single_indexes;  // that were read: bytes, by writer
   bool has_grown = false;  // a writer went on after it was covered: it did not take its lock
 };
 

@@ -96,8 +96,7 @@ std::optional<Error> WriterFilesReader::read_others(CompactionTraces& traces) {
     if (files.index) {
       auto index = read_index(name + kIndexEnding);
       if (!index) return index.error();
-      traces.single_files.push_back(name + kIndexEnding);
-      traces.single_bytes += index->size();
+      traces.single_indexes[name] = static_cast<std::int64_t>(index->size());
       indexes_.push_back(std::move(*index));
       writer.index = indexes_.back();
     }
