@@ -59,7 +59,7 @@ class Compaction {
       return Error{path_, "is no container"};
     }
     Changes changes(directory.get(), options_.before_change);
-    auto wrong = changes.lock(path_);
+    auto wrong = options_.lock_is_held ? std::nullopt : changes.lock(path_);
     if (wrong) return *wrong;
     changes_ = &changes;
     if ((wrong = open()) || (wrong = demand_same(directory)) || (wrong = why_not(*container_)) || (wrong = merge()) ||
@@ -326,21 +326,15 @@ bool compaction_is_worth_it(const CompactionGain& gain) {
 int compact_on_close(const std::string& path) noexcept {
   try {
     {
-      // Of many that close it only the last one need read the indexes.
-      const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      if (directory.get() < 0) return -errno;
-      Changes changes(directory.get(), nullptr);
-      if (changes.lock(path)) return errno == EWOULDBLOCK ? 0 : -errno;
-    }
-    {
       const auto container = Container::open(path);
       if (!container) return -(errno != 0 ? errno : EIO);
       if (!compaction_is_worth_it(compaction_gain(*container))) return 0;
     }
     CompactOptions options;
     options.most_copied_bytes = kMostCopiedAtClose;
+    options.lock_is_held = true;
     errno = 0;
-    if (compact(path, options) || errno == EWOULDBLOCK) return 0;
+    if (compact(path, options)) return 0;
     return -(errno != 0 ? errno : EIO);
   } catch (...) {
     return -ENOMEM;

@@ -18,6 +18,8 @@ struct CompactOptions {
   bool keeps_indexes = false;
   // No more bytes than these are copied; beyond, logs stay as they are.
   std::int64_t most_copied_bytes = INT64_MAX;
+  // The caller has the exclusive flock(2) on `container` that says that nobody writes.
+  bool lock_is_held = false;
   // For tests: called before each change of the container with what it is. An errno in place of 0:
   // the change fails so.
   std::function<int(const char* change)> before_change;
@@ -48,8 +50,8 @@ CompactionGain compaction_gain(const Container& container);
 // at least a mebibyte, is not needed.
 bool compaction_is_worth_it(const CompactionGain& gain);
 
-// For who closed the file as the last one: compacts where that is worth it and copies no more than
-// a gibibyte. 0 also where somebody else has it open, or it is not worth it; else -errno.
+// For who closed the file as the last one, and holds the exclusive lock on `container`: compacts
+// where that is worth it, and copies no more than a gibibyte. 0 or -errno.
 int compact_on_close(const std::string& path) noexcept;
 
 }  // namespace iotune::logstore
