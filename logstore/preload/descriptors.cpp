@@ -2,7 +2,6 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -185,35 +184,6 @@ void own_closefrom(int first) noexcept {
   real.closefrom(first);
 }
 
-void* own_mmap(void* address, size_t size, int protection, int flags, int fd,
-               off_t offset) noexcept {
-  if ((flags & MAP_ANONYMOUS) != 0 || !is_logged(fd)) {
-    return real.mmap(address, size, protection, flags, fd, offset);
-  }
-  errno = ENODEV;
-  return MAP_FAILED;
-}
-
-// libc's threads would read the handle. Callers such as ROMIO make the call themselves then.
-int fd_of(const void* request) noexcept {
-  return request == nullptr ? -1 : static_cast<const aiocb*>(request)->aio_fildes;
-}
-int own_aio_read(void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_read(request);
-}
-int own_aio_write(void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_write(request);
-}
-int own_aio_fsync(int operation, void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_fsync(operation, request);
-}
-int own_lio_listio(int mode, void* const* list, int count, void* event) noexcept {
-  for (int i = 0; list != nullptr && i < count; ++i) {
-    if (is_logged(fd_of(list[i]))) return answer(-ENOSYS);
-  }
-  return real.lio_listio(mode, list, count, event);
-}
-
 }  // namespace
 
 Replacements replaced_descriptors() noexcept {
@@ -238,16 +208,6 @@ Replacements replaced_descriptors() noexcept {
       replacement("close", real.close, own_close, When::kFirstFile),
       replacement("close_range", real.close_range, own_close_range, When::kFirstFile),
       replacement("closefrom", real.closefrom, own_closefrom, When::kFirstFile),
-      replacement("mmap", real.mmap, own_mmap, When::kFirstFile),
-      replacement("mmap64", real.mmap, own_mmap, When::kFirstFile),
-      replacement("aio_read", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_read64", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_write", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_write64", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_fsync", real.aio_fsync, own_aio_fsync, When::kFirstFile),
-      replacement("aio_fsync64", real.aio_fsync, own_aio_fsync, When::kFirstFile),
-      replacement("lio_listio", real.lio_listio, own_lio_listio, When::kFirstFile),
-      replacement("lio_listio64", real.lio_listio, own_lio_listio, When::kFirstFile),
   };
   return {kList, std::size(kList)};
 }

@@ -28,8 +28,9 @@ constinit std::atomic<bool> g_watches_descriptors{false};
 
 template <typename Use>
 void for_each_replacement(Use use) noexcept {
-  for (const Replacements& some : {replaced_opens(), replaced_names(), replaced_questions(),
-                                   replaced_transfers(), replaced_descriptors()}) {
+  for (const Replacements& some :
+       {replaced_opens(), replaced_names(), replaced_questions(), replaced_transfers(),
+        replaced_descriptors(), replaced_kernel_calls(), replaced_streams()}) {
     for (unsigned i = 0; i < some.count; ++i) use(some.list[i]);
   }
 }
