@@ -11,6 +11,7 @@
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/open_files.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
 
@@ -143,22 +144,37 @@ int own_dup(int fd) noexcept {
   if (to >= 0 && is_logged(fd) && !is_guest()) copy_descriptor(fd, to);
   return to;
 }
+// stdin, stdout and stderr have streams that libc made itself (past_writes.h). `source`: what takes
+// the place of `fd`, which is then to be closed; -1: none.
+int prepare_standard(int fd, int to) noexcept {
+  const Held file(fd);
+  if (!file || to > 2) return -1;
+  if (to == 0 && !file->writes()) return copy_for_stdin(fd, *file);
+  if (to > 0 && file->writes()) prepare_for_output(fd, *file);
+  return -1;
+}
+
 // What `to` stood for is closed by the call itself.
 template <typename Call>
 int duplicated(int fd, int to, Call call) noexcept {
-  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call();
+  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call(fd);
   const Inside inside;
-  if (fcntl(fd, F_GETFD) < 0) return call();
+  if (fcntl(fd, F_GETFD) < 0) return call(fd);
   leave_descriptor(to);
-  const int result = call();
-  if (result >= 0) copy_descriptor(fd, result);
+  const int standard = prepare_standard(fd, to);
+  const int result = call(standard >= 0 ? standard : fd);
+  if (standard >= 0) {
+    real.close(standard);
+  } else if (result >= 0) {
+    copy_descriptor(fd, result);
+  }
   return result;
 }
 int own_dup2(int fd, int to) noexcept {
-  return duplicated(fd, to, [&] { return real.dup2(fd, to); });
+  return duplicated(fd, to, [=](int from) { return real.dup2(from, to); });
 }
 int own_dup3(int fd, int to, int flags) noexcept {
-  return duplicated(fd, to, [&] { return real.dup3(fd, to, flags); });
+  return duplicated(fd, to, [=](int from) { return real.dup3(from, to, flags); });
 }
 
 int own_close(int fd) noexcept {

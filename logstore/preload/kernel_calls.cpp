@@ -106,21 +106,32 @@ ssize_t own_splice(int from, off_t* from_offset, int to, off_t* to_offset, size_
                 [&] { return real.splice(from, from_offset, to, to_offset, size, flags); });
 }
 
-// What is private may be a copy, as of now. What is shared would have to show what others write.
-void* map_copy(OpenFile& file, void* address, std::size_t size, int protection, int flags,
-               off_t offset) noexcept {
-  if (!file.reads()) return reinterpret_cast<void*>(answer(std::intptr_t{-EACCES}));
-  void* const memory =
-      real.mmap(address, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+struct MapCall {
+  void* address;
+  std::size_t size;
+  int protection, flags;
+  off_t offset;
+};
+
+// May the map be a copy, as of now? What is private may, and what is only read by who can only
+// read: others' writes are seen after an open, as by read(2). Who maps and writes wants to see his
+// writes.
+bool may_be_copy(const OpenFile& file, int protection, int flags) noexcept {
+  return (flags & MAP_TYPE) == MAP_PRIVATE || (!file.writes() && (protection & PROT_WRITE) == 0);
+}
+
+void* map_copy(OpenFile& file, const MapCall& asked) noexcept {
+  const int flags = (asked.flags & ~MAP_TYPE) | MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const memory = real.mmap(asked.address, asked.size, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) return memory;
   std::size_t done = 0;
-  while (done < size) {
-    const std::int64_t some = read_file(file, offset + static_cast<std::int64_t>(done),
-                                        static_cast<char*>(memory) + done, size - done);
+  while (done < asked.size) {
+    const std::int64_t some = read_file(file, asked.offset + static_cast<std::int64_t>(done),
+                                        static_cast<char*>(memory) + done, asked.size - done);
     if (some <= 0) break;
     done += static_cast<std::size_t>(some);
   }
-  mprotect(memory, size, protection);
+  mprotect(memory, asked.size, asked.protection);
   return memory;
 }
 void* own_mmap(void* address, size_t size, int protection, int flags, int fd,
@@ -130,8 +141,12 @@ void* own_mmap(void* address, size_t size, int protection, int flags, int fd,
   }
   const Inside inside;
   const Held file(fd);
-  if (file && (flags & MAP_TYPE) == MAP_PRIVATE) {
-    return map_copy(*file, address, size, protection, flags, offset);
+  if (file && !file->reads()) {
+    errno = EACCES;
+    return MAP_FAILED;
+  }
+  if (file && may_be_copy(*file, protection, flags)) {
+    return map_copy(*file, {address, size, protection, flags, offset});
   }
   errno = ENODEV;
   return MAP_FAILED;

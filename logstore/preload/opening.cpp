@@ -15,6 +15,7 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/names.h"
 #include "logstore/preload/open_files.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
@@ -46,9 +47,13 @@ int open_container(const std::string& path, int flags) {
   if (fd < 0 || (flags & O_PATH) != 0) return fd;
   std::shared_ptr<LoggedFile> file;
   int wrong = LoggedFile::open(path, store_options(), file);
-  if (wrong == 0 && (flags & O_TRUNC) != 0) wrong = file->truncate(0);
+  if (wrong == 0 && (flags & O_TRUNC) != 0) {
+    take_in_past_writes(*file);
+    wrong = file->truncate(0);
+  }
   if (wrong == 0) {
     file->refresh();
+    take_in_past_writes(*file);
     if (!enter_descriptor(fd, std::move(file), flags)) wrong = -EMFILE;
   }
   if (wrong == 0) return fd;
