@@ -107,7 +107,7 @@ void put_together(decltype(&iotune_logstore_install) install) noexcept {
           },
       .in_vfork_child = in_vfork_child,
       .put_in_between = put_in_between,
-      .symbol = default_symbol,
+      .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;
   guard_opens();
