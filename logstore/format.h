@@ -14,6 +14,7 @@ inline constexpr std::int64_t kLargestFile = std::int64_t{1} << 60;
 
 inline constexpr char kReadmeName[] = "README";
 inline constexpr char kDescriptionName[] = "container";
+inline constexpr char kHandleName[] = "handle";
 inline constexpr char kLogEnding[] = ".log";
 inline constexpr char kIndexEnding[] = ".index";
 inline constexpr std::size_t kLongestWriterName = 100;
