@@ -1,37 +1,18 @@
-// A container as a directory (FORMAT.md): made, and read with all its writers.
+// A container as a directory (FORMAT.md), read with all its writers.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "logstore/format.h"
+#include "logstore/read/container_files.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/log_map.h"
 
 namespace iotune::logstore {
-
-// Makes a container at `path`, where nothing is yet: in a directory beside it that is then renamed,
-// so that nobody sees half of one. Durable when it returns.
-[[nodiscard]] std::optional<Error> make_container(const std::string& path,
-                                                  const Description& description);
-
-// A descriptor that is closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const noexcept { return fd_; }
-  int release() noexcept;
-
- private:
-  int fd_;
-};
 
 // An open container, as it was when it was read. Who wants later writes reads it again.
 class Container {
@@ -48,10 +29,12 @@ class Container {
   const std::vector<WriterReport>& reports() const noexcept { return reports_; }
   // Names in the directory that belong to nothing.
   const std::vector<std::string>& strangers() const noexcept { return strangers_; }
+  // Bytes in the handle: a program wrote there that went past the log store.
+  std::int64_t handle_bytes() const noexcept { return handle_bytes_; }
 
   // Reads what is at `offset`: as many bytes as `to` has, fewer only at the end of the file. An
-  // error where bytes are missing, and where a log cannot be read. Opens the logs that it needs,
-  // and closes them again.
+  // error where bytes are missing, and where a log cannot be read. Any thread may ask. Some logs
+  // are kept open.
   Result<std::size_t> read(std::int64_t offset, std::span<std::byte> to) const;
 
  private:
@@ -63,6 +46,8 @@ class Container {
   LogMap map_;
   std::vector<WriterReport> reports_;
   std::vector<std::string> strangers_;
+  std::int64_t handle_bytes_ = 0;
+  std::unique_ptr<OpenLogs> logs_;
 };
 
 }  // namespace iotune::logstore

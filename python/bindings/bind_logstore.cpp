@@ -55,6 +55,7 @@ void bind_logstore(py::module_& module) {
       .def_property_readonly("made_ns", [](const Container& c) { return c.description().made_ns; })
       .def_property_readonly("id", [](const Container& c) { return c.description().container_id; })
       .def_property_readonly("map_bytes", [](const Container& c) { return c.map().memory_bytes(); })
+      .def_property_readonly("handle_bytes", &Container::handle_bytes)
       .def("writers", &writers)
       .def("strangers", &strangers)
       .def("read", &read_bytes, py::arg("offset"), py::arg("size"));

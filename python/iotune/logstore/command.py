@@ -88,6 +88,7 @@ def stat(file: _File, as_json: _Json = False) -> None:
                 "whole": container.is_whole(),
                 "writers": [writer._asdict() for writer in container.writers],
                 "strangers": container.strangers,
+                "handle_bytes": container.handle_bytes,
             }
         )
         return
@@ -140,8 +141,12 @@ def verify(file: _File) -> None:
             say(f"{writer.name}: {writer.dropped_bytes} bytes that were not synced are not there")
     for name in container.strangers:
         say(f"{name} does not belong to the file")
+    past = container.handle_bytes
+    if past:
+        data(f"handle: a program wrote past the log store; its {size_text(past)} are not in the file")
     if not container.is_whole():
         say(f"{file} has lost bytes")
+    if past or not container.is_whole():
         raise typer.Exit(1)
     say(f"{file}: all that was synced is there")
     next_command("iotune", "log", "flatten", str(file), f"{file}.copy")

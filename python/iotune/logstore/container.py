@@ -42,6 +42,8 @@ class LogContainer:
         self.made_ns: int = self._native.made_ns
         self.id: int = self._native.id
         self.map_bytes: int = self._native.map_bytes  # that the merged index takes in memory
+        # Of a program that wrote past the log store; they are no part of the file.
+        self.handle_bytes: int = self._native.handle_bytes
         self.writers = [LogWriter(*one) for one in self._native.writers()]
         self.strangers: list[str] = self._native.strangers()
 
