@@ -57,6 +57,7 @@ struct RealCalls {
   int (*fchownat)(int at, const char* path, uid_t user, gid_t group, int flags);
   int (*utime)(const char* path, const utimbuf* times);
   int (*utimes)(const char* path, const timeval* times);
+  int (*futimens)(int fd, const timespec* times);
   int (*utimensat)(int at, const char* path, const timespec* times, int flags);
   DIR* (*opendir)(const char* path);
   dirent* (*readdir)(DIR* directory);

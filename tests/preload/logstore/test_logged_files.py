@@ -66,7 +66,7 @@ def posix(place: Place) -> None:
     def shown(out: bytes, folder: Path) -> bytes:
         text = out.decode().replace(str(folder), "F")
         text = re.sub(r"^(mmap|msync|munmap) .*\n", "", text, flags=re.MULTILINE)
-        return re.sub(r"F/\w{6}(\.dat)?$", "F/made", text, flags=re.MULTILINE).encode()
+        return re.sub(r"F/\w{6}(\.\w+)?$", "F/made", text, flags=re.MULTILINE).encode()
 
     refused = {"link", "linkat", "unlink", "unlinkat"}  # of the second name
     for one, other in differences(shown(wanted, plain), shown(got, logs)):
