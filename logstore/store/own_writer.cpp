@@ -72,9 +72,10 @@ OwnWriter::OwnWriter(Descriptor log, Descriptor index, std::string name)
     : log_(std::move(log)),
       index_(std::move(index)),
       name_(std::move(name)),
+      buffer_(log_.get()),
       // Not set to anything: pages that are never used are never there.
       arena_(new std::uint64_t[LogWriter::arena_bytes() / sizeof(std::uint64_t) + 1]),
-      core_(file_of(log_), file_of(index_), clock(),
+      core_(file_of(buffer_), file_of(index_), clock(),
             std::as_writable_bytes(
                 std::span(arena_.get(), LogWriter::arena_bytes() / sizeof(std::uint64_t) + 1))) {}
 
@@ -120,6 +121,21 @@ int OwnWriter::make(int directory, std::uint64_t container_id, unsigned& number,
 bool OwnWriter::is_gone() const noexcept {
   struct stat log {};
   return name_.empty() || fstat(log_.get(), &log) != 0 || log.st_nlink == 0;
+}
+
+// Data before index: what an index tells of is in the log. (A block that is written for want of
+// room may tell of more for a while; readers leave that out.)
+int OwnWriter::flush() noexcept {
+  if (const int wrong = buffer_.write_out(); wrong != 0) return wrong;
+  return core_.flush();
+}
+
+LogFile OwnWriter::file_of(LogBuffer& buffer) noexcept {
+  return {&buffer,
+          [](void* self, const void* from, std::size_t size, std::int64_t offset) noexcept {
+            return static_cast<LogBuffer*>(self)->write_at(from, size, offset);
+          },
+          [](void* self) noexcept { return static_cast<LogBuffer*>(self)->sync(); }};
 }
 
 LogFile OwnWriter::file_of(Descriptor& descriptor) noexcept {

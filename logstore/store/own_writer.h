@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "logstore/read/container_files.h"
+#include "logstore/store/log_buffer.h"
 #include "logstore/write/log_writer.h"
 
 namespace iotune::logstore {
@@ -25,7 +26,12 @@ class OwnWriter {
   // Closes the files as they are: nothing is flushed.
   ~OwnWriter() = default;
 
+  // Its flush() and sync() are the ones below.
   LogWriter& core() noexcept { return core_; }
+  // As LogWriter's, with what is held of the log.
+  int flush() noexcept;
+  // All writes are in the log file, for those who read it; the index stays as it is.
+  int write_out() noexcept { return buffer_.write_out(); }
   // Both open for reading, too.
   int log() const noexcept { return log_.get(); }
   int index() const noexcept { return index_.get(); }
@@ -38,12 +44,14 @@ class OwnWriter {
 
  private:
   OwnWriter(Descriptor log, Descriptor index, std::string name);
+  static LogFile file_of(LogBuffer& buffer) noexcept;
   static LogFile file_of(Descriptor& descriptor) noexcept;
   LogClock clock() noexcept;
 
   Descriptor log_;
   Descriptor index_;
   std::string name_;
+  LogBuffer buffer_;
   std::int64_t latest_ns_ = 0;
   std::unique_ptr<std::uint64_t[]> arena_;
   LogWriter core_;

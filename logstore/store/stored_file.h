@@ -17,6 +17,7 @@
 #include "logstore/read/container_files.h"
 #include "logstore/read/log_map.h"
 #include "logstore/store/logged_file.h"
+#include "logstore/store/log_windows.h"
 #include "logstore/store/overlay.h"
 #include "logstore/store/own_writer.h"
 #include "logstore/store/read_plan.h"
@@ -90,6 +91,8 @@ class StoredFile final : public LoggedFile {
     std::int64_t physical;
   };
   Piece piece_at(std::int64_t offset, std::int64_t end) const;
+  // As much of a small read as one log has in a row and was read ahead, or is now; 0: none.
+  std::int64_t read_ahead(std::int64_t offset, std::int64_t end, std::byte* to);
   int make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan);
   std::int64_t seek(std::int64_t offset, bool to_data);
 
@@ -128,9 +131,12 @@ class StoredFile final : public LoggedFile {
   Overlay overlay_;
   SizeChange since_base_;
   SizeChange since_writer_;  // all that the writer has made
+  std::uint64_t views_ = 0;  // that were dropped: numbers of writers are those of one view
   OpenLogs logs_{kMostLogs, true};
+  LogWindows windows_;
 
   static constexpr std::size_t kMostLogs = 64;
+  static constexpr std::int64_t kSmallRead = 8192;
   static constexpr std::size_t kMostExtents = 1 << 16;
   // Of an idle file's view.
   static constexpr std::size_t kMostIdleBytes = 1 << 20;

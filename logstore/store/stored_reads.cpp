@@ -31,6 +31,7 @@ bool read_whole(int fd, std::int64_t size, std::vector<std::byte>& to) {
 }  // namespace
 
 void StoredFile::drop_view() noexcept {
+  ++views_;
   base_.reset();
   overlay_.clear();
   since_base_ = {};
@@ -200,6 +201,7 @@ int StoredFile::make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan)
   std::uint32_t latest = kOwnLog;
   int fd = -1;
   if (writer_) {
+    if (const int wrong = writer_->write_out(); wrong != 0) return wrong;
     plan.keep(writer_);
     fd = writer_->log();
   }
@@ -231,6 +233,32 @@ int StoredFile::make_plan(std::int64_t offset, std::int64_t end, ReadPlan& plan)
   return 0;
 }
 
+std::int64_t StoredFile::read_ahead(std::int64_t offset, std::int64_t end, std::byte* to) {
+  if (ready_view() != 0) return 0;
+  end = std::min(end, since_base_.apply(base_->size()));
+  if (offset >= end) return 0;
+  const Piece piece = piece_at(offset, end);
+  if (piece.kind != LogPiece::Kind::kData) return 0;
+  const bool is_own = piece.writer == kOwnLog;
+  // An own log is known by the number of its writer.
+  const LogWindows::Log log{is_own ? next_number_ : views_, piece.writer};
+  const auto bytes = static_cast<std::size_t>(piece.end - offset);
+  if (!windows_.read(log, piece.physical, to, bytes)) {
+    if (!windows_.goes_on(log, piece.physical, bytes)) return 0;
+    if (is_own && writer_->write_out() != 0) return 0;
+    std::shared_ptr<const OpenFile> other;
+    if (!is_own) {
+      auto opened = logs_.open(directory_.get(), base_->writer_name(piece.writer) + kLogEnding);
+      if (!opened) return 0;
+      other = std::move(*opened);
+    }
+    const int fd = is_own ? writer_->log() : other->descriptor.get();
+    if (!windows_.fill(log, fd, piece.physical)) return 0;
+    if (!windows_.read(log, piece.physical, to, bytes)) return 0;
+  }
+  return piece.end - offset;
+}
+
 std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) noexcept {
   return guarded([&]() -> std::int64_t {
     if (offset < 0) return -EINVAL;
@@ -243,10 +271,15 @@ std::int64_t StoredFile::read(std::int64_t offset, void* to, std::size_t size) n
     std::int64_t done = 0;
     int reloads = 0;
     while (offset + done < end) {
-      ReadPlan plan;
+      ReadPlan plan;  // takes no memory until something is planned
       int wrong = 0;
       {
         const std::lock_guard guard(mutex_);
+        if (end - offset - done <= kSmallRead) {
+          const std::int64_t ahead = read_ahead(offset + done, end, bytes + done);
+          done += ahead;
+          if (ahead != 0) continue;
+        }
         wrong = make_plan(offset + done, end, plan);
         // Compacted away since the map was merged: its bytes lie in another log now.
         if (wrong == -ENOENT && !removed_ && ++reloads < kMostTries) {

@@ -115,7 +115,7 @@ int StoredFile::flush_where_due() {
 
 int StoredFile::flush_writer() {
   if (!writer_ || !is_dirty_) return 0;
-  const int wrong = writer_->core().flush();
+  const int wrong = writer_->flush();
   flushed_ns_ = writer_->latest_ns();
   set_mtime();
   if (wrong == 0) is_dirty_ = false;
