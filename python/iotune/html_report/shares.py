@@ -1,0 +1,254 @@
+"""Which rank holds which part of a dataset, as a picture's cells.
+
+From the selections that were recorded, where a few calls of each rank are all that a rank did; else
+from the descriptor, whose places then have numbers of their own: a descriptor does not say which
+rank has which place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from iotune import core
+from iotune.traces.call_filter import call_filter
+from iotune.traces.call_meaning import meaning_of
+from iotune.traces.calls import CallReader
+from iotune.traces.summary import DatasetPattern
+
+CELLS = 72  # of a picture's side
+NOBODY, SEVERAL = -1, -2
+_MOST_CALLS = 20_000  # that are looked at for selections
+_MOST_RANKS = 1024
+_MOST_SELECTIONS = 512  # of a rank and dataset; with more of them the descriptor is drawn
+_WINDOW_BLOCKS = 24  # pieces along a side, where the whole would be too fine to draw
+
+
+@dataclass
+class Window:
+    """The part of a dataset that is drawn: `size` elements a dimension, from its beginning."""
+
+    dims: tuple[int, ...]
+    size: tuple[int, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether that is all of the dataset."""
+        return self.dims == self.size
+
+
+@dataclass
+class Shares:
+    """Cells of a dataset's one to three slowest-but-drawn dimensions."""
+
+    window: Window
+    # [slice, row, column] of owners: an index into `names`, NOBODY or SEVERAL.
+    cells: np.ndarray
+    slices: tuple[int, ...]  # which index of the slowest dimension each slice lies at
+    names: tuple[str, ...]
+    recorded: bool  # from selections; else from the descriptor
+    fixed: int = 0  # dimensions before the drawn ones, at index 0
+
+
+@dataclass
+class Selections:
+    """What each rank selected of each dataset: the first calls of a trace."""
+
+    # (file, dataset, written) to rank to selections, as JSON, each once
+    found: dict[tuple[str, str, bool], dict[int, dict[str, None]]] = field(default_factory=dict)
+    whole: bool = True  # all transfers of the run were looked at
+
+
+def selections_of(path: Path) -> Selections:
+    """Read the selections of a trace's first transfers of HDF5."""
+    columns = ("rank", "call", "file", "dataset", "selection")
+    reader = CallReader(path, call_filter(layer="hdf5", call="H5D*"), columns, _MOST_CALLS)
+    result = Selections()
+    rows = 0
+    for batch in reader:
+        rows += batch.rows
+        for rank, call, file, dataset, text in zip(*(batch.values(one) for one in columns)):
+            meaning = meaning_of(call)
+            if text is None or dataset is None or not meaning.transfer:
+                continue
+            of_rank = result.found.setdefault((file, dataset, meaning.writes), {})
+            held = of_rank.setdefault(rank, {})
+            if len(held) <= _MOST_SELECTIONS:
+                held[text] = None
+    result.whole = rows < _MOST_CALLS
+    return result
+
+
+def shares_of(pattern: DatasetPattern, path: str, selections: Selections) -> Shares | None:
+    """The picture of a dataset's decomposition; None where nothing can be drawn."""
+    of_rank = selections.found.get((path, pattern.dataset, pattern.write), {})
+    known = selections.whole or (len(of_rank) == pattern.ranks and pattern.repeats > 1)
+    dims = tuple(pattern.dataset_dims)
+    few = len(of_rank) <= _MOST_RANKS and all(
+        len(held) <= _MOST_SELECTIONS for held in of_rank.values()
+    )
+    if of_rank and known and dims and not pattern.inferred and few:
+        parsed = {rank: [json.loads(one) for one in held] for rank, held in of_rank.items()}
+        found = _from_selections(dims, parsed)
+        if found is not None:
+            return found
+    return _from_descriptor(pattern)
+
+
+def _from_selections(
+    dims: tuple[int, ...], of_rank: Mapping[int, list[dict[str, Any]]]
+) -> Shares | None:
+    kinds = {one["kind"] for held in of_rank.values() for one in held}
+    if not kinds <= {"all", "regular", "none", "blocks"}:
+        return None
+    together = [one for held in of_rank.values() for one in held if one["kind"] == "regular"]
+    if any(len(one["start"]) != len(dims) for one in together):
+        return None
+    window = _window(dims, [_finest(dims, together, at) for at in range(len(dims))])
+    axes, slices = _axes(window)
+    ranks = sorted(of_rank)
+    cells = np.full(tuple(len(one) for one in axes[-3:]), NOBODY, np.int32)
+    for owner, rank in enumerate(ranks):
+        held = np.zeros(cells.shape, bool)
+        for selection in of_rank[rank]:
+            for masks in _masks(selection, axes, dims):
+                if all(bool(mask.any()) for mask in masks[:-3]):
+                    held |= _product(masks[-3:])
+        cells = np.where(held, np.where(cells == NOBODY, owner, SEVERAL), cells)
+    return Shares(
+        window, _three(cells), slices, tuple(str(rank) for rank in ranks), True,
+        max(0, len(dims) - 3),
+    )  # fmt: skip
+
+
+def _finest(dims: tuple[int, ...], selections: Sequence[dict[str, Any]], at: int) -> int:
+    """Elements of the shortest piece along a dimension."""
+    pieces = [dims[at]]
+    for one in selections:
+        block, count, stride = one["block"][at], one["count"][at], one["stride"][at]
+        pieces.append(block * count if count == 1 or stride == block else block)
+    return max(1, min(pieces))
+
+
+def _window(dims: tuple[int, ...], finest: Sequence[int]) -> Window:
+    size = tuple(
+        dim if dim <= CELLS or dim / fine <= CELLS // 2 else min(dim, fine * _WINDOW_BLOCKS)
+        for dim, fine in zip(dims, finest)
+    )
+    return Window(dims, size)
+
+
+def _axes(window: Window) -> tuple[list[np.ndarray], tuple[int, ...]]:
+    """The indices that are looked at: cells' middles, and a few slices of three dimensions."""
+    axes = []
+    slices: tuple[int, ...] = (0,)
+    last = len(window.size)
+    for at, size in enumerate(window.size):
+        if at < last - 3:
+            axes.append(np.array([0]))
+        elif at == last - 3:
+            count = min(3, size)
+            chosen = np.linspace(0, size - 1, count).astype(np.int64)
+            slices = tuple(int(one) for one in chosen)
+            axes.append(chosen)
+        else:
+            count = min(CELLS, size)
+            axes.append(((np.arange(count) + 0.5) * size / count).astype(np.int64))
+    return axes, slices
+
+
+def _masks(
+    selection: dict[str, Any], axes: list[np.ndarray], dims: tuple[int, ...]
+) -> list[list[np.ndarray]]:
+    """Of each box of a selection which indices of every axis it has."""
+    if selection["kind"] == "none":
+        return []
+    if selection["kind"] == "all":
+        return [[np.ones(axis.size, bool) for axis in axes]]
+    if selection["kind"] == "blocks":
+        return [
+            [(axis >= low) & (axis <= high) for axis, low, high in zip(axes, first, last)]
+            for first, last in zip(selection["first"], selection["last"])
+            if len(first) == len(axes)
+        ]
+    masks = []
+    for at, axis in enumerate(axes):
+        start, stride = selection["start"][at], max(1, selection["stride"][at])
+        count, block = selection["count"][at], selection["block"][at]
+        behind = axis - start
+        masks.append((behind >= 0) & (behind % stride < block) & (behind // stride < count))
+    return [masks]
+
+
+def _product(masks: Sequence[np.ndarray]) -> np.ndarray:
+    result = masks[0]
+    for mask in masks[1:]:
+        result = result[..., None] & mask
+    return np.asarray(result)
+
+
+def _three(cells: np.ndarray) -> np.ndarray:
+    return cells.reshape((1,) * (3 - cells.ndim) + cells.shape)
+
+
+def _from_descriptor(pattern: DatasetPattern) -> Shares | None:
+    if not pattern.process_grid or not pattern.descriptor:
+        return None
+    dimensions = core.parse_descriptor(pattern.descriptor)["dimensions"]
+    grid = tuple(pattern.process_grid)
+    dims = tuple(pattern.dataset_dims) or tuple(
+        one["count"] * places for one, places in zip(dimensions, grid)
+    )
+    halo = tuple(pattern.halo) or (0,) * len(grid)
+    if len(dims) != len(grid) or any(dim <= 0 for dim in dims):
+        return None
+    finest = [
+        max(1, _block(one)) if _is_cyclic(one) else max(1, dim // places)
+        for one, dim, places in zip(dimensions, dims, grid)
+    ]
+    window = _window(dims, finest)
+    axes, slices = _axes(window)
+    cells = np.zeros(tuple(len(one) for one in axes[-3:]), np.int64)
+    shared = np.zeros(cells.shape, bool)
+    for at in range(len(dims)):
+        owner, several = _owners(dimensions[at], axes[at], dims[at], grid[at], halo[at])
+        drawn = at - (len(dims) - cells.ndim)
+        if drawn < 0:
+            cells = cells * grid[at] + int(owner[0])
+            continue
+        shape = [1] * cells.ndim
+        shape[drawn] = len(owner)
+        cells = cells * grid[at] + owner.reshape(shape)
+        shared |= several.reshape(shape)
+    cells = np.where(shared, SEVERAL, cells)
+    names = tuple(str(place) for place in range(int(np.prod(grid))))
+    fixed = max(0, len(dims) - 3)
+    return Shares(window, _three(cells), slices, names, False, fixed)
+
+
+def _block(dimension: Mapping[str, Any]) -> int:
+    return int(dimension.get("cyclic_block") or 1)
+
+
+def _is_cyclic(dimension: Mapping[str, Any]) -> bool:
+    return str(dimension["distribution"]).startswith("CYCLIC")
+
+
+def _owners(
+    dimension: Mapping[str, Any], axis: np.ndarray, dim: int, places: int, halo: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each index, and whether its neighbour has it too."""
+    if places == 1:
+        return np.zeros(axis.size, np.int64), np.zeros(axis.size, bool)
+    if _is_cyclic(dimension):
+        return axis // _block(dimension) % places, np.zeros(axis.size, bool)
+    width = dim / places
+    owner = np.minimum((axis / width).astype(np.int64), places - 1)
+    edges = np.arange(1, places) * width
+    near = np.abs(axis[:, None] - edges[None, :]).min(axis=1) if places > 1 else np.inf
+    return owner, np.asarray(near < halo / 2) if halo else np.zeros(axis.size, bool)
