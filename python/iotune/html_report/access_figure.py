@@ -16,6 +16,7 @@ from iotune.html_report.rank_rows import RankRows
 from iotune.html_report.raster import image
 from iotune.html_report.svg import (
     RIGHT,
+    WIDTH,
     Figure,
     Frame,
     Table,
@@ -27,18 +28,20 @@ from iotune.html_report.svg import (
 )
 from iotune.reports.tables import seconds_text, size_text
 
-_WIDTH, _LEFT, _HEIGHT = 900.0, 90.0, 320.0
+_LEFT, _HEIGHT = 90.0, 320.0
 _WORDS = ("read", "written")
 _SHOWN_LOOPS = 20  # rows of the table
 _FEWEST_IN_LINE = 3  # two accesses have a distance, but are no loop yet
 _LINES = 1500  # of the drawing without report.js
 
 
-def access_figure(path: str, one: FileMap, rows: RankRows, elapsed_seconds: float) -> Figure:
+def access_figure(
+    path: str, one: FileMap, rows: RankRows, elapsed_seconds: float, wide: float = WIDTH
+) -> Figure:
     """Offset against time, zoomable by report.js: loops and cells, whatever the number of calls."""
     loops = one.loops.loops()
     grid = one.grid
-    frame = Frame(_LEFT, 8, _WIDTH - _LEFT - RIGHT, _HEIGHT, elapsed_seconds, float(grid.end))
+    frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, _HEIGHT, elapsed_seconds, float(grid.end))
     covered = grid.used * grid.bin_bytes
     # An SVG of its own, so that report.js zooms by its viewBox alone.
     top = number(_HEIGHT * (1 - covered / grid.end))
@@ -55,7 +58,9 @@ def access_figure(path: str, one: FileMap, rows: RankRows, elapsed_seconds: floa
         f'{ground}<g class="loops">{_lines(loops, frame)}</g></svg>'
     )
     body = frame.box() + inner
-    body += frame.x_axis(time_ticks(elapsed_seconds, 8), "time since the run's first call")
+    body += frame.x_axis(
+        time_ticks(elapsed_seconds, int(wide / 110)), "time since the run's first call"
+    )
     body += frame.y_axis(byte_ticks(grid.end), "offset in the file")
     body += (
         f'<rect class="hover" x="{number(frame.left)}" y="{number(frame.top)}" '
@@ -64,7 +69,7 @@ def access_figure(path: str, one: FileMap, rows: RankRows, elapsed_seconds: floa
     in_loops = int((loops["count"] * loops["outer_count"]).sum())
     return Figure(
         title=f"Offset against time: {path}",
-        svg=drawing(_WIDTH, frame.top + _HEIGHT + 46, body),
+        svg=drawing(wide, frame.top + _HEIGHT + 46, body),
         says=_says(one, loops),
         table=_table(loops, rows, path),
         note=_note(one, in_loops),
@@ -80,30 +85,30 @@ def access_figure(path: str, one: FileMap, rows: RankRows, elapsed_seconds: floa
     )
 
 
-def rank_figures(path: str, one: FileMap, rows: RankRows) -> list[Figure]:
+def rank_figures(path: str, one: FileMap, rows: RankRows, wide: float = WIDTH) -> list[Figure]:
     """Rank against offset, a figure for each direction; none where one row is all."""
     if rows.count < 2:
         return []
     return [
-        _rank_figure(path, one, rows, direction)
+        _rank_figure(path, one, rows, direction, wide)
         for direction in (1, 0)
         if one.grid.by_row[direction].any()
     ]
 
 
-def _rank_figure(path: str, one: FileMap, rows: RankRows, direction: int) -> Figure:
+def _rank_figure(path: str, one: FileMap, rows: RankRows, direction: int, wide: float) -> Figure:
     grid = one.grid
     cells = grid.by_row[direction]
     row_height = max(5.0, min(24.0, 300 / rows.count))
     height = row_height * rows.count
     covered = float(grid.used * grid.bin_bytes)
-    frame = Frame(_LEFT, 8, _WIDTH - _LEFT - RIGHT, height, covered, rows.count)
+    frame = Frame(_LEFT, 8, wide - _LEFT - RIGHT, height, covered, rows.count)
     place = (
         f'x="{number(frame.left)}" y="{number(frame.top)}" '
         f'width="{number(frame.width)}" height="{number(height)}"'
     )
     body = frame.box() + image(cells[:, : grid.used], direction, place)
-    body += frame.x_axis(byte_ticks(covered, 8), "offset in the file")
+    body += frame.x_axis(byte_ticks(covered, int(wide / 110)), "offset in the file")
     each = max(1, -(-rows.count // max(1, int(height / 16))))
     body += frame.y_axis(
         [
@@ -117,7 +122,7 @@ def _rank_figure(path: str, one: FileMap, rows: RankRows, direction: int) -> Fig
     used = int(touched.any(axis=0).sum())
     return Figure(
         title=f"Rank against offset, {_WORDS[direction]}: {path}",
-        svg=drawing(_WIDTH, frame.top + height + 46, body),
+        svg=drawing(wide, frame.top + height + 46, body),
         says=(
             f"{counted(used, 'piece')} of {size_text(grid.bin_bytes)} were {_WORDS[direction]}; "
             f"{shared / max(used, 1):.0%} of them by more than one rank."

@@ -9,6 +9,7 @@ from iotune.html_report.rank_rows import RankRows
 from iotune.html_report.size_counts import LAYERS, SizeCounts, StripeCounts, grouped_sizes
 from iotune.html_report.svg import (
     RIGHT,
+    WIDTH,
     Figure,
     Frame,
     Table,
@@ -22,7 +23,6 @@ from iotune.html_report.svg import (
 from iotune.reports.tables import rate_text, seconds_text, size_text
 
 LAYER_NAMES = {"hdf5": "HDF5", "mpiio": "MPI-IO", "stdio": "stdio", "posix": "POSIX"}
-_WIDTH = 900.0
 _RANKS_SHOWN = 10
 _ALIGNMENTS = (9, 12, 16, 20)  # powers of two
 
@@ -37,10 +37,12 @@ class Part:
     colour: str  # a class of report.css
 
 
-def stacked_bars(bars: Sequence[tuple[str, Sequence[Part]]], whole: float, label: str) -> str:
+def stacked_bars(
+    bars: Sequence[tuple[str, Sequence[Part]]], whole: float, label: str, wide: float = WIDTH
+) -> str:
     """Horizontal bars of parts, as long as `whole` at most; what is missing is bare ground."""
     height, left = 30.0, 150.0
-    frame = Frame(left, 6, _WIDTH - left - RIGHT, (height + 10) * len(bars), whole, 1)
+    frame = Frame(left, 6, wide - left - RIGHT, (height + 10) * len(bars), whole, 1)
     parts = []
     for at, (name, pieces) in enumerate(bars):
         y = frame.top + at * (height + 10) + 4
@@ -66,7 +68,7 @@ def stacked_bars(bars: Sequence[tuple[str, Sequence[Part]]], whole: float, label
                 )
     ticks = [(whole * at / 4, f"{at * 25} %") for at in range(5)]
     parts.append(frame.x_axis(ticks, label))
-    return drawing(_WIDTH, frame.top + frame.height + 46, "".join(parts))
+    return drawing(wide, frame.top + frame.height + 46, "".join(parts))
 
 
 def upright_bars(
@@ -75,13 +77,14 @@ def upright_bars(
     label: str,
     x_label: str,
     edges: Sequence[str] = (),
+    wide: float = WIDTH,
 ) -> str:
     """Bars side by side: of each name one for each group (class of its colour, values).
 
     `edges`: what stands between the names in their place, one more than names.
     """
     most = max((max(values, default=0) for _, values in groups), default=0)
-    frame = Frame(74, 18, _WIDTH - 74 - RIGHT, 150, len(names), most)
+    frame = Frame(74, 18, wide - 74 - RIGHT, 150, len(names), most)
     parts = [frame.box(), frame.y_axis(count_ticks(most), label, grid=True)]
     room = frame.width / max(1, len(names))
     width = min(60.0, room * 0.8 / max(1, len(groups)))
@@ -104,11 +107,15 @@ def upright_bars(
     if edges:
         ticks = [(float(at), name) for at, name in enumerate(edges)]
     parts.append(frame.x_axis(ticks, x_label))
-    return drawing(_WIDTH, frame.top + frame.height + 46, "".join(parts))
+    return drawing(wide, frame.top + frame.height + 46, "".join(parts))
 
 
 def time_figure(
-    own_seconds: Mapping[str, float], kinds: Sequence[float], processes: int, elapsed: float
+    own_seconds: Mapping[str, float],
+    kinds: Sequence[float],
+    processes: int,
+    elapsed: float,
+    wide: float = WIDTH,
 ) -> Figure | None:
     """Where all processes' time went: by layer, and by what the outermost calls did."""
     whole = processes * elapsed
@@ -143,6 +150,7 @@ def time_figure(
             [("by layer", by_layer), ("by operation", by_kind)],
             whole,
             f"of {counted(processes, 'process', 'processes')} × {seconds_text(elapsed)}",
+            wide,
         ),
         says=f"{says}. A layer's time is its own: that of the layers below it is not in it.",
         table=Table(
@@ -156,7 +164,7 @@ def time_figure(
     )
 
 
-def size_figures(sizes: SizeCounts) -> list[Figure]:
+def size_figures(sizes: SizeCounts, wide: float = WIDTH) -> list[Figure]:
     """A histogram of transfer sizes for each layer that moved anything."""
     found = []
     for at, layer in enumerate(LAYERS):
@@ -179,7 +187,9 @@ def size_figures(sizes: SizeCounts) -> list[Figure]:
         found.append(
             Figure(
                 title=f"Sizes of transfers: {LAYER_NAMES[layer]}",
-                svg=upright_bars(names, shown, "transfers", "bytes moved by one transfer", edges),
+                svg=upright_bars(
+                    names, shown, "transfers", "bytes moved by one transfer", edges, wide
+                ),
                 says=f"{counted(total, 'transfer')}, {size_text(moved / total)} on average.",
                 table=Table(
                     f"Transfers of {LAYER_NAMES[layer]} by size",
@@ -206,7 +216,7 @@ def _from_below(low: int, high: int) -> str:
     return f"{_short_size(low)} to below {_short_size(high)}"
 
 
-def alignment_figure(sizes: SizeCounts) -> Figure | None:
+def alignment_figure(sizes: SizeCounts, wide: float = WIDTH) -> Figure | None:
     """How many accesses of POSIX and stdio begin at multiples of common block sizes."""
     all_read, all_write = sizes.multiples_of(0)
     if all_read + all_write == 0:
@@ -227,7 +237,9 @@ def alignment_figure(sizes: SizeCounts) -> Figure | None:
     page = (lines[1][1] + lines[1][2]) / (all_read + all_write)
     return Figure(
         title="Alignment of offsets",
-        svg=upright_bars(names, shown, "% of accesses", "where accesses begin in their file"),
+        svg=upright_bars(
+            names, shown, "% of accesses", "where accesses begin in their file", (), wide
+        ),
         says=f"{page:.0%} of the accesses of POSIX and stdio begin at a multiple of 4 KiB.",
         table=Table(
             "Accesses that begin at a multiple of a size",
@@ -241,7 +253,7 @@ def alignment_figure(sizes: SizeCounts) -> Figure | None:
     )
 
 
-def stripe_figure(path: str, stripes: StripeCounts) -> Figure:
+def stripe_figure(path: str, stripes: StripeCounts, wide: float = WIDTH) -> Figure:
     """How many stripes an access touched."""
     counts = stripes.touched.tolist()
     names = [*(str(one) for one in range(1, len(counts))), f"{len(counts)} or more"]
@@ -255,14 +267,19 @@ def stripe_figure(path: str, stripes: StripeCounts) -> Figure:
         says += f" The busiest of {targets.size} targets got {most:.2f} times the average."
     return Figure(
         title=f"Stripes touched by one access: {path}",
-        svg=upright_bars(names, [("write", [float(one) for one in counts])], "accesses", "stripes"),
+        svg=upright_bars(
+            names, [("write", [float(one) for one in counts])], "accesses", "stripes", (), wide
+        ),
         says=says,
         table=Table(f"Stripes touched, {path}", ("stripes", "accesses", "share"), tuple(rows)),
     )
 
 
 def rank_time_figure(
-    rows: RankRows, seconds: Sequence[Sequence[float]], moved: Sequence[Sequence[float]]
+    rows: RankRows,
+    seconds: Sequence[Sequence[float]],
+    moved: Sequence[Sequence[float]],
+    wide: float = WIDTH,
 ) -> Figure | None:
     """The slowest ranks: how long each was in I/O, and in what."""
     totals = [sum(one) for one in seconds]
@@ -290,7 +307,7 @@ def rank_time_figure(
     )
     return Figure(
         title="Slowest ranks",
-        svg=stacked_bars(bars, most, f"of the slowest rank's {seconds_text(most)}"),
+        svg=stacked_bars(bars, most, f"of the slowest rank's {seconds_text(most)}", wide),
         says=says,
         table=Table(
             "The slowest ranks",

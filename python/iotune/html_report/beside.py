@@ -12,8 +12,9 @@ from iotune.reports.tables import rate_text, seconds_text, size_text
 _FILES = 20
 
 
-def beside_tables(runs: Sequence[RunFacts], names: Sequence[str]) -> list[Table]:
+def beside_tables(runs: Sequence[RunFacts]) -> list[Table]:
     """Tables with a column for each run; of two also the second over the first."""
+    names = tuple(f"run {number + 1}" for number in range(len(runs)))
     tables = [_totals(runs, names), _files(runs, names)]
     settings = _settings(runs, names)
     return [*(one for one in tables if one.rows), *([settings] if settings.rows else [])]
@@ -88,4 +89,4 @@ def _ratio(values: Sequence[float]) -> tuple[str, ...]:
 
 
 def _ratio_head(runs: Sequence[RunFacts]) -> tuple[str, ...]:
-    return ("second over first",) if len(runs) == 2 else ()
+    return ("run 2 over run 1",) if len(runs) == 2 else ()

@@ -6,17 +6,27 @@ import numpy as np
 
 from iotune.html_report.rank_rows import RankRows
 from iotune.html_report.raster import image
-from iotune.html_report.svg import RIGHT, Figure, Frame, Table, drawing, number, text_of, time_ticks
+from iotune.html_report.svg import (
+    RIGHT,
+    WIDTH,
+    Figure,
+    Frame,
+    Table,
+    drawing,
+    number,
+    text_of,
+    time_ticks,
+)
 from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.reports.tables import seconds_text, size_text
 
-_WIDTH, _LEFT = 900.0, 74.0
+_LEFT = 74.0
 _COARSE = 8  # columns of the table
 _TITLES = ("read", "written")
 _VIEWS = ("as the program asked for them", "as they reached the file system")
 
 
-def heat_figures(bins: TimeBins, rows: RankRows) -> list[Figure]:
+def heat_figures(bins: TimeBins, rows: RankRows, width: float = WIDTH) -> list[Figure]:
     """A figure for each direction, and again below the libraries where that looks different."""
     found = []
     for view in range(len(_VIEWS)):
@@ -24,7 +34,7 @@ def heat_figures(bins: TimeBins, rows: RankRows) -> list[Figure]:
             cells = bins.bytes[view, direction]
             if not cells.any() or (view and _alike(cells, bins.bytes[0, direction])):
                 continue
-            found.append(_figure(bins, rows, view, direction))
+            found.append(_figure(bins, rows, view, direction, width))
     return found
 
 
@@ -34,18 +44,20 @@ def _alike(cells: np.ndarray, others: np.ndarray) -> bool:
     return float(np.abs(cells - others).sum()) < 0.02 * moved
 
 
-def _figure(bins: TimeBins, rows: RankRows, view: int, direction: int) -> Figure:
+def _figure(bins: TimeBins, rows: RankRows, view: int, direction: int, wide: float) -> Figure:
     cells = bins.bytes[view, direction]
     row_height = max(5.0, min(26.0, 340 / rows.count))
     frame = Frame(
-        _LEFT, 8, _WIDTH - _LEFT - RIGHT, row_height * rows.count, bins.elapsed_seconds, rows.count
+        _LEFT, 8, wide - _LEFT - RIGHT, row_height * rows.count, bins.elapsed_seconds, rows.count
     )
     place = (
         f'x="{number(frame.left)}" y="{number(frame.top)}" '
         f'width="{number(frame.width)}" height="{number(frame.height)}"'
     )
     body = frame.box() + image(cells, direction, place)
-    body += frame.x_axis(time_ticks(bins.elapsed_seconds, 8), "time since the run's first call")
+    body += frame.x_axis(
+        time_ticks(bins.elapsed_seconds, int(wide / 110)), "time since the run's first call"
+    )
     body += _rank_axis(frame, rows)
     body += f'<rect class="hover" {place}/>'
     most = float(cells.max())
@@ -60,7 +72,7 @@ def _figure(bins: TimeBins, rows: RankRows, view: int, direction: int) -> Figure
     )
     return Figure(
         title=f"Bytes {_TITLES[direction]} by rank and time, {_VIEWS[view]}",
-        svg=drawing(_WIDTH, frame.top + frame.height + 46, body),
+        svg=drawing(wide, frame.top + frame.height + 46, body),
         says=says,
         table=_table(bins, rows, cells, direction),
         note=_note(bins, rows),

@@ -9,21 +9,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import jinja2
+from markupsafe import Markup
+
 from iotune import __version__
-from iotune.errors import Error
 from iotune.html_report.beside import beside_tables
 from iotune.html_report.facts import RunFacts
 from iotune.html_report.raster import ramp_css
 from iotune.html_report.sections import Section, sections_of
-from iotune.html_report.svg import Figure
+from iotune.html_report.svg import NARROW, WIDTH, Figure
 from iotune.reports.tables import seconds_text
 from iotune.talk import printable
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as problem:
-    raise Error(f"a report needs Jinja2 ({problem}): pip install 'iotune[report]'") from None
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -57,7 +53,7 @@ def page_of(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
     parts: dict[str, list[_Column]] = {}
     order: list[str] = []
     for number, facts in enumerate(runs):
-        for section in sections_of(facts):
+        for section in sections_of(facts, NARROW if len(runs) == 2 else WIDTH):
             if section.id not in parts:
                 parts[section.id] = []
             column = _Column(names[number] if len(runs) > 1 else "", number, section)
@@ -67,7 +63,7 @@ def page_of(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
         title=_title(runs, names),
         runs=len(runs),
         names=list(names),
-        beside=beside_tables(runs, names) if len(runs) > 1 else [],
+        beside=beside_tables(runs) if len(runs) > 1 else [],
         parts=[parts[one] for one in order],
         css=Markup(ramp_css()),
         version=__version__,

@@ -23,7 +23,7 @@ from iotune.html_report.facts import RunFacts
 from iotune.html_report.heat_figure import heat_figures
 from iotune.html_report.share_figure import share_figure
 from iotune.html_report.shares import shares_of
-from iotune.html_report.svg import Figure, Table, counted, short_path
+from iotune.html_report.svg import WIDTH, Figure, Table, counted, short_path
 from iotune.reports.actual_io import done_text, sum_of, told_settings
 from iotune.reports.alike import Alike, folded
 from iotune.reports.explained import (
@@ -83,9 +83,12 @@ class Section:
     blocks: list[Any]
 
 
-def sections_of(facts: RunFacts) -> list[Section]:
-    """All sections that have something to say of the run, in the order of the report."""
-    makers: tuple[tuple[str, str, str, Callable[[RunFacts], Iterator[Any]]], ...] = (
+def sections_of(facts: RunFacts, wide: float = WIDTH) -> list[Section]:
+    """All sections that have something to say of the run, in the order of the report.
+
+    `wide`: of drawings, WIDTH or NARROW.
+    """
+    makers: tuple[tuple[str, str, str, Callable[[RunFacts, float], Iterator[Any]]], ...] = (
         ("glance", "The run at a glance", "", _glance),
         (
             "findings",
@@ -123,13 +126,13 @@ def sections_of(facts: RunFacts) -> list[Section]:
     )
     found = []
     for name, title, intro, make in makers:
-        blocks = list(make(facts))
+        blocks = list(make(facts, wide))
         if blocks:
             found.append(Section(name, title, intro, blocks))
     return found
 
 
-def _glance(facts: RunFacts) -> Iterator[Any]:
+def _glance(facts: RunFacts, wide: float) -> Iterator[Any]:
     run = facts.run
     written = sum(one.bytes_written for one in run.files)
     read = sum(one.bytes_read for one in run.files)
@@ -159,7 +162,7 @@ def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _findings(facts: RunFacts) -> Iterator[Any]:
+def _findings(facts: RunFacts, wide: float) -> Iterator[Any]:
     found = facts.findings
     if found is None:
         return
@@ -170,11 +173,11 @@ def _findings(facts: RunFacts) -> Iterator[Any]:
         yield Heading(f"Nothing was found. {count} were looked for.")
 
 
-def _time(facts: RunFacts) -> Iterator[Any]:
+def _time(facts: RunFacts, wide: float) -> Iterator[Any]:
     gathered = facts.gathered
     kinds = [float(one) for one in gathered.seconds.sum(axis=0)]
     active = int((gathered.calls.sum(axis=1) > 0).sum())
-    figure = time_figure(gathered.own_seconds(), kinds, active, facts.run.elapsed_seconds)
+    figure = time_figure(gathered.own_seconds(), kinds, active, facts.run.elapsed_seconds, wide)
     if figure is None:
         return
     yield figure
@@ -195,11 +198,11 @@ def _time(facts: RunFacts) -> Iterator[Any]:
     )
 
 
-def _heat(facts: RunFacts) -> Iterator[Any]:
-    yield from heat_figures(facts.gathered.bins, facts.rows)
+def _heat(facts: RunFacts, wide: float) -> Iterator[Any]:
+    yield from heat_figures(facts.gathered.bins, facts.rows, wide)
 
 
-def _files(facts: RunFacts) -> Iterator[Any]:
+def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
     if not facts.groups:
         return
     rows = []
@@ -237,6 +240,7 @@ def _files(facts: RunFacts) -> Iterator[Any]:
             ),
             tuple(_dataset_row(*one) for one in datasets[:_SHOWN_DATASETS]),
             text_columns=4,
+            whole=(2, 3),
         )
     more = len(datasets) - _SHOWN_DATASETS
     if more > 0:
@@ -260,7 +264,7 @@ def _dataset_row(group: Alike, file: FilePattern, one: DatasetPattern) -> tuple[
     )  # fmt: skip
 
 
-def _decompositions(facts: RunFacts) -> Iterator[Any]:
+def _decompositions(facts: RunFacts, wide: float) -> Iterator[Any]:
     """One drawing for datasets of one file that are divided alike."""
     drawn = 0
     for group in facts.groups:
@@ -286,32 +290,32 @@ def _decompositions(facts: RunFacts) -> Iterator[Any]:
                 yield from figures
 
 
-def _maps(facts: RunFacts) -> Iterator[Any]:
+def _maps(facts: RunFacts, wide: float) -> Iterator[Any]:
     maps = facts.gathered.maps
     for path in facts.mapped:
         one = maps[path]
         yield Heading(path)
         name = short_path(path.rsplit("/", 1)[-1])
-        yield access_figure(name, one, facts.rows, facts.run.elapsed_seconds)
-        yield from rank_figures(name, one, facts.rows)
+        yield access_figure(name, one, facts.rows, facts.run.elapsed_seconds, wide)
+        yield from rank_figures(name, one, facts.rows, wide)
     rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
     if maps and rest > 0:
         yield Heading(f"Not drawn: {counted(rest, 'smaller file')}, or files of a series.")
 
 
-def _sizes(facts: RunFacts) -> Iterator[Any]:
-    yield from size_figures(facts.gathered.sizes)
-    alignment = alignment_figure(facts.gathered.sizes)
+def _sizes(facts: RunFacts, wide: float) -> Iterator[Any]:
+    yield from size_figures(facts.gathered.sizes, wide)
+    alignment = alignment_figure(facts.gathered.sizes, wide)
     if alignment is not None:
         yield alignment
     for path, one in facts.gathered.maps.items():
         if one.stripes is not None and one.stripes.touched.any():
-            yield stripe_figure(short_path(path), one.stripes)
+            yield stripe_figure(short_path(path), one.stripes, wide)
 
 
-def _slowest(facts: RunFacts) -> Iterator[Any]:
+def _slowest(facts: RunFacts, wide: float) -> Iterator[Any]:
     gathered = facts.gathered
-    figure = rank_time_figure(facts.rows, gathered.seconds.tolist(), gathered.moved.tolist())
+    figure = rank_time_figure(facts.rows, gathered.seconds.tolist(), gathered.moved.tolist(), wide)
     if figure is not None:
         yield figure
     files = sorted((one for one in facts.run.files if one.io_seconds > 0),
@@ -333,7 +337,7 @@ def _slowest(facts: RunFacts) -> Iterator[Any]:
         )
 
 
-def _tuning(facts: RunFacts) -> Iterator[Any]:
+def _tuning(facts: RunFacts, wide: float) -> Iterator[Any]:
     files = [
         one
         for one in facts.run.files
@@ -363,13 +367,13 @@ def _tuning(facts: RunFacts) -> Iterator[Any]:
                 )
 
 
-def _prefetch(facts: RunFacts) -> Iterator[Any]:
+def _prefetch(facts: RunFacts, wide: float) -> Iterator[Any]:
     for file in facts.run.files:
         if file.prefetch is not None:
             yield Heading(file.path, [("", one) for one in prefetched_lines(file.prefetch)])
 
 
-def _losses(facts: RunFacts) -> Iterator[Any]:
+def _losses(facts: RunFacts, wide: float) -> Iterator[Any]:
     for line in facts.losses[:50]:
         yield Heading("", [("", line)])
     more = len(facts.losses) - 50

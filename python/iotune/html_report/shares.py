@@ -250,5 +250,5 @@ def _owners(
     width = dim / places
     owner = np.minimum((axis / width).astype(np.int64), places - 1)
     edges = np.arange(1, places) * width
-    near = np.abs(axis[:, None] - edges[None, :]).min(axis=1) if places > 1 else np.inf
+    near = np.abs(axis[:, None] + 0.5 - edges[None, :]).min(axis=1) if places > 1 else np.inf
     return owner, np.asarray(near < halo / 2) if halo else np.zeros(axis.size, bool)

@@ -9,6 +9,7 @@ from html import escape
 from iotune.reports.tables import seconds_text, size_text
 from iotune.talk import printable
 
+WIDTH, NARROW = 900.0, 620.0  # of drawings: one in a line, two side by side
 RIGHT = 30.0  # room right of a plot: half of its last tick's text
 
 
@@ -20,6 +21,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     text_columns: int = 1  # the first so many are no numbers
+    whole: tuple[int, ...] = ()  # columns whose cells are not broken
 
 
 @dataclass(frozen=True)

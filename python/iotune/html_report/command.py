@@ -19,7 +19,8 @@ from iotune import core
 from iotune.cli.output import count_text, errors_in_one_line, next_command, path_text, say
 from iotune.cli.progress import watcher
 from iotune.errors import Error
-from iotune.html_report import RunFacts, gather, page_of
+from iotune.html_report.facts import RunFacts, gather
+from iotune.html_report.page import page_of
 from iotune.output_file import demand_replaceable, write_text
 from iotune.reports.losses import SAMPLE, say_losses
 from iotune.reports.tables import size_text
