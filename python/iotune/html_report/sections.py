@@ -6,7 +6,7 @@ Blocks are Figure and Table (svg.py) and those below; templates/blocks.html draw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -25,7 +25,7 @@ from iotune.html_report.share_figure import share_figure
 from iotune.html_report.shares import shares_of
 from iotune.html_report.svg import WIDTH, Figure, Table, counted, short_path
 from iotune.reports.actual_io import done_text, sum_of, told_settings
-from iotune.reports.alike import Alike, folded
+from iotune.reports.alike import folded
 from iotune.reports.explained import (
     brought_lines,
     is_explained,
@@ -39,6 +39,7 @@ from iotune.traces.summary import DatasetPattern, FilePattern
 _SHOWN_FILES = 40
 _SHOWN_DATASETS = 200
 _DRAWN_DATASETS = 12
+_DRAWN_OF_A_FILE = 4
 _EXPLAINED = 40
 
 
@@ -226,64 +227,85 @@ def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
         tuple(rows),
     )
     datasets = [
-        (group, file, one)
+        _dataset_row(group.name if group.is_folded else file.path, same)
         for group in facts.groups
         for file in (group.files[:1] if group.is_folded else group.files)
-        for one in file.datasets
+        for same in _alike(file)
     ]
     if datasets:
         yield Table(
-            "Datasets: who moved what, and in which pattern (docs/descriptors.md)",
+            "Datasets: who moved what, and in which pattern (docs/descriptors.md). Those that are "
+            "alike are one row; bytes, calls and time are all of theirs",
             (
-                *("file", "dataset", "descriptor", "operation"),
-                *("ranks", "calls", "repeats", "bytes", "time", "bytes over time"),
+                *("dataset", "descriptor", "operation", "file"),
+                *("ranks", "repeats", "calls", "bytes", "time", "bytes over time"),
             ),
-            tuple(_dataset_row(*one) for one in datasets[:_SHOWN_DATASETS]),
+            tuple(datasets[:_SHOWN_DATASETS]),
             text_columns=4,
-            whole=(2, 3),
+            whole=(1, 2),
         )
     more = len(datasets) - _SHOWN_DATASETS
     if more > 0:
-        yield Heading(f"{counted(more, 'further dataset')}: iotune show has all of them.")
+        yield Heading(f"{counted(more, 'further row')}: iotune show has all of them.")
 
 
-def _dataset_row(group: Alike, file: FilePattern, one: DatasetPattern) -> tuple[str, ...]:
-    name = group.name if group.is_folded else file.path
+def _alike(file: FilePattern) -> list[list[DatasetPattern]]:
+    """A file's datasets, those together that differ in their names and times alone.
+
+    Those of which most bytes were moved come first.
+    """
+    found: dict[Any, list[DatasetPattern]] = {}
+    for one in file.datasets:
+        key = (
+            *(one.descriptor, one.write, one.mode, one.ranks, one.bytes, one.repeats),
+            *(one.inferred, tuple(one.dataset_dims), tuple(one.chunk)),
+        )
+        found.setdefault(key, []).append(one)
+    return sorted(found.values(), key=lambda same: -sum(one.bytes for one in same))
+
+
+def _dataset_row(path: str, same: list[DatasetPattern]) -> tuple[str, ...]:
+    one = same[0]
+    seconds, moved = sum(each.seconds for each in same), sum(each.bytes for each in same)
+    operation = "write" if one.write else "read"
     return (
-        name.rsplit("/", 1)[-1],
-        one.dataset,
+        one.dataset + (f" and {len(same) - 1} more" if len(same) > 1 else ""),
         one.descriptor + (" (inferred)" if one.inferred else ""),
-        f"{'write' if one.write else 'read'}, {one.mode}" if one.mode != "unknown" else
-        ("write" if one.write else "read"),
+        operation if one.mode == "unknown" else f"{operation}, {one.mode}",
+        path.rsplit("/", 1)[-1],
         f"{one.ranks:,}",
-        f"{one.calls:,}",
         f"{one.repeats:,}",
-        size_text(one.bytes),
-        seconds_text(one.seconds),
-        rate_text(one.bandwidth),
-    )  # fmt: skip
+        f"{sum(each.calls for each in same):,}",
+        size_text(moved),
+        seconds_text(seconds),
+        rate_text(moved / seconds if seconds > 0 else 0),
+    )
 
 
 def _decompositions(facts: RunFacts, wide: float) -> Iterator[Any]:
-    """One drawing for datasets of one file that are divided alike."""
+    """One drawing for datasets of one file that are divided alike, of the largest ones."""
     drawn = 0
     for group in facts.groups:
         for file in group.files[:1] if group.is_folded else group.files:
-            alike: dict[Any, list[DatasetPattern]] = {}
-            for one in file.datasets:
-                if one.ranks > 1:
-                    key = (one.descriptor, tuple(one.dataset_dims), one.write, one.inferred)
-                    alike.setdefault(key, []).append(one)
-            figures = []
-            for same in alike.values():
+            figures: list[Figure] = []
+            for same in _alike(file):
+                if (
+                    same[0].ranks < 2
+                    or len(figures) == _DRAWN_OF_A_FILE
+                    or drawn == _DRAWN_DATASETS
+                ):
+                    continue
                 shares = shares_of(same[0], file.path, facts.selections)
-                if shares is None or drawn >= _DRAWN_DATASETS:
+                if shares is None:
                     continue
                 drawn += 1
                 figure = share_figure(same[0], shares)
                 if len(same) > 1:
-                    more = f" So are {counted(len(same) - 1, 'further dataset')} of the file."
-                    figure = Figure(**{**vars(figure), "says": figure.says + more})
+                    more = (
+                        f" {counted(len(same) - 1, 'further dataset')} of the file "
+                        f"{'is' if len(same) == 2 else 'are'} alike."
+                    )
+                    figure = replace(figure, says=figure.says + more)
                 figures.append(figure)
             if figures:
                 yield Heading(group.name if group.is_folded else file.path)

@@ -35,7 +35,7 @@ def share_figure(pattern: DatasetPattern, shares: Shares) -> Figure:
             parts.append(
                 f'<text class="t" x="{number(left + width / 2)}" y="{number(height + 19)}" '
                 f'text-anchor="middle">index {shares.slices[at]:,} of dimension '
-                f"{shares.fixed + 1}</text>"
+                f"{shares.drawn[0] + 1}</text>"
             )
     full_height = height + (26 if slices > 1 else 4)
     verb = "written" if pattern.write else "read"
@@ -52,7 +52,7 @@ def share_figure(pattern: DatasetPattern, shares: Shares) -> Figure:
 
 def _box(shares: Shares) -> tuple[float, float]:
     """A box in the proportions of the two fastest dimensions, as far as that can be drawn."""
-    tall, wide = shares.window.size[-2:]
+    tall, wide = (shares.window.size[at] for at in shares.drawn[-2:])
     ratio = min(3.0, max(1 / 3, tall / wide))
     return (_SIDE, _SIDE * ratio) if ratio <= 1 else (_SIDE / ratio, _SIDE)
 
@@ -110,8 +110,11 @@ def _note(shares: Shares) -> str:
         notes.append(f"Drawn is the beginning, {size} elements; the rest goes on likewise.")
     if not shares.recorded:
         notes.append("Numbers are places of the grid: the descriptor does not tell their ranks.")
-    if shares.fixed:
-        notes.append(f"The first {shares.fixed} dimensions are at index 0.")
+    if shares.more_slices:
+        notes.append(f"{shares.more_slices} further slices differ from these.")
+    if len(shares.drawn) < len(shares.window.dims):
+        shown = " and ".join(str(at + 1) for at in shares.drawn)
+        notes.append(f"Drawn are dimensions {shown} of {len(shares.window.dims)}.")
     if bool((shares.cells == SEVERAL).any()):
         notes.append("Hatched: several ranks moved it.")
     if bool((shares.cells == NOBODY).any()):

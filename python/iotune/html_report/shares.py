@@ -25,6 +25,7 @@ CELLS = 72  # of a picture's side
 NOBODY, SEVERAL = -1, -2
 _MOST_CALLS = 20_000  # that are looked at for selections
 _MOST_RANKS = 1024
+_MOST_SLICES = 3
 _MOST_SELECTIONS = 512  # of a rank and dataset; with more of them the descriptor is drawn
 _WINDOW_BLOCKS = 24  # pieces along a side, where the whole would be too fine to draw
 
@@ -44,15 +45,16 @@ class Window:
 
 @dataclass
 class Shares:
-    """Cells of a dataset's one to three slowest-but-drawn dimensions."""
+    """Cells of one to three of a dataset's dimensions; the others are looked at in their middle."""
 
     window: Window
+    drawn: tuple[int, ...]  # which dimensions
     # [slice, row, column] of owners: an index into `names`, NOBODY or SEVERAL.
     cells: np.ndarray
-    slices: tuple[int, ...]  # which index of the slowest dimension each slice lies at
+    slices: tuple[int, ...]  # which index of the first drawn dimension each slice lies at
+    more_slices: int  # different ones that are not shown
     names: tuple[str, ...]
     recorded: bool  # from selections; else from the descriptor
-    fixed: int = 0  # dimensions before the drawn ones, at index 0
 
 
 @dataclass
@@ -94,15 +96,16 @@ def shares_of(pattern: DatasetPattern, path: str, selections: Selections) -> Sha
     )
     if of_rank and known and dims and not pattern.inferred and few:
         parsed = {rank: [json.loads(one) for one in held] for rank, held in of_rank.items()}
-        found = _from_selections(dims, parsed)
+        found = _from_selections(pattern, parsed)
         if found is not None:
             return found
     return _from_descriptor(pattern)
 
 
 def _from_selections(
-    dims: tuple[int, ...], of_rank: Mapping[int, list[dict[str, Any]]]
+    pattern: DatasetPattern, of_rank: Mapping[int, list[dict[str, Any]]]
 ) -> Shares | None:
+    dims = tuple(pattern.dataset_dims)
     kinds = {one["kind"] for held in of_rank.values() for one in held}
     if not kinds <= {"all", "regular", "none", "blocks"}:
         return None
@@ -110,20 +113,19 @@ def _from_selections(
     if any(len(one["start"]) != len(dims) for one in together):
         return None
     window = _window(dims, [_finest(dims, together, at) for at in range(len(dims))])
-    axes, slices = _axes(window)
+    drawn = _drawn(dims, pattern.process_grid)
+    axes = _axes(window, drawn)
     ranks = sorted(of_rank)
-    cells = np.full(tuple(len(one) for one in axes[-3:]), NOBODY, np.int32)
+    cells = np.full(tuple(len(axes[at]) for at in drawn), NOBODY, np.int32)
     for owner, rank in enumerate(ranks):
         held = np.zeros(cells.shape, bool)
         for selection in of_rank[rank]:
-            for masks in _masks(selection, axes, dims):
-                if all(bool(mask.any()) for mask in masks[:-3]):
-                    held |= _product(masks[-3:])
+            for masks in _masks(selection, axes):
+                if all(bool(mask.any()) for mask in masks):
+                    held |= _product([masks[at] for at in drawn])
         cells = np.where(held, np.where(cells == NOBODY, owner, SEVERAL), cells)
-    return Shares(
-        window, _three(cells), slices, tuple(str(rank) for rank in ranks), True,
-        max(0, len(dims) - 3),
-    )  # fmt: skip
+    names = tuple(str(rank) for rank in ranks)
+    return Shares(window, drawn, *_sliced(cells, axes[drawn[0]]), names, True)
 
 
 def _finest(dims: tuple[int, ...], selections: Sequence[dict[str, Any]], at: int) -> int:
@@ -143,28 +145,44 @@ def _window(dims: tuple[int, ...], finest: Sequence[int]) -> Window:
     return Window(dims, size)
 
 
-def _axes(window: Window) -> tuple[list[np.ndarray], tuple[int, ...]]:
-    """The indices that are looked at: cells' middles, and a few slices of three dimensions."""
+def _drawn(dims: tuple[int, ...], grid: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions to draw: those that are divided, and others as far as there is room."""
+    if len(dims) <= 2:
+        return tuple(range(len(dims)))
+    divided = [at for at, places in enumerate(grid) if places > 1] if grid else []
+    if not divided:
+        return tuple(range(3))
+    chosen = divided[:3]
+    for at in reversed(range(len(dims))):  # the fastest of the others
+        if len(chosen) < 2 and at not in chosen:
+            chosen.append(at)
+    return tuple(sorted(chosen))
+
+
+def _axes(window: Window, drawn: Sequence[int]) -> list[np.ndarray]:
+    """The indices that are looked at: cells' middles, of dimensions not drawn one in the middle."""
     axes = []
-    slices: tuple[int, ...] = (0,)
-    last = len(window.size)
     for at, size in enumerate(window.size):
-        if at < last - 3:
-            axes.append(np.array([0]))
-        elif at == last - 3:
-            count = min(3, size)
-            chosen = np.linspace(0, size - 1, count).astype(np.int64)
-            slices = tuple(int(one) for one in chosen)
-            axes.append(chosen)
-        else:
-            count = min(CELLS, size)
-            axes.append(((np.arange(count) + 0.5) * size / count).astype(np.int64))
-    return axes, slices
+        count = min(CELLS, size) if at in drawn else 1
+        axes.append(((np.arange(count) + 0.5) * size / count).astype(np.int64))
+    return axes
 
 
-def _masks(
-    selection: dict[str, Any], axes: list[np.ndarray], dims: tuple[int, ...]
-) -> list[list[np.ndarray]]:
+def _sliced(cells: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, tuple[int, ...], int]:
+    """Cells as [slice, row, column], where they lie, and how many more slices there are.
+
+    Of three dimensions only slices that differ from the one before, the first few.
+    """
+    if cells.ndim < 3:
+        return cells.reshape((1,) * (3 - cells.ndim) + cells.shape), (0,), 0
+    differs = [0] + [
+        at for at in range(1, len(cells)) if not np.array_equal(cells[at], cells[at - 1])
+    ]
+    shown = differs[:_MOST_SLICES]
+    return cells[shown], tuple(int(axis[at]) for at in shown), len(differs) - len(shown)
+
+
+def _masks(selection: dict[str, Any], axes: list[np.ndarray]) -> list[list[np.ndarray]]:
     """Of each box of a selection which indices of every axis it has."""
     if selection["kind"] == "none":
         return []
@@ -192,10 +210,6 @@ def _product(masks: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(result)
 
 
-def _three(cells: np.ndarray) -> np.ndarray:
-    return cells.reshape((1,) * (3 - cells.ndim) + cells.shape)
-
-
 def _from_descriptor(pattern: DatasetPattern) -> Shares | None:
     if not pattern.process_grid or not pattern.descriptor:
         return None
@@ -212,23 +226,22 @@ def _from_descriptor(pattern: DatasetPattern) -> Shares | None:
         for one, dim, places in zip(dimensions, dims, grid)
     ]
     window = _window(dims, finest)
-    axes, slices = _axes(window)
-    cells = np.zeros(tuple(len(one) for one in axes[-3:]), np.int64)
+    drawn = _drawn(dims, grid)
+    axes = _axes(window, drawn)
+    cells = np.zeros(tuple(len(axes[at]) for at in drawn), np.int64)
     shared = np.zeros(cells.shape, bool)
     for at in range(len(dims)):
         owner, several = _owners(dimensions[at], axes[at], dims[at], grid[at], halo[at])
-        drawn = at - (len(dims) - cells.ndim)
-        if drawn < 0:
+        if at not in drawn:
             cells = cells * grid[at] + int(owner[0])
             continue
         shape = [1] * cells.ndim
-        shape[drawn] = len(owner)
+        shape[drawn.index(at)] = len(owner)
         cells = cells * grid[at] + owner.reshape(shape)
         shared |= several.reshape(shape)
     cells = np.where(shared, SEVERAL, cells)
     names = tuple(str(place) for place in range(int(np.prod(grid))))
-    fixed = max(0, len(dims) - 3)
-    return Shares(window, _three(cells), slices, names, False, fixed)
+    return Shares(window, drawn, *_sliced(cells, axes[drawn[0]]), names, False)
 
 
 def _block(dimension: Mapping[str, Any]) -> int:

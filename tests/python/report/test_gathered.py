@@ -179,10 +179,17 @@ def test_a_descriptor_says_which_place_has_what() -> None:
     shares = shares_of(pattern("<1D,(CYCLIC(2)),(4)>", [8], [2]), "/f", Selections())
     assert shares is not None and not shares.recorded
     assert shares.cells.reshape(-1).tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
-    shares = shares_of(pattern("<3D,(BLOCK,*,BLOCK),(1,3,2)>", [2, 3, 4], [2, 1, 2]), "/f",
-                       Selections())  # fmt: skip
-    assert shares is not None and shares.slices == (0, 1)
-    assert shares.cells[:, 0].tolist() == [[0, 0, 1, 1], [2, 2, 3, 3]]
+    # Of three dimensions two are divided: these are drawn.
+    shares = shares_of(
+        pattern("<3D,(BLOCK,*,BLOCK),(1,3,2)>", [2, 3, 4], [2, 1, 2]), "/f", Selections()
+    )
+    assert shares is not None and shares.drawn == (0, 2)
+    assert shares.cells[0].tolist() == [[0, 0, 1, 1], [2, 2, 3, 3]]
+    shares = shares_of(
+        pattern("<3D,(BLOCK,BLOCK,BLOCK),(2,1,1)>", [8, 2, 2], [4, 2, 2]), "/f", Selections()
+    )
+    assert shares is not None and shares.slices == (0, 2, 4) and shares.more_slices == 1
+    assert shares.cells[1].tolist() == [[4, 5], [6, 7]]
     assert shares_of(pattern("<1D,(IRREGULAR),(4)>", [8], []), "/f", Selections()) is None
 
 

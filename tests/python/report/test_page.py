@@ -76,9 +76,10 @@ def test_the_heat_map_has_all_bytes_and_says_what_is_approximate() -> None:
 def test_datasets_and_their_decomposition() -> None:
     found = sections(page(HDF5))
     datasets = table_of(found["files"], "Datasets")
-    assert datasets[1][1:4] == ["/Data1", "<2D,(BLOCK,*),(6,24)>", "write, independent"]
+    assert datasets[1][:3] == ["/Data1 and 1 more", "<2D,(BLOCK,*),(6,24)>", "write, independent"]
+    assert len(datasets) == 2 and datasets[1][6:8] == ["8", "4.5 KiB"]
     (figure,) = found["decompositions"].all("figure")
-    assert "So are 1 further dataset of the file" in figure.text
+    assert "1 further dataset of the file is alike" in figure.text
     assert table_of(figure, "Shares of /Data1")[1] == ["0", "25.0%", "rows 0–5, columns 0–23"]
     labels = [one.text for one in figure.all("text", class_="owner")]
     assert labels == ["0", "1", "2", "3"]
