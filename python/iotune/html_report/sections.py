@@ -170,8 +170,9 @@ def _findings(facts: RunFacts, wide: float) -> Iterator[Any]:
     for one in found.findings:
         yield FindingBlock(one)
     if not found.findings and found.checked:
-        count = counted(len(found.checked), "thing")
-        yield Heading(f"Nothing was found. {count} were looked for.")
+        yield Heading("", [("", f"Nothing was found. Looked for: {', '.join(found.checked)}.")])
+    if found.limits:
+        yield Heading("What was not seen", [("", one) for one in found.limits])
 
 
 def _time(facts: RunFacts, wide: float) -> Iterator[Any]:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -172,6 +173,41 @@ def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     assert not any(one.text == "alert(1)" for one in whole.all("script"))
     assert "\x1b" not in html and "\udcff" not in html
     html.encode("utf-8")
+
+
+def with_findings(*findings: SimpleNamespace, limits: tuple[str, ...] = ()) -> Element:
+    facts = gather(open_trace(HDF5))
+    facts.findings = SimpleNamespace(findings=findings, checked=("small-writes",), limits=limits)
+    return sections(parsed(page_of([facts], ["a"])))["findings"]
+
+
+def test_findings_say_what_to_do() -> None:
+    finding = SimpleNamespace(
+        id="small-writes",
+        severity="high",
+        title="small writes",
+        summary="8 writes of 576 B",
+        advice="Write <more> at once.",
+        snippets=(SimpleNamespace(language="c", code="if (a < b)\n  H5Dwrite(…);"),),
+        settings=(SimpleNamespace(parameter="cb_nodes", state="may be set", why="not proven"),),
+        estimate=SimpleNamespace(seconds=0.5, share=0.001, how="all of it"),
+        evidence=(SimpleNamespace(file="/f.h5", dataset="/d", text="8 calls of 4 ranks"),),
+        more_evidence=2,
+    )
+    found = with_findings(finding, limits=("times of 3 calls",))
+    (article,) = found.all("article", class_="high")
+    assert article.all("h3")[0].attributes["id"] == article.attributes["aria-labelledby"]
+    assert article.all("code")[0].words == ["if (a < b)\n  H5Dwrite(…);"]
+    for said in (
+        *("high", "small-writes", "8 writes of 576 B", "Write <more> at once.", "(not proven)"),
+        *("500 ms", "less than 1 % of the run's time", "8 calls of 4 ranks", "and 2 more"),
+    ):
+        assert said in article.text
+    assert "times of 3 calls" in found.text
+
+
+def test_no_finding_is_said_too() -> None:
+    assert "Nothing was found. Looked for: small-writes." in with_findings().text
 
 
 def colours(theme: str) -> dict[str, str]:
