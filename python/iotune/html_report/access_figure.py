@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from iotune.html_report.access_loops import FEWEST_IN_LOOP
 from iotune.html_report.call_pass import FileMap
 from iotune.html_report.offset_grid import TIMES
-from iotune.html_report.rank_rows import RankRows
+from iotune.html_report.rank_rows import RankRows, short_label
 from iotune.html_report.raster import image
 from iotune.html_report.svg import (
     RIGHT,
@@ -31,7 +32,6 @@ from iotune.reports.tables import seconds_text, size_text
 _LEFT, _HEIGHT = 90.0, 320.0
 _WORDS = ("read", "written")
 _SHOWN_LOOPS = 20  # rows of the table
-_FEWEST_IN_LINE = 3  # two accesses have a distance, but are no loop yet
 _LINES = 1500  # of the drawing without report.js
 
 
@@ -70,7 +70,7 @@ def access_figure(
     return Figure(
         title=f"Offset against time: {path}",
         svg=drawing(wide, frame.top + _HEIGHT + 46, body),
-        says=_says(one, loops),
+        says=_says(one),
         table=_table(loops, rows, path),
         note=_note(one, in_loops),
         keys=_keys(one),
@@ -112,7 +112,7 @@ def _rank_figure(path: str, one: FileMap, rows: RankRows, direction: int, wide: 
     each = max(1, -(-rows.count // max(1, int(height / 16))))
     body += frame.y_axis(
         [
-            (rows.count - at - 0.5, rows.labels[at].replace("process ", "p ").split(" and ")[0])
+            (rows.count - at - 0.5, short_label(rows.labels[at]))
             for at in range(0, rows.count, each)
         ],
         "rank",
@@ -167,7 +167,7 @@ def _lines(loops: np.ndarray, frame: Frame) -> str:
                 f'<rect class="band-{word}" x="{number(x0)}" y="{number(high)}" '
                 f'width="{number(max(x1 - x0, 0.5))}" height="{number(max(low - high, 0.5))}"/>'
             )
-        elif loop["count"] < _FEWEST_IN_LINE:
+        elif loop["count"] < FEWEST_IN_LOOP:
             paths[f"line-{word}"].append(f"M{number(x0)} {number(y0)}h.01")
             if loop["count"] == 2:
                 paths[f"line-{word}"].append(f"M{number(x1)} {number(y1)}h.01")
@@ -177,15 +177,18 @@ def _lines(loops: np.ndarray, frame: Frame) -> str:
     return "".join(bands + drawn)
 
 
-def _says(one: FileMap, loops: np.ndarray) -> str:
+def _says(one: FileMap) -> str:
     layer = {"mpiio": "MPI-IO"}.get(one.layer, "POSIX and stdio")
-    regular = loops["count"] * loops["outer_count"] >= _FEWEST_IN_LINE
-    steady = float((loops["count"] * loops["outer_count"])[regular].sum())
-    share = steady / max(one.loops.accesses, 1)
+    loops, accesses = one.loops.steady
+    steady = (
+        f"{accesses / max(one.loops.accesses, 1):.0%} of them go on in even steps, in "
+        f"{counted(loops, 'loop')}"
+        if loops
+        else "none of them go on in even steps"
+    )
     return (
         f"{counted(one.loops.accesses, 'access', 'accesses')} of {layer} over "
-        f"{size_text(one.grid.end)}; "
-        f"{share:.0%} of them go on in even steps, in {counted(int(regular.sum()), 'loop')}."
+        f"{size_text(one.grid.end)}; {steady}."
     )
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST_LOOPS = 1500
+FEWEST_IN_LOOP = 3  # two accesses have a distance, but are no loop yet
 _HELD = 4 * MOST_LOOPS
-_MOST_JOINED = 4096  # processes whose loops are gone on with from one batch to the next
 
 _FIELDS = np.dtype(
     [
@@ -48,32 +48,29 @@ class AccessLoops:
 
     def __init__(self) -> None:
         self.accesses = 0
-        self._parts: list[np.ndarray] = []
-        self._held = 0
+        self._steady = np.zeros(2, np.int64)  # loops that were closed, and their accesses
+        self._closed: list[np.ndarray] = []
+        self._held = 0  # in _closed
         self._fewest = 1  # accesses of a loop that is kept
-        # Where each process's last loop stands, by _key: the part, and the place in it.
-        self._open: dict[int, tuple[int, int]] = {}
+        # The last loop of each process and direction, in the order of _key: it may go on.
+        self._open = np.empty(0, _FIELDS)
 
     def add(self, some: Accesses) -> None:
         """Add the next accesses of all processes."""
         self.accesses += some.offset.size
         order = np.argsort(some.process * 2 + some.write, kind="stable")
-        found = _loops_of(some, order)
-        found, still_open = self._gone_on_with(found)
-        if self._fewest > 1:
-            # The last of each process may go on in the next batch.
-            last = np.append(np.diff(_key(found)) != 0, True) if found.size else np.empty(0, bool)
-            found = found[(found["count"] >= self._fewest) | last]
-        self._parts.append(found)
-        self._held += found.size
-        self._remember(found, still_open)
+        found = self._gone_on_with(_loops_of(some, order))
+        last = np.append(np.diff(_key(found)) != 0, True)
+        self._close(found[~last])
+        stays = self._open[~np.isin(_key(self._open), _key(found))]
+        self._open = np.concatenate([stays, found[last]])
+        self._open = self._open[np.argsort(_key(self._open), kind="stable")]
         if self._held > _HELD:
             self._compact()
 
     def loops(self) -> np.ndarray:
         """At most MOST_LOOPS of them (fields as in _FIELDS), the largest, in order of start."""
-        self._compact()
-        kept = np.concatenate(self._parts) if self._parts else np.empty(0, _FIELDS)
+        kept = _folded(np.concatenate([*self._closed, self._open]))
         if kept.size > MOST_LOOPS:
             weight = kept["count"] * kept["outer_count"]
             chosen = np.argsort(-weight, kind="stable")[:MOST_LOOPS]
@@ -83,60 +80,56 @@ class AccessLoops:
             kept = kept[np.sort(chosen)]
         return kept[np.argsort(kept["start"], kind="stable")]
 
+    @property
+    def steady(self) -> tuple[int, int]:
+        """How many loops of some accesses there were, shown or not, and their accesses."""
+        loops, accesses = self._steady + _steady(self._open)
+        return int(loops), int(accesses)
+
+    def _close(self, loops: np.ndarray) -> None:
+        self._steady += _steady(loops)
+        loops = loops[loops["count"] >= self._fewest]
+        self._closed.append(loops)
+        self._held += loops.size
+
     def _compact(self) -> None:
-        if not self._parts:
-            return
-        kept = _folded(np.concatenate(self._parts))
-        while kept.size > _HELD // 2 and self._fewest < 1 << 40:
+        kept = _folded(np.concatenate(self._closed))
+        while kept.size > _HELD // 2:
             self._fewest *= 2
             kept = kept[kept["count"] * kept["outer_count"] >= self._fewest]
-        self._parts = [kept]
+        self._closed = [kept]
         self._held = kept.size
-        self._open.clear()
 
-    def _gone_on_with(self, found: np.ndarray) -> tuple[np.ndarray, set[int]]:
-        """`found` without the loops that go on with one of the batch before.
+    def _gone_on_with(self, found: np.ndarray) -> np.ndarray:
+        """`found`, of which the first of a process goes on with its open loop where that fits.
 
-        And the keys whose last loop is still that one.
+        Open loops that nothing goes on with, of processes that have new ones, are closed.
         """
-        still_open: set[int] = set()
-        if not self._open or not found.size:
-            return found, still_open
-        keys = _key(found)
-        firsts = np.flatnonzero(np.append(True, np.diff(keys) != 0))
-        stays = np.ones(found.size, bool)
-        for at in firsts[:_MOST_JOINED].tolist():
-            place = self._open.get(int(keys[at]))
-            if place is None:
-                continue
-            old = self._parts[place[0]][place[1]]
-            new = found[at]
-            step = int(new["offset"] - old["offset"]) - int(old["stride"]) * (int(old["count"]) - 1)
-            stride = int(old["stride"]) if old["count"] > 1 else step
-            goes_on = (
-                new["length"] == old["length"]
-                and step == stride
-                and (new["count"] == 1 or new["stride"] == stride)
-            )
-            if not goes_on:
-                continue
-            old["stride"] = stride
-            old["count"] += new["count"]
-            old["end"] = max(old["end"], new["end"])
-            stays[at] = False
-            if at + 1 == found.size or keys[at + 1] != keys[at]:
-                still_open.add(int(keys[at]))
-        return found[stays], still_open
+        keys, open_keys = _key(found), _key(self._open)
+        first = np.flatnonzero(np.append(True, np.diff(keys) != 0))
+        place = np.searchsorted(open_keys, keys[first])
+        place[place == open_keys.size] = 0
+        known = np.zeros(first.size, bool)
+        if open_keys.size:
+            known = open_keys[place] == keys[first]
+        first, place = first[known], place[known]
+        old, new = self._open[place], found[first]
+        step = new["offset"] - old["offset"] - old["stride"] * (old["count"] - 1)
+        stride = np.where(old["count"] > 1, old["stride"], step)
+        fits = (new["length"] == old["length"]) & (step == stride)
+        fits &= (new["count"] == 1) | (new["stride"] == stride)
+        joined = old.copy()
+        joined["stride"] = stride
+        joined["count"] += new["count"]
+        joined["end"] = np.maximum(old["end"], new["end"])
+        found[first[fits]] = joined[fits]
+        self._close(old[~fits])
+        return found
 
-    def _remember(self, found: np.ndarray, still_open: set[int]) -> None:
-        self._open = {key: self._open[key] for key in still_open}
-        if not found.size:
-            return
-        keys = _key(found)
-        lasts = np.flatnonzero(np.append(np.diff(keys) != 0, True))
-        part = len(self._parts) - 1
-        for at in lasts[:_MOST_JOINED].tolist():
-            self._open[int(keys[at])] = (part, at)
+
+def _steady(loops: np.ndarray) -> np.ndarray:
+    counts = loops["count"][loops["count"] >= FEWEST_IN_LOOP]
+    return np.array([counts.size, counts.sum()], np.int64)
 
 
 def _key(loops: np.ndarray) -> np.ndarray:

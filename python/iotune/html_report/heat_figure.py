@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from iotune.html_report.rank_rows import RankRows
+from iotune.html_report.rank_rows import RankRows, short_label
 from iotune.html_report.raster import image
 from iotune.html_report.svg import (
     RIGHT,
@@ -115,7 +115,7 @@ def _rank_axis(frame: Frame, rows: RankRows) -> str:
         y = frame.top + height * (at + 0.5)
         parts.append(
             f'<text class="t" x="{number(frame.left - 9)}" y="{number(y + 4)}" '
-            f'text-anchor="end">{text_of(_short(rows.labels[at]))}</text>'
+            f'text-anchor="end">{text_of(short_label(rows.labels[at]))}</text>'
         )
     middle = number(frame.top + frame.height / 2)
     parts.append(
@@ -123,10 +123,6 @@ def _rank_axis(frame: Frame, rows: RankRows) -> str:
         f'text-anchor="middle">rank</text>'
     )
     return f'<g class="axis">{"".join(parts)}</g>'
-
-
-def _short(label: str) -> str:
-    return label.replace("process ", "p ").split(" and ")[0]
 
 
 def _table(bins: TimeBins, rows: RankRows, cells: np.ndarray, direction: int) -> Table:

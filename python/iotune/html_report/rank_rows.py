@@ -44,6 +44,11 @@ def rank_rows(processes: Sequence[dict[str, Any]], most: int = MOST_ROWS) -> Ran
     return RankRows(tuple(labels), rows, names, per_row)
 
 
+def short_label(label: str) -> str:
+    """A row's label for an axis: its first rank."""
+    return label.split("–")[0].replace("process ", "p ").split(" and ")[0]
+
+
 def _label(ranks: list[int], names: list[str]) -> str:
     if ranks[0] < 0:
         return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -14,7 +14,7 @@ _HUES = 8  # colours .r0 to .r7 of report.css; more ranks have them in turns
 _SIDE = 250.0
 _STRIP = 56.0  # height of one dimension
 _GAP = 26.0
-_MOST_LABELS = 64
+_MOST_LABELS = 100
 _MOST_NAMED = 64  # rows of the table
 
 
@@ -63,6 +63,7 @@ def _boxes(
     """A rectangle for neighbouring cells of one owner, labelled where there is room."""
     parts: list[str] = []
     labels: list[str] = []
+    all_fit = True  # some numbers alone would mislead
     todo = np.ones(cells.shape, bool)
     rows, columns = cells.shape
     for row in range(rows):
@@ -79,17 +80,27 @@ def _boxes(
             todo[row:below, column:end] = False
             x, y = left + column * cell_width, 1 + row * cell_height
             width, height = (end - column) * cell_width, (below - row) * cell_height
-            colour = "several" if owner == SEVERAL else f"r{owner % _HUES}"
+            colour = "several" if owner == SEVERAL else f"r{_hue(owner)}"
             parts.append(
                 f'<rect class="{colour} part" x="{number(x)}" y="{number(y)}" '
                 f'width="{number(width)}" height="{number(height)}"/>'
             )
-            if owner != SEVERAL and width > 15 and height > 13 and len(labels) < _MOST_LABELS:
+            fits = height > 13 and width > 4 + 7 * len(names[owner]) if owner != SEVERAL else True
+            all_fit = all_fit and fits
+            if owner != SEVERAL and fits:
                 labels.append(
                     f'<text class="owner" x="{number(x + width / 2)}" '
                     f'y="{number(y + height / 2 + 4)}" text-anchor="middle">{names[owner]}</text>'
                 )
-    return parts + labels
+    return parts + labels if all_fit and len(labels) <= _MOST_LABELS else parts
+
+
+def _hue(owner: int) -> int:
+    """A colour that neighbours along no dimension share: of a grid's rows they would repeat."""
+    total = 0
+    while owner:
+        total, owner = total + owner % _HUES, owner // _HUES
+    return total % _HUES
 
 
 def _says(pattern: DatasetPattern, shares: Shares) -> str:
@@ -120,7 +131,7 @@ def _note(shares: Shares) -> str:
     if bool((shares.cells == NOBODY).any()):
         notes.append("Bare ground: no rank moved it.")
     if len(shares.names) > _HUES:
-        notes.append(f"Colours repeat after {_HUES} of them.")
+        notes.append("Colours repeat.")
     return " ".join(notes)
 
 

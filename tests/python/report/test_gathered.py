@@ -37,7 +37,7 @@ def test_even_steps_are_one_loop_across_batches() -> None:
     loops.add(some([100 * k for k in range(10)]))
     loops.add(some([100 * k for k in range(10, 25)], begin=1))
     assert found(loops) == [(0, 8, 100, 25, 0, 1)]
-    assert loops.accesses == 25
+    assert loops.accesses == 25 and loops.steady == (1, 25)
 
 
 def test_a_change_of_step_begins_a_loop() -> None:
@@ -83,6 +83,8 @@ def test_random_accesses_leave_few_loops_and_the_long_one() -> None:
     assert len(kept) <= MOST_LOOPS
     assert (0, 64, 64, 1000, 0, 1) in kept
     assert loops.accesses == 121_000
+    steady_loops, steady_accesses = loops.steady
+    assert 1000 <= steady_accesses < 1100 and steady_loops < 40
 
 
 def test_the_grid_keeps_every_byte_where_it_lies() -> None:
