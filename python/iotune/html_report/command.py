@@ -3,6 +3,7 @@
   iotune report                        the last run
   iotune report TRACE -o run.html
   iotune report BEFORE AFTER           two runs side by side
+  iotune report --site DIR             all traces below DIR, by workload; users are numbers
 
 Without -o the file lies in the current folder and is called as the trace is; -o - is stdout. The
 report needs no network and no other file. Without TRACE the last run's.
@@ -21,6 +22,8 @@ from iotune.cli.progress import watcher
 from iotune.errors import Error
 from iotune.html_report.facts import RunFacts, gather
 from iotune.html_report.page import page_of
+from iotune.html_report.site import site_of
+from iotune.html_report.site_page import site_page
 from iotune.output_file import demand_replaceable, write_text
 from iotune.reports.losses import SAMPLE, say_losses
 from iotune.reports.tables import size_text
@@ -43,8 +46,16 @@ def command(
     db: Annotated[
         Optional[Path], typer.Option("--db", metavar="FILE", help="Another database.")
     ] = None,
+    site: Annotated[
+        Optional[Path], typer.Option("--site", metavar="DIR", help="Of all traces below DIR.")
+    ] = None,
 ) -> None:
     """Write it."""
+    if site is not None:
+        if traces:
+            raise typer.BadParameter("is of a folder: name no traces", param_hint="--site")
+        _write_site(site, "site.html" if output is None else output, force)
+        return
     given: list[Optional[Path]] = [*traces] if traces else [None]
     if len(given) > _MOST_RUNS:
         raise Error(f"{len(given)} traces: a report shows {_MOST_RUNS} at most")
@@ -56,16 +67,30 @@ def command(
     facts = [_gathered(run, database) for run in runs]
     for one in facts:
         say_losses(line for line in one.losses if not line.endswith(SAMPLE))
-    page = page_of(facts, _names(runs))
-    if target == "-":
-        document(page)
-    else:
-        write_text(Path(target), page, force)
-        files = size_text(len(page.encode("utf-8", "surrogateescape")))
-        told = count_text(len(facts), "run") + " in " if len(facts) > 1 else ""
-        say(f"report: {told}{path_text(target)} ({files}); open it in a browser")
+    _put(page_of(facts, _names(runs)), target, force, count_text(len(facts), "run"))
     named = [] if traces is None else [str(runs[0].path)]
     next_command("iotune", "explain", *named, why="the same decisions as text")
+
+
+def _write_site(folder: Path, target: str, force: bool) -> None:
+    if target != "-":
+        demand_replaceable(Path(target), force)
+    found = site_of(folder)
+    for line in found.left_out:
+        say(line)
+    if not found.workloads:
+        raise Error(f"{folder}: no trace in it can be read")
+    _put(site_page(found), target, force, count_text(len(found.runs), "run"))
+    next_command("iotune", "report", "TRACE", why="one of them")
+
+
+def _put(page: str, target: str, force: bool, what: str) -> None:
+    if target == "-":
+        document(page)
+        return
+    write_text(Path(target), page, force)
+    size = size_text(len(page.encode("utf-8", "surrogateescape")))
+    say(f"report: {what} in {path_text(target)} ({size}); open it in a browser")
 
 
 def _names(runs: list[Trace]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page: sections of one or more runs in one HTML file that needs nothing else."""
+"""The page of one or more runs, and what all pages have."""
 
 from __future__ import annotations
 
@@ -35,6 +35,29 @@ class _Column:
 
 def page_of(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
     """The HTML of the report. `names` tell the runs apart where there are several."""
+    parts: dict[str, list[_Column]] = {}
+    order: list[str] = []
+    for number, facts in enumerate(runs):
+        found = sections_of(facts, NARROW if len(runs) == 2 else WIDTH)
+        for section in found:
+            column = _Column(names[number] if len(runs) > 1 else "", number, section)
+            parts.setdefault(section.id, []).append(column)
+        order = _merged(order, [one.id for one in found])
+    links = [(one, parts[one][0].section.title) for one in order]
+    beside = beside_tables(runs) if len(runs) > 1 else []
+    return rendered(
+        "page.html",
+        title=_title(runs),
+        names=list(names) if len(runs) > 1 else [],
+        links=[*([("beside", "Beside each other")] if beside else []), *links],
+        runs=len(runs),
+        beside=beside,
+        parts=[parts[one] for one in order],
+    )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page of the templates, which needs nothing else."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -49,26 +72,11 @@ def page_of(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
         as_json=_as_json,
         next_id=_counter(),
         seconds=seconds_text,
-    )
-    parts: dict[str, list[_Column]] = {}
-    order: list[str] = []
-    for number, facts in enumerate(runs):
-        for section in sections_of(facts, NARROW if len(runs) == 2 else WIDTH):
-            if section.id not in parts:
-                parts[section.id] = []
-            column = _Column(names[number] if len(runs) > 1 else "", number, section)
-            parts[section.id].append(column)
-        order = _merged(order, [one for one in parts])
-    html = environment.get_template("page.html").render(
-        title=_title(runs, names),
-        runs=len(runs),
-        names=list(names),
-        beside=beside_tables(runs) if len(runs) > 1 else [],
-        parts=[parts[one] for one in order],
         css=Markup(ramp_css()),
         version=__version__,
         made=datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
     )
+    html = environment.get_template(template).render(values)
     # Bytes of names that are no UTF-8 would make the file no UTF-8 either.
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -83,7 +91,7 @@ def _merged(order: list[str], found: list[str]) -> list[str]:
     return known
 
 
-def _title(runs: Sequence[RunFacts], names: Sequence[str]) -> str:
+def _title(runs: Sequence[RunFacts]) -> str:
     programs = list(dict.fromkeys(one.run.program_name or "a program" for one in runs))
     return f"I/O of {' and '.join(programs)}"
 
