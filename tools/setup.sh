@@ -10,6 +10,7 @@
 #   tools/setup.sh cross      a compiler for AArch64 and its emulator, for `make soak`: likewise
 #   tools/setup.sh batch      a Slurm, for `make soak`: likewise
 #   tools/setup.sh fuzz       clang with libFuzzer, for `make soak`: likewise
+#   tools/setup.sh browser    Chromium, for `make soak`: likewise
 #   tools/setup.sh parallel-hdf5  HDF5 1.14 and 2.2 built in parallel, for `make soak`; needs
 #                             companions
 #   tools/setup.sh companions programs that nobody here wrote, for `make check`: as far as they
@@ -49,6 +50,7 @@ readonly COMPANION_PACKAGES=(xz-utils python3-h5py-mpi python3-mpi4py openmpi-bi
 
 readonly CROSS_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 readonly FUZZ_PACKAGES=(clang libclang-rt-14-dev)
+readonly BROWSER_PACKAGES=(chromium)
 readonly BATCH_PACKAGES=(slurmctld slurmd slurm-client munge slurm-wlm-basic-plugins)
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -383,7 +385,8 @@ for part in "$@"; do
         parallel_hdf5 $newer || say "going on without HDF5 ${newer%% *} in parallel (output: $LOG)"
       done ;;
     fuzz) (debian_packages "${FUZZ_PACKAGES[@]}") || say "going on without ${FUZZ_PACKAGES[*]}" ;;
+    browser) (debian_packages "${BROWSER_PACKAGES[@]}") || say "going on without ${BROWSER_PACKAGES[*]}" ;;
     batch) (debian_packages "${BATCH_PACKAGES[@]}") || say "going on without ${BATCH_PACKAGES[*]}" ;;
-    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, fuzz, parallel-hdf5, zoo)" ;;
+    *) die "unknown part '$part' (packages, venv, package, lint, companions, cross, batch, browser, fuzz, parallel-hdf5, zoo)" ;;
   esac
 done

@@ -380,11 +380,15 @@ constinit std::atomic<NextSymbol*> g_next_symbols{nullptr};
 constinit std::atomic<void* (*)(const char* name, void* real)> g_in_between{nullptr};
 }  // namespace
 
-void* NextSymbol::look_up(const char* name) noexcept {
+void* next_definition(const char* name) noexcept {
   const OwnCode own;
-  void* real = next_at_start(SymbolName(name));
+  void* const found = next_at_start(SymbolName(name));
   // None of libc's, or one that only the loader may resolve.
-  if (real == nullptr) real = dlsym(RTLD_NEXT, name);
+  return found != nullptr ? found : dlsym(RTLD_NEXT, name);
+}
+
+void* NextSymbol::look_up(const char* name) noexcept {
+  void* real = next_definition(name);
   if (real == nullptr) return nullptr;
   // Threads that are here at once find the same; the first one lists it.
   const char* unlisted = nullptr;

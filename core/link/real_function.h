@@ -201,6 +201,9 @@ class NextSymbol {
 // were looked up already are asked for now, by any thread; again for another answer.
 void put_in_between(void* (*replacement)(const char* name, void* real)) noexcept;
 
+// What a NextSymbol of that name finds, without what was put in between.
+void* next_definition(const char* name) noexcept;
+
 // Where libiotune.so was loaded from, as the loader knows it.
 const char* own_library_path() noexcept;
 

@@ -24,12 +24,12 @@ std::optional<Error> Changes::lock(const std::string& path) {
   if (lock_.get() < 0) {
     lock_ = Descriptor(openat(directory_, kDescriptionName, O_RDONLY | kFlags));
   }
-  if (lock_.get() < 0) return failed(path, "cannot be locked");
+  if (lock_.get() < 0) return file_error(path, "cannot be locked");
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return std::nullopt;
   if (errno == EWOULDBLOCK) {
     return Error{path, "is in use: somebody has it open for writing"};
   }
-  return failed(path, "cannot be locked against writers");
+  return file_error(path, "cannot be locked against writers");
 }
 
 Descriptor Changes::make(const std::string& name) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "logstore/read/files.h"
+#include "logstore/read/container_files.h"
 
 namespace iotune::logstore {
 

@@ -70,7 +70,7 @@ class Compaction {
   }
 
  private:
-  Error problem(const char* what) { return failed(path_, what); }
+  Error problem(const char* what) { return file_error(path_, what); }
 
   std::optional<Error> open() {
     auto container = Container::open(path_, {}, Container::Logs::kLookAtAll);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "logstore/read/container_reader.h"
-
 namespace iotune::logstore {
 namespace {
 
@@ -15,7 +13,7 @@ class Copy {
  public:
   Copy(const Container& container, const WriteLog& write, analyzer::IndexBuilder& builder,
        std::uint32_t stream, std::int64_t time)
-      : reader_(container),
+      : container_(container),
         write_(write),
         builder_(builder),
         stream_(stream),
@@ -28,7 +26,7 @@ class Copy {
       if (wrong_) return;
       const auto room = static_cast<std::int64_t>(buffer_.size() - used_);
       const std::int64_t some = std::min(room, piece.length - done);
-      wrong_ = reader_.read_log(
+      wrong_ = container_.read_log(
           piece.writer, piece.physical + done,
           std::span(buffer_).subspan(used_, static_cast<std::size_t>(some)));
       used_ += static_cast<std::size_t>(some);
@@ -52,7 +50,7 @@ class Copy {
  private:
   void write_buffer() {
     if (!write_(std::span(buffer_).first(used_), written_)) {
-      wrong_ = logstore::failed("", "cannot be written");
+      wrong_ = file_error("", "cannot be written");
     }
     written_ += static_cast<std::int64_t>(used_);
     used_ = 0;
@@ -64,7 +62,7 @@ class Copy {
     batch_.clear();
   }
 
-  ContainerReader reader_;
+  const Container& container_;
   const WriteLog& write_;
   analyzer::IndexBuilder& builder_;
   std::uint32_t stream_;

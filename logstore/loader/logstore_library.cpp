@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "core/link/real_function.h"
@@ -89,17 +90,10 @@ void guard_transfers() noexcept {
   };
 }
 
-}  // namespace
-
-void install_log_store() noexcept {
-  const Configuration& said = configuration();
-  if (said.logstore == nullptr || said.is_launcher) return;
-  const OwnCode own;
-  const auto install = load();
-  if (install == nullptr) return;
+void put_together(decltype(&iotune_logstore_install) install) noexcept {
   g_host = {
       .version = kLogStoreInterfaceVersion,
-      .prefixes = said.logstore,
+      .prefixes = configuration().logstore,
       .say = say,
       .say_on_any_rank = say_on_any_rank,
       .own_code =
@@ -113,12 +107,24 @@ void install_log_store() noexcept {
           },
       .in_vfork_child = in_vfork_child,
       .put_in_between = put_in_between,
-      .symbol = default_symbol,
+      .behind = next_definition,
   };
   if (!install(&g_host, &g_hooks)) return;
   guard_opens();
   guard_transfers();
   recorder::g_life_hooks.before_leaving = g_hooks.before_leaving;
+}
+
+}  // namespace
+
+void install_log_store() noexcept {
+  const Configuration& said = configuration();
+  if (said.logstore == nullptr || said.is_launcher) return;
+  const OwnCode own;
+  const int kept = errno;
+  const auto install = load();
+  if (install != nullptr) put_together(install);
+  errno = kept;
 }
 
 }  // namespace iotune::logstore

@@ -2,7 +2,6 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -12,6 +11,7 @@
 #include "logstore/preload/guarded.h"
 #include "logstore/preload/host.h"
 #include "logstore/preload/open_files.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/transfers.h"
 
@@ -144,22 +144,37 @@ int own_dup(int fd) noexcept {
   if (to >= 0 && is_logged(fd) && !is_guest()) copy_descriptor(fd, to);
   return to;
 }
+// stdin, stdout and stderr have streams that libc made itself (past_writes.h). `source`: what takes
+// the place of `fd`, which is then to be closed; -1: none.
+int prepare_standard(int fd, int to) noexcept {
+  const Held file(fd);
+  if (!file || to > 2) return -1;
+  if (to == 0 && !file->writes()) return copy_for_stdin(fd, *file);
+  if (to > 0 && file->writes()) prepare_for_output(fd, *file);
+  return -1;
+}
+
 // What `to` stood for is closed by the call itself.
 template <typename Call>
 int duplicated(int fd, int to, Call call) noexcept {
-  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call();
+  if ((!is_logged(fd) && !is_logged(to)) || fd == to || is_guest()) return call(fd);
   const Inside inside;
-  if (fcntl(fd, F_GETFD) < 0) return call();
+  if (fcntl(fd, F_GETFD) < 0) return call(fd);
   leave_descriptor(to);
-  const int result = call();
-  if (result >= 0) copy_descriptor(fd, result);
+  const int standard = prepare_standard(fd, to);
+  const int result = call(standard >= 0 ? standard : fd);
+  if (standard >= 0) {
+    real.close(standard);
+  } else if (result >= 0) {
+    copy_descriptor(fd, result);
+  }
   return result;
 }
 int own_dup2(int fd, int to) noexcept {
-  return duplicated(fd, to, [&] { return real.dup2(fd, to); });
+  return duplicated(fd, to, [=](int from) { return real.dup2(from, to); });
 }
 int own_dup3(int fd, int to, int flags) noexcept {
-  return duplicated(fd, to, [&] { return real.dup3(fd, to, flags); });
+  return duplicated(fd, to, [=](int from) { return real.dup3(from, to, flags); });
 }
 
 int own_close(int fd) noexcept {
@@ -183,35 +198,6 @@ void own_closefrom(int first) noexcept {
     leave_descriptors(first < 0 ? 0 : static_cast<unsigned>(first), ~0U);
   }
   real.closefrom(first);
-}
-
-void* own_mmap(void* address, size_t size, int protection, int flags, int fd,
-               off_t offset) noexcept {
-  if ((flags & MAP_ANONYMOUS) != 0 || !is_logged(fd)) {
-    return real.mmap(address, size, protection, flags, fd, offset);
-  }
-  errno = ENODEV;
-  return MAP_FAILED;
-}
-
-// libc's threads would read the handle. Callers such as ROMIO make the call themselves then.
-int fd_of(const void* request) noexcept {
-  return request == nullptr ? -1 : static_cast<const aiocb*>(request)->aio_fildes;
-}
-int own_aio_read(void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_read(request);
-}
-int own_aio_write(void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_write(request);
-}
-int own_aio_fsync(int operation, void* request) noexcept {
-  return is_logged(fd_of(request)) ? answer(-ENOSYS) : real.aio_fsync(operation, request);
-}
-int own_lio_listio(int mode, void* const* list, int count, void* event) noexcept {
-  for (int i = 0; list != nullptr && i < count; ++i) {
-    if (is_logged(fd_of(list[i]))) return answer(-ENOSYS);
-  }
-  return real.lio_listio(mode, list, count, event);
 }
 
 }  // namespace
@@ -238,16 +224,6 @@ Replacements replaced_descriptors() noexcept {
       replacement("close", real.close, own_close, When::kFirstFile),
       replacement("close_range", real.close_range, own_close_range, When::kFirstFile),
       replacement("closefrom", real.closefrom, own_closefrom, When::kFirstFile),
-      replacement("mmap", real.mmap, own_mmap, When::kFirstFile),
-      replacement("mmap64", real.mmap, own_mmap, When::kFirstFile),
-      replacement("aio_read", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_read64", real.aio_read, own_aio_read, When::kFirstFile),
-      replacement("aio_write", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_write64", real.aio_write, own_aio_write, When::kFirstFile),
-      replacement("aio_fsync", real.aio_fsync, own_aio_fsync, When::kFirstFile),
-      replacement("aio_fsync64", real.aio_fsync, own_aio_fsync, When::kFirstFile),
-      replacement("lio_listio", real.lio_listio, own_lio_listio, When::kFirstFile),
-      replacement("lio_listio64", real.lio_listio, own_lio_listio, When::kFirstFile),
   };
   return {kList, std::size(kList)};
 }

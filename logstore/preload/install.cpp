@@ -1,5 +1,4 @@
 // The library's life in a process: put in between, watched descriptors, fork, the end.
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -28,14 +27,14 @@ constinit std::atomic<bool> g_watches_descriptors{false};
 
 template <typename Use>
 void for_each_replacement(Use use) noexcept {
-  for (const Replacements& some : {replaced_opens(), replaced_names(), replaced_questions(),
-                                   replaced_transfers(), replaced_descriptors()}) {
+  for (const Replacements& some :
+       {replaced_opens(), replaced_names(), replaced_questions(), replaced_transfers(),
+        replaced_descriptors(), replaced_kernel_calls(), replaced_streams()}) {
     for (unsigned i = 0; i < some.count; ++i) use(some.list[i]);
   }
 }
 
-// What stands behind libiotune.so is asked for name by name, as the program calls it; until then,
-// and for what this library calls itself, it is libc's.
+// As the program calls a name for the first time.
 void* replace(const char* name, void* behind) {
   void* function = behind;
   for_each_replacement([&](const Replacement& one) {
@@ -50,7 +49,7 @@ void* replace(const char* name, void* behind) {
 
 void find_real_calls() noexcept {
   for_each_replacement([](const Replacement& one) {
-    if (*one.real == nullptr) *one.real = dlsym(RTLD_NEXT, one.name);
+    if (*one.real == nullptr) *one.real = g_host->behind(one.name);
   });
 }
 

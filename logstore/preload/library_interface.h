@@ -21,8 +21,8 @@ struct LogStoreHost {
   bool (*in_vfork_child)();
   // As in core/link/real_function.h.
   void (*put_in_between)(void* (*replacement)(const char* name, void* real));
-  // Of the global scope; nullptr: there is none.
-  void* (*symbol)(const char* name);
+  // The definition behind libiotune.so; nullptr: there is none.
+  void* (*behind)(const char* name);
 };
 
 struct LogStoreHooks {

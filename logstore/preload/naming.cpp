@@ -199,7 +199,14 @@ int own_fchownat(int at, const char* path, uid_t user, gid_t group, int flags) n
 std::optional<int> times_changed(int at, const char* path, const timespec* times, bool follows) {
   const auto container = container_at(at, path, follows);
   if (!container) return std::nullopt;
-  return result_of(utimensat(AT_FDCWD, handle_of(*container).c_str(), times, 0));
+  std::shared_ptr<LoggedFile> file;
+  const int wrong = LoggedFile::open(*container, store_options(), file);
+  return wrong != 0 ? wrong : file->set_times(times);
+}
+int own_futimens(int fd, const timespec* times) noexcept {
+  return on_logged(
+      fd, [&](OpenFile& file) { return file.file->set_times(times); },
+      [&] { return real.futimens(fd, times); });
 }
 int own_utimensat(int at, const char* path, const timespec* times, int flags) noexcept {
   return guarded([&] { return times_changed(at, path, times, (flags & AT_SYMLINK_NOFOLLOW) == 0); },
@@ -246,6 +253,7 @@ Replacements replaced_names() noexcept {
       replacement("lchown", real.lchown, own_lchown, When::kAtOnce),
       replacement("fchownat", real.fchownat, own_fchownat, When::kAtOnce),
       replacement("utimensat", real.utimensat, own_utimensat, When::kAtOnce),
+      replacement("futimens", real.futimens, own_futimens, When::kFirstFile),
       replacement("utimes", real.utimes, own_utimes, When::kAtOnce),
       replacement("utime", real.utime, own_utime, When::kAtOnce),
   };

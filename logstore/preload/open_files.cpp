@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/os/raw_syscall.h"
 #include "logstore/preload/host.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
@@ -134,6 +136,21 @@ int leave_descriptors(unsigned first, unsigned last) noexcept {
   return wrong;
 }
 
+namespace {
+void replace_stdin(int fd) noexcept {
+  int copy = -1;
+  {
+    const Held file(fd);
+    if (fd != 0 || !file || file->writes()) return;
+    copy = copy_for_stdin(fd, *file);
+  }
+  if (copy < 0) return;
+  leave_descriptor(fd);
+  raw::call(SYS_dup3, copy, fd, 0);
+  close(copy);
+}
+}  // namespace
+
 void enter_inherited_descriptors() noexcept {
   DIR* const open = opendir("/proc/self/fd");
   if (open == nullptr) return;
@@ -151,6 +168,7 @@ void enter_inherited_descriptors() noexcept {
     std::shared_ptr<LoggedFile> file;
     if (!is_below_prefix(path) || LoggedFile::open(path, store_options(), file) != 0) continue;
     enter_descriptor(fd, std::move(file), fcntl(fd, F_GETFL));
+    replace_stdin(fd);
   }
   closedir(open);
 }

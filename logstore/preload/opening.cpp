@@ -15,6 +15,7 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/names.h"
 #include "logstore/preload/open_files.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
@@ -46,9 +47,13 @@ int open_container(const std::string& path, int flags) {
   if (fd < 0 || (flags & O_PATH) != 0) return fd;
   std::shared_ptr<LoggedFile> file;
   int wrong = LoggedFile::open(path, store_options(), file);
-  if (wrong == 0 && (flags & O_TRUNC) != 0) wrong = file->truncate(0);
+  if (wrong == 0 && (flags & O_TRUNC) != 0) {
+    take_in_past_writes(*file);
+    wrong = file->truncate(0);
+  }
   if (wrong == 0) {
     file->refresh();
+    take_in_past_writes(*file);
     if (!enter_descriptor(fd, std::move(file), flags)) wrong = -EMFILE;
   }
   if (wrong == 0) return fd;
@@ -173,16 +178,36 @@ FILE* own_fopen(const char* path, const char* mode) noexcept {
   return answer(*fd) < 0 ? nullptr : stream_of(*fd, mode);
 }
 
-// A stream that libc reopens reads the handle itself.
+// By another name, or by the same in another mode. libc cannot make a stream of its own kind one
+// of ours: that is refused.
 FILE* own_freopen(const char* path, const char* mode, FILE* stream) noexcept {
   const Inside inside;
-  const bool is_ours =
-      is_logged(fileno_unlocked(stream)) || (path != nullptr && is_below_prefix(path));
-  if (inside.nested() || !is_ours) return real.freopen(path, mode, stream);
-  g_host->say_on_any_rank(
-      "freopen() of a file that is kept as logs is not possible: open it with fopen()");
-  errno = ENOTSUP;
-  return nullptr;
+  const bool was_logged = is_logged(fileno_unlocked(stream));
+  const bool will_be = path == nullptr ? was_logged : is_below_prefix(path);
+  if (inside.nested() || !will_be || mode == nullptr) return real.freopen(path, mode, stream);
+  const int flags = flags_of(mode);
+  std::optional<int> fd;
+  try {
+    std::string again;
+    if (path == nullptr) {
+      const std::string handle = path_of_descriptor(fileno_unlocked(stream));
+      again = handle.substr(0, handle.rfind('/'));
+      path = again.c_str();
+    }
+    fd = flags < 0 ? -EINVAL : open_logged(AT_FDCWD, path, flags, 0666);
+  } catch (...) {
+    fd = -ENOMEM;
+  }
+  if (!fd) return real.freopen(path, mode, stream);  // an ordinary file below a prefix
+  if (*fd >= 0 && !was_logged) {
+    leave_descriptor(*fd);
+    close(*fd);
+    g_host->say_on_any_rank(
+        "freopen() cannot lead a stream to a file that is kept as logs: open it with fopen()");
+    fd = -ENOTSUP;
+  }
+  if (answer(*fd) < 0 || !move_stream(stream, *fd, mode)) return nullptr;
+  return stream;
 }
 
 FILE* own_fdopen(int fd, const char* mode) noexcept {

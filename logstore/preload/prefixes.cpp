@@ -70,20 +70,20 @@ std::string real_directory(const std::string& directory) {
   return real;
 }
 
-std::string path_of(int directory) {
-  char path[PATH_MAX];
-  const std::string link = "/proc/self/fd/" + std::to_string(directory);
-  const ssize_t size = readlink(link.c_str(), path, sizeof path);
-  return size <= 0 ? std::string() : std::string(path, static_cast<std::size_t>(size));
-}
-
 std::string begin_of(int at) {
-  if (at != AT_FDCWD) return path_of(at);
+  if (at != AT_FDCWD) return path_of_descriptor(at);
   char path[PATH_MAX];
   return getcwd(path, sizeof path) == nullptr ? std::string() : std::string(path);
 }
 
 }  // namespace
+
+std::string path_of_descriptor(int fd) {
+  char path[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t size = readlink(link.c_str(), path, sizeof path);
+  return size <= 0 ? std::string() : std::string(path, static_cast<std::size_t>(size));
+}
 
 bool read_prefixes(const char* text) {
   std::string_view rest = text;

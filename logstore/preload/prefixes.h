@@ -17,6 +17,9 @@ std::optional<std::string> path_below(int at, const char* path);
 // For an absolute path, without a look at the file system where that can be told.
 bool is_below_prefix(const char* path) noexcept;
 
+// What /proc says that a descriptor stands for.
+std::string path_of_descriptor(int fd);
+
 // Names that stay ordinary files: ROMIO's and OMPIO's files of shared file pointers, of some bytes
 // that all ranks change under a lock.
 bool stays_ordinary(const std::string& path);

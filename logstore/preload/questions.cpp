@@ -17,6 +17,7 @@
 #include "logstore/preload/host.h"
 #include "logstore/preload/names.h"
 #include "logstore/preload/open_files.h"
+#include "logstore/preload/past_writes.h"
 #include "logstore/preload/prefixes.h"
 #include "logstore/preload/real_calls.h"
 #include "logstore/preload/store_options.h"
@@ -33,6 +34,7 @@ std::optional<int> status_of_path(int at, const char* path, struct stat* to, boo
   std::shared_ptr<LoggedFile> file;
   int wrong = LoggedFile::open(*below, store_options(), file);
   if (wrong == 0) wrong = file->refresh();
+  if (wrong == 0) take_in_past_writes(*file);
   return wrong != 0 ? wrong : file->status(*to);
 }
 

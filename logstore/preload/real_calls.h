@@ -25,6 +25,8 @@ struct RealCalls {
   FILE* (*fopen)(const char* path, const char* mode);
   FILE* (*freopen)(const char* path, const char* mode, FILE* stream);
   FILE* (*fdopen)(int fd, const char* mode);
+  int (*fseek)(FILE* stream, long offset, int whence);
+  int (*fseeko)(FILE* stream, off_t offset, int whence);
 
   int (*stat)(const char* path, struct stat* to);
   int (*lstat)(const char* path, struct stat* to);
@@ -55,6 +57,7 @@ struct RealCalls {
   int (*fchownat)(int at, const char* path, uid_t user, gid_t group, int flags);
   int (*utime)(const char* path, const utimbuf* times);
   int (*utimes)(const char* path, const timeval* times);
+  int (*futimens)(int fd, const timespec* times);
   int (*utimensat)(int at, const char* path, const timespec* times, int flags);
   DIR* (*opendir)(const char* path);
   dirent* (*readdir)(DIR* directory);
@@ -125,6 +128,8 @@ Replacements replaced_names() noexcept;
 Replacements replaced_questions() noexcept;
 Replacements replaced_transfers() noexcept;
 Replacements replaced_descriptors() noexcept;
+Replacements replaced_kernel_calls() noexcept;
+Replacements replaced_streams() noexcept;
 
 template <typename Function, typename Own>
 constexpr Replacement replacement(const char* name, Function*& real_one, Own* own,

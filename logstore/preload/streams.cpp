@@ -1,8 +1,13 @@
 #include "logstore/preload/streams.h"
 
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <iterator>
 
 #include "logstore/preload/host.h"
 #include "logstore/preload/open_files.h"
@@ -56,7 +61,58 @@ int close_stream(void* cookie) {
   return wrong != 0 ? answer(wrong) : closed;
 }
 
+// libc reckons a stream of this kind to be elsewhere where what was written over what it had read
+// is not flushed yet (glibc 2.36: fseek by 0 from the place goes back to where the writes began).
+// Its ftell is right.
+template <typename Call>
+int moved(FILE* stream, off_t offset, int whence, Call call) noexcept {
+  if (whence != SEEK_CUR || stream == nullptr || !is_logged(fileno_unlocked(stream))) {
+    return call();
+  }
+  const Inside inside;
+  const off_t place = ftello(stream);
+  off_t to = 0;
+  if (place < 0) return -1;
+  if (__builtin_add_overflow(place, offset, &to)) return answer(-EOVERFLOW);
+  return to < 0 ? answer(-EINVAL) : real.fseeko(stream, to, SEEK_SET);
+}
+int own_fseek(FILE* stream, long offset, int whence) noexcept {
+  return moved(stream, offset, whence, [&] { return real.fseek(stream, offset, whence); });
+}
+int own_fseeko(FILE* stream, off_t offset, int whence) noexcept {
+  return moved(stream, offset, whence, [&] { return real.fseeko(stream, offset, whence); });
+}
+
 }  // namespace
+
+bool move_stream(FILE* stream, int fd, const char* mode) noexcept {
+  const int own = fileno_unlocked(stream);
+  fflush(stream);
+  __fpurge(stream);
+  leave_descriptor(own);
+  const int moved = real.dup3(fd, own, std::strpbrk(mode, "e") == nullptr ? 0 : O_CLOEXEC);
+  if (moved >= 0) copy_descriptor(fd, own);
+  leave_descriptor(fd);
+  real.close(fd);
+  if (moved < 0) return false;
+  // As libc marks a stream that was opened so.
+  constexpr int kNoReads = 0x4, kNoWrites = 0x8, kAppends = 0x1000;
+  const bool both = std::strchr(mode, '+') != nullptr;
+  stream->_flags &= ~(kNoReads | kNoWrites | kAppends);
+  if (!both) stream->_flags |= mode[0] == 'r' ? kNoWrites : kNoReads;
+  if (mode[0] == 'a') stream->_flags |= kAppends;
+  clearerr(stream);
+  return true;
+}
+
+Replacements replaced_streams() noexcept {
+  static const Replacement kList[] = {
+      replacement("fseek", real.fseek, own_fseek, When::kFirstFile),
+      replacement("fseeko", real.fseeko, own_fseeko, When::kFirstFile),
+      replacement("fseeko64", real.fseeko, own_fseeko, When::kFirstFile),
+  };
+  return {kList, std::size(kList)};
+}
 
 FILE* stream_of(int fd, const char* mode, bool closes) noexcept {
   // "x", "e" and a character set have been dealt with, or concern the descriptor.

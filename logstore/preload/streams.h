@@ -10,4 +10,8 @@ namespace iotune::logstore {
 // nullptr: errno says why, and the descriptor is closed where `closes`.
 FILE* stream_of(int fd, const char* mode, bool closes = true) noexcept;
 
+// The stream, one of those, is over `fd` from now on, which becomes the number that it had.
+// False: errno says why, and `fd` is closed.
+bool move_stream(FILE* stream, int fd, const char* mode) noexcept;
+
 }  // namespace iotune::logstore

@@ -28,12 +28,6 @@ constexpr std::size_t kMostBytes = 0x7ffff000;
 // Small parts are written as one: each write is an entry of the index.
 constexpr std::size_t kJoinedBytes = 32768;
 
-std::int64_t read_file(OpenFile& file, std::int64_t offset, void* to, std::size_t size) noexcept {
-  if (!file.reads()) return -EBADF;
-  if (offset < 0) return -EINVAL;
-  return file.file->read(offset, to, std::min(size, kMostBytes));
-}
-
 // Of a file opened with O_SYNC a write is on the storage when it returns.
 std::int64_t finish(OpenFile& file, std::int64_t written, bool syncs) noexcept {
   if (written <= 0 || !(syncs || file.syncs)) return written;
@@ -41,8 +35,16 @@ std::int64_t finish(OpenFile& file, std::int64_t written, bool syncs) noexcept {
   return wrong != 0 ? wrong : written;
 }
 
+}  // namespace
+
+std::int64_t read_file(OpenFile& file, std::int64_t offset, void* to, std::size_t size) noexcept {
+  if (!file.reads()) return -EBADF;
+  if (offset < 0) return -EINVAL;
+  return file.file->read(offset, to, std::min(size, kMostBytes));
+}
+
 std::int64_t write_file(OpenFile& file, std::int64_t offset, const void* from, std::size_t size,
-                        bool syncs = false) noexcept {
+                        bool syncs) noexcept {
   if (!file.writes()) return -EBADF;
   if (offset < 0) return -EINVAL;
   // As Linux has it, and POSIX has not.
@@ -52,6 +54,8 @@ std::int64_t write_file(OpenFile& file, std::int64_t offset, const void* from, s
   }
   return finish(file, file.file->write(offset, from, std::min(size, kMostBytes)), syncs);
 }
+
+namespace {
 
 std::optional<std::size_t> bytes_of(Parts parts) noexcept {
   std::size_t bytes = 0;
@@ -203,26 +207,6 @@ ssize_t own_pwritev2(int fd, const iovec* parts, int count, off_t offset, int fl
       [&] { return real.pwritev2(fd, parts, count, offset, flags); });
 }
 
-// Inside the kernel a descriptor is the handle's: these say what makes callers copy by themselves.
-ssize_t own_sendfile(int to, int from, off_t* offset, size_t size) noexcept {
-  if (!is_logged(to) && !is_logged(from)) return real.sendfile(to, from, offset, size);
-  return answer(ssize_t{-EINVAL});
-}
-ssize_t own_copy_file_range(int from, off_t* from_offset, int to, off_t* to_offset, size_t size,
-                            unsigned flags) noexcept {
-  if (!is_logged(to) && !is_logged(from)) {
-    return real.copy_file_range(from, from_offset, to, to_offset, size, flags);
-  }
-  return answer(ssize_t{-EXDEV});
-}
-ssize_t own_splice(int from, off_t* from_offset, int to, off_t* to_offset, size_t size,
-                   unsigned flags) noexcept {
-  if (!is_logged(to) && !is_logged(from)) {
-    return real.splice(from, from_offset, to, to_offset, size, flags);
-  }
-  return answer(ssize_t{-EINVAL});
-}
-
 int write_text(int fd, const char* format, va_list list) noexcept {
   char* text = nullptr;
   const int size = vasprintf(&text, format, list);
@@ -316,10 +300,6 @@ Replacements replaced_transfers() noexcept {
       replacement("preadv64v2", real.preadv2, own_preadv2, When::kFirstFile),
       replacement("pwritev2", real.pwritev2, own_pwritev2, When::kFirstFile),
       replacement("pwritev64v2", real.pwritev2, own_pwritev2, When::kFirstFile),
-      replacement("sendfile", real.sendfile, own_sendfile, When::kFirstFile),
-      replacement("sendfile64", real.sendfile, own_sendfile, When::kFirstFile),
-      replacement("copy_file_range", real.copy_file_range, own_copy_file_range, When::kFirstFile),
-      replacement("splice", real.splice, own_splice, When::kFirstFile),
       replacement("vdprintf", real.vdprintf, own_vdprintf, When::kFirstFile),
       replacement("__vdprintf_chk", real.vdprintf_chk, own_vdprintf_chk, When::kFirstFile),
   };

@@ -10,6 +10,10 @@
 
 namespace iotune::logstore {
 
+// As pread(2) and pwrite(2), but -errno. `syncs`: the write is on the storage when it returns.
+std::int64_t read_file(OpenFile& file, std::int64_t offset, void* to, std::size_t size) noexcept;
+std::int64_t write_file(OpenFile& file, std::int64_t offset, const void* from, std::size_t size,
+                        bool syncs = false) noexcept;
 // At the descriptor's position, which they move. As read(2) and write(2), but -errno.
 std::int64_t read_at_position(int fd, OpenFile& file, void* to, std::size_t size) noexcept;
 std::int64_t write_at_position(int fd, OpenFile& file, const void* from, std::size_t size) noexcept;

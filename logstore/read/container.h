@@ -1,34 +1,19 @@
-// A container as a directory (FORMAT.md): made, and read with all its writers.
+// A container as a directory (FORMAT.md), read with all its writers.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "logstore/format.h"
-#include "logstore/read/files.h"
+#include "logstore/read/compaction_traces.h"
+#include "logstore/read/container_files.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/log_map.h"
 
 namespace iotune::logstore {
-
-// Makes a container at `path`, where nothing is yet: in a directory beside it that is then renamed,
-// so that nobody sees half of one. Durable when it returns.
-[[nodiscard]] std::optional<Error> make_container(const std::string& path,
-                                                  const Description& description);
-
-// What compaction left in a container or has to look at, beside what a reader needs.
-struct CompactionTraces {
-  std::uint64_t generation = 0;           // of the merged index; 0: there is none
-  std::string merged_damage;              // what is wrong with it: the single indexes are read
-  std::uint64_t merged_bytes = 0;         // of its file
-  std::vector<CoveredWriter> covered;     // by it, in the order of the map
-  std::vector<std::string> spare_files;   // that nobody needs: of a compaction that was cut short
-  std::map<std::string, std::int64_t> single_indexes;  // that were read: bytes, by writer
-  bool has_grown = false;  // a writer went on after it was covered: it did not take its lock
-};
 
 // An open container, as it was when it was read. Who wants later writes reads it again.
 class Container {
@@ -57,11 +42,16 @@ class Container {
   }
   // Names in the directory that belong to nothing.
   const std::vector<std::string>& strangers() const noexcept { return strangers_; }
+  // Bytes in the handle: a program wrote there that went past the log store.
+  std::int64_t handle_bytes() const noexcept { return handle_bytes_; }
 
   // Reads what is at `offset`: as many bytes as `to` has, fewer only at the end of the file. An
-  // error where bytes are missing, and where a log cannot be read. Opens the logs that it needs,
-  // and closes them again: ContainerReader keeps them.
+  // error where bytes are missing, and where a log cannot be read. Any thread may ask. Some logs
+  // are kept open.
   Result<std::size_t> read(std::int64_t offset, std::span<std::byte> to) const;
+  // All of `to`, from a writer's log.
+  std::optional<Error> read_log(std::uint32_t writer, std::int64_t physical,
+                                std::span<std::byte> to) const;
 
  private:
   std::optional<Error> read_writers(const ReadLimits& limits, Logs logs);
@@ -72,8 +62,10 @@ class Container {
   LogMap map_;
   std::vector<WriterReport> reports_;
   std::vector<std::string> strangers_;
+  std::int64_t handle_bytes_ = 0;
   CompactionTraces compaction_;
   FileIdentity merged_;
+  std::unique_ptr<OpenLogs> logs_;
 };
 
 }  // namespace iotune::logstore

@@ -10,8 +10,8 @@ constexpr std::int64_t kBufferBytes = std::int64_t{8} << 20U;
 
 }  // namespace
 
-Result<std::int64_t> copy_flat(const Container& container, ContainerReader& reader, int to,
-                               std::int64_t offset, std::int64_t length) {
+Result<std::int64_t> copy_flat(const Container& container, int to, std::int64_t offset,
+                               std::int64_t length) {
   std::vector<std::byte> buffer(
       static_cast<std::size_t>(std::clamp<std::int64_t>(length, 0, kBufferBytes)));
   std::optional<Error> wrong;
@@ -20,7 +20,7 @@ Result<std::int64_t> copy_flat(const Container& container, ContainerReader& read
   std::int64_t written = 0;
   const auto write = [&] {
     if (!wrong && !write_at(to, std::span(buffer).first(static_cast<std::size_t>(used)), start)) {
-      wrong = failed("", "cannot be written");
+      wrong = file_error("", "cannot be written");
     }
     written += used;
     start += used;
@@ -40,11 +40,9 @@ Result<std::int64_t> copy_flat(const Container& container, ContainerReader& read
     for (std::int64_t done = 0; done < piece.length && !wrong;) {
       if (used == std::ssize(buffer)) write();
       const std::int64_t some = std::min(std::ssize(buffer) - used, piece.length - done);
-      if (auto lost = reader.read_log(piece.writer, piece.physical + done,
-                                      std::span(buffer).subspan(static_cast<std::size_t>(used),
-                                                                static_cast<std::size_t>(some)))) {
-        wrong = lost;
-      }
+      wrong = container.read_log(piece.writer, piece.physical + done,
+                                 std::span(buffer).subspan(static_cast<std::size_t>(used),
+                                                           static_cast<std::size_t>(some)));
       used += some;
       done += some;
     }

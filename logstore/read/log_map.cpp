@@ -221,4 +221,15 @@ std::vector<LogPiece> LogMap::pieces(std::int64_t offset, std::int64_t length) c
   return all;
 }
 
+LogPiece LogMap::at(std::int64_t offset) const {
+  LogPiece first{offset, 0, LogPiece::Kind::kHole};
+  analyzer::IndexPiece piece = index_.at(offset);
+  piece.length = std::min(piece.length, size_ - offset);
+  const auto take = [&](const LogPiece& part) {
+    if (first.length == 0) first = part;
+  };
+  split(piece, take);
+  return first;
+}
+
 }  // namespace iotune::logstore

@@ -85,6 +85,10 @@ class LogMap {
   }
   std::vector<LogPiece> pieces(std::int64_t offset, std::int64_t length) const;
 
+  // The first piece of what begins at `offset`, which lies before size(). It may be shorter than
+  // what the file has of its kind there.
+  LogPiece at(std::int64_t offset) const;
+
   std::size_t writers() const noexcept { return log_bytes_.size(); }
   std::string writer_name(std::uint32_t writer) const { return index_.stream_name(writer); }
   std::int64_t log_bytes(std::uint32_t writer) const { return log_bytes_[writer]; }

@@ -84,7 +84,7 @@ std::optional<Error> MapWalk::open_writer() {
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(file->size));
   const ssize_t size = read_at(file->descriptor.get(), bytes, 0);
-  if (size < 0) return failed(name, "cannot be read");
+  if (size < 0) return file_error(name, "cannot be read");
   bytes.resize(static_cast<std::size_t>(size));
   WriterReport again;
   again.name = report.name;

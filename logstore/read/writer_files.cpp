@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "logstore/format.h"
+
 namespace iotune::logstore {
 
 Result<std::vector<std::byte>> WriterFilesReader::read_index(const std::string& name) {
@@ -13,7 +15,7 @@ Result<std::vector<std::byte>> WriterFilesReader::read_index(const std::string& 
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(index->size));
   const ssize_t size = read_at(index->descriptor.get(), bytes, 0);
-  if (size < 0) return failed(name, "cannot be read");
+  if (size < 0) return file_error(name, "cannot be read");
   bytes.resize(static_cast<std::size_t>(size));
   return bytes;
 }
@@ -26,8 +28,8 @@ Result<std::int64_t> WriterFilesReader::size_of(const std::string& name) const {
 
 std::optional<Error> WriterFilesReader::read_merged(std::uint64_t container_id,
                                                     CompactionTraces& traces) {
-  if (listing_.has_new_merged) traces.spare_files.emplace_back(kNewMergedName);
-  if (!listing_.has_merged) return std::nullopt;
+  if (names_.has_new_merged) traces.spare_files.emplace_back(kNewMergedName);
+  if (!names_.has_merged) return std::nullopt;
   const auto bytes = read_index(kMergedName);
   if (!bytes) return bytes.error();
   traces.merged_bytes = bytes->size();
@@ -46,8 +48,8 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
   for (std::size_t i = 0; i < merged_->covered.size(); ++i) {
     const CoveredWriter& covered = merged_->covered[i];
     const std::string name = merged_->parts.names[i];
-    const WriterFiles files = listing_.writers[name];
-    listing_.writers.erase(name);
+    const ContainerNames::Writer files = names_.writers[name];
+    names_.writers.erase(name);
     std::int64_t log_bytes = files.log ? covered.log_bytes : 0;
     std::int64_t index_bytes = 0;
     if (files.index) {
@@ -75,12 +77,12 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
   }
   // A retired name with an index is that of a new writer, which happens to be called so.
   for (const std::string& name : merged_->retired) {
-    const auto files = listing_.writers.find(name);
-    if (files == listing_.writers.end() || files->second.index) continue;
+    const auto files = names_.writers.find(name);
+    if (files == names_.writers.end() || files->second.index) continue;
     traces.spare_files.push_back(name + kLogEnding);
-    listing_.writers.erase(files);
+    names_.writers.erase(files);
   }
-  std::erase_if(listing_.writers, [&](const auto& one) {
+  std::erase_if(names_.writers, [&](const auto& one) {
     if (!is_compacted_name(one.first)) return false;
     if (one.second.log) traces.spare_files.push_back(one.first + kLogEnding);
     if (one.second.index) traces.spare_files.push_back(one.first + kIndexEnding);
@@ -90,7 +92,7 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
 }
 
 std::optional<Error> WriterFilesReader::read_others(CompactionTraces& traces) {
-  for (const auto& [name, files] : listing_.writers) {
+  for (const auto& [name, files] : names_.writers) {
     WriterBytes writer{name, {}, 0, 0, {}};
     // The index first: what it tells of is then in the log, should somebody be writing.
     if (files.index) {

@@ -7,20 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "logstore/read/container.h"
-#include "logstore/read/listing.h"
+#include "logstore/read/compaction_traces.h"
+#include "logstore/read/container_files.h"
+#include "logstore/read/log_map.h"
 
 namespace iotune::logstore {
 
 // Its functions are called in their order, once each.
 class WriterFilesReader {
  public:
-  WriterFilesReader(int directory, const ReadLimits& limits, Listing& listing)
-      : directory_(directory), limits_(limits), listing_(listing) {}
+  WriterFilesReader(int directory, const ReadLimits& limits, ContainerNames& names)
+      : directory_(directory), limits_(limits), names_(names) {}
 
   // Damage of the merged index is no error.
   std::optional<Error> read_merged(std::uint64_t container_id, CompactionTraces& traces);
-  // The writers that it covers, and takes them out of the listing.
+  // The writers that it covers, and takes them out of the names.
   std::optional<Error> read_covered(bool look_at_logs, CompactionTraces& traces);
   // The writers that are left.
   std::optional<Error> read_others(CompactionTraces& traces);
@@ -28,6 +29,11 @@ class WriterFilesReader {
   // The bytes are good as long as this object.
   std::vector<WriterBytes> take_writers() { return std::move(writers_); }
   const CoveredBytes* covered() const { return covered_ ? &*covered_ : nullptr; }
+  // The merged index itself, should somebody keep it; covered() is gone then.
+  std::optional<MergedIndex> take_merged() {
+    covered_.reset();
+    return std::move(merged_);
+  }
 
  private:
   Result<std::vector<std::byte>> read_index(const std::string& name);
@@ -35,7 +41,7 @@ class WriterFilesReader {
 
   int directory_;
   ReadLimits limits_;
-  Listing& listing_;
+  ContainerNames& names_;
   std::uint64_t index_bytes_ = 0;
   std::optional<MergedIndex> merged_;
   std::optional<CoveredBytes> covered_;

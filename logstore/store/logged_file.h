@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string>
 
@@ -39,7 +40,8 @@ class LoggedFile {
   static int make(const std::string& path, mode_t mode) noexcept;
   // The same container opened twice is one LoggedFile with one writer, for as long as somebody
   // holds it, and a while beyond: programs that open, append and close again and again would
-  // leave a writer each time. -ENOENT, -ENOTDIR, -ENOTSUP (a newer version), -EIO.
+  // leave a writer each time. -ENOENT, -ENOTDIR, -EISDIR (no container), -ENOTSUP (a newer
+  // version), -EIO. `options` are those of who opens it first.
   static int open(const std::string& path, const StoreOptions& options,
                   std::shared_ptr<LoggedFile>& file) noexcept;
 
@@ -73,6 +75,10 @@ class LoggedFile {
   // What stat(2) says: inode, mode, owner, times and links of the handle (FORMAT.md), the file's
   // size, and the blocks that its logs occupy.
   virtual int status(struct stat& to) noexcept = 0;
+  // utimensat(2) of the handle, nullptr for now. A time that is set so is the file's until the next
+  // write. (One that is set on the handle directly is, too, but holds until the next flush only:
+  // whether there was a write since is not known then.)
+  virtual int set_times(const struct timespec times[2]) noexcept = 0;
 
   // A descriptor of the container's directory, the file's for as long as it lives.
   virtual int directory() const noexcept = 0;
@@ -91,7 +97,8 @@ class LoggedFile {
 // at once. Who has it open still reads it, and writes to it.
 int remove_container(const std::string& path) noexcept;
 
-// rename(2) of the container at `from`, over a container or a file at `to` too.
+// rename(2) of the container or file at `from`, over a container or a file at `to` too; -EISDIR
+// where `to` is an ordinary directory.
 int rename_container(const std::string& from, const std::string& to, unsigned flags) noexcept;
 
 }  // namespace iotune::logstore

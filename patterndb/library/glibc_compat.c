@@ -1,7 +1,8 @@
-/* Keeps libiotune-db.so at GLIBC_2.28 although it is built on a newer glibc: what SQLite, libxml2,
+/* Keeps libiotune-db.so and libiotune-logstore.so at GLIBC_2.28 although they are built on a newer glibc: what SQLite, libxml2,
  * libstdc++ and libgcc want in a newer version, or from libpthread and libdl of an older one, is
- * defined here, hidden. Only one thread at a time is inside the library (decision.h), SQLite is
- * configured for that, and nothing in it may start threads or load code: so most of it says no.
+ * defined here, hidden. Only one thread at a time is inside the first (decision.h), SQLite is
+ * configured for that, and nothing in either may start threads or load code: so most of it says
+ * no.
  * tests/unit/patterndb/library/check_library.py reads the result. */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -43,6 +44,7 @@ int __xstat64(int version, const char* path, void* status);
 int __lxstat64(int version, const char* path, void* status);
 int __fxstat64(int version, int descriptor, void* status);
 
+#ifndef IOTUNE_OWN_STAT  /* libiotune-logstore.so has them straight: direct_calls.cpp */
 #define STAT(name, first, old)            \
   HIDDEN int name(first, void* status);   \
   int name(first, void* status) {         \
@@ -56,6 +58,7 @@ STAT(lstat, const char* of, __lxstat64)
 STAT(lstat64, const char* of, __lxstat64)
 STAT(fstat, int of, __fxstat64)
 STAT(fstat64, int of, __fxstat64)
+#endif
 
 /* False: libstdc++ counts references atomically. */
 HIDDEN char __libc_single_threaded = 0;
@@ -101,10 +104,13 @@ char* dlerror(void) {
 
 HIDDEN int pthread_once(int* done, void (*function)(void));
 int pthread_once(int* done, void (*function)(void)) {
-  if (*done == 0) {
-    *done = 1;
-    function();
+  static int busy = 0;
+  while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0) {
   }
+  const int first = *done == 0;
+  *done = 1;
+  __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+  if (first) function();
   return 0;
 }
 

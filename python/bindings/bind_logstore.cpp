@@ -15,7 +15,6 @@
 #include "logstore/compact/compaction.h"
 #include "logstore/compact/merge_container.h"
 #include "logstore/read/container.h"
-#include "logstore/read/container_reader.h"
 #include "logstore/read/flat_copy.h"
 #include "logstore/read/map_walk.h"
 #include "python/bindings/arrays.h"
@@ -34,7 +33,6 @@ using Column = Numbers<std::int64_t>;
 class OpenContainer {
   void open() {
     container_ = std::make_unique<Container>(taken(Container::open(path_, {}, logs_)));
-    reader_ = std::make_unique<ContainerReader>(*container_);
   }
   template <class Do>
   auto again(Do&& act) {
@@ -60,11 +58,11 @@ class OpenContainer {
   std::string read(std::int64_t offset, std::size_t size) {
     std::string bytes(size, '\0');
     bytes.resize(again(
-        [&] { return reader_->read(offset, std::as_writable_bytes(std::span(bytes))); }));
+        [&] { return container_->read(offset, std::as_writable_bytes(std::span(bytes))); }));
     return bytes;
   }
   std::int64_t copy_to(int to, std::int64_t offset, std::int64_t length) {
-    return again([&] { return copy_flat(*container_, *reader_, to, offset, length); });
+    return again([&] { return copy_flat(*container_, to, offset, length); });
   }
 
  private:
@@ -72,7 +70,6 @@ class OpenContainer {
   Container::Logs logs_;
   std::mutex mutex_;
   std::unique_ptr<Container> container_;
-  std::unique_ptr<ContainerReader> reader_;
 };
 
 py::list writers(const OpenContainer& container) {
@@ -198,6 +195,8 @@ void bind_logstore(py::module_& module) {
       .def_property_readonly(
           "merged_damage",
           [](const OpenContainer& c) { return c.get().compaction().merged_damage; })
+      .def_property_readonly("handle_bytes",
+                             [](const OpenContainer& c) { return c.get().handle_bytes(); })
       .def_property_readonly("single_index_bytes",
                              [](const OpenContainer& c) { return single_index_bytes(c.get()); })
       .def("writers", &writers)

@@ -24,6 +24,10 @@ COMMANDS = {
         "iotune.cli.analyze",
         "Patterns of traces and logs: nests, sizes, next accesses.",
     ),
+    "report": (
+        "iotune.html_report.command",
+        "A run as one HTML file: figures, findings, decisions.",
+    ),
     "explain": ("iotune.cli.explain", "What was decided, applied, refused and gained."),
     "train": ("iotune.cli.train", "Measure settings for patterns without an answer."),
     "predict": ("iotune.cli.predict", "What settings are worth for a pattern never measured."),

@@ -78,6 +78,7 @@ def make_container(path: Path) -> Path:
     """An empty one."""
     path.mkdir()
     (path / "README").write_text("a file\\n")
+    (path / "handle").touch()
     (path / "container").write_bytes(
         _head(b"IOTUNE-LOGSTORE", struct.pack("<Qq", CONTAINER_ID, 10**18))
     )

@@ -22,18 +22,25 @@ from iotune.cli.output import (
     paragraph,
     print_json,
     say,
-    seconds_text,
-    size_text,
     table,
 )
 from iotune.errors import Error
 from iotune.models.measuring.paired import Gain
 from iotune.reports.actual_io import done_text, sum_of, taken_apart, told_settings
 from iotune.reports.alike import Alike, folded, masked, patterns_of
-from iotune.reports.evidence import Comparison, compare_with_default, effective_settings
+from iotune.reports.evidence import Comparison, compare_with_default
+from iotune.reports.explained import (
+    brought_lines,
+    distance_of,
+    is_explained,
+    matched_lines,
+    needs_training,
+    prefetched_lines,
+    recognised_text,
+)
 from iotune.reports.losses import SAMPLE, say_losses
 from iotune.traces.chosen_trace import chosen_trace, words_for
-from iotune.traces.summary import FilePattern, PrefetchOutcome, RunSummary
+from iotune.traces.summary import FilePattern, RunSummary
 
 _SETTINGS = [
     Column("setting"),
@@ -44,18 +51,6 @@ _SETTINGS = [
 ]
 _LABEL = 14  # cells before what is said of a file
 _APART_SHOWN = 8
-_SOURCES = {
-    "exact": "the same pattern",
-    "similar": "a similar pattern",
-    "predicted": "a model",
-    "explore": "the same pattern, left at the default in this run to compare",
-    "drift": "the workload changed: its answer is not trusted yet",
-    "config": "IOTUNE_CONFIG",
-    "series": "a series within this run",
-    "untrained": "the pattern is known but was never trained",
-    "unknown": "this workload was never seen before",
-    "off": "tuning was off",
-}
 
 
 @errors_in_one_line
@@ -77,7 +72,7 @@ def command(
     if not as_json:
         # Of files that a sample leaves out the end of the explanation tells.
         say_losses(one for one in summary.warnings if not one.endswith(SAMPLE))
-    files = [file for file in summary.files if _is_explained(file)]
+    files = [file for file in summary.files if is_explained(file)]
     database = _database(db)
     brought = [
         Comparison() if file.sampled_out else compare_with_default(database, summary, file)
@@ -101,7 +96,7 @@ def command(
                 continue
             for file in group.files:
                 _explain(summary, file, of_file[id(file)])
-        others = sum(file.sampled_out and not _is_explained(file) for file in summary.files)
+        others = sum(file.sampled_out and not is_explained(file) for file in summary.files)
         if others:
             data()
             paragraph(
@@ -133,28 +128,6 @@ def _next(files: list[FilePattern], trace: list[str]) -> None:
         next_command("iotune", "show", *trace)
 
 
-def _is_explained(file: FilePattern) -> bool:
-    """Whether there is anything to say: of files that are not in the sample only what was set."""
-    if file.sampled_out:
-        return bool(file.settings) or file.decision_source == "series"
-    return bool(file.declared or file.decision_source or file.prefetch)
-
-
-def needs_training(file: FilePattern) -> bool:
-    """Whether the file's pattern has no answer yet.
-
-    What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
-    """
-    asked = file.decision_source != "" and file.speaks is not None
-    return (file.declared or asked) and file.decision_source in ("", "unknown", "untrained")
-
-
-def _distance(file: FilePattern) -> Optional[float]:
-    """Of the answer that held, or else of the nearest one; None where none is known."""
-    told = file.decision_source and file.decision_distance >= 0
-    return file.decision_distance if told else None
-
-
 def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
     speaker = file.speaks
     return {
@@ -164,7 +137,7 @@ def _as_json(file: FilePattern, brought: Comparison) -> dict[str, Any]:
         "source": file.decision_source or None,
         "state": file.decision_state or None,
         "row": file.decision_row if file.decision_row >= 0 else None,
-        "distance": _distance(file),
+        "distance": distance_of(file),
         "pattern": file.decision_pattern or None,
         "message": file.decision_message or None,
         "settings": [vars(one) for one in told_settings(file)],
@@ -197,9 +170,9 @@ def _decided(file: FilePattern) -> Hashable:
 def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: bool = True) -> None:
     if named:
         data(file.path)
-    _say("recognised", _recognised(run, file))
+    _say("recognised", recognised_text(run, file))
     _say_actual_io(file)
-    _say("matched", *_matched(file))
+    _say("matched", *matched_lines(file))
     if file.settings:
         table(
             _SETTINGS,
@@ -212,9 +185,9 @@ def _explain(run: RunSummary, file: FilePattern, brought: Comparison, named: boo
     else:
         _say("settings", "none: the program's own were left alone")
     if not file.sampled_out:
-        _say("brought", *_brought(file, brought))
+        _say("brought", *brought_lines(file, brought))
     if file.prefetch is not None:
-        _say("prefetch", *_prefetched(file.prefetch))
+        _say("prefetch", *prefetched_lines(file.prefetch))
     data()
 
 
@@ -257,97 +230,5 @@ def _say_actual_io(file: FilePattern) -> None:
         _say("", f"and {count_text(len(apart) - _APART_SHOWN, 'further dataset')}")
 
 
-def _prefetched(done: PrefetchOutcome) -> tuple[str, ...]:
-    vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
-    late = f" ({done.late:,} of them late)" if done.late else ""
-    served = f", {done.served:,} served from the cache" if done.served else ""
-    return (
-        f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
-        f"{done.reads - done.hits:,} missed{served}",
-        f"{size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
-        f"in vain ({vain:.1%}), up to {done.depth} ahead, {count_text(done.streams, 'stream')}",
-        f"{seconds_text(done.wait_seconds)} in reads, "
-        f"some {seconds_text(done.saved_seconds)} saved",
-    )
-
-
-def _recognised(run: RunSummary, file: FilePattern) -> str:
-    speaker = file.speaks
-    if file.sampled_out:
-        return "its calls were not recorded: it is not in the sample of its series"
-    if speaker is None:
-        return "no HDF5 transfer"
-    if speaker.inferred:
-        return f"no HDF5 transfer; its bytes are {speaker.descriptor} (inferred)"
-    others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
-    return (
-        f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
-        f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
-        f"by {speaker.ranks} of {count_text(run.ranks, 'rank')}{others}"
-    )
-
-
-def _how(mode: str) -> str:
-    return {
-        "collective": "collectively",
-        "independent": "independently",
-        "mixed": "collectively and independently",
-    }.get(mode, "")
-
-
-def _matched(file: FilePattern) -> list[str]:
-    if not file.decision_source:
-        return ["nothing was asked: no decision is in the trace"]
-    words = [_SOURCES.get(file.decision_source, file.decision_source)]
-    if file.decision_row >= 0:
-        words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
-    elif (_distance(file) or 0) > 0:
-        words.append(f"the nearest answer lies at distance {file.decision_distance:.3g}")
-    if file.decision_pattern:
-        words.append(f"pattern {file.decision_pattern}")
-    if file.decision_state:
-        words.append(f"state {file.decision_state}")
-    lines = [", ".join(words)]
-    if file.decision_message:
-        lines.append(file.decision_message)
-    if needs_training(file):
-        lines.append("untrained: iotune train measures settings for it")
-    return lines
-
-
 def _gain_as_json(gain: Optional[Gain]) -> Optional[dict[str, Any]]:
     return None if gain is None else vars(gain)
-
-
-def _gain_text(gain: Gain) -> str:
-    return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
-
-
-def _brought(file: FilePattern, brought: Comparison) -> list[str]:
-    lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
-    if brought.trained is not None:
-        rounds = count_text(brought.trained.rounds, "paired round")
-        lines.append(f"trained: {_gain_text(brought.trained)}, {rounds})")
-    elif not effective_settings(file):
-        lines[0] += "; no settings were in effect"
-    if brought.production is not None:
-        lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
-    if brought.of_site:
-        own = "your own runs confirm it" if brought.is_confirmed else (
-            "your own runs have not confirmed it yet (with it and at the default: "
-            f"{brought.tuned_runs} and {brought.default_runs})"
-        )  # fmt: skip
-        lines.append(f"the site's answer: {own}")
-    rates = [
-        f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
-        for rate, runs, how in (
-            (brought.tuned_rate, brought.tuned_runs, "with these settings"),
-            (brought.default_rate, brought.default_runs, "at the default"),
-        )
-        if rate is not None
-    ]
-    if rates:
-        lines.append(", ".join(rates))
-    else:
-        lines.append("not yet known: no earlier run of this workload and size to compare")
-    return lines

@@ -75,6 +75,12 @@ def command(
     config: Annotated[
         Optional[Path], typer.Option(metavar="XML", help="Settings to apply, in H5Tuner's XML.")
     ] = None,
+    logstore: Annotated[
+        Optional[list[Path]],
+        typer.Option(
+            metavar="DIR", help="Keep files made below DIR as logs, one a process. Repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Run the command."""
     library = preload_path()
@@ -94,6 +100,8 @@ def command(
         settings["IOTUNE_DB"] = db if db == "none" else os.path.abspath(db)
     if config is not None:
         settings["IOTUNE_CONFIG"] = str(config.absolute())
+    if logstore:
+        settings["IOTUNE_LOGSTORE"] = _prefixes(logstore)
     before = stamp_of(trace)
     witness = _witness()
     if witness is not None:
@@ -138,6 +146,21 @@ def _place(output: Optional[Path], program: str, run_id: str) -> Path:
         elsewhere = make_private(temporary_root() / "traces")
         say(f"{problem}; the trace goes to {elsewhere}")
         return elsewhere / name
+
+
+def _prefixes(directories: Sequence[Path]) -> str:
+    """IOTUNE_LOGSTORE for these directories; they may be made by the program."""
+    prefixes = [os.path.abspath(one) for one in directories]
+    for prefix in prefixes:
+        wrong = (
+            "all files cannot be kept as logs" if prefix == "/"
+            else "IOTUNE_LOGSTORE cannot hold a path with a colon" if ":" in prefix
+            else "it is a file, and has to be a directory" if Path(prefix).is_file()
+            else ""
+        )  # fmt: skip
+        if wrong:
+            raise typer.BadParameter(f"{prefix}: {wrong}", param_hint="--logstore")
+    return ":".join(prefixes)
 
 
 def _environment(library: str, settings: dict[str, str], programs: list[str]) -> dict[str, str]:

@@ -96,6 +96,7 @@ def stat(file: _File, as_json: _Json = False) -> None:
                 "live_bytes": container.live_bytes(),
                 "map_bytes": container.map_bytes,
                 "index_bytes": container.index_bytes,
+                "handle_bytes": container.handle_bytes,
                 "compactions": container.generation,
                 "whole": container.is_whole(),
                 "writers": [writer._asdict() for writer in container.writers],
@@ -158,10 +159,10 @@ def verify(file: _File) -> None:
         say(f"{name} does not belong to the file")
     for name in container.spare_files:
         say(f"{name} is left over; the next compaction removes it")
-    handle = file / "handle"
-    if handle.is_file() and handle.stat().st_size:
-        say(f"a program wrote {handle.stat().st_size} bytes into {handle}, past the log store")
-    if not container.is_whole():
+    past = container.handle_bytes
+    if past:
+        data(f"handle: a program wrote past the log store; its {size_text(past)} are not in the file")
+    if past or not container.is_whole():
         say(f"{file} has lost bytes")
         raise typer.Exit(1)
     say(f"{file}: all that was synced is there")

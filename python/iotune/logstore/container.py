@@ -59,6 +59,8 @@ class LogContainer:
         self.map_bytes: int = self._native.map_bytes  # that the merged index takes in memory
         self.generation: int = self._native.generation  # of compactions; 0: never compacted
         self.index_bytes: int = self._native.merged_bytes + self._native.single_index_bytes
+        # Of a program that wrote past the log store; they are no part of the file.
+        self.handle_bytes: int = self._native.handle_bytes
         self.merged_damage: str = self._native.merged_damage  # empty where there is none
         self.writers = [LogWriter(*one) for one in self._native.writers()]
         self.strangers: list[str] = self._native.strangers()

@@ -98,6 +98,15 @@ def test_what_was_synced_and_is_lost_is_said_and_never_made_up(kept: Path, tmp_p
     assert b"node1.10.0: no index" in run("verify", kept).stdout
 
 
+def test_bytes_that_went_past_the_log_store_are_said(kept: Path) -> None:
+    assert json.loads(run("stat", kept, "--json").stdout)["strangers"] == []
+    (kept / "handle").write_bytes(b"past")
+    verified = run("verify", kept)
+    assert verified.returncode == 1
+    assert b"handle: a program wrote past the log store; its 4 B are not" in verified.stdout
+    assert run("cat", kept).stdout == CONTENT
+
+
 def test_what_was_not_synced_is_no_loss(kept: Path) -> None:
     add_writer(kept, "node3.1.0", [(0, b"NNNN"), (4, b"MMMM")], first_ns=9000, durable=False)
     os.truncate(kept / "node3.1.0.log", 6)

@@ -14,6 +14,7 @@
 
 #include "fake_files.h"
 #include "logstore/read/container.h"
+#include "logstore/read/make_container.h"
 
 namespace iotune::logstore::testing {
 

@@ -16,6 +16,7 @@
 #include "analyzer/index/index_file.h"
 #include "fake_files.h"
 #include "logstore/compact/compaction.h"
+#include "logstore/read/make_container.h"
 #include "logstore/read/log_map.h"
 
 namespace iotune::logstore {

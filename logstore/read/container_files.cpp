@@ -1,0 +1,178 @@
+#include "logstore/read/container_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "logstore/format.h"
+
+namespace iotune::logstore {
+namespace {
+
+Error refused(const std::string& path, const char* what, int number) {
+  Error error{path, what};
+  errno = number;
+  return error;
+}
+
+// The name of a writer, if the file is one of its two.
+std::optional<std::string> writer_of(std::string_view name, std::string_view ending) {
+  if (name.size() <= ending.size() || !name.ends_with(ending)) return std::nullopt;
+  const std::string_view writer = name.substr(0, name.size() - ending.size());
+  if (!is_writer_name(writer.data(), writer.size())) return std::nullopt;
+  return std::string(writer);
+}
+
+bool is_known(std::string_view name) {
+  return name == "." || name == ".." || name == kReadmeName || name == kDescriptionName ||
+         name == kHandleName;
+}
+
+}  // namespace
+
+Error file_error(const std::string& path, const char* what) {
+  const int number = errno;
+  Error error{path, std::string(what) + ": " + std::strerror(number)};
+  errno = number;
+  return error;
+}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int Descriptor::release() noexcept {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+Descriptor moved_high(Descriptor low) noexcept {
+  constexpr rlim_t kSelect = 1024;  // select(2) knows no descriptors from here on
+  struct rlimit limit {};
+  if (!low || getrlimit(RLIMIT_NOFILE, &limit) != 0) return low;
+  const rlim_t from = limit.rlim_cur >= 4 * kSelect ? kSelect : limit.rlim_cur / 2;
+  if (static_cast<rlim_t>(low.get()) >= from) return low;
+  const int number = errno;
+  const int high = fcntl(low.get(), F_DUPFD_CLOEXEC, static_cast<int>(from));
+  errno = number;
+  return high < 0 ? std::move(low) : Descriptor(high);
+}
+
+// O_NONBLOCK: a pipe of that name would never open.
+Result<OpenFile> open_regular(int directory, const std::string& name) {
+  OpenFile file;
+  file.descriptor =
+      Descriptor(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat about {};
+  if (!file.descriptor) {
+    if (errno == ELOOP) return refused(name, "is a link; a container has none", ELOOP);
+    return file_error(name, "cannot be opened");
+  }
+  if (fstat(file.descriptor.get(), &about) != 0) return file_error(name, "cannot be looked at");
+  if (!S_ISREG(about.st_mode)) return refused(name, "is no regular file", EINVAL);
+  file.size = about.st_size;
+  return file;
+}
+
+ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t some =
+        pread(fd, to.data() + done, to.size() - done, offset + static_cast<std::int64_t>(done));
+    if (some < 0 && errno == EINTR) continue;
+    if (some < 0) return -1;
+    if (some == 0) break;
+    done += static_cast<std::size_t>(some);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset) {
+  while (!from.empty()) {
+    const ssize_t some = pwrite(fd, from.data(), from.size(), offset);
+    if (some < 0 && errno == EINTR) continue;
+    if (some == 0) errno = EIO;
+    if (some <= 0) return false;
+    from = from.subspan(static_cast<std::size_t>(some));
+    offset += some;
+  }
+  return true;
+}
+
+FileIdentity identity_of(int directory, const char* name) noexcept {
+  struct stat about {};
+  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return {about.st_ino, about.st_mtim.tv_sec, about.st_mtim.tv_nsec, about.st_size};
+}
+
+Result<ContainerNames> list_container(int directory, std::size_t most) {
+  // A descriptor of its own: closedir() closes it.
+  const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : fdopendir(again),
+                                                    [](DIR* open) { return closedir(open); });
+  if (entries == nullptr) return file_error("", "cannot be listed");
+  ContainerNames found;
+  errno = 0;
+  while (const dirent* entry = readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == kMergedName) {
+      found.has_merged = true;
+    } else if (name == kNewMergedName) {
+      found.has_new_merged = true;
+    } else if (const auto log = writer_of(name, kLogEnding)) {
+      found.writers[*log].log = true;
+    } else if (const auto index = writer_of(name, kIndexEnding)) {
+      found.writers[*index].index = true;
+    } else if (!is_known(name)) {
+      found.strangers.emplace_back(name);
+    }
+    if (found.writers.size() > most || found.strangers.size() > most) {
+      return refused("", "has more files than the limit allows", E2BIG);
+    }
+    errno = 0;
+  }
+  if (errno != 0) return file_error("", "cannot be listed");
+  std::ranges::sort(found.strangers);
+  return found;
+}
+
+Result<std::shared_ptr<const OpenFile>> OpenLogs::open(int directory, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = open_.find(name); found != open_.end()) {
+    found->second.used = ++clock_;
+    return found->second.file;
+  }
+  auto opened = open_regular(directory, name);
+  if (!opened) return opened.error();
+  if (high_) opened->descriptor = moved_high(std::move(opened->descriptor));
+  std::shared_ptr<const OpenFile> file = std::make_shared<OpenFile>(std::move(*opened));
+  if (open_.size() >= most_ && !open_.empty()) {
+    open_.erase(
+        std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.used; }));
+  }
+  open_.emplace(name, Entry{file, ++clock_});
+  return file;
+}
+
+void OpenLogs::clear() noexcept {
+  const std::lock_guard lock(mutex_);
+  open_.clear();
+}
+
+}  // namespace iotune::logstore

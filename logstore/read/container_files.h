@@ -1,0 +1,106 @@
+// Files of a container: opened without following anything, read whole, and kept open.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recorder/read/result.h"
+
+namespace iotune::logstore {
+
+using recorder::Error;
+using recorder::Result;
+
+// A descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int release() noexcept;
+
+ private:
+  int fd_;
+};
+
+// Gives the descriptor a number that programs which choose theirs (dup2, shells, select) do not
+// hit, where the limit of open files leaves room for that.
+Descriptor moved_high(Descriptor low) noexcept;
+
+struct OpenFile {
+  Descriptor descriptor;
+  std::int64_t size = 0;
+};
+
+// Nothing but a regular file, and nothing that a link leads to. Where it fails errno is set, too:
+// ELOOP for a link, EINVAL for what is no regular file.
+Result<OpenFile> open_regular(int directory, const std::string& name);
+
+// Reads until `to` is full or the file ends. -1: errno says why.
+ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset);
+
+// Writes all of it. False: errno says why.
+bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset);
+
+// Which file has a name now. A file that is replaced by rename is another one.
+struct FileIdentity {
+  std::uint64_t inode = 0;  // 0: there is none
+  std::int64_t seconds = 0, nanoseconds = 0;
+  std::int64_t size = 0;
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+FileIdentity identity_of(int directory, const char* name) noexcept;
+
+// What errno says of a file; errno stays.
+Error file_error(const std::string& path, const char* what);
+
+// What is in a container's directory. Errors set errno, too; E2BIG: more than `most` names.
+struct ContainerNames {
+  struct Writer {
+    bool log = false;
+    bool index = false;
+  };
+  std::map<std::string, Writer> writers;
+  bool has_merged = false;
+  bool has_new_merged = false;         // of a compaction that was cut short
+  std::vector<std::string> strangers;  // names that belong to nothing, sorted
+};
+Result<ContainerNames> list_container(int directory, std::size_t most);
+
+// Logs that are held open, the least recently used one closed for the next. Any thread may ask.
+class OpenLogs {
+ public:
+  // `high`: descriptors are moved high.
+  explicit OpenLogs(std::size_t most, bool high = false) noexcept : most_(most), high_(high) {}
+
+  // The file stays open for as long as the caller holds it. As open_regular().
+  Result<std::shared_ptr<const OpenFile>> open(int directory, const std::string& name);
+  void clear() noexcept;
+  void set_most(std::size_t most) noexcept { most_ = most; }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const OpenFile> file;
+    std::uint64_t used;
+  };
+  std::mutex mutex_;
+  std::size_t most_;
+  bool high_;
+  std::uint64_t clock_ = 0;
+  std::map<std::string, Entry> open_;
+};
+
+}  // namespace iotune::logstore

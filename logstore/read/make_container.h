@@ -1,0 +1,36 @@
+// A new container, which nobody ever sees a half of.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "logstore/format.h"
+#include "recorder/read/result.h"
+
+namespace iotune::logstore {
+
+// Makes a container at `path`, where nothing is yet: in a directory beside it that is then renamed.
+// `mode`: of the file; it stands on the handle. The directory has what is needed to make logs in
+// it. `durable`: it is on the storage when this returns. 0 or -errno: -EEXIST where something is.
+int make_container(const std::string& path, const Description& description, mode_t mode,
+                   bool durable) noexcept;
+
+// The same, durable, with an error for people.
+[[nodiscard]] std::optional<recorder::Error> make_container(const std::string& path,
+                                                            const Description& description);
+
+// A random number that is not 0: a container's id.
+std::uint64_t random_id() noexcept;
+
+// A name that is free, in the directory that `path` lies in: PARENT/.iotune-ID.ENDING
+std::string name_aside(const std::string& path, const char* ending);
+
+// rename(2) to a name that must be free. 0 or -errno.
+int rename_to_free_name(const std::string& from, const std::string& to) noexcept;
+
+// The directory that `path` lies in, for open(2).
+std::string parent_of(const std::string& path);
+
+}  // namespace iotune::logstore

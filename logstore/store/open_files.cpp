@@ -1,0 +1,157 @@
+#include "logstore/store/open_files.h"
+
+#include <sys/stat.h>
+
+#include <vector>
+
+#include "logstore/format.h"
+
+namespace iotune::logstore {
+
+OpenFiles& OpenFiles::all() {
+  static auto* const files = new OpenFiles;
+  return *files;
+}
+
+bool OpenFiles::key_at(const std::string& path, Key& key) {
+  struct stat about {};
+  if (stat((path + "/" + kDescriptionName).c_str(), &about) != 0) return false;
+  key = {about.st_dev, about.st_ino};
+  return true;
+}
+
+// The holders share a pointer of their own, whose end tells us that there is none any more.
+std::shared_ptr<LoggedFile> OpenFiles::hold(Entry& entry) {
+  if (auto held = entry.holders.lock()) return held;
+  const std::shared_ptr<StoredFile> file = entry.file;
+  std::shared_ptr<LoggedFile> held(file.get(), [file](LoggedFile*) { all().released(file); });
+  entry.holders = held;
+  entry.idle_since = 0;
+  return held;
+}
+
+int OpenFiles::open(const std::string& path, const StoreOptions& options,
+                    std::shared_ptr<LoggedFile>& file) {
+  // What is given up here is destroyed without the lock, which released() takes.
+  file.reset();
+  std::vector<std::shared_ptr<StoredFile>> forgotten;
+  std::shared_ptr<StoredFile> opened;
+  const std::lock_guard lock(mutex_);
+  Key key{};
+  auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
+  if (found == entries_.end()) {
+    if (const int wrong = StoredFile::open(path, options, opened); wrong != 0) return wrong;
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      if (entry->second.idle_since != 0 && entry->second.file->is_removed()) {
+        forgotten.push_back(std::move(entry->second.file));
+        entry = entries_.erase(entry);
+      } else {
+        ++entry;
+      }
+    }
+    found = entries_.try_emplace({opened->key().st_dev, opened->key().st_ino}).first;
+    if (!found->second.file) found->second.file = std::move(opened);
+  }
+  // What others flushed meanwhile is seen by who opens it.
+  found->second.file->refresh();
+  file = hold(found->second);
+  return 0;
+}
+
+void OpenFiles::released(const std::shared_ptr<StoredFile>& file) noexcept {
+  file->become_idle();
+  std::shared_ptr<StoredFile> forgotten;
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find({file->key().st_dev, file->key().st_ino});
+  // Somebody has opened it again meanwhile.
+  if (found == entries_.end() || !found->second.holders.expired()) return;
+  found->second.idle_since = ++clock_;
+  auto oldest = found;
+  std::size_t idle = 0;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry->second.idle_since == 0) continue;
+    ++idle;
+    if (entry->second.idle_since < oldest->second.idle_since) oldest = entry;
+  }
+  if (file->is_removed()) {
+    oldest = found;
+  } else if (idle <= kMostIdle) {
+    return;
+  }
+  forgotten = std::move(oldest->second.file);
+  entries_.erase(oldest);
+}
+
+void OpenFiles::before_removal(const std::string& path) {
+  std::shared_ptr<StoredFile> file;
+  {
+    const std::lock_guard lock(mutex_);
+    Key key{};
+    const auto found = key_at(path, key) ? entries_.find(key) : entries_.end();
+    if (found == entries_.end()) return;
+    file = found->second.file;
+    if (found->second.idle_since != 0) {
+      entries_.erase(found);
+      return;
+    }
+  }
+  file->before_removal();
+}
+
+void OpenFiles::close_idle() {
+  std::vector<std::shared_ptr<StoredFile>> forgotten;
+  const std::lock_guard lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    if (entry->second.idle_since != 0) {
+      forgotten.push_back(std::move(entry->second.file));
+      entry = entries_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+}
+
+void OpenFiles::before_fork() {
+  mutex_.lock();
+  for (auto& [key, entry] : entries_) entry.file->before_fork();
+}
+
+void OpenFiles::after_fork(bool is_child) {
+  for (auto& [key, entry] : entries_) entry.file->after_fork(is_child);
+  mutex_.unlock();
+}
+
+void OpenFiles::at_exit() {
+  StoredFile::process_ends.store(true);
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, entry] : entries_) entry.file->flush();
+}
+
+int LoggedFile::open(const std::string& path, const StoreOptions& options,
+                     std::shared_ptr<LoggedFile>& file) noexcept {
+  return guarded([&]() -> int { return OpenFiles::all().open(path, options, file); });
+}
+
+void LoggedFile::before_fork() noexcept {
+  OpenFiles::all().before_fork();
+}
+
+void LoggedFile::after_fork(bool is_child) noexcept {
+  OpenFiles::all().after_fork(is_child);
+}
+
+void LoggedFile::at_exit() noexcept {
+  guarded([]() -> int {
+    OpenFiles::all().at_exit();
+    return 0;
+  });
+}
+
+void LoggedFile::close_idle() noexcept {
+  guarded([]() -> int {
+    OpenFiles::all().close_idle();
+    return 0;
+  });
+}
+
+}  // namespace iotune::logstore

@@ -1,0 +1,60 @@
+// The writer of this process in one container: its two files, and the core that fills them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logstore/read/container_files.h"
+#include "logstore/store/log_buffer.h"
+#include "logstore/write/log_writer.h"
+
+namespace iotune::logstore {
+
+// One thread at a time.
+class OwnWriter {
+ public:
+  // Makes both files in the directory; `number` is the next that is tried as the last part of the
+  // name. Where the directory was removed, the files have no name and go with the last descriptor.
+  // 0 or -errno.
+  static int make(int directory, std::uint64_t container_id, unsigned& number,
+                  std::shared_ptr<OwnWriter>& to);
+  OwnWriter(const OwnWriter&) = delete;
+  OwnWriter& operator=(const OwnWriter&) = delete;
+  // Closes the files as they are: nothing is flushed.
+  ~OwnWriter() = default;
+
+  // Its flush() and sync() are the ones below.
+  LogWriter& core() noexcept { return core_; }
+  // As LogWriter's, with what is held of the log.
+  int flush() noexcept;
+  // All writes are in the log file, for those who read it; the index stays as it is.
+  int write_out() noexcept { return buffer_.write_out(); }
+  // Both open for reading, too.
+  int log() const noexcept { return log_.get(); }
+  int index() const noexcept { return index_.get(); }
+  // Empty where the files have none.
+  const std::string& name() const noexcept { return name_; }
+  // Have the files been removed?
+  bool is_gone() const noexcept;
+  // What the clock said last, ns since 1970: no later than the end of the latest write.
+  std::int64_t latest_ns() const noexcept { return latest_ns_; }
+
+ private:
+  OwnWriter(Descriptor log, Descriptor index, std::string name);
+  static LogFile file_of(LogBuffer& buffer) noexcept;
+  static LogFile file_of(Descriptor& descriptor) noexcept;
+  LogClock clock() noexcept;
+
+  Descriptor log_;
+  Descriptor index_;
+  std::string name_;
+  LogBuffer buffer_;
+  std::int64_t latest_ns_ = 0;
+  std::unique_ptr<std::uint64_t[]> arena_;
+  LogWriter core_;
+};
+
+}  // namespace iotune::logstore

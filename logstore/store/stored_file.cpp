@@ -1,0 +1,219 @@
+// Opening, and what a file has beside its bytes: status, times, idleness, removal, fork.
+#include "logstore/store/stored_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "logstore/compact/compaction.h"
+#include "logstore/format.h"
+
+namespace iotune::logstore {
+namespace {
+
+constexpr std::size_t kMostLogsOfRemoved = 512;
+
+bool same_time(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+// Exclusive locks of some file systems need to be open for writing.
+Descriptor open_description(int directory) {
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(openat(directory, kDescriptionName, O_RDWR | kFlags));
+  if (!file && errno != ENOENT && errno != ELOOP) {
+    file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
+  }
+  return moved_high(std::move(file));
+}
+
+}  // namespace
+
+std::atomic<bool> StoredFile::process_ends{false};
+
+int StoredFile::open(const std::string& path, const StoreOptions& options,
+                     std::shared_ptr<StoredFile>& to) {
+  std::shared_ptr<StoredFile> file(new StoredFile(path, options));
+  file->directory_ =
+      moved_high(Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  if (!file->directory_) return -errno;
+  file->description_file_ = open_description(file->directory_.get());
+  // A directory of the program's own.
+  if (!file->description_file_) return errno == ENOENT || errno == ELOOP ? -EISDIR : -errno;
+  if (fstat(file->description_file_.get(), &file->key_) != 0) return -errno;
+  if (!S_ISREG(file->key_.st_mode)) return -EISDIR;
+  std::array<std::byte, kHeadBytes> head{};
+  const ssize_t size = read_at(file->description_file_.get(), head, 0);
+  if (size < 0) return -errno;
+  if (size != kHeadBytes) return -EISDIR;
+  Description description{};
+  std::uint32_t version = 0;
+  switch (read_description(head, description, version)) {
+    case HeadProblem::kNone:
+      break;
+    case HeadProblem::kNotOurs:
+      return -EISDIR;
+    case HeadProblem::kNewer:
+    case HeadProblem::kUnknownFlags:
+      file->say("is a container of a newer iotune");
+      return -ENOTSUP;
+    case HeadProblem::kDamaged:
+      file->say("is a container with a damaged description");
+      return -EIO;
+  }
+  file->container_id_ = description.container_id;
+  to = std::move(file);
+  return 0;
+}
+
+void StoredFile::say(const std::string& text) const {
+  if (options_.say != nullptr) options_.say((path_ + ": " + text).c_str());
+}
+
+// The container may have been renamed since it was opened.
+std::string StoredFile::current_path() const {
+  char path[PATH_MAX];
+  const std::string link = "/proc/self/fd/" + std::to_string(directory_.get());
+  const ssize_t size = readlink(link.c_str(), path, sizeof path);
+  return size > 0 && path[0] == '/' ? std::string(path, static_cast<std::size_t>(size)) : path_;
+}
+
+int StoredFile::status(struct stat& to) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t bytes = size_here();
+    if (bytes < 0) return static_cast<int>(bytes);
+    const int directory = directory_.get();
+    const bool found =
+        handle_ ? fstat(handle_.get(), &to) == 0
+                : fstatat(directory, kHandleName, &to, AT_SYMLINK_NOFOLLOW) == 0 ||
+                      fstatat(directory, kDescriptionName, &to, AT_SYMLINK_NOFOLLOW) == 0 ||
+                      fstat(description_file_.get(), &to) == 0;
+    if (!found) return -errno;
+    to.st_size = bytes;
+    to.st_blocks = 0;
+    if (!removed_) {
+      if (const int wrong = ready_survey(); wrong != 0) return wrong;
+    }
+    if (survey_) to.st_blocks = survey_->blocks();
+    for (const int fd : {writer_ ? writer_->log() : -1, writer_ ? writer_->index() : -1}) {
+      struct stat own {};
+      if (fd >= 0 && fstat(fd, &own) == 0) to.st_blocks += own.st_blocks;
+    }
+    return 0;
+  });
+}
+
+// The first write since the handle's time was set remembers that time. Whoever finds another one
+// at the flush knows that it was set meanwhile: a program's own value stays, and what is just a
+// later "now" (as other writers leave it: then it was changed when the inode was) is no such value.
+void StoredFile::set_mtime() {
+  if (!mtime_is_due_ || removed_) return;
+  mtime_is_due_ = false;
+  const char* const name = kHandleName;
+  struct stat now {};
+  if (fstatat(directory_.get(), name, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (!same_time(now.st_mtim, mtime_before_) && !same_time(now.st_mtim, now.st_ctim)) return;
+  const timespec only_mtime[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+  if (utimensat(directory_.get(), name, only_mtime, AT_SYMLINK_NOFOLLOW) == 0) return;
+  // Who may write to the file and does not own it may set both to now, and nothing else.
+  if (utimensat(directory_.get(), name, nullptr, 0) != 0) {
+    // Then the file keeps its time.
+  }
+}
+
+int StoredFile::set_times(const struct timespec times[2]) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const bool has_handle =
+        removed_ || faccessat(directory_.get(), kHandleName, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    const char* const name = has_handle ? kHandleName : kDescriptionName;
+    if (utimensat(directory_.get(), name, times, AT_SYMLINK_NOFOLLOW) != 0) {
+      return removed_ ? 0 : -errno;
+    }
+    if (times == nullptr || times[1].tv_nsec != UTIME_OMIT) mtime_is_due_ = false;
+    return 0;
+  });
+}
+
+bool StoredFile::is_removed() const noexcept {
+  struct stat about {};
+  return fstat(description_file_.get(), &about) != 0 || about.st_nlink == 0;
+}
+
+void StoredFile::become_idle() noexcept {
+  guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int wrong = flush_writer();
+    if (wrong != 0) say("what was written last could not be told in its index");
+    logs_.clear();
+    append_lock_ = Descriptor();
+    // Of use to who opens it again, but not at any price.
+    const bool is_large =
+        base_ && (base_->memory_bytes() > kMostIdleBytes || overlay_.extents() > kMostIdleExtents);
+    if (is_large && !is_removed()) drop_view();
+    if (!writer_ || !is_locked_ || wrong != 0) return wrong;
+    unlock_container();
+    const int fd = description_file_.get();
+    if (options_.compacts_on_close && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      const int failed = compact_on_close(current_path());
+      if (failed != 0 && failed != -ENOENT) {
+        say(std::string("was not compacted: ") + std::strerror(-failed));
+      }
+      flock(fd, LOCK_UN);
+    }
+    return 0;
+  });
+}
+
+void StoredFile::before_removal() noexcept {
+  guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    if (removed_) return 0;
+    must_look_ = true;
+    if (ready_view() == 0 && base_) {
+      logs_.set_most(kMostLogsOfRemoved);
+      for (std::uint32_t i = 0; i < base_->writers(); ++i) {
+        if (i == own_in_base_ || base_->log_bytes(i) == 0) continue;
+        const auto opened = logs_.open(directory_.get(), base_->writer_name(i) + kLogEnding);
+        if (!opened) say(opened.error().text());
+      }
+    }
+    if (const int wrong = ready_writer(); wrong != 0) return wrong;
+    handle_ = moved_high(
+        Descriptor(openat(directory_.get(), kHandleName, O_PATH | O_NOFOLLOW | O_CLOEXEC)));
+    removed_ = true;
+    return 0;
+  });
+}
+
+void StoredFile::before_fork() noexcept {
+  mutex_.lock();
+  guarded([&]() -> int { return flush_writer(); });
+}
+
+void StoredFile::after_fork(bool is_child) noexcept {
+  if (is_child) {
+    // The parent's writer, and its locks: they belong to what both processes have open.
+    writer_.reset();
+    is_locked_ = is_dirty_ = mtime_is_due_ = names_are_synced_ = false;
+    since_writer_ = {};
+    next_number_ = 0;
+    drop_view();
+    survey_.reset();
+    append_lock_ = Descriptor();
+    guarded([&]() -> int {
+      // Where it was removed the old one stays, and with it the inode.
+      if (Descriptor own = open_description(directory_.get())) description_file_ = std::move(own);
+      return 0;
+    });
+  }
+  mutex_.unlock();
+}
+
+}  // namespace iotune::logstore

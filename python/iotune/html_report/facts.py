@@ -1,0 +1,109 @@
+"""All that the report says of one run, gathered before anything is drawn."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from iotune import core
+from iotune.errors import Error
+from iotune.html_report.call_pass import CallPass
+from iotune.html_report.rank_rows import RankRows, rank_rows
+from iotune.html_report.shares import Selections, selections_of
+from iotune.reports.alike import Alike, folded
+from iotune.reports.evidence import Comparison, compare_with_default
+from iotune.reports.explained import is_explained
+from iotune.reports.losses import SAMPLE
+from iotune.traces.summary import FilePattern, RunSummary
+from iotune.traces.trace import Trace
+
+MAPPED_FILES = 6  # the largest, of each series one
+
+
+@dataclass
+class RunFacts:
+    """One run. `findings` is a Findings of iotune.findings, None where nothing looks for them."""
+
+    trace: Trace
+    run: RunSummary
+    hosts: list[str]
+    rows: RankRows
+    gathered: CallPass
+    selections: Selections
+    groups: list[Alike]  # of the files that moved bytes
+    brought: dict[str, Comparison]  # by path, of files that are explained
+    findings: Any
+    losses: list[str]
+
+    @property
+    def mapped(self) -> list[str]:
+        """The files of which maps are drawn, the largest first."""
+        sizes = {one.path: one.bytes for one in self.run.files}
+        return sorted(self.gathered.maps, key=lambda path: (-sizes.get(path, 0), path))
+
+
+def gather(
+    trace: Trace,
+    database: core.Database | None = None,
+    tell: Callable[[int], None] | None = None,
+) -> RunFacts:
+    """Read a trace. Raises Error where it cannot be read; what of it is damaged is among `losses`.
+
+    `tell` is called now and then with the number of calls read.
+    """
+    run = trace.summary
+    processes = core.processes(trace.path)
+    rows = rank_rows(processes)
+    moved = [one for one in run.files if one.bytes > 0]
+    groups = folded(moved)
+    largest = sorted(groups, key=lambda one: -sum(file.bytes for file in one.files))
+    shown = [file for one in largest for file in (one.files[:1] if one.is_folded else one.files)]
+    mapped = {file.path: _stripes_of(file) for file in shown[:MAPPED_FILES]}
+    gathered = CallPass(rows, run.elapsed_seconds, mapped)
+    losses = [*run.warnings, *gathered.read(trace.path, tell)]
+    used_hdf5 = any(not one.inferred for file in moved for one in file.datasets)
+    return RunFacts(
+        trace=trace,
+        run=run,
+        hosts=_hosts(processes),
+        rows=rows,
+        gathered=gathered,
+        selections=selections_of(trace.path) if used_hdf5 else Selections(),
+        groups=groups,
+        brought={
+            file.path: compare_with_default(database, run, file)
+            for file in run.files
+            if is_explained(file) and not file.sampled_out
+        },
+        findings=_findings_of(trace),
+        losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
+    )
+
+
+def _hosts(processes: list[dict[str, Any]]) -> list[str]:
+    """Of ranks, or of all processes where none is one."""
+    ranks = [one for one in processes if int(one.get("rank", -1)) >= 0] or processes
+    return sorted({str(one["host"]) for one in ranks if one.get("host")})
+
+
+def _stripes_of(file: FilePattern) -> tuple[int, int]:
+    """Bytes of a stripe and the number of targets, as far as the run read them back."""
+    found = {one.parameter: one.got for one in file.settings if one.verdict == "applied"}
+
+    def value(name: str) -> int:
+        return int(found[name]) if found.get(name, "").isdigit() else 0
+
+    return value("striping_unit"), value("striping_factor")
+
+
+def _findings_of(trace: Trace) -> Any:
+    try:
+        look = importlib.import_module("iotune.findings")
+    except ModuleNotFoundError:  # an iotune without them
+        return None
+    try:
+        return look.findings_of(trace)
+    except Error:
+        return None

@@ -1,0 +1,139 @@
+"""What is known of a run's files, in sentences: recognised, matched, brought, prefetched."""
+
+from __future__ import annotations
+
+from iotune.models.measuring.paired import Gain
+from iotune.reports.evidence import Comparison, effective_settings
+from iotune.reports.tables import count_text, seconds_text, size_text
+from iotune.traces.summary import FilePattern, PrefetchOutcome, RunSummary
+
+_SOURCES = {
+    "exact": "the same pattern",
+    "similar": "a similar pattern",
+    "predicted": "a model",
+    "explore": "the same pattern, left at the default in this run to compare",
+    "drift": "the workload changed: its answer is not trusted yet",
+    "config": "IOTUNE_CONFIG",
+    "series": "a series within this run",
+    "untrained": "the pattern is known but was never trained",
+    "unknown": "this workload was never seen before",
+    "off": "tuning was off",
+}
+
+
+def is_explained(file: FilePattern) -> bool:
+    """Whether there is anything to say: of files that are not in the sample only what was set."""
+    if file.sampled_out:
+        return bool(file.settings) or file.decision_source == "series"
+    return bool(file.declared or file.decision_source or file.prefetch)
+
+
+def needs_training(file: FilePattern) -> bool:
+    """Whether the file's pattern has no answer yet.
+
+    What MPI-IO or POSIX moved by itself is trained where it was asked for: small files are not.
+    """
+    asked = file.decision_source != "" and file.speaks is not None
+    return (file.declared or asked) and file.decision_source in ("", "unknown", "untrained")
+
+
+def distance_of(file: FilePattern) -> float | None:
+    """Of the answer that held, or else of the nearest one; None where none is known."""
+    told = file.decision_source and file.decision_distance >= 0
+    return file.decision_distance if told else None
+
+
+def prefetched_lines(done: PrefetchOutcome) -> tuple[str, ...]:
+    """What prefetching did for a file."""
+    vain = done.vain_bytes / done.requested_bytes if done.requested_bytes else 0.0
+    late = f" ({done.late:,} of them late)" if done.late else ""
+    served = f", {done.served:,} served from the cache" if done.served else ""
+    return (
+        f"{done.predictor}: {done.hits:,} of {count_text(done.reads, 'read')} hit{late}, "
+        f"{done.reads - done.hits:,} missed{served}",
+        f"{size_text(done.requested_bytes)} requested, {size_text(done.vain_bytes)} "
+        f"in vain ({vain:.1%}), up to {done.depth} ahead, {count_text(done.streams, 'stream')}",
+        f"{seconds_text(done.wait_seconds)} in reads, "
+        f"some {seconds_text(done.saved_seconds)} saved",
+    )
+
+
+def recognised_text(run: RunSummary, file: FilePattern) -> str:
+    """What the file's pattern is, and who moved it how."""
+    speaker = file.speaks
+    if file.sampled_out:
+        return "its calls were not recorded: it is not in the sample of its series"
+    if speaker is None:
+        return "no HDF5 transfer"
+    if speaker.inferred:
+        return f"no HDF5 transfer; its bytes are {speaker.descriptor} (inferred)"
+    others = f", on {file.speaker_count} datasets" if file.speaker_count > 1 else ""
+    return (
+        f"{speaker.descriptor} of {speaker.element_bytes}-byte elements, "
+        f"{'written' if speaker.write else 'read'} {_how(speaker.mode)} "
+        f"by {speaker.ranks} of {count_text(run.ranks, 'rank')}{others}"
+    )
+
+
+def _how(mode: str) -> str:
+    return {
+        "collective": "collectively",
+        "independent": "independently",
+        "mixed": "collectively and independently",
+    }.get(mode, "")
+
+
+def matched_lines(file: FilePattern) -> list[str]:
+    """What of the database the file's pattern matched, or why nothing did."""
+    if not file.decision_source:
+        return ["nothing was asked: no decision is in the trace"]
+    words = [_SOURCES.get(file.decision_source, file.decision_source)]
+    if file.decision_row >= 0:
+        words.append(f"row {file.decision_row} at distance {file.decision_distance:.3g}")
+    elif (distance_of(file) or 0) > 0:
+        words.append(f"the nearest answer lies at distance {file.decision_distance:.3g}")
+    if file.decision_pattern:
+        words.append(f"pattern {file.decision_pattern}")
+    if file.decision_state:
+        words.append(f"state {file.decision_state}")
+    lines = [", ".join(words)]
+    if file.decision_message:
+        lines.append(file.decision_message)
+    if needs_training(file):
+        lines.append("untrained: iotune train measures settings for it")
+    return lines
+
+
+def _gain_text(gain: Gain) -> str:
+    return f"{gain.ratio:.2f}x ({gain.low:.2f} to {gain.high:.2f}"
+
+
+def brought_lines(file: FilePattern, brought: Comparison) -> list[str]:
+    """What the settings in effect brought, with intervals, as far as it is known."""
+    lines = [f"{size_text(file.bytes)} in {seconds_text(file.io_seconds)}"]
+    if brought.trained is not None:
+        rounds = count_text(brought.trained.rounds, "paired round")
+        lines.append(f"trained: {_gain_text(brought.trained)}, {rounds})")
+    elif not effective_settings(file):
+        lines[0] += "; no settings were in effect"
+    if brought.production is not None:
+        lines.append(f"in production: {_gain_text(brought.production)}, not paired)")
+    if brought.of_site:
+        own = "your own runs confirm it" if brought.is_confirmed else (
+            "your own runs have not confirmed it yet (with it and at the default: "
+            f"{brought.tuned_runs} and {brought.default_runs})"
+        )  # fmt: skip
+        lines.append(f"the site's answer: {own}")
+    rates = [
+        f"{size_text(round(rate))}/s {how} (median of {count_text(runs, 'run')})"
+        for rate, runs, how in (
+            (brought.tuned_rate, brought.tuned_runs, "with these settings"),
+            (brought.default_rate, brought.default_runs, "at the default"),
+        )
+        if rate is not None
+    ]
+    if rates:
+        lines.append(", ".join(rates))
+    else:
+        lines.append("not yet known: no earlier run of this workload and size to compare")
+    return lines

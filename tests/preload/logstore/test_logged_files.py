@@ -1,0 +1,226 @@
+"""Files below IOTUNE_LOGSTORE are files to every program: the same calls give the same answers.
+
+Each program runs twice, on ordinary files and on logged ones, and what it prints and leaves is
+compared.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from support.place import Place, main, not_verified
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs" / "logstore"
+
+
+def folders(place: Place, name: str) -> tuple[Path, Path]:
+    """An ordinary folder and a logged one, new and empty."""
+    both = (place.scratch / "plain" / name, place.scratch / "logs" / name)
+    for one in both:
+        shutil.rmtree(one, ignore_errors=True)
+        one.mkdir(parents=True)
+    return both
+
+
+def logged(place: Place, *command: object, **how: object) -> bytes:
+    """What a program prints that has the log store, once it has ended well."""
+    done = place.run(*command, IOTUNE_LOGSTORE=place.scratch / "logs", **how)
+    place.right(done, str(command[0]))
+    assert b"iotune:" not in done.err, done.err
+    return done.out
+
+
+def is_container(path: Path) -> bool:
+    return (path / "container").is_file() and (path / "handle").is_file()
+
+
+def differences(one: bytes, other: bytes) -> Iterator[tuple[str, str]]:
+    first, second = one.decode().splitlines(), other.decode().splitlines()
+    for a, b in zip(first, second):
+        if a != b:
+            yield a, b
+    assert len(first) == len(second), (len(first), len(second))
+
+
+def content(place: Place, path: Path) -> bytes:
+    return logged(place, "cat", path)
+
+
+def posix(place: Place) -> None:
+    """Every POSIX call of the table. A container has one name, and its maps are copies."""
+    seed = random.SystemRandom().randrange(2**31)
+    print("seed", seed)
+    plain, logs = folders(place, "posix")
+    program = place.bin / "posix_random"
+    wanted = place.right(place.run(program, plain, seed, preload=False)).out
+    got = logged(place, program, logs, seed)
+
+    def shown(out: bytes, folder: Path) -> bytes:
+        text = out.decode().replace(str(folder), "F")
+        text = re.sub(r"^(mmap|msync|munmap) .*\n", "", text, flags=re.MULTILINE)
+        return re.sub(r"F/\w{6}(\.\w+)?$", "F/made", text, flags=re.MULTILINE).encode()
+
+    refused = {"link", "linkat", "unlink", "unlinkat"}  # of the second name
+    for one, other in differences(shown(wanted, plain), shown(got, logs)):
+        assert other.split()[0] in refused and " -1" in other, (one, other)
+    assert is_container(logs / "created")
+
+
+def streams(place: Place) -> None:
+    """Stdio with all of its ways to move, and calls on a stream's descriptor in between."""
+    for name in ("stdio_calls", "mixed_stream"):
+        for _ in range(3):
+            seed = random.SystemRandom().randrange(2**31)
+            print(name, "seed", seed)
+            plain, logs = folders(place, name)
+            program = place.bin / name
+            wanted = place.right(place.run(program, plain / "f", seed, preload=False)).out
+            got = logged(place, program, logs / "f", seed)
+            assert list(differences(wanted, got)) == []
+            assert is_container(logs / "f")
+            assert content(place, logs / "f") == (plain / "f").read_bytes()
+
+
+def _script(place: Place, name: str) -> None:
+    plain, logs = folders(place, "work")
+    script = PROGRAMS / name
+    wanted = place.right(place.run("bash", script, plain, preload=False), name)
+    assert wanted.err == b"", wanted.err
+    got = logged(place, "bash", script, logs)
+    assert list(differences(wanted.out, got)) == []
+    assert any(is_container(path) for path in logs.iterdir())
+    # What is left is the same, name by name.
+    files = sorted(path.relative_to(plain) for path in plain.rglob("*") if path.is_file())
+    for file in files:
+        if (logs / file).is_dir():
+            assert content(place, logs / file) == (plain / file).read_bytes(), file
+
+
+def tools(place: Place) -> None:
+    """Programs that nobody here wrote: sort, tar, gzip, sed, dd, cp, sqlite, zip."""
+    _script(place, "tools.sh")
+
+
+def redirected(place: Place) -> None:
+    """Shells lead files to stdin and stdout, where libc and libstdc++ have streams of their own."""
+    _script(place, "redirected.sh")
+
+
+def processes(place: Place) -> None:
+    """fork, exec, _exit, dup, append, advisory locks: what one process did the next one sees."""
+    plain, logs = folders(place, "processes")
+    script = PROGRAMS / "processes.py"
+    wanted = place.right(place.run(sys.executable, script, plain, preload=False), "plain").out
+    got = logged(place, sys.executable, script, logs)
+    assert list(differences(wanted, got)) == []
+
+
+def killed(place: Place) -> None:
+    """What was synced is there after SIGKILL, in order, and nothing that was not written."""
+    _, logs = folders(place, "killed")
+    file = logs / "f"
+    program = (
+        "import os, signal, sys\n"
+        "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+        "for i in range(1000): os.pwrite(fd, b'%07d\\n' % i, 8 * i)\n"
+        "os.fsync(fd)\n"
+        "for i in range(1000, 2000): os.pwrite(fd, b'%07d\\n' % i, 8 * i)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = place.run(sys.executable, "-c", program, file, IOTUNE_LOGSTORE=place.scratch / "logs")
+    assert done.status in (-signal.SIGKILL, 128 + signal.SIGKILL), done
+    got = content(place, file).decode().split()
+    assert got == [f"{i:07d}" for i in range(len(got))] and len(got) >= 1000, len(got)
+
+
+def left_alone(place: Place) -> None:
+    """Elsewhere files are files, as are those that were there; a program without the preload sees
+    a directory that says what it is.
+    """
+    plain, logs = folders(place, "alone")
+    (logs / "old").write_text("old\n")
+    logged(
+        place, "sh", "-c", f"echo a > '{plain}/a'; echo new >> '{logs}/old'; echo b > '{logs}/b'"
+    )
+    assert (plain / "a").read_text() == "a\n"
+    assert (logs / "old").read_text() == "old\nnew\n"
+    assert is_container(logs / "b") and "iotune" in (logs / "b" / "README").read_text()
+    assert content(place, logs / "b") == b"b\n"
+    # Out of the prefix it is moved as to another file system.
+    logged(place, "mv", logs / "b", plain / "b")
+    assert (plain / "b").read_text() == "b\n" and not (logs / "b").exists()
+
+
+def told(place: Place) -> None:
+    """A prefix that is none, and a library that is missing: one line, and the program runs."""
+    for value, words in (("logs", "no absolute path"), ("/", "all files cannot be logged")):
+        done = place.right(place.run("true", IOTUNE_LOGSTORE=value))
+        (line,) = done.err.decode().splitlines()
+        assert line.startswith(f"iotune: IOTUNE_LOGSTORE={value}") and words in line, line
+    alone = place.scratch / "alone"
+    alone.mkdir()
+    shutil.copy2(place.library, alone / "libiotune.so")
+    for damaged in (None, b"no library"):
+        if damaged is not None:
+            (alone / "libiotune-logstore.so").write_bytes(damaged)
+        link = Path("/dev/shm") / place.buffers.name / "alone"
+        link.symlink_to(alone)
+        done = place.right(place.run("sh", "-c", f"echo a > '{place.scratch}/a'", preload=[
+            link / "libiotune.so"], IOTUNE_LOGSTORE=place.scratch))  # fmt: skip
+        lines = set(done.err.decode().splitlines())
+        assert len(lines) == 1 and "no file is kept as logs" in lines.pop(), done.err
+        assert (place.scratch / "a").read_text() == "a\n"
+        link.unlink()
+
+
+def modes(place: Place) -> None:
+    """In every mode logged files are files: a run that is not recorded must read them, too."""
+    _, logs = folders(place, "modes")
+    logged(place, "sh", "-c", f"echo text > '{logs}/f'")
+    for mode in ("off", "record", "tune"):
+        assert logged(place, "cat", logs / "f", IOTUNE_MODE=mode) == b"text\n", mode
+    if shutil.which("setpriv") is None:
+        not_verified("a narrowed program")
+        return
+    subprocess.run(["chmod", "-R", "a+rX", place.scratch], check=True)
+    assert logged(place, "cat", logs / "f", IOTUNE_PREFETCH="pattern") == b"text\n"
+
+
+def recorded(place: Place) -> None:
+    """The trace names the file, not what it is made of."""
+    _, logs = folders(place, "recorded")
+    program = (
+        "import os, sys\n"
+        "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)\n"
+        "for i in range(100): os.pwrite(fd, b'x' * 64, 128 * i)\n"
+    )
+    logged(place, sys.executable, "-c", program, logs / "f")
+    calls = [call for call in place.calls() if str(logs) in "".join(call["texts"])]
+    names = {text for call in calls for text in call["texts"] if str(logs) in text}
+    assert names == {str(logs / "f")}, names
+    assert os.listdir(logs) == ["f"]
+
+
+if __name__ == "__main__":
+    main(
+        {
+            "posix": posix,
+            "streams": streams,
+            "tools": tools,
+            "redirected": redirected,
+            "processes": processes,
+            "killed": killed,
+            "left-alone": left_alone,
+            "told": told,
+            "modes": modes,
+            "recorded": recorded,
+        }
+    )
