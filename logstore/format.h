@@ -18,6 +18,7 @@ inline constexpr char kHandleName[] = "handle";
 // In place of the indexes of many writers, and the same before it is whole.
 inline constexpr char kMergedName[] = "merged.index";
 inline constexpr char kNewMergedName[] = "merged.index.new";
+inline constexpr std::size_t kGenerationAt = 32;  // of a merged index, in its head
 inline constexpr char kLogEnding[] = ".log";
 inline constexpr char kIndexEnding[] = ".index";
 inline constexpr std::size_t kLongestWriterName = 100;

@@ -45,8 +45,7 @@ Descriptor Changes::make(const std::string& name) {
   return file;
 }
 
-bool Changes::write(const Descriptor& file, std::span<const std::byte> bytes,
-                    std::int64_t offset) {
+bool Changes::write(const Descriptor& file, std::span<const std::byte> bytes, std::int64_t offset) {
   return may("write") && write_at(file.get(), bytes, offset);
 }
 

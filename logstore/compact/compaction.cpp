@@ -23,6 +23,21 @@ constexpr std::int64_t kMostCopiedAtClose = std::int64_t{1} << 30U;
 // Beside the bytes of a new log.
 constexpr std::int64_t kOtherRoom = std::int64_t{1} << 20U;
 
+// By the sizes of files alone: a close should cost little where there is nothing to win.
+bool may_be_worth_it(int directory) {
+  const auto names = list_container(directory, ReadLimits{}.writers);
+  if (!names) return false;
+  CompactionGain most;
+  for (const auto& [name, files] : names->writers) {
+    if (files.index) {
+      ++most.single_indexes;
+      most.index_bytes += size_of_file(directory, (name + kIndexEnding).c_str());
+    }
+    if (files.log) most.log_bytes += size_of_file(directory, (name + kLogEnding).c_str());
+  }
+  return compaction_is_worth_it(most);
+}
+
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
@@ -62,8 +77,8 @@ class Compaction {
     auto wrong = options_.lock_is_held ? std::nullopt : changes.lock(path_);
     if (wrong) return *wrong;
     changes_ = &changes;
-    if ((wrong = open()) || (wrong = demand_same(directory)) || (wrong = why_not(*container_)) || (wrong = merge()) ||
-        (wrong = compact_index()) || (wrong = compact_logs())) {
+    if ((wrong = open()) || (wrong = demand_same(directory)) || (wrong = why_not(*container_)) ||
+        (wrong = merge()) || (wrong = compact_index()) || (wrong = compact_logs())) {
       return *wrong;
     }
     return report_;
@@ -131,8 +146,8 @@ class Compaction {
     const auto& traces = container_->compaction();
     return std::ranges::all_of(traces.single_indexes, [&](const auto& one) {
       const std::string name = one.first + kIndexEnding;
-      const FileIdentity now = identity_of(container_->directory(), name.c_str());
-      return now.inode == 0 ? single_indexes_removed_ : now.size == one.second;
+      const std::int64_t now = size_of_file(container_->directory(), name.c_str());
+      return now < 0 ? single_indexes_removed_ : now == one.second;
     });
   }
 
@@ -203,8 +218,7 @@ class Compaction {
   std::optional<Error> replace_logs(const std::vector<bool>& keeps, std::int64_t bytes) {
     // Where no merged index was to be written, its generation is still to be taken.
     if (!container_->compaction().single_indexes.empty()) ++merged_.generation;
-    const std::vector<analyzer::Segment> holes =
-        holes_of_others(keeps, merged_, container_->map());
+    const std::vector<analyzer::Segment> holes = holes_of_others(keeps, merged_, container_->map());
     keep_writers(keeps, merged_);
     const std::string name = compacted_name(merged_.generation) + kLogEnding;
     if (bytes > 0 || !holes.empty()) {
@@ -307,8 +321,7 @@ CompactionGain compaction_gain(const Container& container) {
   gain.most_live_bytes = std::min(map.size(), gain.log_bytes);
   if (map.index().contested()) {
     if (const auto merged = merge_container(container)) {
-      gain.most_live_bytes =
-          std::min(gain.most_live_bytes, sum_of(most_live_bytes(merged->parts)));
+      gain.most_live_bytes = std::min(gain.most_live_bytes, sum_of(most_live_bytes(merged->parts)));
     }
   } else {
     gain.most_live_bytes =
@@ -326,6 +339,9 @@ bool compaction_is_worth_it(const CompactionGain& gain) {
 int compact_on_close(const std::string& path) noexcept {
   try {
     {
+      const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (directory.get() < 0) return -errno;
+      if (!may_be_worth_it(directory.get())) return 0;
       const auto container = Container::open(path);
       if (!container) return -(errno != 0 ? errno : EIO);
       if (!compaction_is_worth_it(compaction_gain(*container))) return 0;

@@ -40,10 +40,10 @@ Result<CompactReport> compact(const std::string& path, const CompactOptions& opt
 
 // What compaction would bring, as far as it is known without going over the file's pieces.
 struct CompactionGain {
-  std::int64_t single_indexes = 0;    // that the merged one would stand for
-  std::int64_t index_bytes = 0;       // of these
+  std::int64_t single_indexes = 0;  // that the merged one would stand for
+  std::int64_t index_bytes = 0;     // of these
   std::int64_t log_bytes = 0;
-  std::int64_t most_live_bytes = 0;   // of the logs
+  std::int64_t most_live_bytes = 0;  // of the logs
 };
 CompactionGain compaction_gain(const Container& container);
 // At close: from 16 single indexes or 64 KiB of them on, and where more than half of the logs, and

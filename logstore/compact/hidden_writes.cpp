@@ -173,9 +173,9 @@ class Hidden {
       if (!is_hole(s)) return false;
       const Range hole = range_of(s);
       return ranges_.empty() || (compare && std::ranges::none_of(ranges_, [&](const Range& range) {
-               return range.start < hole.end && hole.start < range.end &&
-                      range.earliest <= hole.latest;
-             }));
+                                   return range.start < hole.end && hole.start < range.end &&
+                                          range.earliest <= hole.latest;
+                                 }));
     });
     return parts_.segments.size() != before;
   }

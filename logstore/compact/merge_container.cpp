@@ -35,7 +35,8 @@ bool count_times_from_zero(IndexParts& parts) {
     }
   }
   // Half of the room: what a compaction writes anew is later still.
-  const auto room = static_cast<std::uint64_t>(kMergedTimes / 2 - std::min(merged_end, kMergedTimes / 2));
+  const auto room =
+      static_cast<std::uint64_t>(kMergedTimes / 2 - std::min(merged_end, kMergedTimes / 2));
   if (last >= first &&
       static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) >= room) {
     return false;

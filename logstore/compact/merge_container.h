@@ -13,8 +13,8 @@ namespace iotune::logstore {
 // lie too far apart to be kept in order.
 Result<MergedIndex> merge_container(const Container& container);
 
-// What holes of writers that do not stay hide of the others, as holes: pieces of the file's size, and
-// what lies behind it. Of `merged` before keep_writers().
+// What holes of writers that do not stay hide of the others, as holes: pieces of the file's size,
+// and what lies behind it. Of `merged` before keep_writers().
 std::vector<analyzer::Segment> holes_of_others(const std::vector<bool>& keeps,
                                                const MergedIndex& merged, const LogMap& map);
 

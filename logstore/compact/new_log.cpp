@@ -26,9 +26,9 @@ class Copy {
       if (wrong_) return;
       const auto room = static_cast<std::int64_t>(buffer_.size() - used_);
       const std::int64_t some = std::min(room, piece.length - done);
-      wrong_ = container_.read_log(
-          piece.writer, piece.physical + done,
-          std::span(buffer_).subspan(used_, static_cast<std::size_t>(some)));
+      wrong_ =
+          container_.read_log(piece.writer, piece.physical + done,
+                              std::span(buffer_).subspan(used_, static_cast<std::size_t>(some)));
       used_ += static_cast<std::size_t>(some);
       done += some;
     }

@@ -74,7 +74,7 @@ Result<Container> Container::open(const std::string& path, const ReadLimits& lim
 
 std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs) {
   compaction_ = {};
-  merged_ = identity_of(directory_.get(), kMergedName);
+  merged_ = merged_identity(directory_.get());
   auto names = list_container(directory_.get(), limits.writers);
   if (!names) return names.error();
   strangers_ = std::move(names->strangers);

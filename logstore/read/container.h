@@ -37,9 +37,7 @@ class Container {
   int directory() const noexcept { return directory_.get(); }
   // Was it compacted since it was read? Then the logs that it names may be gone: who fails to read
   // one opens the container again.
-  bool is_replaced() const noexcept {
-    return identity_of(directory_.get(), kMergedName) != merged_;
-  }
+  bool is_replaced() const noexcept { return merged_identity(directory_.get()) != merged_; }
   // Names in the directory that belong to nothing.
   const std::vector<std::string>& strangers() const noexcept { return strangers_; }
   // Bytes in the handle: a program wrote there that went past the log store.
@@ -64,7 +62,7 @@ class Container {
   std::vector<std::string> strangers_;
   std::int64_t handle_bytes_ = 0;
   CompactionTraces compaction_;
-  FileIdentity merged_;
+  MergedIdentity merged_;
   std::unique_ptr<OpenLogs> logs_;
 };
 

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
 #include "logstore/format.h"
+#include "patterns/bytes.h"
 
 namespace iotune::logstore {
 namespace {
@@ -115,10 +117,20 @@ bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset) {
   return true;
 }
 
-FileIdentity identity_of(int directory, const char* name) noexcept {
+std::int64_t size_of_file(int directory, const char* name) noexcept {
   struct stat about {};
-  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  return {about.st_ino, about.st_mtim.tv_sec, about.st_mtim.tv_nsec, about.st_size};
+  return fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) == 0 ? about.st_size : -1;
+}
+
+MergedIdentity merged_identity(int directory) noexcept {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const Descriptor file(openat(directory, kMergedName, kFlags));
+  struct stat about {};
+  if (!file || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  std::array<std::byte, kHeadBytes> head{};
+  if (read_at(file.get(), head, 0) < 0) return {};
+  patterns::ByteReader generation(std::span<const std::byte>(head).subspan(kGenerationAt));
+  return {about.st_ino, about.st_size, generation.u64le()};
 }
 
 Result<ContainerNames> list_container(int directory, std::size_t most) {

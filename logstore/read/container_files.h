@@ -54,15 +54,19 @@ ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset);
 // Writes all of it. False: errno says why.
 bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset);
 
-// Which file has a name now. A file that is replaced by rename is another one.
-struct FileIdentity {
-  std::uint64_t inode = 0;  // 0: there is none
-  std::int64_t seconds = 0, nanoseconds = 0;
-  std::int64_t size = 0;
+// -1 where there is no such file, or it cannot be looked at.
+std::int64_t size_of_file(int directory, const char* name) noexcept;
 
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+// Which merged index is in force. Inodes and times alone would not tell: of one after the other,
+// made within a tick of the clock, the second may have the inode of the one before the first.
+struct MergedIdentity {
+  std::uint64_t inode = 0;  // 0: there is none
+  std::int64_t size = 0;
+  std::uint64_t generation = 0;  // as its head says, right or not
+
+  friend bool operator==(const MergedIdentity&, const MergedIdentity&) = default;
 };
-FileIdentity identity_of(int directory, const char* name) noexcept;
+MergedIdentity merged_identity(int directory) noexcept;
 
 // What errno says of a file; errno stays.
 Error file_error(const std::string& path, const char* what);

@@ -49,8 +49,7 @@ bool WriterWalk::next(MapRow& row, std::int64_t& position) {
 MapWalk::MapWalk(const Container& container) : container_(container) {
   for (const WriterReport& report : container.reports()) {
     const std::string name = report.name + kIndexEnding;
-    const bool gone =
-        report.is_covered && identity_of(container.directory(), name.c_str()).inode == 0;
+    const bool gone = report.is_covered && size_of_file(container.directory(), name.c_str()) < 0;
     from_map_.push_back(gone);
     any_covered_ = any_covered_ || (gone && report.entries > 0);
   }

@@ -77,8 +77,7 @@ Result<MergedBytes> read_copy(std::span<const std::byte> copy, std::uint64_t con
   }
   merged.parts = std::move(file->blocks[0]);
   const auto& names = merged.parts.names;
-  if (merged.parts.ends.size() != merged.covered.size() ||
-      names.size() != merged.covered.size()) {
+  if (merged.parts.ends.size() != merged.covered.size() || names.size() != merged.covered.size()) {
     return damaged("has writers without a name");
   }
   std::set<std::string> seen;

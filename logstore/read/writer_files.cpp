@@ -51,12 +51,9 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
     const ContainerNames::Writer files = names_.writers[name];
     names_.writers.erase(name);
     std::int64_t log_bytes = files.log ? covered.log_bytes : 0;
-    std::int64_t index_bytes = 0;
-    if (files.index) {
-      const auto size = size_of(name + kIndexEnding);
-      if (!size) return size.error();
-      index_bytes = *size;
-    }
+    // It may be removed at any moment: then it told of no more than what is covered.
+    const std::int64_t index_bytes =
+        files.index ? size_of_file(directory_, (name + kIndexEnding).c_str()) : -1;
     const bool has_grown = index_bytes > covered.index_bytes;
     if (files.log && (look_at_logs || has_grown)) {
       const auto size = size_of(name + kLogEnding);
@@ -68,8 +65,8 @@ std::optional<Error> WriterFilesReader::read_covered(bool look_at_logs, Compacti
       auto index = read_index(name + kIndexEnding);
       if (!index) return index.error();
       indexes_.push_back(std::move(*index));
-      writers_.push_back({name, indexes_.back(), log_bytes, covered.index_bytes,
-                          merged_->parts.ends[i]});
+      writers_.push_back(
+          {name, indexes_.back(), log_bytes, covered.index_bytes, merged_->parts.ends[i]});
       traces.has_grown = true;
     } else if (files.index) {
       traces.spare_files.push_back(name + kIndexEnding);

@@ -16,8 +16,8 @@
 
 #include "logstore/read/container_files.h"
 #include "logstore/read/log_map.h"
-#include "logstore/store/logged_file.h"
 #include "logstore/store/log_windows.h"
+#include "logstore/store/logged_file.h"
 #include "logstore/store/overlay.h"
 #include "logstore/store/own_writer.h"
 #include "logstore/store/read_plan.h"
@@ -112,7 +112,7 @@ class StoredFile final : public LoggedFile {
   std::uint64_t container_id_ = 0;
 
   std::shared_ptr<OwnWriter> writer_;
-  FileIdentity merged_before_writer_;  // the merged index that there was when it was made
+  MergedIdentity merged_before_writer_;  // the merged index that there was when it was made
   unsigned next_number_ = 0;
   bool is_locked_ = false;  // shared, with others who write
   bool names_are_synced_ = false;

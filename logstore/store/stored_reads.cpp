@@ -46,8 +46,8 @@ int StoredFile::look() {
   // is only in what is held of it.
   if (removed_ || !survey_) return 0;
   Survey now;
-  const int wrong = Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "",
-                                 &*survey_, now);
+  const int wrong =
+      Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "", &*survey_, now);
   if (wrong != 0) return wrong;
   if (is_removed()) {
     removed_ = true;
@@ -61,8 +61,8 @@ int StoredFile::look() {
 int StoredFile::ready_survey() {
   if (survey_) return 0;
   Survey now;
-  const int wrong = Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "",
-                                 nullptr, now);
+  const int wrong =
+      Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "", nullptr, now);
   if (wrong != 0) return wrong;
   // Half removed is as good as removed.
   if (is_removed()) {

@@ -41,7 +41,7 @@ void StoredFile::unlock_container() {
 // from now on would be older than it is, and our log's bytes may be elsewhere.
 void StoredFile::forget_compacted_writer() {
   if (!writer_ || removed_) return;
-  const bool is_compacted = identity_of(directory_.get(), kMergedName) != merged_before_writer_;
+  const bool is_compacted = merged_identity(directory_.get()) != merged_before_writer_;
   if ((!is_compacted && !writer_->is_gone()) || is_removed()) return;
   writer_.reset();
   since_writer_ = {};
@@ -64,7 +64,7 @@ int StoredFile::ready_writer() {
     return wrong;
   }
   if (writer_->name().empty()) removed_ = true;
-  merged_before_writer_ = identity_of(directory_.get(), kMergedName);
+  merged_before_writer_ = merged_identity(directory_.get());
   flushed_ns_ = writer_->latest_ns();
   return 0;
 }

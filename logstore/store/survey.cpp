@@ -42,7 +42,7 @@ bool same(const Survey::File& a, const Survey::File& b) {
 int Survey::list(int directory, std::uint64_t container_id, const std::string& own) {
   const ReadLimits limits;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    merged_file = identity_of(directory, kMergedName);
+    merged_file = merged_identity(directory);
     auto names = list_container(directory, limits.writers);
     if (!names) return -errno;
     WriterFilesReader files(directory, limits, *names);
@@ -52,7 +52,7 @@ int Survey::list(int directory, std::uint64_t container_id, const std::string& o
     if (!wrong) wrong = files.read_covered(false, traces);
     const int why = errno;
     // What was listed before a compaction must not be read by its merged index.
-    if (identity_of(directory, kMergedName) != merged_file) continue;
+    if (merged_identity(directory) != merged_file) continue;
     if (wrong) return why != 0 ? -why : -ENOTSUP;
     others.clear();
     for (const auto& [name, of_it] : names->writers) {

@@ -41,7 +41,7 @@ struct Survey {
   bool is_alone() const { return others.empty() && !merged; }
 
   std::vector<Writer> others;  // by name; without those that the merged index covers
-  FileIdentity merged_file;
+  MergedIdentity merged_file;
   std::shared_ptr<const MergedIndex> merged;  // nullptr: none, or a damaged one
   std::vector<std::int64_t> covered_log_bytes;
   std::string merged_damage;

@@ -57,8 +57,8 @@ class OpenContainer {
 
   std::string read(std::int64_t offset, std::size_t size) {
     std::string bytes(size, '\0');
-    bytes.resize(again(
-        [&] { return container_->read(offset, std::as_writable_bytes(std::span(bytes))); }));
+    bytes.resize(
+        again([&] { return container_->read(offset, std::as_writable_bytes(std::span(bytes))); }));
     return bytes;
   }
   std::int64_t copy_to(int to, std::int64_t offset, std::int64_t length) {
@@ -188,8 +188,8 @@ void bind_logstore(py::module_& module) {
           "id", [](const OpenContainer& c) { return c.get().description().container_id; })
       .def_property_readonly("map_bytes",
                              [](const OpenContainer& c) { return c.get().map().memory_bytes(); })
-      .def_property_readonly(
-          "generation", [](const OpenContainer& c) { return c.get().compaction().generation; })
+      .def_property_readonly("generation",
+                             [](const OpenContainer& c) { return c.get().compaction().generation; })
       .def_property_readonly(
           "merged_bytes", [](const OpenContainer& c) { return c.get().compaction().merged_bytes; })
       .def_property_readonly(

@@ -22,6 +22,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from iotune.analysis.launched import Abandoned, Ranks
 from iotune.cli.output import (
     Column,
     count_text,
@@ -33,7 +34,6 @@ from iotune.cli.output import (
     size_text,
     table,
 )
-from iotune.analysis.launched import Abandoned, Ranks
 from iotune.errors import Error
 from iotune.logstore.container import (
     LogContainer,
@@ -161,7 +161,9 @@ def verify(file: _File) -> None:
         say(f"{name} is left over; the next compaction removes it")
     past = container.handle_bytes
     if past:
-        data(f"handle: a program wrote past the log store; its {size_text(past)} are not in the file")
+        data(
+            f"handle: a program wrote past the log store; its {size_text(past)} are not in the file"
+        )
     if past or not container.is_whole():
         say(f"{file} has lost bytes")
         raise typer.Exit(1)
@@ -173,7 +175,10 @@ def verify(file: _File) -> None:
 @errors_in_one_line
 def cat(file: _File) -> None:
     """Write the file's bytes to stdout."""
-    for piece in _pieces(LogContainer(file)):
+    container = LogContainer(file)
+    if container.merged_damage and not all(one.has_index for one in container.writers):
+        raise Error(f"{file} has lost bytes: see iotune log verify")
+    for piece in _pieces(container):
         sys.stdout.buffer.write(piece)
 
 
@@ -219,7 +224,9 @@ def compact(
     ] = False,
     keep_indexes: Annotated[
         bool,
-        typer.Option("--keep-indexes", help="Only merge: single indexes, with times, and logs stay."),
+        typer.Option(
+            "--keep-indexes", help="Only merge: single indexes, with times, and logs stay."
+        ),
     ] = False,
 ) -> None:
     """Make one index of all, and write logs anew of which less than half is still needed.

@@ -76,7 +76,8 @@ class LogContainer:
 
     def live_bytes(self, exact: bool = False) -> int:
         """How many bytes of the logs the file has; at most so many unless `exact`, which takes a
-        walk over all pieces."""
+        walk over all pieces.
+        """
         with as_error():
             return int(self._native.live_bytes(exact))
 

@@ -22,7 +22,8 @@ _MIB = 1 << 20
 
 def draw_map(source: Path, target: Path) -> tuple[int, int]:
     """Write the figure of `source` as SVG to `target`. Returns how many writes there are, and how
-    many are drawn. Raises Error."""
+    many are drawn. Raises Error.
+    """
     try:
         from matplotlib import rc_context
         from matplotlib.collections import LineCollection

@@ -133,7 +133,8 @@ TEST(CompactionDeath, kills_at_random_and_readers_meanwhile) {
     }
     const auto until = static_cast<int>(draw() % 30);
     for (int i = 0; i < until; ++i) {
-      EXPECT_TRUE(read_while_compacted(job) == job.content()) << read_while_compacted(job);
+      const std::string now = read_while_compacted(job);
+      EXPECT_TRUE(now == job.content()) << now;
     }
     usleep(static_cast<useconds_t>(draw() % 3000));
     kill(child, SIGKILL);

@@ -35,7 +35,7 @@ TEST(Compaction, one_index_stands_for_all) {
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->copied_bytes, 0);
   EXPECT_EQ(report->log_bytes, 400);
-  EXPECT_EQ(job.names(), (std::set<std::string>{"README", "container", "merged.index",
+  EXPECT_EQ(job.names(), (std::set<std::string>{"README", "container", "handle", "merged.index",
                                                 "node1.77.0.log", "node1.77.1.log",
                                                 "node1.77.2.log", "node1.77.3.log"}));
   job.expect_whole("after");
@@ -66,8 +66,7 @@ TEST(Compaction, sessions_and_compactions_in_any_order_keep_every_byte) {
       const auto report = compact(job.path(), options);
       ASSERT_TRUE(report) << report.error().text();
       job.expect_whole("compacted");
-      if (options.least_live == 2.0 && !options.keeps_indexes &&
-          options.most_copied_bytes > 100) {
+      if (options.least_live == 2.0 && !options.keeps_indexes && options.most_copied_bytes > 100) {
         EXPECT_LE(job.bytes_of(".log"), job.content().size());
       }
       if (::testing::Test::HasFailure()) FAIL() << "seed " << seed << ", round " << round;
@@ -174,8 +173,7 @@ TEST(Compaction, what_was_lost_is_not_compacted_away) {
   fs::resize_file(job.path() / "node1.77.0.log", 50);
   // Who trusts the merged index finds out when reading, who verifies looks.
   EXPECT_NE(job.found().find("is shorter than its index says"), std::string::npos) << job.found();
-  const auto looked =
-      Container::open(job.path(), {}, Container::Logs::kLookAtAll);
+  const auto looked = Container::open(job.path(), {}, Container::Logs::kLookAtAll);
   EXPECT_EQ(looked->reports()[0].missing_bytes, 50);
   EXPECT_FALSE(compact(job.path()));
   fs::remove(job.path() / "node1.77.0.log");

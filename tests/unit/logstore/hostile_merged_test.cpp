@@ -60,13 +60,16 @@ TEST(HostileMerged, numbers_that_no_compaction_writes_are_damage) {
             "merged.index: is of another container");
   EXPECT_EQ(with([](MergedIndex& m) { m.size = -1; }), "has no size");
   EXPECT_EQ(with([](MergedIndex& m) { m.size = INT64_MAX; }), "has no size");
-  EXPECT_EQ(with([](MergedIndex& m) { m.covered[0].log_bytes = INT64_MAX; }),
-            "has a damaged list");
+  EXPECT_EQ(with([](MergedIndex& m) { m.covered[0].log_bytes = INT64_MAX; }), "has a damaged list");
   EXPECT_EQ(with([](MergedIndex& m) { m.covered[0].index_bytes = -1; }), "has a damaged list");
   EXPECT_EQ(with([](MergedIndex& m) { m.covered.pop_back(); }), "has writers without a name");
-  EXPECT_EQ(with([](MergedIndex& m) { m.parts.names = analyzer::StreamNames({"a", "../b"}); }),
+  EXPECT_EQ(with([](MergedIndex& m) {
+              m.parts.names = analyzer::StreamNames({"a", "../b"});
+            }),
             "has a name that no writer has");
-  EXPECT_EQ(with([](MergedIndex& m) { m.parts.names = analyzer::StreamNames({"a", "a"}); }),
+  EXPECT_EQ(with([](MergedIndex& m) {
+              m.parts.names = analyzer::StreamNames({"a", "a"});
+            }),
             "has a name that no writer has");
   EXPECT_EQ(with([](MergedIndex& m) { m.parts.names = analyzer::StreamNames({"a"}); }),
             "has writers without a name");

@@ -66,9 +66,9 @@ class JobFiles {
     content_.resize(size);
   }
   void punch(FakeWriter& writer, std::size_t offset, std::size_t length) {
-    ASSERT_EQ(writer.writer.punch(static_cast<std::int64_t>(offset),
-                                  static_cast<std::int64_t>(length)),
-              0);
+    ASSERT_EQ(
+        writer.writer.punch(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(length)),
+        0);
     for (std::size_t i = offset; i < std::min(offset + length, content_.size()); ++i) {
       content_[i] = '\0';
     }

@@ -16,8 +16,8 @@
 #include "analyzer/index/index_file.h"
 #include "fake_files.h"
 #include "logstore/compact/compaction.h"
-#include "logstore/read/make_container.h"
 #include "logstore/read/log_map.h"
+#include "logstore/read/make_container.h"
 
 namespace iotune::logstore {
 namespace {
