@@ -87,6 +87,9 @@ class LoggedFile {
   // child gives up the parent's writers and makes its own with its first write.
   static void before_fork() noexcept;
   static void after_fork(bool is_child) noexcept;
+  // What flush() and refresh() do, of all that this process has open. 0 or the first -errno.
+  static int flush_all() noexcept;
+  static void refresh_all() noexcept;
   // The process ends: everything is flushed, and from now on every write is flushed by itself.
   static void at_exit() noexcept;
   // Files that nobody holds any more are closed; the program is idle, or wants them gone.
