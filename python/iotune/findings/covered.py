@@ -1,4 +1,4 @@
-"""How many different bytes of a file many accesses touch, in memory that does not grow with them."""
+"""How many different bytes many accesses touch, in memory that does not grow with them."""
 
 from __future__ import annotations
 

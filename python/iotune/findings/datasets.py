@@ -191,7 +191,9 @@ class DatasetReader:
         self._touches += len(touched)
         name = dataset.path.rpartition("/")[2]
         cache_bytes = self._cache_of_dataset.get((process, dataset.file, name), DEFAULT_CACHE_BYTES)
-        dataset.cache_bytes = min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
+        dataset.cache_bytes = (
+            min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
+        )
         found = dataset.chunks[writes, process]
         found.asked_bytes += moved
         found.touches += len(touched)

@@ -15,7 +15,7 @@ from iotune.findings import thresholds
 from iotune.findings.covered import Covered
 from iotune.findings.datasets import DatasetReader
 from iotune.findings.finding import Estimate, Evidence
-from iotune.findings.streams import Stream, StreamReader
+from iotune.findings.streams import BELOW, NOBODY, Stream, StreamReader
 from iotune.models.settings.file_layout import striping_of
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import meaning_of
@@ -25,7 +25,8 @@ from iotune.traces.trace import Trace
 
 # Of these nobody cares how they are read: they are the system's, or one call's own.
 _NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/locale/")
-_NOT_DATA_ENDS = (".shf", ".py", ".pyc", ".so")
+_NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
+_SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
 
 
 class Facts:
@@ -34,8 +35,11 @@ class Facts:
     def __init__(self, trace: Trace):
         self.run: RunSummary = trace.summary
         self._path = trace.path
-        ranks = [int(one.get("rank", -1)) for one in core.processes(trace.path)]
+        processes = core.processes(trace.path)
+        ranks = [int(one.get("rank", -1)) for one in processes]
         self._calls = StreamReader(trace.path, ranks)
+        if any(one.get("rank_from") == "log" for one in processes):
+            _place_by_file(self._calls.streams)
         self.streams: list[Stream] = [one for one in self._calls.streams if is_data(one.file)]
         self.files: dict[str, FilePattern] = {one.path: one for one in self.run.files}
 
@@ -104,9 +108,18 @@ class Facts:
         }
 
 
+def _place_by_file(streams: Iterable[Stream]) -> None:
+    """Of another tool's log: calls below a library that lost their place inside of its calls."""
+    above = {one.file for one in streams if one.layer in ("hdf5", "mpiio") and one.bytes}
+    for one in streams:
+        if one.outer == NOBODY and one.meaning.below_mpi and one.file in above:
+            one.outer = one.parent = BELOW
+
+
 def is_data(file: str) -> bool:
     """Whether a path is one that a program keeps data in; "" is no path and is kept."""
-    return not (file.startswith(_NOT_DATA) or file.endswith(_NOT_DATA_ENDS))
+    own = file.startswith(_NOT_DATA) or file.endswith(_NOT_DATA_ENDS) or _SHARED_POINTER in file
+    return not own
 
 
 def slowest(parts: Iterable[tuple[int, float]]) -> float:
@@ -122,9 +135,7 @@ def ranks_of(streams: Iterable[Stream]) -> tuple[int, ...]:
     return tuple(sorted({one.rank for one in streams if one.rank >= 0}))
 
 
-def evidence(
-    streams: Sequence[Stream], text: str, file: str = "", dataset: str = ""
-) -> Evidence:
+def evidence(streams: Sequence[Stream], text: str, file: str = "", dataset: str = "") -> Evidence:
     """All calls of these streams as evidence."""
     seconds = slowest((one.process, one.seconds) for one in streams)
     return Evidence(
@@ -147,7 +158,7 @@ def at_most(seconds: float, facts: Facts, how: str) -> Estimate | None:
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """rank 3, ranks 0-3, ranks 0,2,4-7; "" for none."""
+    """As people write them: rank 3, ranks 0-3, ranks 0,2,4-7; "" for none."""
     if not ranks:
         return ""
     parts: list[str] = []

@@ -130,6 +130,7 @@ def _reaches(parameter: dict[str, Any], layers: set[str]) -> bool:
 
 def with_path(finding: Finding, folder: str) -> Finding:
     """The same with paths from `folder` on, where they lie below it."""
+
     def short(path: str) -> str:
         inside = path.startswith(folder.rstrip("/") + "/")
         return os.path.relpath(path, folder) if inside else path

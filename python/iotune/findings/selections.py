@@ -1,4 +1,4 @@
-"""What a selection of HDF5 means for the file: its runs of bytes, and the chunks that it touches."""
+"""What a selection of HDF5 means for the file: its runs of bytes, the chunks that it touches."""
 
 from __future__ import annotations
 

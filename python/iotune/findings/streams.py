@@ -151,9 +151,7 @@ class StreamReader:
         )
         names = ("process", "thread", "file", "dataset", "call")
         parts = [column[name][first].tolist() for name in names]
-        rows = self._sums.rows(
-            list(zip(*parts, outer[first].tolist(), parent[first].tolist()))
-        )
+        rows = self._sums.rows(list(zip(*parts, outer[first].tolist(), parent[first].tolist())))
         self._add(column, group, rows, len(groups), outer, parent)
 
     def _origins(self, column: dict[str, Any], threads: Any, thread: Any) -> tuple[Any, Any]:
@@ -282,8 +280,9 @@ class StreamReader:
         names = self._reader.names("call")
         for key, row in sums.slots.items():
             process, _, file, dataset, call, outer, parent = key
-            calls, size, ns, *ordered = sums.total[row].tolist()
+            total = dict(zip(_TOTALS, sums.total[row].tolist()))
             counts, sizes, times = sums.sized[row].tolist()
+            begin, end = sums.reach[row].tolist()
             meaning = self._meanings[call]
             yield Stream(
                 process,
@@ -295,10 +294,13 @@ class StreamReader:
                 datasets[dataset] if dataset >= 0 else "",
                 outer,
                 parent,
-                *(calls, size, ns / 1e9, *ordered, *sums.reach[row].tolist()),
-                counts,
-                sizes,
-                [one / 1e9 for one in times],
+                seconds=total.pop("ns") / 1e9,
+                begin=begin,
+                end=end,
+                calls_of_size=counts,
+                bytes_of_size=sizes,
+                seconds_of_size=[one / 1e9 for one in times],
+                **total,
             )
 
 

@@ -1,4 +1,4 @@
-"""From where on something is worth a finding. Each number with its reason; docs/findings.md has them.
+"""From where on something is worth a finding, and why. docs/findings.md has the numbers.
 
 They are wide on purpose: a finding that is none costs more trust than a small one that is missed.
 """
@@ -17,6 +17,8 @@ SMALL_SHARE = 0.5
 # Steps that repeat are strides, which storage and prefetching cope with.
 RANDOM_SHARE = 0.3
 FEW_RANDOM_CALLS = 100
+# On average; larger ones take longer to move than to find.
+RANDOM_BYTES = 1 << 20
 
 # Requests of at least a block that do not begin or do not end on its border.
 MISALIGNED_SHARE = 0.5

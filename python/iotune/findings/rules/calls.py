@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from iotune.findings import thresholds as limit
-from iotune.findings.facts import Facts, at_most, evidence, ranks_of, slowest
+from iotune.findings.facts import Facts, at_most, evidence, slowest
 from iotune.findings.finding import LOW, Evidence
 from iotune.findings.rule import Rule, Sighting, c
 from iotune.findings.streams import Stream
@@ -15,9 +15,7 @@ from iotune.reports.tables import size_text
 _SECONDS_OF = "all the time of these calls on the slowest rank"
 
 
-def _often(
-    facts: Facts, wanted: Callable[[Stream], bool], many: int, what: str
-) -> list[Evidence]:
+def _often(facts: Facts, wanted: Callable[[Stream], bool], many: int, what: str) -> list[Evidence]:
     """Files on which some process makes so many calls of a kind."""
     found = []
     files: dict[str, list[Stream]] = defaultdict(list)
@@ -51,10 +49,12 @@ def _opens(facts: Facts) -> Sighting | None:
 def _queries(facts: Facts) -> Sighting | None:
     found = _often(
         facts,
-        lambda one: one.layer in ("posix", "stdio")
-        and one.meaning.verb == "asks"
-        and one.meaning.thing in ("path", "file")
-        and one.call not in ("ftell", "fgetpos", "fileno"),
+        lambda one: (
+            one.layer in ("posix", "stdio")
+            and one.meaning.verb == "asks"
+            and one.meaning.thing in ("path", "file")
+            and one.call not in ("ftell", "fgetpos", "fileno")
+        ),
         limit.MANY_QUERIES,
         "asked about {:,} times",
     )
@@ -74,8 +74,10 @@ def _syncs(facts: Facts) -> Sighting | None:
         if one.meaning.writes and one.layer in ("posix", "stdio"):
             written[one.process, one.file] += one.bytes
     streams_of = facts.by_file(
-        lambda one: (one.meaning.verb == "syncs" and one.by_program)
-        or (one.layer == "hdf5" and one.meaning.verb == "flushes")
+        lambda one: (
+            (one.meaning.verb == "syncs" and one.by_program)
+            or (one.layer == "hdf5" and one.meaning.verb == "flushes")
+        )
     )
     for file, streams in streams_of.items():
         for process in sorted({one.process for one in streams}):
@@ -126,9 +128,7 @@ def _small_files(facts: Facts) -> Sighting | None:
         f"{len(small)} files of {size_text(total / len(small))} on average, most of them below "
         f"{folder}/"
     )
-    seconds = slowest(
-        (one.process, one.seconds) for one in streams if not one.meaning.transfer
-    )
+    seconds = slowest((one.process, one.seconds) for one in streams if not one.meaning.transfer)
     how = "the time of opening and closing them on the slowest rank"
     return Sighting(
         [evidence(streams, text)],

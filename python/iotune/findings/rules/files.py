@@ -70,9 +70,9 @@ def _interleaved(streams: list[Stream]) -> bool:
 def _sieving(facts: Facts) -> Sighting | None:
     found = []
     reads = facts.by_file(
-        lambda one: one.layer == "posix"
-        and one.meaning.reads
-        and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
+        lambda one: (
+            one.layer == "posix" and one.meaning.reads and one.parent in (MPI_WRITE, MPI_WRITE_ALL)
+        )
     )
     written: dict[str, int] = defaultdict(int)
     for one in facts.streams:

@@ -1,4 +1,4 @@
-"""Transfers of HDF5: collectives taken apart, scattered selections, conversions, many small ones."""
+"""Transfers of HDF5: taken apart, scattered, converted, many and small."""
 
 from __future__ import annotations
 
@@ -50,8 +50,12 @@ def _split(facts: Facts) -> Sighting | None:
             causes.update(one.not_collective)
             text = done_text(one.actual_io, one.not_collective)
             found.append(
-                evidence(transfers(facts, file.path, one.dataset, one.write), text,
-                         file.path, one.dataset)  # fmt: skip
+                evidence(
+                    transfers(facts, file.path, one.dataset, one.write),
+                    text,
+                    file.path,
+                    one.dataset,
+                )  # fmt: skip
             )
     if not found:
         return None
@@ -178,9 +182,7 @@ def _small_datasets(facts: Facts) -> Sighting | None:
             and one.meaning.thing == "dataset"
         )  # fmt: skip
         calls, moved = sum(one.calls for one in chosen), sum(one.bytes for one in chosen)
-        found.append(
-            Evidence(text, file, "", ranks_of(chosen), calls, moved, seconds or None)
-        )
+        found.append(Evidence(text, file, "", ranks_of(chosen), calls, moved, seconds or None))
     if not found:
         return None
     seconds = sum(one.seconds or 0 for one in found)

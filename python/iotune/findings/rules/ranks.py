@@ -9,7 +9,7 @@ from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text
 from iotune.findings.finding import LOW, MEDIUM, Evidence
 from iotune.findings.rule import Rule, Sighting, c
-from iotune.findings.streams import Stream
+from iotune.findings.streams import BELOW, MPI_READ_ALL, MPI_WRITE_ALL, Stream
 from iotune.reports.tables import seconds_text, size_text
 
 
@@ -93,10 +93,10 @@ def _of_bytes(facts: Facts) -> list[Evidence]:
 
 
 def _of_time(facts: Facts) -> list[Evidence]:
-    """Ranks that take long where others do not; in collective calls all wait for the slowest."""
+    """Ranks that take long where others do not."""
     seconds: dict[int, float] = dict.fromkeys(range(facts.run.ranks), 0.0)
     for one in facts.streams:
-        if one.layer in ("posix", "stdio") and one.rank >= 0 and one.meaning.thing == "file":
+        if _is_own_time(one):
             seconds[one.rank] += one.seconds
     rank = max(seconds, key=lambda one: seconds[one])
     middle = statistics.median(seconds.values())
@@ -104,12 +104,19 @@ def _of_time(facts: Facts) -> list[Evidence]:
     least = max(limit.TIME_IMBALANCE_SECONDS, limit.TIME_IMBALANCE_OF_RUN * facts.elapsed_seconds)
     if more < least or seconds[rank] < limit.TIME_IMBALANCE * middle:
         return []
-    own = [one for one in facts.streams if one.rank == rank and one.layer in ("posix", "stdio")]
+    own = [one for one in facts.streams if one.rank == rank and _is_own_time(one)]
     text = (
-        f"rank {rank} spends {seconds_text(seconds[rank])} in calls on files, the median of all "
+        f"rank {rank} spends {seconds_text(seconds[rank])} in transfers, the median of all "
         f"ranks {seconds_text(middle)}"
     )
     return [evidence(own, text)]
+
+
+def _is_own_time(one: Stream) -> bool:
+    """Transfers of a rank for itself: aggregators of a collective one work for all."""
+    for_all = one.parent in (MPI_READ_ALL, MPI_WRITE_ALL, BELOW)
+    return one.layer in ("posix", "stdio") and one.meaning.transfer and one.rank >= 0 \
+        and not for_all  # fmt: skip
 
 
 def _file_per_rank(facts: Facts) -> Sighting | None:

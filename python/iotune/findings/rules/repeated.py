@@ -22,7 +22,7 @@ from iotune.reports.tables import size_text
 
 
 def _moved(facts: Facts, writes: bool) -> dict[str, dict[int, tuple[int, int, float]]]:
-    """file -> process -> calls, bytes and seconds of what `covered` counts."""
+    """Calls, bytes and seconds of what `covered` counts, by file and process."""
     found: dict[str, dict[int, tuple[int, int, float]]] = defaultdict(dict)
     for one in facts.streams:
         if one.file and one.placed and _counts(one, writes):
@@ -118,9 +118,7 @@ def _by_all(facts: Facts, writes: bool) -> Sighting | None:
         calls = sum(number for number, _, _ in processes.values())
         seconds = max(taken for _, _, taken in processes.values()) * extra / total
         verb = "wrote" if writes else "read"
-        text = (
-            f"{len(unique)} ranks {verb} {size_text(total)} of the same {size_text(joined)}"
-        )
+        text = f"{len(unique)} ranks {verb} {size_text(total)} of the same {size_text(joined)}"
         ranks = tuple(sorted(r for r in map(facts.rank_of, unique) if r >= 0))
         found.append(Evidence(text, file, "", ranks, calls, extra, seconds or None))
         wasted += seconds

@@ -77,6 +77,8 @@ def _random(facts: Facts, writes: bool) -> Sighting | None:
         placed, irregular = sum(one.placed for one in own), sum(one.irregular for one in own)
         if irregular < limit.FEW_RANDOM_CALLS or irregular < limit.RANDOM_SHARE * placed:
             continue
+        if sum(one.bytes for one in own) > limit.RANDOM_BYTES * sum(one.calls for one in own):
+            continue
         text = f"{irregular / placed:.0%} of {placed:,} {verb} jump with no step that repeats"
         found.append(evidence(own, text + _by(own), file))
     if not found:
@@ -155,7 +157,9 @@ _GATHER_C = c("""
 /* gather records, write them together */
 static char block[4 << 20];
 memcpy(block + used, record, bytes);  used += bytes;
-if (used + bytes > sizeof block) { pwrite(fd, block, used, at);  at += used;  used = 0; }
+if (used + bytes > sizeof block) {
+  pwrite(fd, block, used, at);  at += used;  used = 0;
+}
 """)
 _READ_AHEAD_C = c("""
 /* one request for many records */
@@ -165,6 +169,10 @@ for (ssize_t k = 0; k + bytes <= got; k += bytes) use(block + k);
 _SORTED = python("""
 order = numpy.argsort(offsets)          # visit the file from front to back
 for k in order: use(k, os.pread(fd, length, offsets[k]))
+""")
+_SORTED_WRITES = python("""
+order = numpy.argsort(offsets)          # from front to back
+for k in order: os.pwrite(fd, parts[k], offsets[k])
 """)
 _ALIGNED = c("""
 /* HDF5: objects of 1 MiB and more begin at a border of 1 MiB (the stripe) */
@@ -209,7 +217,7 @@ RULES = (
         "posix",
         "Sort writes by their place, or append to a log and order it when it is read.",
         lambda facts: _random(facts, True),
-        (_SORTED,),
+        (_SORTED_WRITES,),
     ),
     Rule(
         "misaligned",
