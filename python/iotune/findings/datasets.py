@@ -20,7 +20,8 @@ from iotune.traces.calls import CallReader
 MOST_TRANSFERS = 100_000
 _MOST_CHUNKS = 4096  # of one transfer; beyond it chunks are counted by nobody
 _MOST_TOUCHES = 1_000_000
-DEFAULT_CACHE_BYTES = 1 << 20  # of a dataset's chunks: H5Pset_chunk_cache's default before HDF5 2.0
+# Of a dataset's chunks, where the program sets nothing: before HDF5 2.0, and from there on.
+_DEFAULT_CACHE_BYTES = (1 << 20, 8 << 20)
 _CHUNKED = 2
 _SETTERS = "H5Pset_*,H5Pcopy,H5Pclose,H5F*,H5Dcreate*,H5Dopen*"
 
@@ -46,7 +47,7 @@ class Dataset:
     chunk: tuple[int, ...] = ()  # empty: it has none
     element_bytes: int = 0
     filters: int = 0
-    cache_bytes: int = DEFAULT_CACHE_BYTES  # the least that some process had
+    cache_bytes: int = 0  # the least that some process had
     independent_reads: bool = False
     # By direction, True for writes:
     transfers: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
@@ -74,8 +75,10 @@ class Dataset:
 class DatasetReader:
     """Reads the HDF5 calls of a trace; `datasets` and `file_settings` are the result."""
 
-    def __init__(self, path: Path, used: bool = True):
+    def __init__(self, path: Path, version: str, used: bool = True):
         """`used`: whether the run called HDF5 at all; else the trace is not read again."""
+        major = version.partition(".")[0]
+        self._default_bytes = _DEFAULT_CACHE_BYTES[major.isdigit() and int(major) >= 2]
         self.datasets: dict[tuple[str, str], Dataset] = {}
         # Of each file what was set on the property lists that it was opened with.
         self.file_settings: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
@@ -134,9 +137,9 @@ class DatasetReader:
     ) -> None:
         own = lists.get((process, said.get("dapl", 0)), {}).get("H5Pset_chunk_cache")
         of_file = self.file_settings[file].get("H5Pset_cache")
-        size = (own or of_file or {}).get("bytes", DEFAULT_CACHE_BYTES)
+        size = (own or of_file or {}).get("bytes", self._default_bytes)
         if own and not 0 <= size < 1 << 62:  # H5D_CHUNK_CACHE_NBYTES_DEFAULT: the file's
-            size = (of_file or {}).get("bytes", DEFAULT_CACHE_BYTES)
+            size = (of_file or {}).get("bytes", self._default_bytes)
         name = str(said.get("name", "")).rpartition("/")[2]
         self._cache_of_dataset[process, file, name] = size
 
@@ -190,7 +193,7 @@ class DatasetReader:
             return
         self._touches += len(touched)
         name = dataset.path.rpartition("/")[2]
-        cache_bytes = self._cache_of_dataset.get((process, dataset.file, name), DEFAULT_CACHE_BYTES)
+        cache_bytes = self._cache_of_dataset.get((process, dataset.file, name), self._default_bytes)
         dataset.cache_bytes = (
             min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
         )

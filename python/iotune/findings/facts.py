@@ -46,7 +46,9 @@ class Facts:
     @functools.cached_property
     def hdf5(self) -> DatasetReader:
         """What HDF5 was asked for."""
-        return DatasetReader(self._path, any(one.layer == "hdf5" for one in self.streams))
+        return DatasetReader(
+            self._path, self.run.hdf5, any(one.layer == "hdf5" for one in self.streams)
+        )
 
     @property
     def elapsed_seconds(self) -> float:
@@ -118,6 +120,8 @@ def _place_by_file(streams: Iterable[Stream]) -> None:
 
 def is_data(file: str) -> bool:
     """Whether a path is one that a program keeps data in; "" is no path and is kept."""
+    if file.startswith("/dev/shm/"):
+        return True
     own = file.startswith(_NOT_DATA) or file.endswith(_NOT_DATA_ENDS) or _SHARED_POINTER in file
     return not own
 

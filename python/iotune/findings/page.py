@@ -35,7 +35,7 @@ said beside it. Where nothing is known there is no number. Times are as true as 
 (docs/safety.md). They are set once training has measured that they help; *set in this run* is what
 the trace says. Where none is named, the program has to change.
 
-Paths below /proc, /sys, /dev, /etc and /usr/lib, and files of Python and of shared libraries, are
+Paths below /proc, /sys, /dev (but not /dev/shm), /etc and /usr/lib, and files of Python and of shared libraries, are
 no data and are left out. Thresholds stand in one file, python/iotune/findings/thresholds.py, with
 their reasons. What iotune does not look for: whether transfers could overlap with computing.
 """

@@ -61,15 +61,16 @@ def _cache(facts: Facts) -> Sighting | None:
             different = sum(len(part.seen) for part in parts)
             if loads < limit.CHUNK_LOADS * different or loads < limit.FEW_CHUNK_LOADS:
                 continue
-            at_once = max(part.most_at_once for part in parts)
-            size = at_once * one.chunk_bytes
+            size = max(part.most_at_once for part in parts) * one.chunk_bytes
+            if size <= one.cache_bytes:  # one transfer finds room: it is those in between
+                size = max(len(part.seen) for part in parts) * one.chunk_bytes
             needed = max(needed, size)
             verb = "written" if writes else "read"
             unpacked = " and unpacked" if one.filters and not writes else ""
             text = (
                 f"{different:,} chunks of {size_text(one.chunk_bytes)} {verb}{unpacked} "
-                f"{loads / different:.1f} times each; the cache has {size_text(one.cache_bytes)}, "
-                f"one transfer needs {size_text(size)}"
+                f"{loads / different:.1f} times each; the cache has {size_text(one.cache_bytes)} "
+                f"and {size_text(size)} would hold them"
             )
             streams = transfers(facts, one.file, one.path, writes)
             found.append(evidence(streams, text, one.file, one.path))
@@ -77,7 +78,7 @@ def _cache(facts: Facts) -> Sighting | None:
         return None
     summary = (
         f"chunks of {count_text(len(found), 'dataset')} leave the cache before they are used "
-        f"again; {size_text(needed)} would hold them"
+        f"again; a cache of {size_text(needed)} would hold them"
     )
     seconds = sum(one.seconds or 0 for one in found)
     how = "all the time of these transfers; with a cache that fits, most of it"

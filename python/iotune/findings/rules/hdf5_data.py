@@ -262,6 +262,11 @@ _JOIN = c("""
 H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, block);
 H5Dwrite(set, type, memory, space, dxpl, data);
 """)
+_JOIN_PY = python("""
+rows.append(row)                        # gather, then write them together
+if len(rows) == 1024:
+    data[at:at + 1024] = rows;  at += 1024;  rows.clear()
+""")
 _ORDER = c("""
 /* store in the order in which ranks own the data, and keep the order beside it */
 H5Sselect_hyperslab(space, H5S_SELECT_SET, &first_of_rank, NULL, &number, NULL);
@@ -313,7 +318,7 @@ RULES = (
         "Transfer what a rank has with one call: a selection may have strides and many blocks. "
         "Where records come one by one, gather some hundred of them in memory.",
         _small_transfers,
-        (_JOIN,),
+        (_JOIN, _JOIN_PY),
     ),
     Rule(
         "type-conversion",
