@@ -13,17 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iotune.findings.properties import Properties
 from iotune.findings.selections import chunks_of, runs_of
-from iotune.traces.call_filter import call_filter
+from iotune.traces.call_filter import CallFilter
+from iotune.traces.call_meaning import meaning_of, meanings
 from iotune.traces.calls import CallReader
 
 MOST_TRANSFERS = 100_000
 _MOST_CHUNKS = 4096  # of one transfer; beyond it chunks are counted by nobody
 _MOST_TOUCHES = 1_000_000
-# Of a dataset's chunks, where the program sets nothing: before HDF5 2.0, and from there on.
-_DEFAULT_CACHE_BYTES = (1 << 20, 8 << 20)
 _CHUNKED = 2
-_SETTERS = "H5Pset_*,H5Pcopy,H5Pclose,H5F*,H5Dcreate*,H5Dopen*"
 
 
 @dataclass
@@ -73,28 +72,23 @@ class Dataset:
 
 
 class DatasetReader:
-    """Reads the HDF5 calls of a trace; `datasets` and `file_settings` are the result."""
+    """Reads the HDF5 calls of a trace; `datasets` and `properties` are the result."""
 
     def __init__(self, path: Path, version: str, used: bool = True):
-        """`used`: whether the run called HDF5 at all; else the trace is not read again."""
-        major = version.partition(".")[0]
-        self._default_bytes = _DEFAULT_CACHE_BYTES[major.isdigit() and int(major) >= 2]
+        """`version`: of HDF5. `used`: whether the run called it; else the trace is not read."""
         self.datasets: dict[tuple[str, str], Dataset] = {}
-        # Of each file what was set on the property lists that it was opened with.
-        self.file_settings: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
         self.limits: list[str] = []
-        self._cache_of_dataset: dict[tuple[int, str, str], int] = {}
         self._cached: dict[tuple[int, str, str], OrderedDict[tuple[int, ...], None]] = {}
         self._touches = 0
-        if not used:
-            return
-        self._read_layouts(path)
-        self._read_property_lists(path)
+        self.properties = Properties(path, version, used)
+        if used:
+            self._read_layouts(path)
         if self.datasets:
             self._read_transfers(path)
 
     def _read_layouts(self, path: Path) -> None:
-        wanted = call_filter(layer="iotune", call="iotune_dataset")
+        notes = tuple(one.name for one in meanings().values() if one.notes("dataset"))
+        wanted = CallFilter(layers=("iotune",), names=notes)
         last = ""
         for batch in CallReader(path, wanted, ("arguments",)):
             for text in batch.values("arguments"):
@@ -108,44 +102,10 @@ class DatasetReader:
                 one.element_bytes = int(said.get("element_bytes", 0))
                 one.filters = int(said.get("filters", 0))
 
-    def _read_property_lists(self, path: Path) -> None:
-        lists: dict[tuple[int, int], dict[str, dict[str, Any]]] = defaultdict(dict)
-        file_of: dict[tuple[int, int], str] = {}
-        columns = ("process", "call", "file", "result", "arguments")
-        for batch in CallReader(path, call_filter(layer="hdf5", call=_SETTERS), columns):
-            for process, call, file, result, text in zip(*map(batch.values, columns)):
-                said = json.loads(text) if text else {}
-                if call.startswith("H5Pset_"):
-                    handle = next(iter(said.values()), 0)
-                    lists[process, handle][call] = said
-                elif call == "H5Pcopy":
-                    lists[process, result or 0] = dict(lists[process, said.get("plist", 0)])
-                elif call == "H5Pclose":
-                    lists.pop((process, said.get("plist", 0)), None)
-                elif call.startswith(("H5Fopen", "H5Fcreate")) and file:
-                    file_of[process, result or 0] = file
-                    self.file_settings[file].update(lists.get((process, said.get("fapl", 0)), {}))
-                elif call.startswith("H5D") and file:
-                    self._note_cache(process, file, said, lists)
-
-    def _note_cache(
-        self,
-        process: int,
-        file: str,
-        said: Mapping[str, Any],
-        lists: Mapping[tuple[int, int], dict[str, dict[str, Any]]],
-    ) -> None:
-        own = lists.get((process, said.get("dapl", 0)), {}).get("H5Pset_chunk_cache")
-        of_file = self.file_settings[file].get("H5Pset_cache")
-        size = (own or of_file or {}).get("bytes", self._default_bytes)
-        if own and not 0 <= size < 1 << 62:  # H5D_CHUNK_CACHE_NBYTES_DEFAULT: the file's
-            size = (of_file or {}).get("bytes", self._default_bytes)
-        name = str(said.get("name", "")).rpartition("/")[2]
-        self._cache_of_dataset[process, file, name] = size
-
     def _read_transfers(self, path: Path) -> None:
         columns = ("process", "file", "call", "transfers")
-        wanted = call_filter(layer="hdf5", call="H5Dread*,H5Dwrite*")
+        moving = tuple(one.name for one in meanings().values() if one.of_hdf5 and one.transfer)
+        wanted = CallFilter(layers=("hdf5",), names=moving)
         seen = 0
         for batch in CallReader(path, wanted, columns, MOST_TRANSFERS + 1):
             for process, file, call, text in zip(*map(batch.values, columns)):
@@ -159,7 +119,7 @@ class DatasetReader:
                 for one in json.loads(text) if text else ():
                     dataset = self.datasets.get((file or "", one.get("dataset") or ""))
                     if dataset is not None:
-                        self._add(process, dataset, call.startswith("H5Dwrite"), one)
+                        self._add(process, dataset, meaning_of(call).writes, one)
 
     def _add(self, process: int, dataset: Dataset, writes: bool, one: Mapping[str, Any]) -> None:
         points, selection = int(one.get("points") or 0), one.get("selection") or {}
@@ -192,8 +152,7 @@ class DatasetReader:
             dataset.touched_in_full = False
             return
         self._touches += len(touched)
-        name = dataset.path.rpartition("/")[2]
-        cache_bytes = self._cache_of_dataset.get((process, dataset.file, name), self._default_bytes)
+        cache_bytes = self.properties.cache_bytes(process, dataset.file, dataset.path)
         dataset.cache_bytes = (
             min(dataset.cache_bytes, cache_bytes) if dataset.chunks else cache_bytes
         )

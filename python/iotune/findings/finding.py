@@ -29,7 +29,7 @@ class Setting:
     """A parameter that iotune sets by itself against the finding, once it was measured to help."""
 
     parameter: str  # as `iotune db` and docs/safety.md name it
-    state: str  # "set in this run", "refused in this run", "may be set"
+    state: str  # set in this run, or refused in this run, without effect, may be set
     why: str = ""  # what was said where it was refused
 
 

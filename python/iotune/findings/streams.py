@@ -127,7 +127,7 @@ class StreamReader:
     def _learn(self, names: Sequence[str]) -> None:
         for name in names[len(self._meanings) :]:
             self._meanings.append(meaning_of(name))
-        self._kinds = np.array([_kind(one) for one in self._meanings], dtype=np.int64)
+        self._kinds = np.array([kind_of(one) for one in self._meanings], dtype=np.int64)
         self._is_transfer = np.array([one.transfer for one in self._meanings], dtype=bool)
         self._is_note = np.array([one.layer == "iotune" for one in self._meanings], dtype=bool)
         self._writes = np.array([one.writes for one in self._meanings], dtype=bool)
@@ -309,7 +309,8 @@ def _summed(group: Any, values: Any, groups: int) -> Any:
     return np.bincount(group, weights=values, minlength=groups).astype(np.int64)
 
 
-def _kind(meaning: Meaning) -> int:
+def kind_of(meaning: Meaning) -> int:
+    """What a call is to those made inside it."""
     if meaning.layer == "hdf5":
         if meaning.thing == "dataset" and meaning.verb in ("creates", "changes"):
             return HDF5_MAKES

@@ -72,7 +72,9 @@ static void columns_of_ranks(int transfer_collectively, hid_t memory_type) {
   H5Pclose(fapl);
 }
 
-static void independent(int good) { columns_of_ranks(good, H5T_NATIVE_DOUBLE); }
+static void independent(int good) {
+  columns_of_ranks(good, H5T_NATIVE_DOUBLE);
+}
 
 static void conversion(int good) {
   columns_of_ranks(1, good ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT);
@@ -192,8 +194,8 @@ static void small_datasets(int good) {
     snprintf(name, sizeof name, "set%04d", k);
     hsize_t dims[1] = {good ? 400 * 16 : 16};
     hid_t space = H5Screate_simple(1, dims, NULL);
-    hid_t set = right(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT,
-                                 H5P_DEFAULT));
+    hid_t set =
+        right(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     if (rank == 0) {
       right(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     }
@@ -247,8 +249,8 @@ static void metadata_reads(int good) {
       char name[32];
       snprintf(name, sizeof name, "set%04d", k);
       hid_t space = H5Screate(H5S_SCALAR);
-      H5Dclose(right(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT,
-                                H5P_DEFAULT)));
+      H5Dclose(right(
+          H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)));
       H5Sclose(space);
     }
     H5Fclose(file);
@@ -273,10 +275,17 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(int good);
   } habits[] = {
-      {"independent", independent}, {"conversion", conversion}, {"scattered", scattered},
-      {"small-transfers", small_transfers}, {"filters", filters}, {"chunk-shape", chunk_shape},
-      {"chunk-cache", chunk_cache}, {"small-datasets", small_datasets},
-      {"attributes", attributes}, {"fill", fill}, {"metadata-reads", metadata_reads},
+      {"independent", independent},
+      {"conversion", conversion},
+      {"scattered", scattered},
+      {"small-transfers", small_transfers},
+      {"filters", filters},
+      {"chunk-shape", chunk_shape},
+      {"chunk-cache", chunk_cache},
+      {"small-datasets", small_datasets},
+      {"attributes", attributes},
+      {"fill", fill},
+      {"metadata-reads", metadata_reads},
   };
   int good = argc > 2 && strcmp(argv[2], "good") == 0, found = 0;
   MPI_Init(&argc, &argv);

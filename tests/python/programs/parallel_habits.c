@@ -86,10 +86,17 @@ static void read_by_all(int good) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (good) {
     demand(MPI_File_read_at(file, (MPI_Offset)rank * LARGE, buffer, LARGE, MPI_BYTE,
-                            MPI_STATUS_IGNORE), "read_at");
+                            MPI_STATUS_IGNORE),
+           "read_at");
   } else {
     demand(MPI_File_read_at(file, 0, buffer, 4 * LARGE, MPI_BYTE, MPI_STATUS_IGNORE), "read_at");
   }
+  MPI_File_close(&file);
+}
+
+static void write_by_all(int good) {
+  MPI_File file = opened("out.bin", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+  written(file, good ? (MPI_Offset)rank * LARGE : 0, good ? LARGE : 4 * LARGE);
   MPI_File_close(&file);
 }
 
@@ -106,7 +113,8 @@ static void sieving(int good) {
     MPI_File_set_view(file, part, MPI_BYTE, tiles, "native", MPI_INFO_NULL);
     for (int k = 0; k < 8; ++k) {
       demand(MPI_File_write_at(file, (MPI_Offset)k * LARGE / 16, buffer, LARGE / 16, MPI_BYTE,
-                               MPI_STATUS_IGNORE), "write_at");
+                               MPI_STATUS_IGNORE),
+             "write_at");
     }
     MPI_Type_free(&tiles);
   }
@@ -138,9 +146,15 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(int good);
   } habits[] = {
-      {"independent", independent}, {"one-rank", one_rank}, {"imbalance", imbalance},
-      {"file-per-rank", file_per_rank}, {"read-by-all", read_by_all}, {"sieving", sieving},
-      {"unaligned", unaligned}, {"shared-pointer", shared_pointer},
+      {"independent", independent},
+      {"one-rank", one_rank},
+      {"imbalance", imbalance},
+      {"file-per-rank", file_per_rank},
+      {"read-by-all", read_by_all},
+      {"write-by-all", write_by_all},
+      {"sieving", sieving},
+      {"unaligned", unaligned},
+      {"shared-pointer", shared_pointer},
   };
   int good = argc > 2 && strcmp(argv[2], "good") == 0;
   MPI_Init(&argc, &argv);

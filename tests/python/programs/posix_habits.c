@@ -69,6 +69,21 @@ static void random_reads(int good) {
   close(fd);
 }
 
+static void random_writes(int good) {
+  int fd = opened("out.bin", O_WRONLY | O_CREAT | O_TRUNC);
+  for (int k = 0; k < 256; ++k) {
+    int block = k;
+    if (!good) {  // each place once: the number's bits the other way round
+      block = 0;
+      for (int bit = 0; bit < 8; ++bit) {
+        block |= (k >> bit & 1) << (7 - bit);
+      }
+    }
+    written(fd, 65536, (off_t)block * 65536);
+  }
+  close(fd);
+}
+
 static void redundant_reads(int good) {
   int fd = prepared((off_t)4 * LARGE);
   for (int round = 0; round < (good ? 1 : 8); ++round) {
@@ -188,11 +203,19 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(int good);
   } habits[] = {
-      {"small-writes", small_writes}, {"small-reads", small_reads},
-      {"random-reads", random_reads}, {"redundant-reads", redundant_reads},
-      {"redundant-writes", redundant_writes}, {"misaligned", misaligned},
-      {"syncs", syncs}, {"seeks", seeks}, {"stdio", bulk_through_stdio},
-      {"opens", opens}, {"stats", stats}, {"many-files", many_files},
+      {"small-writes", small_writes},
+      {"small-reads", small_reads},
+      {"random-reads", random_reads},
+      {"random-writes", random_writes},
+      {"redundant-reads", redundant_reads},
+      {"redundant-writes", redundant_writes},
+      {"misaligned", misaligned},
+      {"syncs", syncs},
+      {"seeks", seeks},
+      {"stdio", bulk_through_stdio},
+      {"opens", opens},
+      {"stats", stats},
+      {"many-files", many_files},
   };
   int good = argc > 2 && strcmp(argv[2], "good") == 0;
   for (size_t k = 0; argc > 1 && k < sizeof habits / sizeof *habits; ++k) {

@@ -50,10 +50,9 @@ def _queries(facts: Facts) -> Sighting | None:
     found = _often(
         facts,
         lambda one: (
-            one.layer in ("posix", "stdio")
+            one.layer == "posix"  # what stdio is asked it knows by itself
             and one.meaning.verb == "asks"
             and one.meaning.thing in ("path", "file")
-            and one.call not in ("ftell", "fgetpos", "fileno")
         ),
         limit.MANY_QUERIES,
         "asked about {:,} times",
@@ -160,19 +159,19 @@ def _stdio(facts: Facts) -> Sighting | None:
 
 _OPEN_ONCE = c("""
 int fd = open(name, O_WRONLY | O_CREAT, 0644);   /* before the loop */
-for (int step = 0; step < steps; ++step) pwrite(fd, data, bytes, at[step]);
+for (int k = 0; k < steps; ++k) pwrite(fd, data, bytes, at[k]);
 close(fd);                                       /* behind it */
 """)
 _KNOW = c("""
 struct stat status;
-if (rank == 0) stat(name, &status);              /* once, and told to the others */
+if (rank == 0) stat(name, &status);   /* once, and told to the others */
 MPI_Bcast(&status, sizeof status, MPI_BYTE, 0, MPI_COMM_WORLD);
 """)
 _SYNC = c("""
-if (step % steps_between_checkpoints == 0) fsync(fd);   /* or once, before close */
+if (checkpoint_is_whole) fsync(fd);   /* or once, before close */
 """)
 _AT = c("""
-pread(fd, data, bytes, at);                      /* instead of lseek and read */
+pread(fd, data, bytes, at);           /* instead of lseek and read */
 """)
 _ONE_FILE = c("""
 /* one HDF5 file, a record a step: a dataset that grows */

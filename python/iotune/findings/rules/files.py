@@ -137,10 +137,11 @@ def _many(found: list[Evidence]) -> str:
 
 
 _COLLECTIVE_MPI = c("""
-MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &part);
+MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C,
+                         MPI_DOUBLE, &part);
 MPI_Type_commit(&part);
 MPI_File_set_view(file, 0, MPI_DOUBLE, part, "native", MPI_INFO_NULL);
-MPI_File_write_all(file, data, count, MPI_DOUBLE, MPI_STATUS_IGNORE);
+MPI_File_write_all(file, data, count, MPI_DOUBLE, &status);
 """)
 _COLLECTIVE_HDF5 = c("""
 hid_t dxpl = H5Pcreate(H5P_DATASET_XFER);
@@ -149,7 +150,8 @@ H5Dwrite(set, type, memory, space, dxpl, data);   /* on all ranks */
 """)
 _NO_SIEVING = c("""
 MPI_Info_create(&info);
-MPI_Info_set(info, "romio_ds_write", "disable");  /* where the pieces are not tiny */
+/* where the pieces are not tiny */
+MPI_Info_set(info, "romio_ds_write", "disable");
 MPI_File_open(comm, name, mode, info, &file);
 """)
 _STRIPES = shell("""
@@ -157,7 +159,7 @@ lfs setstripe -c 8 -S 4M output/     # new files of this folder
 """)
 _STRIPES_HINT = c("""
 MPI_Info_set(info, "striping_factor", "8");
-MPI_Info_set(info, "striping_unit", "4194304");   /* for files that are made now */
+MPI_Info_set(info, "striping_unit", "4194304");   /* of new files */
 """)
 _NO_LOCKS = shell("""
 # only where ranks never write overlapping bytes:

@@ -86,7 +86,7 @@ def _cache(facts: Facts) -> Sighting | None:
 
 
 def _is_parallel(facts: Facts, file: str) -> bool:
-    return "H5Pset_fapl_mpio" in facts.hdf5.file_settings.get(file, {})
+    return facts.hdf5.properties.is_parallel(file)
 
 
 def _shared(facts: Facts) -> Sighting | None:
@@ -126,7 +126,8 @@ file.create_dataset("x", shape, "f8", chunks=(16, 1024))
 """)
 _CACHE = c("""
 hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
-H5Pset_chunk_cache(dapl, 12421, 64 << 20, 1.0);   /* slots: a prime, 100 a chunk */
+/* slots: a prime, some 100 for each chunk that fits */
+H5Pset_chunk_cache(dapl, 12421, 64 << 20, 1.0);
 hid_t set = H5Dopen2(file, "x", dapl);
 """)
 _CACHE_PY = python("""
@@ -134,7 +135,7 @@ file = h5py.File(name, "r", rdcc_nbytes=64 << 20, rdcc_nslots=12421)
 # netCDF4:  variable.set_var_chunk_cache(64 << 20, 12421, 0.75)
 """)
 _BLOCK = c("""
-hsize_t chunk[2] = {rows_of_a_rank, columns};     /* a chunk has one owner */
+hsize_t chunk[2] = {rows_of_a_rank, columns};   /* one owner each */
 H5Pset_chunk(dcpl, 2, chunk);
 """)
 

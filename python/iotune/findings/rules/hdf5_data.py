@@ -9,7 +9,7 @@ from iotune.findings.datasets import Dataset
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import Evidence
 from iotune.findings.rule import Rule, Sighting, c, python
-from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream
+from iotune.findings.streams import HDF5_MAKES, HDF5_READ, HDF5_WRITE, Stream, kind_of
 from iotune.reports.actual_io import done_text, taken_apart
 from iotune.reports.tables import count_text, size_text
 
@@ -105,8 +105,8 @@ def _small_transfers(facts: Facts) -> Sighting | None:
         most = max(one.calls for one in streams)
         if most < limit.MANY_TRANSFERS or size > limit.SMALL_BYTES * calls:
             continue
-        verb = "H5Dwrite" if writes else "H5Dread"
-        text = f"{calls:,} calls of {verb}, {size_text(size / calls)} each{_by(streams)}"
+        verb = "writes" if writes else "reads"
+        text = f"{calls:,} {verb} of HDF5, {size_text(size / calls)} each{_by(streams)}"
         found.append(evidence(streams, text, file, dataset))
     if not found:
         return None
@@ -232,7 +232,7 @@ def _fill(facts: Facts) -> Sighting | None:
         seconds = slowest(
             (one.process, one.seconds)
             for one in facts.streams
-            if one.file == file and one.call.startswith(("H5Dcreate", "H5Dset_extent", "H5Dextend"))
+            if one.file == file and one.layer == "hdf5" and kind_of(one.meaning) == HDF5_MAKES
         )
         calls = sum(one.calls for one in streams)
         found.append(Evidence(text, file, "", ranks_of(streams), calls, size, seconds or None))
@@ -247,7 +247,7 @@ def _fill(facts: Facts) -> Sighting | None:
 
 _SAME_TYPE = c("""
 /* the type in memory is the type in the file */
-hid_t set = H5Dcreate2(file, "x", H5T_IEEE_F32LE, space, lcpl, dcpl, dapl);
+set = H5Dcreate2(file, "x", H5T_IEEE_F32LE, space, lcpl, dcpl, dapl);
 H5Dwrite(set, H5T_NATIVE_FLOAT, memory, part, dxpl, floats);
 """)
 _SAME_TYPE_PY = python("""
@@ -268,10 +268,10 @@ if len(rows) == 1024:
     data[at:at + 1024] = rows;  at += 1024;  rows.clear()
 """)
 _ORDER = c("""
-/* store in the order in which ranks own the data, and keep the order beside it */
-H5Sselect_hyperslab(space, H5S_SELECT_SET, &first_of_rank, NULL, &number, NULL);
-H5Dwrite(values, type, memory, space, dxpl, own);
-H5Dwrite(places, H5T_NATIVE_LLONG, memory, space, dxpl, own_places);
+/* store what a rank owns side by side, and its places beside it */
+H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &own, NULL);
+H5Dwrite(values, type, memory, space, dxpl, data);
+H5Dwrite(places, H5T_NATIVE_LLONG, memory, space, dxpl, indices);
 """)
 _ONE_DATASET = c("""
 /* one dataset with a dimension more, instead of x0000, x0001, ... */
@@ -280,14 +280,16 @@ hsize_t dims[2] = {number, length};
 _ONE_ATTRIBUTE = c("""
 /* one attribute of a compound type or an array, instead of hundreds */
 hid_t space = H5Screate_simple(1, &number, NULL);
-hid_t all = H5Acreate2(file, "parameters", type, space, H5P_DEFAULT, H5P_DEFAULT);
+hid_t all = H5Acreate2(file, "parameters", type, space, acpl, aapl);
 H5Awrite(all, type, values);
 """)
 _NEVER = c("""
-H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);   /* only where all is written */
+/* only where all is written */
+H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER);
 """)
 _NEVER_PY = python("""
-file.create_dataset("x", shape, "f8", chunks=True, fill_time="never")   # h5py 3.12 on
+# h5py 3.12 and later
+file.create_dataset("x", shape, "f8", chunks=True, fill_time="never")
 """)
 
 RULES = (

@@ -11,8 +11,6 @@ from iotune.findings.rule import Rule, Sighting, c, python
 from iotune.findings.streams import HDF5_OTHER
 from iotune.reports.tables import size_text
 
-_COLLECTIVE = "H5Pset_all_coll_metadata_ops"
-
 
 def _reads(facts: Facts) -> Sighting | None:
     found = []
@@ -20,8 +18,7 @@ def _reads(facts: Facts) -> Sighting | None:
         lambda one: one.layer == "posix" and one.outer == HDF5_OTHER and one.meaning.reads
     )
     for file, streams in files.items():
-        set_here = facts.hdf5.file_settings.get(file, {}).get(_COLLECTIVE, {})
-        if set_here.get("collective"):
+        if facts.hdf5.properties.reads_metadata_together(file):
             continue
         calls: dict[int, int] = defaultdict(int)
         for one in streams:
@@ -50,7 +47,7 @@ def _reads(facts: Facts) -> Sighting | None:
 
 
 _TOGETHER = c("""
-H5Pset_all_coll_metadata_ops(fapl, 1);   /* one rank reads, MPI spreads it */
+H5Pset_all_coll_metadata_ops(fapl, 1);   /* one rank reads for all */
 H5Pset_coll_metadata_write(fapl, 1);
 hid_t file = H5Fopen(name, H5F_ACC_RDONLY, fapl);
 """)

@@ -165,11 +165,12 @@ _DIVIDE = c("""
 /* each rank writes its part at its own place */
 MPI_Offset at = 0, mine = bytes;
 MPI_Exscan(&mine, &at, 1, MPI_OFFSET, MPI_SUM, MPI_COMM_WORLD);
-MPI_File_write_at_all(file, at, part, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+MPI_File_write_at_all(file, at, part, bytes, MPI_BYTE, &status);
 """)
 _DIVIDE_HDF5 = c("""
-H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL);     /* all ranks open it */
-H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);  /* its part */
+H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, info);   /* all ranks open it */
+/* the part of this rank */
+H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
 H5Pset_dxpl_mpio(dxpl, H5FD_MPIO_COLLECTIVE);
 H5Dwrite(set, type, memory, space, dxpl, part);
 """)

@@ -150,7 +150,7 @@ _SPREAD = c("""
 if (rank == 0) pread(fd, table, bytes, 0);
 MPI_Bcast(table, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 /* or all read together: MPI-IO reads each byte once */
-MPI_File_read_at_all(file, 0, table, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+MPI_File_read_at_all(file, 0, table, bytes, MPI_BYTE, &status);
 """)
 _SPREAD_HDF5 = c("""
 /* HDF5: all ranks read the same selection collectively */

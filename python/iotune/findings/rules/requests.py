@@ -167,7 +167,7 @@ ssize_t got = pread(fd, block, 4 << 20, at);
 for (ssize_t k = 0; k + bytes <= got; k += bytes) use(block + k);
 """)
 _SORTED = python("""
-order = numpy.argsort(offsets)          # visit the file from front to back
+order = numpy.argsort(offsets)   # from the front of the file to its back
 for k in order: use(k, os.pread(fd, length, offsets[k]))
 """)
 _SORTED_WRITES = python("""
@@ -175,7 +175,7 @@ order = numpy.argsort(offsets)          # from front to back
 for k in order: os.pwrite(fd, parts[k], offsets[k])
 """)
 _ALIGNED = c("""
-/* HDF5: objects of 1 MiB and more begin at a border of 1 MiB (the stripe) */
+/* HDF5: objects of 1 MiB and more begin at a border of the stripe */
 H5Pset_alignment(fapl, 1 << 20, 1 << 20);
 /* POSIX, MPI-IO: begin each rank's part at a multiple of it */
 MPI_Offset part = (bytes + (1 << 20) - 1) / (1 << 20) * (1 << 20);
