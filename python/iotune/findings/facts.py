@@ -26,6 +26,7 @@ from iotune.traces.trace import Trace
 # Of these nobody cares how they are read: they are the system's, or one call's own.
 _NOT_DATA = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib/", "/usr/share/locale/")
 _NOT_DATA_ENDS = (".py", ".pyc", ".so", ".jar")
+_LOCAL = ("ext4", "xfs", "btrfs", "tmpfs", "ramfs", "zfs", "f2fs", "overlay")
 _SHARED_POINTER = ".shfp."  # ROMIO's own file beside one with a shared file pointer
 
 
@@ -89,6 +90,10 @@ class Facts:
     def filesystem(self, file: str) -> str:
         """The file system of a file's folder as this host sees it; "unknown" if it is gone."""
         return core.filesystem_of(os.path.dirname(file) or "/")
+
+    def is_local(self, file: str) -> bool:
+        """Whether the file's storage is the node's own."""
+        return self.filesystem(file) in _LOCAL
 
     def block_bytes(self, file: str) -> int:
         """What the file's storage moves at least: a stripe, else a page."""

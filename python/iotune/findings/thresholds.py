@@ -23,6 +23,8 @@ RANDOM_BYTES = 1 << 20
 # Requests of at least a block that do not begin or do not end on its border.
 MISALIGNED_SHARE = 0.5
 FEW_MISALIGNED_CALLS = 16
+# On a disk of the node, on average: two blocks that are shared are nothing beside so many.
+LARGE_LOCAL_BYTES = 1 << 18
 
 # Bytes that were moved once more than needed: below this it is cheaper than to think about it.
 REPEATED_BYTES = 4 << 20

@@ -64,9 +64,11 @@ WORDS = {
         "into one block wait for its lock, and a part of a block may have to be read first.",
         f"At least {limit.FEW_MISALIGNED_CALLS} requests of a block and more, and "
         f"{limit.MISALIGNED_SHARE:.0%} of all, begin or end inside one. A block is the file's "
-        "stripe on Lustre and CephFS, else 4 KiB. Left out are reads where there are no stripes, "
-        "and one process that writes one request behind the other.",
-        "On a local disk, where it is told as low.",
+        "stripe on Lustre and CephFS, else 4 KiB. Without stripes reads are left out, what "
+        "aggregators make of collective transfers, and requests one behind the other, of one "
+        f"process or on a disk of the node; there also those above "
+        f"{_size(limit.LARGE_LOCAL_BYTES)} on average.",
+        "Without stripes it is told as low.",
     ),
     "repeated-reads": Words(
         "A process reads bytes again that it has had before.",

@@ -19,7 +19,6 @@ HABITS = {
     "read-by-all": "shared-reads",
     "write-by-all": "overlapping-writes",
     "sieving": "data-sieving",
-    "unaligned": "misaligned",
     "shared-pointer": "shared-pointer",
 }
 
@@ -60,6 +59,17 @@ def test_what_depends_on_the_file_system_is_asked_of_it(
         Facts, "striping", lambda facts, file: {"striping_factor": "4", "striping_unit": "65536"}
     )
     assert ids(findings_of(trace)) == []
+
+
+def test_edges_of_large_requests_matter_where_nodes_share_storage(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = Habits(tmp_path_factory.mktemp("habits"), "parallel_habits")
+    bad, good = (programs.trace("unaligned", good, RANKS) for good in (False, True))
+    for filesystem, expected in (("ext4", []), ("gpfs", ["misaligned"])):
+        monkeypatch.setattr(Facts, "filesystem", lambda facts, file, it=filesystem: it)
+        assert ids(findings_of(bad)) == expected
+        assert ids(findings_of(good)) == []
 
 
 def test_evidence_has_the_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -105,7 +105,7 @@ static void redundant_writes(int good) {
 static void misaligned(int good) {
   int fd = opened("out.bin", O_WRONLY | O_CREAT | O_TRUNC);
   for (int k = 63; k >= 0; --k) {
-    written(fd, LARGE, (off_t)k * 2 * LARGE + (good ? 0 : 100));
+    written(fd, 65536, (off_t)k * 2 * 65536 + (good ? 0 : 100));
   }
   close(fd);
 }

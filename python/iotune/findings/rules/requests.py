@@ -10,7 +10,14 @@ from iotune.findings import thresholds as limit
 from iotune.findings.facts import Facts, at_most, evidence, ranks_of, ranks_text, slowest
 from iotune.findings.finding import LOW, Estimate, Evidence
 from iotune.findings.rule import Rule, Sighting, c, python
-from iotune.findings.streams import HDF5_OTHER, HDF5_READ, NOBODY, Stream
+from iotune.findings.streams import (
+    HDF5_OTHER,
+    HDF5_READ,
+    MPI_READ_ALL,
+    MPI_WRITE_ALL,
+    NOBODY,
+    Stream,
+)
 from iotune.reports.tables import size_text
 
 
@@ -110,12 +117,23 @@ def _misaligned(facts: Facts) -> Sighting | None:
         block = facts.block_bytes(file)
         is_striped = bool(facts.striping(file))
         for writes in (True, False):
-            own = [one for one in streams if one.meaning.writes == writes and one.placed]
+            own = [
+                one
+                for one in streams
+                if one.meaning.writes == writes
+                and one.placed
+                # Where aggregators divide a file is MPI-IO's affair, but for stripes.
+                and (is_striped or one.parent not in (MPI_READ_ALL, MPI_WRITE_ALL))
+            ]
             if not own or not (writes or is_striped):
                 continue
             placed, follows = sum(one.placed for one in own), sum(one.consecutive for one in own)
-            if len({one.process for one in own}) < 2 and follows >= 0.5 * placed:
-                continue  # one stream of bytes: caches join its ends
+            shared = len({one.process for one in own}) > 1 and not facts.is_local(file)
+            if not shared and follows >= 0.5 * placed:
+                continue  # one request behind the other: a cache joins their ends
+            calls, size = sum(one.calls for one in own), sum(one.bytes for one in own)
+            if facts.is_local(file) and size > limit.LARGE_LOCAL_BYTES * calls:
+                continue
             uneven = sum(one.misaligned for one in own)
             if is_striped:
                 uneven = _uneven(facts, file, writes, block)
