@@ -104,6 +104,8 @@ def _of_time(facts: Facts) -> list[Evidence]:
     least = max(limit.TIME_IMBALANCE_SECONDS, limit.TIME_IMBALANCE_OF_RUN * facts.elapsed_seconds)
     if more < least or seconds[rank] < limit.TIME_IMBALANCE * middle:
         return []
+    if middle <= 0:  # most ranks leave it to others: aggregators, or one-rank
+        return []
     own = [one for one in facts.streams if one.rank == rank and _is_own_time(one)]
     text = (
         f"rank {rank} spends {seconds_text(seconds[rank])} in transfers, the median of all "
