@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from bench.latency.drawn_mixtures import draw_request
+from bench.latency.drawn_mixtures import JITTER, draw_request
 from iotune import Error
 
 pytest.importorskip("scipy")
@@ -37,7 +37,7 @@ def tail_of(seconds, resamples=0) -> Tail:
 def true_p99(servers, share=0.1, exponent=3.0):
     """Of the slowest; the mean jitter of drawn() is added."""
     beyond = (1 - 0.99 ** (1 / servers)) / share
-    return BASE_SECONDS * (beyond ** (-1 / (exponent - 1)) + 1 / 15)
+    return BASE_SECONDS * (beyond ** (-1 / (exponent - 1)) + JITTER)
 
 
 @pytest.mark.parametrize("exponent", [2.0, 3.0, 4.0])
