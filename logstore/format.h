@@ -15,6 +15,9 @@ inline constexpr std::int64_t kLargestFile = std::int64_t{1} << 60;
 inline constexpr char kReadmeName[] = "README";
 inline constexpr char kDescriptionName[] = "container";
 inline constexpr char kHandleName[] = "handle";
+// In place of the indexes of many writers, and the same before it is whole.
+inline constexpr char kMergedName[] = "merged.index";
+inline constexpr char kNewMergedName[] = "merged.index.new";
 inline constexpr char kLogEnding[] = ".log";
 inline constexpr char kIndexEnding[] = ".index";
 inline constexpr std::size_t kLongestWriterName = 100;

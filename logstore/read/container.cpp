@@ -7,18 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <span>
+
+#include "logstore/read/writer_files.h"
 
 namespace iotune::logstore {
 namespace {
 
-Error failed(const std::string& path, const char* what) {
-  return {path, std::string(what) + ": " + std::strerror(errno)};
-}
-
 // Logs that are held open at a time.
 constexpr std::size_t kMostOpenLogs = 128;
+// How often a container is read again because somebody compacts it meanwhile.
+constexpr int kMostTries = 100;
 
 }  // namespace
 
@@ -33,17 +32,17 @@ bool Container::is_at(const std::string& path) {
   return read_description(head, description, version) != HeadProblem::kNotOurs;
 }
 
-Result<Container> Container::open(const std::string& path, const ReadLimits& limits) {
+Result<Container> Container::open(const std::string& path, const ReadLimits& limits, Logs logs) {
   Container container;
   container.path_ = path;
   container.logs_ = std::make_unique<OpenLogs>(kMostOpenLogs);
   container.directory_ = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (container.directory_.get() < 0) return failed(path, "cannot be opened");
+  if (container.directory_.get() < 0) return file_error(path, "cannot be opened");
   const auto file = open_regular(container.directory_.get(), kDescriptionName);
   if (!file) return Error{path, "is no container: " + file.error().text()};
   std::array<std::byte, kHeadBytes> head{};
   const ssize_t size = read_at(file->descriptor.get(), head, 0);
-  if (size < 0) return failed(path, "cannot be read");
+  if (size < 0) return file_error(path, "cannot be read");
   std::uint32_t version = 0;
   const HeadProblem problem = size == kHeadBytes
                                   ? read_description(head, container.description_, version)
@@ -61,14 +60,21 @@ Result<Container> Container::open(const std::string& path, const ReadLimits& lim
     case HeadProblem::kNotOurs:
       return Error{path, "is no container"};
   }
-  if (auto wrong = container.read_writers(limits)) {
+  auto wrong = container.read_writers(limits, logs);
+  // What was listed before a compaction must not be read by its merged index, nor without it.
+  for (int tries = 0; tries < kMostTries && container.is_replaced(); ++tries) {
+    wrong = container.read_writers(limits, logs);
+  }
+  if (wrong) {
     wrong->path = wrong->path.empty() ? path : path + "/" + wrong->path;
     return *wrong;
   }
   return container;
 }
 
-std::optional<Error> Container::read_writers(const ReadLimits& limits) {
+std::optional<Error> Container::read_writers(const ReadLimits& limits, Logs logs) {
+  compaction_ = {};
+  merged_ = identity_of(directory_.get(), kMergedName);
   auto names = list_container(directory_.get(), limits.writers);
   if (!names) return names.error();
   strangers_ = std::move(names->strangers);
@@ -76,37 +82,27 @@ std::optional<Error> Container::read_writers(const ReadLimits& limits) {
   if (fstatat(directory_.get(), kHandleName, &handle, AT_SYMLINK_NOFOLLOW) == 0) {
     handle_bytes_ = handle.st_size;
   }
-
-  std::vector<WriterBytes> writers;
-  std::vector<std::vector<std::byte>> indexes;
-  std::uint64_t index_bytes = 0;
-  for (const auto& [name, files] : names->writers) {
-    WriterBytes writer{name, {}, 0};
-    // The index first: what it tells of is then in the log, should somebody be writing.
-    indexes.emplace_back();
-    if (files.index) {
-      auto index = open_regular(directory_.get(), name + kIndexEnding);
-      if (!index) return index.error();
-      index_bytes += static_cast<std::uint64_t>(index->size);
-      if (index_bytes > limits.index_bytes) {
-        return Error{name + kIndexEnding, "makes the indexes larger than the limit allows"};
-      }
-      indexes.back().resize(static_cast<std::size_t>(index->size));
-      const ssize_t size = read_at(index->descriptor.get(), indexes.back(), 0);
-      if (size < 0) return failed(name + kIndexEnding, "cannot be read");
-      indexes.back().resize(static_cast<std::size_t>(size));
-      writer.index = indexes.back();
-    }
-    if (files.log) {
-      auto log = open_regular(directory_.get(), name + kLogEnding);
-      if (!log) return log.error();
-      writer.log_bytes = log->size;
-    }
-    writers.push_back(std::move(writer));
-  }
-  auto map = LogMap::merge(description_.container_id, std::move(writers), reports_, limits);
+  WriterFilesReader files(directory_.get(), limits, *names);
+  if (auto wrong = files.read_merged(description_.container_id, compaction_)) return wrong;
+  if (auto wrong = files.read_covered(logs == Logs::kLookAtAll, compaction_)) return wrong;
+  if (auto wrong = files.read_others(compaction_)) return wrong;
+  auto map = LogMap::merge(description_.container_id, files.take_writers(), reports_, limits,
+                           files.covered());
   if (!map) return map.error();
   map_ = std::move(*map);
+  return std::nullopt;
+}
+
+std::optional<Error> Container::read_log(std::uint32_t writer, std::int64_t physical,
+                                         std::span<std::byte> to) const {
+  const std::string name = map_.writer_name(writer) + kLogEnding;
+  const auto log = logs_->open(directory_.get(), name);
+  if (!log) return Error{path_ + "/" + name, log.error().message};
+  const ssize_t size = read_at((*log)->descriptor.get(), to, physical);
+  if (size < 0) return file_error(path_ + "/" + name, "cannot be read");
+  if (static_cast<std::size_t>(size) < to.size()) {
+    return Error{path_ + "/" + name, "is shorter than its index says"};
+  }
   return std::nullopt;
 }
 
@@ -119,25 +115,16 @@ Result<std::size_t> Container::read(std::int64_t offset, std::span<std::byte> to
     if (wrong) return;
     const auto part = to.subspan(done, static_cast<std::size_t>(piece.length));
     done += part.size();
-    if (piece.kind == LogPiece::Kind::kHole) {
-      std::ranges::fill(part, std::byte{0});
-      return;
-    }
-    const std::string name = map_.writer_name(piece.writer) + kLogEnding;
-    const std::string where = path_ + "/" + name;
-    if (piece.kind == LogPiece::Kind::kMissing) {
-      wrong = Error{where, "has lost bytes that were synced"};
-      return;
-    }
-    const auto log = logs_->open(directory_.get(), name);
-    if (!log) {
-      wrong = Error{where, log.error().message};
-      return;
-    }
-    const ssize_t size = read_at((*log)->descriptor.get(), part, piece.physical);
-    if (size < 0) wrong = failed(where, "cannot be read");
-    if (size >= 0 && static_cast<std::size_t>(size) < part.size()) {
-      wrong = Error{where, "became shorter while it was read"};
+    switch (piece.kind) {
+      case LogPiece::Kind::kHole:
+        std::ranges::fill(part, std::byte{0});
+        break;
+      case LogPiece::Kind::kMissing:
+        wrong = Error{path_ + "/" + map_.writer_name(piece.writer) + kLogEnding,
+                      "has lost bytes that were synced"};
+        break;
+      case LogPiece::Kind::kData:
+        wrong = read_log(piece.writer, piece.physical, part);
     }
   });
   if (wrong) return *wrong;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "logstore/format.h"
+#include "logstore/read/compaction_traces.h"
 #include "logstore/read/container_files.h"
 #include "logstore/read/limits.h"
 #include "logstore/read/log_map.h"
@@ -17,9 +18,13 @@ namespace iotune::logstore {
 // An open container, as it was when it was read. Who wants later writes reads it again.
 class Container {
  public:
+  // How long the logs are that the merged index covers is known from it. Who verifies looks.
+  enum class Logs : std::uint8_t { kTrustMerged, kLookAtAll };
+
   // Errors where `path` is no container, one of a newer version, or beyond the limits, and where
   // something in it cannot be read. Damage is none: reports() says what is lost.
-  static Result<Container> open(const std::string& path, const ReadLimits& limits = {});
+  static Result<Container> open(const std::string& path, const ReadLimits& limits = {},
+                                Logs logs = Logs::kTrustMerged);
 
   // Is there a description? To tell containers from directories; nothing else is looked at.
   static bool is_at(const std::string& path);
@@ -27,6 +32,14 @@ class Container {
   const Description& description() const noexcept { return description_; }
   const LogMap& map() const noexcept { return map_; }
   const std::vector<WriterReport>& reports() const noexcept { return reports_; }
+  const CompactionTraces& compaction() const noexcept { return compaction_; }
+  const std::string& path() const noexcept { return path_; }
+  int directory() const noexcept { return directory_.get(); }
+  // Was it compacted since it was read? Then the logs that it names may be gone: who fails to read
+  // one opens the container again.
+  bool is_replaced() const noexcept {
+    return identity_of(directory_.get(), kMergedName) != merged_;
+  }
   // Names in the directory that belong to nothing.
   const std::vector<std::string>& strangers() const noexcept { return strangers_; }
   // Bytes in the handle: a program wrote there that went past the log store.
@@ -36,9 +49,12 @@ class Container {
   // error where bytes are missing, and where a log cannot be read. Any thread may ask. Some logs
   // are kept open.
   Result<std::size_t> read(std::int64_t offset, std::span<std::byte> to) const;
+  // All of `to`, from a writer's log.
+  std::optional<Error> read_log(std::uint32_t writer, std::int64_t physical,
+                                std::span<std::byte> to) const;
 
  private:
-  std::optional<Error> read_writers(const ReadLimits& limits);
+  std::optional<Error> read_writers(const ReadLimits& limits, Logs logs);
 
   std::string path_;
   Descriptor directory_;
@@ -47,6 +63,8 @@ class Container {
   std::vector<WriterReport> reports_;
   std::vector<std::string> strangers_;
   std::int64_t handle_bytes_ = 0;
+  CompactionTraces compaction_;
+  FileIdentity merged_;
   std::unique_ptr<OpenLogs> logs_;
 };
 

@@ -16,14 +16,6 @@
 namespace iotune::logstore {
 namespace {
 
-// errno is as before: who called asks it.
-Error failed(const std::string& path, const char* what) {
-  const int number = errno;
-  Error error{path, std::string(what) + ": " + std::strerror(number)};
-  errno = number;
-  return error;
-}
-
 Error refused(const std::string& path, const char* what, int number) {
   Error error{path, what};
   errno = number;
@@ -44,6 +36,13 @@ bool is_known(std::string_view name) {
 }
 
 }  // namespace
+
+Error file_error(const std::string& path, const char* what) {
+  const int number = errno;
+  Error error{path, std::string(what) + ": " + std::strerror(number)};
+  errno = number;
+  return error;
+}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
@@ -83,9 +82,9 @@ Result<OpenFile> open_regular(int directory, const std::string& name) {
   struct stat about {};
   if (!file.descriptor) {
     if (errno == ELOOP) return refused(name, "is a link; a container has none", ELOOP);
-    return failed(name, "cannot be opened");
+    return file_error(name, "cannot be opened");
   }
-  if (fstat(file.descriptor.get(), &about) != 0) return failed(name, "cannot be looked at");
+  if (fstat(file.descriptor.get(), &about) != 0) return file_error(name, "cannot be looked at");
   if (!S_ISREG(about.st_mode)) return refused(name, "is no regular file", EINVAL);
   file.size = about.st_size;
   return file;
@@ -104,17 +103,39 @@ ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset) {
   return static_cast<ssize_t>(done);
 }
 
+bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset) {
+  while (!from.empty()) {
+    const ssize_t some = pwrite(fd, from.data(), from.size(), offset);
+    if (some < 0 && errno == EINTR) continue;
+    if (some == 0) errno = EIO;
+    if (some <= 0) return false;
+    from = from.subspan(static_cast<std::size_t>(some));
+    offset += some;
+  }
+  return true;
+}
+
+FileIdentity identity_of(int directory, const char* name) noexcept {
+  struct stat about {};
+  if (fstatat(directory, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return {about.st_ino, about.st_mtim.tv_sec, about.st_mtim.tv_nsec, about.st_size};
+}
+
 Result<ContainerNames> list_container(int directory, std::size_t most) {
   // A descriptor of its own: closedir() closes it.
   const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : fdopendir(again),
                                                     [](DIR* open) { return closedir(open); });
-  if (entries == nullptr) return failed("", "cannot be listed");
+  if (entries == nullptr) return file_error("", "cannot be listed");
   ContainerNames found;
   errno = 0;
   while (const dirent* entry = readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (const auto log = writer_of(name, kLogEnding)) {
+    if (name == kMergedName) {
+      found.has_merged = true;
+    } else if (name == kNewMergedName) {
+      found.has_new_merged = true;
+    } else if (const auto log = writer_of(name, kLogEnding)) {
       found.writers[*log].log = true;
     } else if (const auto index = writer_of(name, kIndexEnding)) {
       found.writers[*index].index = true;
@@ -126,7 +147,7 @@ Result<ContainerNames> list_container(int directory, std::size_t most) {
     }
     errno = 0;
   }
-  if (errno != 0) return failed("", "cannot be listed");
+  if (errno != 0) return file_error("", "cannot be listed");
   std::ranges::sort(found.strangers);
   return found;
 }

@@ -51,6 +51,22 @@ Result<OpenFile> open_regular(int directory, const std::string& name);
 // Reads until `to` is full or the file ends. -1: errno says why.
 ssize_t read_at(int fd, std::span<std::byte> to, std::int64_t offset);
 
+// Writes all of it. False: errno says why.
+bool write_at(int fd, std::span<const std::byte> from, std::int64_t offset);
+
+// Which file has a name now. A file that is replaced by rename is another one.
+struct FileIdentity {
+  std::uint64_t inode = 0;  // 0: there is none
+  std::int64_t seconds = 0, nanoseconds = 0;
+  std::int64_t size = 0;
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+FileIdentity identity_of(int directory, const char* name) noexcept;
+
+// What errno says of a file; errno stays.
+Error file_error(const std::string& path, const char* what);
+
 // What is in a container's directory. Errors set errno, too; E2BIG: more than `most` names.
 struct ContainerNames {
   struct Writer {
@@ -58,6 +74,8 @@ struct ContainerNames {
     bool index = false;
   };
   std::map<std::string, Writer> writers;
+  bool has_merged = false;
+  bool has_new_merged = false;         // of a compaction that was cut short
   std::vector<std::string> strangers;  // names that belong to nothing, sorted
 };
 Result<ContainerNames> list_container(int directory, std::size_t most);

@@ -8,7 +8,7 @@ namespace iotune::logstore {
 
 struct ReadLimits {
   std::size_t writers = std::size_t{1} << 20;
-  // Of one index file; larger ones are refused.
+  // Of all index files together; larger ones are refused.
   std::uint64_t index_bytes = std::uint64_t{1} << 30;
   // Rows of all lists of one block together, 16 bytes each.
   std::size_t block_rows = std::size_t{1} << 22;

@@ -23,6 +23,30 @@ class Merge {
 
   std::size_t room() const { return most_ - std::min(most_, used_); }
 
+  // Before all others. `reports` gets one for each of its writers.
+  std::optional<Error> add(const CoveredBytes& covered, std::vector<WriterReport>& reports) {
+    const MergedIndex& merged = covered.merged;
+    IndexParts parts = merged.parts;
+    base_ = static_cast<std::uint32_t>(parts.ends.size());
+    std::map<std::uint32_t, std::vector<TimeKnot>> knots;
+    for (std::uint32_t writer = 0; writer < base_; ++writer) {
+      knots[writer] = {{0, kMergedBegin}};
+      if (const auto given = parts.knots.find(writer); given != parts.knots.end()) {
+        knots[writer] = std::move(given->second);
+        for (TimeKnot& knot : knots[writer]) knot.time += kMergedBegin;
+      }
+      used_ += knots[writer].size();
+      reports.push_back(report_of(covered, writer));
+    }
+    used_ += parts.nests.size() + parts.segments.size();
+    parts.knots = std::move(knots);
+    covered_size_ = merged.size;
+    if (!parts.nests.empty() || !parts.segments.empty()) first_write_ = {INT64_MIN, 0, 0};
+    if (auto wrong = builder_.add(parts)) return wrong;
+    if (used_ > most_) return Error{kMergedName, "has more entries than the limit allows"};
+    return std::nullopt;
+  }
+
   void add(WriterEntries&& entries) {
     used_ += entries.count();
     const auto writer = static_cast<std::uint32_t>(writers_.size());
@@ -41,7 +65,7 @@ class Merge {
 
   // The end of the last write that is later than the last truncation, or that truncation's size.
   std::int64_t size() const {
-    std::int64_t size = any_truncation_ ? truncated_to_ : 0;
+    std::int64_t size = any_truncation_ ? truncated_to_ : covered_size_;
     for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) {
       const std::int64_t from = any_truncation_ ? first_after(writer, last_truncation_) : 0;
       for (const Nest& nest : writers_[writer].nests) {
@@ -55,8 +79,8 @@ class Merge {
     for (std::uint32_t writer = 0; writer < writers_.size(); ++writer) {
       IndexParts parts;
       if (!parts_of(writer, parts)) return Error{"", "more entries than the limit allows"};
-      parts.names = analyzer::StreamNames({reports[writer].name});
-      if (auto wrong = builder_.add(parts, writer)) return *wrong;
+      parts.names = analyzer::StreamNames({reports[base_ + writer].name});
+      if (auto wrong = builder_.add(parts, base_ + writer)) return *wrong;
       writers_[writer] = {};
     }
     auto index = builder_.build();
@@ -66,6 +90,22 @@ class Merge {
   }
 
  private:
+  static WriterReport report_of(const CoveredBytes& covered, std::uint32_t writer) {
+    const MergedIndex& merged = covered.merged;
+    WriterReport report;
+    report.name = merged.parts.names[writer];
+    report.has_index = true;
+    report.is_covered = true;
+    report.entries = merged.parts.ends[writer].position;
+    report.log_bytes = std::clamp<std::int64_t>(covered.log_bytes[writer], 0, kLargestFile);
+    report.durable_bytes = merged.covered[writer].log_bytes;
+    const std::int64_t told = std::min(merged.parts.ends[writer].physical, report.durable_bytes);
+    report.unplaced_bytes = std::max<std::int64_t>(0, report.log_bytes - told);
+    report.missing_bytes = std::max<std::int64_t>(0, told - report.log_bytes);
+    return report;
+  }
+
+  // Writers that are not covered are numbered from 0 here, and from base_ in the map.
   WriteOrder order_of(std::uint32_t writer, std::int64_t position) const {
     return {times_[writer].at(0, position), writer, position};
   }
@@ -125,6 +165,8 @@ class Merge {
 
   std::size_t most_;
   std::size_t used_ = 0;
+  std::uint32_t base_ = 0;         // writers that are covered
+  std::int64_t covered_size_ = 0;  // of the file, without the others
   std::vector<WriterEntries> writers_;
   std::vector<StreamTimes> times_;  // by writer, each as stream 0
   WriteOrder first_write_{INT64_MAX, UINT32_MAX, INT64_MAX};
@@ -141,12 +183,17 @@ bool LogMap::is_hole(const analyzer::IndexPiece& piece) noexcept {
 }
 
 Result<LogMap> LogMap::merge(std::uint64_t container_id, std::vector<WriterBytes> writers,
-                             std::vector<WriterReport>& reports, const ReadLimits& limits) {
+                             std::vector<WriterReport>& reports, const ReadLimits& limits,
+                             const CoveredBytes* covered) {
   reports.clear();
   if (writers.size() > limits.writers) return Error{"", "more writers than the limit allows"};
   std::ranges::sort(writers, {}, &WriterBytes::name);
   Merge merge(limits.entries);
+  if (covered != nullptr) {
+    if (auto wrong = merge.add(*covered, reports)) return *wrong;
+  }
   std::vector<std::int64_t> log_bytes;
+  for (const WriterReport& report : reports) log_bytes.push_back(report.log_bytes);
   for (const WriterBytes& writer : writers) {
     WriterReport report;
     report.name = writer.name;

@@ -10,18 +10,26 @@
 
 #include "analyzer/index/offset_index.h"
 #include "logstore/read/limits.h"
+#include "logstore/read/merged_index.h"
 #include "recorder/read/result.h"
 
 namespace iotune::logstore {
-
-using recorder::Error;
-using recorder::Result;
 
 // What a container has of one writer.
 struct WriterBytes {
   std::string name;
   std::span<const std::byte> index;  // empty where it has none
   std::int64_t log_bytes = 0;        // 0 where it has none
+  // What of it a merged index has already, where it grew after that: bytes of its index, and where
+  // its entries and its log stood.
+  std::int64_t covered_bytes = 0;
+  analyzer::StreamEnd covered_end = {};
+};
+
+// A merged index, and how long the logs are that it covers.
+struct CoveredBytes {
+  const MergedIndex& merged;
+  std::vector<std::int64_t> log_bytes;
 };
 
 // What was found about a writer while merging.
@@ -35,6 +43,7 @@ struct WriterReport {
   std::int64_t missing_bytes = 0;   // of writes that the log should hold and does not
   std::uint64_t index_bytes_lost = 0;  // of the index, passed over as damage
   bool has_index = false;
+  bool is_covered = false;  // by the merged index
 
   // All that a durable block vouched for is there, and nothing of the index is unreadable.
   bool is_whole() const { return has_index && missing_bytes == 0 && index_bytes_lost == 0; }
@@ -55,11 +64,13 @@ struct LogPiece {
 // Constant once made: any number of threads may ask it.
 class LogMap {
  public:
-  // Writers get their numbers in the order of their names. An error where the bytes are of a newer
-  // version or of another container than `container_id`, or go beyond the limits; damage is no
-  // error and stands in `reports`, one for each writer in their order.
+  // Writers get their numbers in the order of their names, behind those that `covered` has. An
+  // error where the bytes are of a newer version or of another container than `container_id`, or go
+  // beyond the limits; damage is no error and stands in `reports`, one for each writer in their
+  // order.
   static Result<LogMap> merge(std::uint64_t container_id, std::vector<WriterBytes> writers,
-                              std::vector<WriterReport>& reports, const ReadLimits& limits = {});
+                              std::vector<WriterReport>& reports, const ReadLimits& limits = {},
+                              const CoveredBytes* covered = nullptr);
 
   std::int64_t size() const noexcept { return size_; }
 

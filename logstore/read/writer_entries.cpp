@@ -124,7 +124,11 @@ std::optional<Error> read_writer(std::uint64_t container_id, const WriterBytes& 
     report.index_bytes_lost = writer.index.size();
     return std::nullopt;
   }
-  BlockScanner blocks(writer.index.subspan(kHeadBytes), limits);
+  const auto covered = static_cast<std::size_t>(std::max<std::int64_t>(writer.covered_bytes, 0));
+  const std::size_t from = std::clamp(covered, kHeadBytes, writer.index.size());
+  to.position = writer.covered_end.position;
+  to.physical = writer.covered_end.physical;
+  BlockScanner blocks(writer.index.subspan(from), limits);
   Assembly assembly(head, most, limits.block_nests, to);
   while (const auto block = blocks.next()) {
     switch (assembly.add(*block)) {

@@ -8,9 +8,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 
+#include "logstore/compact/compaction.h"
 #include "logstore/format.h"
-#include "logstore/store/compaction.h"
 
 namespace iotune::logstore {
 namespace {
@@ -160,7 +161,10 @@ void StoredFile::become_idle() noexcept {
     unlock_container();
     const int fd = description_file_.get();
     if (options_.compacts_on_close && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-      compact_on_close(current_path());
+      const int failed = compact_on_close(current_path());
+      if (failed != 0 && failed != -ENOENT) {
+        say(std::string("was not compacted: ") + std::strerror(-failed));
+      }
       flock(fd, LOCK_UN);
     }
     return 0;

@@ -112,6 +112,7 @@ class StoredFile final : public LoggedFile {
   std::uint64_t container_id_ = 0;
 
   std::shared_ptr<OwnWriter> writer_;
+  FileIdentity merged_before_writer_;  // the merged index that there was when it was made
   unsigned next_number_ = 0;
   bool is_locked_ = false;  // shared, with others who write
   bool names_are_synced_ = false;

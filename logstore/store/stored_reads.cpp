@@ -46,7 +46,8 @@ int StoredFile::look() {
   // is only in what is held of it.
   if (removed_ || !survey_) return 0;
   Survey now;
-  const int wrong = Survey::take(directory_.get(), writer_ ? writer_->name() : "", &*survey_, now);
+  const int wrong = Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "",
+                                 &*survey_, now);
   if (wrong != 0) return wrong;
   if (is_removed()) {
     removed_ = true;
@@ -60,7 +61,8 @@ int StoredFile::look() {
 int StoredFile::ready_survey() {
   if (survey_) return 0;
   Survey now;
-  const int wrong = Survey::take(directory_.get(), writer_ ? writer_->name() : "", nullptr, now);
+  const int wrong = Survey::take(directory_.get(), container_id_, writer_ ? writer_->name() : "",
+                                 nullptr, now);
   if (wrong != 0) return wrong;
   // Half removed is as good as removed.
   if (is_removed()) {
@@ -75,7 +77,7 @@ int StoredFile::ready_survey() {
 int StoredFile::ready_view() {
   if (const int wrong = look(); wrong != 0) return wrong;
   for (int tries = 0; !base_ && tries < kMostTries; ++tries) {
-    if (removed_ && (!survey_ || !survey_->others.empty())) return -ESTALE;
+    if (removed_ && (!survey_ || !survey_->is_alone())) return -ESTALE;
     if (const int wrong = ready_survey(); wrong != 0) return wrong;
     bool again = false;
     if (const int wrong = merge_once(again); wrong != 0) return wrong;
@@ -119,16 +121,24 @@ int StoredFile::merge_once(bool& again) {
       }
       log_bytes = log.st_size;
     }
-    writers.push_back({other.name, bytes, log_bytes});
+    if (other.index.inode == 0 && log_bytes != 0 && !survey_->merged_damage.empty()) {
+      say(std::string(kMergedName) + " " + survey_->merged_damage + ", and no index of " +
+          other.name + " is left");
+      return -EIO;
+    }
+    writers.push_back({other.name, bytes, log_bytes, other.covered_bytes, other.covered_end});
   }
   if (writer_) {
     std::vector<std::byte>& bytes = indexes.emplace_back();
     if (!read_whole(writer_->index(), writer_->core().index_bytes(), bytes)) return -errno;
     const std::string name = writer_->name().empty() ? kNameless : writer_->name();
-    writers.push_back({name, bytes, writer_->core().log_bytes()});
+    writers.push_back({name, bytes, writer_->core().log_bytes(), 0, {}});
   }
   std::vector<WriterReport> reports;
-  auto merged = LogMap::merge(container_id_, std::move(writers), reports, limits);
+  std::optional<CoveredBytes> covered;
+  if (survey_->merged) covered.emplace(CoveredBytes{*survey_->merged, survey_->covered_log_bytes});
+  auto merged = LogMap::merge(container_id_, std::move(writers), reports, limits,
+                              covered ? &*covered : nullptr);
   if (!merged) {
     say(merged.error().text());
     return -EIO;
@@ -174,7 +184,7 @@ std::int64_t StoredFile::size_here() {
     if (removed_ && !survey_) return -ESTALE;
     if (const int wrong = ready_survey(); wrong != 0) return wrong;
     // Alone: no index need be read.
-    if (survey_->others.empty()) return since_writer_.apply(0);
+    if (survey_->is_alone()) return since_writer_.apply(0);
     if (const int wrong = ready_view(); wrong != 0) return wrong;
   }
   return since_base_.apply(base_->size());

@@ -37,10 +37,12 @@ void StoredFile::unlock_container() {
   is_locked_ = false;
 }
 
-// While a file was idle somebody may have compacted it: our log is gone then, and its bytes are
-// elsewhere.
+// While a file was idle somebody may have compacted it: our index is gone then, or what it tells of
+// from now on would be older than it is, and our log's bytes may be elsewhere.
 void StoredFile::forget_compacted_writer() {
-  if (!writer_ || removed_ || !writer_->is_gone() || is_removed()) return;
+  if (!writer_ || removed_) return;
+  const bool is_compacted = identity_of(directory_.get(), kMergedName) != merged_before_writer_;
+  if ((!is_compacted && !writer_->is_gone()) || is_removed()) return;
   writer_.reset();
   since_writer_ = {};
   drop_view();
@@ -62,6 +64,7 @@ int StoredFile::ready_writer() {
     return wrong;
   }
   if (writer_->name().empty()) removed_ = true;
+  merged_before_writer_ = identity_of(directory_.get(), kMergedName);
   flushed_ns_ = writer_->latest_ns();
   return 0;
 }

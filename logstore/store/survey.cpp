@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <numeric>
 
 #include "logstore/format.h"
-#include "logstore/read/container_files.h"
 #include "logstore/read/limits.h"
+#include "logstore/read/writer_files.h"
 
 namespace iotune::logstore {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 // A directory that changed less long ago than this may change again and show the same time: times
 // of files stand still between ticks of the clock, and servers' clocks differ.
 constexpr std::int64_t kSettled = 2'000'000'000;  // ns
+// How often a directory is listed again because somebody compacts it meanwhile.
+constexpr int kMostTries = 100;
 
 std::int64_t ns_of(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -35,7 +39,41 @@ bool same(const Survey::File& a, const Survey::File& b) {
 
 }  // namespace
 
-int Survey::take(int directory, const std::string& own, const Survey* before, Survey& to) {
+int Survey::list(int directory, std::uint64_t container_id, const std::string& own) {
+  const ReadLimits limits;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    merged_file = identity_of(directory, kMergedName);
+    auto names = list_container(directory, limits.writers);
+    if (!names) return -errno;
+    WriterFilesReader files(directory, limits, *names);
+    CompactionTraces traces;
+    errno = 0;
+    auto wrong = files.read_merged(container_id, traces);
+    if (!wrong) wrong = files.read_covered(false, traces);
+    const int why = errno;
+    // What was listed before a compaction must not be read by its merged index.
+    if (identity_of(directory, kMergedName) != merged_file) continue;
+    if (wrong) return why != 0 ? -why : -ENOTSUP;
+    others.clear();
+    for (const auto& [name, of_it] : names->writers) {
+      if (name != own) others.push_back({name, {}, {}, 0, {}});
+    }
+    for (const WriterBytes& grown : files.take_writers()) {
+      others.push_back({grown.name, {}, {}, grown.covered_bytes, grown.covered_end});
+    }
+    std::ranges::sort(others, {}, &Writer::name);
+    if (files.covered() != nullptr) covered_log_bytes = files.covered()->log_bytes;
+    merged_damage = std::move(traces.merged_damage);
+    if (auto found = files.take_merged()) {
+      merged = std::make_shared<const MergedIndex>(std::move(*found));
+    }
+    return 0;
+  }
+  return -EAGAIN;
+}
+
+int Survey::take(int directory, std::uint64_t container_id, const std::string& own,
+                 const Survey* before, Survey& to) {
   struct stat about {};
   if (fstat(directory, &about) != 0) return -errno;
   timespec now{};
@@ -46,12 +84,12 @@ int Survey::take(int directory, const std::string& own, const Survey* before, Su
   if (before != nullptr && !before->names_may_have_changed &&
       before->directory_ns == found.directory_ns) {
     found.others = before->others;
-  } else {
-    const auto names = list_container(directory, ReadLimits{}.writers);
-    if (!names) return -errno;
-    for (const auto& [name, files] : names->writers) {
-      if (name != own) found.others.push_back({name, {}, {}});
-    }
+    found.merged_file = before->merged_file;
+    found.merged = before->merged;
+    found.covered_log_bytes = before->covered_log_bytes;
+    found.merged_damage = before->merged_damage;
+  } else if (const int wrong = found.list(directory, container_id, own); wrong != 0) {
+    return wrong;
   }
   for (Writer& writer : found.others) {
     const File index = writer.index;
@@ -64,7 +102,7 @@ int Survey::take(int directory, const std::string& own, const Survey* before, Su
 }
 
 bool Survey::differs_from(const Survey& before) const {
-  if (others.size() != before.others.size()) return true;
+  if (others.size() != before.others.size() || merged_file != before.merged_file) return true;
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (others[i].name != before.others[i].name || !same(others[i].index, before.others[i].index) ||
         others[i].log.inode != before.others[i].log.inode) {
@@ -75,7 +113,10 @@ bool Survey::differs_from(const Survey& before) const {
 }
 
 std::int64_t Survey::blocks() const {
-  std::int64_t sum = 0;
+  constexpr std::int64_t kBlock = 512;
+  std::int64_t sum =
+      std::accumulate(covered_log_bytes.begin(), covered_log_bytes.end(), merged_file.size) /
+      kBlock;
   for (const Writer& writer : others) sum += writer.log.blocks + writer.index.blocks;
   return sum;
 }

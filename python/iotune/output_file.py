@@ -79,7 +79,7 @@ def new_file(target: Path, force: bool = True) -> Iterator[BinaryIO]:
             # Network file systems tell of a full disk only now.
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), _mode_for(target))
-        _take_name(name, target, force)
+        take_name(name, target, force)
     except OSError as problem:
         raise Error(f"{target}: {problem.strerror or problem}") from None
     finally:
@@ -101,7 +101,11 @@ def _mode_for(target: Path) -> int:
         return 0o666 & ~_umask()
 
 
-def _take_name(name: str, target: Path, force: bool) -> None:
+def take_name(name: str, target: Path, force: bool) -> None:
+    """Give a finished file, which lies in the same folder or file system, the target's name.
+
+    Without `force` never over what is there. Raises Error, and OSError for what the system refuses.
+    """
     # The write may have taken long: what is there now decides.
     demand_replaceable(target, force)
     if not force:

@@ -33,18 +33,18 @@ def varint(value: int) -> bytes:
     return bytes(groups)
 
 
-def rows(pairs: Sequence[tuple[int, int]]) -> bytes:
-    """A list(2) in the plain form of patterns/README.md: each row less the one before."""
-    content = varint(len(pairs))
-    if not pairs:
+def rows(tuples: Sequence[tuple[int, ...]]) -> bytes:
+    """A list(d) in the plain form of patterns/README.md: each row less the one before."""
+    content = varint(len(tuples))
+    if not tuples:
         return content
     content += b"\0"
-    before = (0, 0)
-    for pair in pairs:
-        for new, old in zip(pair, before):
+    before = (0,) * len(tuples[0])
+    for row in tuples:
+        for new, old in zip(row, before):
             step = new - old
             content += varint(step * 2 if step >= 0 else -step * 2 - 1)
-        before = pair
+        before = row
     return content
 
 
@@ -56,7 +56,7 @@ def _head(magic: bytes, fields: bytes) -> bytes:
 def index_of(writes: Sequence[tuple[int, bytes]], first_ns: int, durable: bool = True) -> bytes:
     """An index with one block: single writes, a nanosecond after each other."""
     log_bytes = sum(len(content) for _, content in writes)
-    none: list[tuple[int, int]] = []
+    none: list[tuple[int, ...]] = []
     payload = b"".join(
         rows(pairs)
         for pairs in (
@@ -91,3 +91,42 @@ def add_writer(
     """A process that wrote these, in this order."""
     (path / f"{name}.log").write_bytes(b"".join(content for _, content in writes))
     (path / f"{name}.index").write_bytes(index_of(writes, first_ns, durable))
+
+
+def _names(names: Sequence[str]) -> bytes:
+    """Names as analyzer/index/FORMAT.md has them: one form of one column, its texts as they are."""
+    if not names:
+        return bytes(2) + bytes(3)
+    texts = "".join(names).encode()
+    ends = [sum(map(len, names[: i + 1])) for i in range(len(names))]
+    content = varint(1) + varint(1) + varint(len(names)) + varint(0)
+    content += rows([(i,) for i in range(len(names))])
+    content += rows([(0,)] * len(names)) + rows([(i,) for i in range(len(names))])
+    return content + rows([(end,) for end in ends]) + varint(len(texts)) + texts
+
+
+def add_merged_index(
+    path: Path,
+    covered: Sequence[tuple[str, int, int]],
+    segments: Sequence[tuple[int, int, int, int, int]],
+    size: int,
+    retired: Sequence[str] = (),
+    twice: bool = True,
+) -> None:
+    """A merged index of writers (name, bytes of its index, bytes of its log).
+
+    segments: start, length, stream, position, physical, as analyzer/index/FORMAT.md has them.
+    """
+    none: list[tuple[int, ...]] = []
+    ends = [(len(segments), log_bytes) for _, _, log_bytes in covered]
+    index = rows(ends) + _names([name for name, _, _ in covered])
+    index += b"".join(rows(none) for _ in range(5))  # times
+    index += b"".join(rows(none) for _ in range(3))  # slots, nests, levels
+    index += rows(segments)
+    length = struct.pack("<Q", len(index))
+    block = b"IIDX" + struct.pack("<I", crc32c(length + index)) + length + index
+    payload = rows([(index_bytes, log_bytes) for _, index_bytes, log_bytes in covered])
+    payload += _names(retired) + b"IOTUNE-INDEX" + struct.pack("<I", 1) + block
+    fields = struct.pack("<QQQQI", CONTAINER_ID, 1, size, len(payload), crc32c(payload))
+    content = _head(b"IOTUNE-LOGMERGE", fields) + payload
+    (path / "merged.index").write_bytes(content * (2 if twice else 1))

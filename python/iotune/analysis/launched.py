@@ -1,4 +1,4 @@
-"""Several ranks of an MPI launcher that do one analysis.
+"""Several ranks of an MPI launcher that do one analysis, or another common work.
 
 No MPI is needed for that: the launcher says in the environment who is which rank, and results are
 files in a directory that all ranks see. Its name is one that the launcher gives the job, so that
@@ -97,11 +97,17 @@ class Abandoned(Error):
 
 
 class Exchange:
-    """The directory in which the ranks of one job meet. Rank 0 makes and removes it."""
+    """The directory in which the ranks of one job meet. Rank 0 makes and removes it.
 
-    def __init__(self, place: Path, ranks: Ranks):
+    `work`: what they do, a word. `remedy`: how the user names a directory that all ranks see.
+    """
+
+    def __init__(
+        self, place: Path, ranks: Ranks, work: str = "analyze", remedy: str = "by --exchange"
+    ):
         self._ranks = ranks
-        self.folder = (place / f".iotune-analyze-{ranks.job}").absolute()
+        self._remedy = remedy
+        self.folder = (place / f".iotune-{work}-{ranks.job}").absolute()
         self._over = threading.Event()
 
     def __enter__(self) -> Exchange:
@@ -114,7 +120,7 @@ class Exchange:
         except OSError as problem:
             raise Error(
                 f"{self.folder}: {problem.strerror}; name a directory that all ranks see and "
-                "may write to by --exchange"
+                f"may write to {self._remedy}"
             ) from None
         self._thread = threading.Thread(target=self._keep_beating, daemon=True)
         self._thread.start()
@@ -172,7 +178,7 @@ class Exchange:
             if not self.folder.is_dir() and now - begun > _SILENT_SECONDS:
                 raise Error(
                     f"rank {self._ranks.rank} sees no {self.folder} of rank 0: name a directory "
-                    "that all ranks see by --exchange"
+                    f"that all ranks see {self._remedy}"
                 )
             if now - looked > 1:
                 check()
@@ -198,7 +204,7 @@ class Exchange:
             if silent > _SILENT_SECONDS and not (self.folder / f"rank-{rank}.over").exists():
                 raise Error(
                     f"rank {rank} was not heard of for {silent:.0f} s: it was killed, or sees "
-                    "another directory (--exchange)"
+                    f"another directory ({self._remedy})"
                 )
 
     def _beat(self) -> None:

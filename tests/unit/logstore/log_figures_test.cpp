@@ -1,10 +1,13 @@
 // How large an index is: FS-TEST's shared file of the papers, with the times that a real run has.
 // Prints what it measures.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
 #include <string>
@@ -12,6 +15,8 @@
 
 #include "analyzer/index/index_file.h"
 #include "fake_files.h"
+#include "logstore/compact/compaction.h"
+#include "logstore/read/make_container.h"
 #include "logstore/read/log_map.h"
 
 namespace iotune::logstore {
@@ -135,6 +140,44 @@ TEST(LogFigures, pauses_between_writes_cost_disk_and_no_memory) {
   print("strided, with pauses", kWrites, run, map);
   EXPECT_LE(map.memory_bytes(), 8192U);
   EXPECT_LE(run.bytes_on_disk(), 4U * kRanks * kWrites);  // PLFS: 48 bytes a write
+}
+
+// The same on disk, its logs without blocks, compacted as at close.
+TEST(LogFigures, after_compaction_the_index_on_disk_needs_at_most_64_kilobytes) {
+  namespace fs = std::filesystem;
+  constexpr std::int64_t kWrites = 16384;
+  const Writers run = strided_run(kWrites, 0, kBusy);
+  std::string made = (fs::temp_directory_path() / "figures.XXXXXX").string();
+  const fs::path root = mkdtemp(made.data());
+  const fs::path path = root / "file";
+  ASSERT_FALSE(make_container(path, {kId, 1000}));
+  for (std::size_t i = 0; i < run.names.size(); ++i) {
+    std::ofstream index(path / (run.names[i] + ".index"), std::ios::binary);
+    index.write(reinterpret_cast<const char*>(run.indexes[i].data()),
+                static_cast<std::streamsize>(run.indexes[i].size()));
+    std::ofstream(path / (run.names[i] + ".log")).close();
+    fs::resize_file(path / (run.names[i] + ".log"), static_cast<std::uintmax_t>(run.log_bytes));
+  }
+  EXPECT_EQ(compact_on_close(path), 0);
+  std::size_t index_bytes = 0;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().extension() == ".index") index_bytes += entry.file_size();
+  }
+  const auto container = Container::open(path);
+  ASSERT_TRUE(container) << container.error().text();
+  std::printf(
+      "strided, compacted at close\n"
+      "  index on disk                 %9zu bytes, all of it in two copies\n"
+      "  merged, in memory             %9zu bytes, names included\n",
+      index_bytes, container->map().memory_bytes());
+  EXPECT_LE(index_bytes, 65536U);
+  EXPECT_LE(container->map().memory_bytes(), 8192U);
+  EXPECT_EQ(container->map().size(), kRanks * kWrites * kBlock);
+  EXPECT_EQ(container->reports().size(), kRanks);
+  const auto pieces = container->map().pieces(777 * kBlock + 7, 1);
+  EXPECT_EQ(container->map().writer_name(pieces.at(0).writer), run.names[777 % kRanks]);
+  EXPECT_EQ(pieces.at(0).physical, 777 / kRanks * kBlock + 7);
+  fs::remove_all(root);
 }
 
 TEST(LogFigures, a_sync_now_and_then_changes_nothing_about_it) {
