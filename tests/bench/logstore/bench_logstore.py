@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,9 +77,21 @@ class Bench:
             self._made[arm, name] = self.arm("logstore_index", arm, path, *self.run_words(name))
         return path, self._made[arm, name]
 
-    def compare(self, name: str, arms: dict[str, Callable[[], float]]) -> paired.Comparison:
-        """The rounds of some arms."""
-        return paired.compare(name, arms, self.rounds, warmup=0, seed=self.seed)
+    def compacted(self, name: str) -> tuple[Path, dict[str, float]] | None:
+        """A container of its own that was compacted; None where this build cannot."""
+        if not (self.build / "bin" / "logstore_compact").exists():
+            return None
+        path = self.scratch / f"compacted-{name}"
+        if ("compacted", name) not in self._made:
+            self.arm("logstore_index", "make", path, *self.run_words(name))
+            self._made["compacted", name] = self.arm("logstore_compact", path)
+        return path, self._made["compacted", name]
+
+    def compare(
+        self, name: str, arms: Mapping[str, Callable[[], float]], times: int = 1
+    ) -> paired.Comparison:
+        """The rounds of some arms, `times` as many as asked for: short arms have more."""
+        return paired.compare(name, arms, times * self.rounds, warmup=0, seed=self.seed)
 
 
 def sizes(bench: Bench, table: Table) -> None:
@@ -101,9 +113,18 @@ def sizes(bench: Bench, table: Table) -> None:
         table.add(f"{what}: the same, one write in 256 taking 1 to 10 ms, bytes",
                   uneven["closed_bytes"])  # fmt: skip
         table.add(f"{what}: the plain index, on disk and in memory, bytes", plain)
+        if (compact := bench.compacted(name)) is not None:
+            folder, done = compact
+            table.add(f"{what}: on disk after compaction, bytes", done["index_bytes"],
+                      at_most(65536, "bytes"))  # fmt: skip
+            table.add(f"{what}: compaction takes, s", done["ns"] * 1e-9)
+            opened = bench.arm("logstore_index", "open", folder, *bench.run_words(name))
+            table.add(f"{what}: in memory after compaction, bytes", opened["memory_bytes"],
+                      at_most(8192, "bytes"))  # fmt: skip
+            table.add(f"{what}: in memory while that is read, most, bytes", opened["peak_bytes"])
         kept[name] = {
             "writes": bench.sizes.writes[name], "ours": opened["memory_bytes"], "plain": plain,
-            "ours_disk": made["closed_bytes"],
+            "ours_disk": compact[1]["index_bytes"] if compact else made["closed_bytes"],
         }  # fmt: skip
         for readers in (8, 128):
             table.add(f"{what}: {readers} readers on a node, ours, bytes",
@@ -134,18 +155,21 @@ def read_open(bench: Bench, table: Table) -> None:
     def opened(arm: str, folder: Path) -> float:
         return bench.arm("logstore_index", arm, folder, *bench.run_words(name))["open_ns"] * 1e-9
 
-    rounds = bench.compare(
-        "read open",
-        {
-            "ours": functools.partial(opened, "open", ours),
-            "plain": functools.partial(opened, "open_plain", plain),
-        },
-    )
+    arms = {
+        "ours": functools.partial(opened, "open", ours),
+        "plain": functools.partial(opened, "open_plain", plain),
+    }
+    if (compact := bench.compacted(name)) is not None:
+        arms["compacted"] = functools.partial(opened, "open", compact[0])
+    rounds = bench.compare("read open", arms)
     table.keep(rounds)
     what = f"{bench.sizes.ranks} ranks x {name} writes (simulated): read open"
-    table.add(f"{what}, ours, s", rounds.median("ours"))
     table.add(f"{what}, plain, s", rounds.median("plain"))
-    table.judge(f"{what}, plain over ours", rounds.ratio("plain", "ours"), at_least(100))
+    for arm in ("ours", "compacted"):
+        if arm in arms:
+            text = "ours" if arm == "ours" else "ours after compaction"
+            table.add(f"{what}, {text}, s", rounds.median(arm))
+            table.judge(f"{what}, plain over {text}", rounds.ratio("plain", arm), at_least(100))
 
 
 def lookups(bench: Bench, table: Table) -> None:
@@ -181,7 +205,7 @@ def lookups(bench: Bench, table: Table) -> None:
 
 
 def write_cost(bench: Bench, table: Table) -> None:
-    """What the writer adds to an append, wall time."""
+    """What the writer adds to an append, CPU time, the kernel's included."""
     for file, length, share in (("stub", 64, 1.0), ("real", 64, 0.2), ("real", 4096, 0.05)):
         count = max(1, int(bench.sizes.calls * share))
         for order in ("strided", "random"):
@@ -193,23 +217,30 @@ def write_cost(bench: Bench, table: Table) -> None:
             name = f"a write of {length} bytes, {order}, " + (
                 "no file" if file == "stub" else "to a file"
             )
-            rounds = bench.compare(
-                name, {arm: functools.partial(timed, arm, words)
-                       for arm in ("none", "plain", "ours")},
-            )  # fmt: skip
+            arms = {
+                arm: functools.partial(timed, arm, words)
+                for arm in ("none", "plain", "ours", "counter")
+            }
+            rounds = bench.compare(name, arms, times=5)
             table.keep(rounds)
             table.add(f"{name}: the append alone, ns", rounds.median("none"))
             table.add(f"{name}: plain adds, ns", rounds.paired_difference("plain", "none"))
             goal = at_most(60, "ns") if order == "strided" else None
-            added = rounds.paired_difference("ours", "none")
-            if goal is None:
-                table.add(f"{name}: ours adds, ns", added)
-            else:
-                table.judge(f"{name}: ours adds, ns", added, goal)
+            for arm, text in (("ours", "ours"), ("counter", "ours, timed by the counter,")):
+                added = rounds.paired_difference(arm, "none")
+                if goal is None:
+                    table.add(f"{name}: {text} adds, ns", added)
+                else:
+                    table.judge(f"{name}: {text} adds, ns", added, goal)
 
 
 def rates(bench: Bench, table: Table) -> None:
-    """The papers' rates: 56 bytes an access over the bytes of the index in memory."""
+    """The papers' rates: 56 bytes an access over the bytes of the index in memory.
+
+    The maps are left beside the table, for plot_logstore.py.
+    """
+    maps = bench.scratch.parent / "logstore-maps"
+    maps.mkdir(exist_ok=True)
     listed = subprocess.run(
         [str(bench.build / "bin" / "logstore_rates"), "list"],
         stdout=subprocess.PIPE, text=True, check=True,
@@ -217,6 +248,9 @@ def rates(bench: Bench, table: Table) -> None:
     for line in listed.splitlines():
         name, paper = line.split("\t")
         found = bench.arm("logstore_rates", "rates", name, 2013)
+        with (maps / f"{name}.csv").open("w") as to:
+            subprocess.run([str(bench.build / "bin" / "logstore_rates"), "map", name], stdout=to,
+                           check=True)  # fmt: skip
         plain = 56 * found["accesses"]
         he2013 = plain / found["he2013_bytes"]
         what = f"{name} (simulated), {found['accesses']:.0f} writes: rate"
