@@ -1,9 +1,9 @@
 """fs-test for real: the log store beside the ordinary shared file and beside a plain index.
 
-The ranks of this machine, N-1 strided: written by one job, read back by the same number of ranks of
-another. The arms are `ordinary`, `logged` (iotune run --logstore) and `plain` (plain_store.cpp: the
-same store with PLFS's index, for fs-test alone). IOTUNE_MPIRUN names another launcher, and
-LOGSTORE_DIR the storage: tests/testbed has CephFS with several clients.
+The ranks of this machine, N-1 strided: written by one job, read back by another of as many ranks,
+and by one of half as many. The arms are `ordinary`, `logged` (as under iotune run --logstore) and
+`plain` (plain_store.cpp: the same store with PLFS's index, for fs-test alone). IOTUNE_MPIRUN names
+another launcher, and LOGSTORE_DIR the storage: tests/testbed has CephFS with several clients.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import Any
 from bench import paired, pieces
 from iotune.replay.map_plan import write_map_plan
 from support import preloaded
-from support.repository import IOTUNE
 
 # Rows; the other parts are in the rounds.
 SHOWN = ("write open_s", "write close_s", "write seconds", "read open_s", "read seconds",
@@ -97,9 +96,9 @@ class Arms:
         file = self.file(arm)
         environment = preloaded.plain_environment() | preloaded.variables(self.shim)
         if arm == "logged":
-            environment["IOTUNE_LIB"] = str(self.build / "lib" / "libiotune.so")
-            command = [str(IOTUNE), "run", "--db", "none", "--logstore", str(file.parent), "-o",
-                       str(self.scratch / "logged.iotrace"), "--", *command]  # fmt: skip
+            environment |= preloaded.variables(self.build / "lib" / "libiotune.so", self.shim)
+            environment |= {"IOTUNE_LOGSTORE": str(file.parent), "IOTUNE_DB": "none",
+                            "IOTUNE_TRACE": str(self.scratch / "logged.iotrace")}  # fmt: skip
         elif arm == "plain":
             environment |= preloaded.variables(self.plain_store, self.shim)
             environment["PLAIN_STORE"] = str(file.parent)
