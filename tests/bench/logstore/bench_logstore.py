@@ -25,7 +25,10 @@ from bench.logstore import logstore_runs
 from bench.paired import Table, at_least, at_most
 
 ENTRY = 48  # bytes of a plain entry
+RECORD = 4096  # bytes of a simulated write
 K = 1024
+# Of a whole parallel file system, in which the 512 ranks' reads would end.
+STORAGE_RATES = (10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,20 @@ def read_open(bench: Bench, table: Table) -> None:
             text = "ours" if arm == "ours" else "ours after compaction"
             table.add(f"{what}, {text}, s", rounds.median(arm))
             table.judge(f"{what}, plain over {text}", rounds.ratio("plain", arm), at_least(100))
+            for rate in STORAGE_RATES:
+                transfer_s = bench.entries(name) * RECORD / (rate * 1e9)
+                table.add(f"{what} and read at {rate:g} GB/s (a model), plain over {text}",
+                          _modelled(rounds, arm, transfer_s))  # fmt: skip
+
+
+def _modelled(rounds: paired.Comparison, arm: str, transfer_s: float) -> paired.Estimate:
+    """What a read of the whole file gains: the opens as measured, the same transfer for both."""
+    return rounds.estimate(
+        lambda rows: (
+            (statistics.median(rows["plain"]) + transfer_s)
+            / (statistics.median(rows[arm]) + transfer_s)
+        )
+    )
 
 
 def lookups(bench: Bench, table: Table) -> None:
