@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fuse/mounted_root.h"
+#include "logstore/store/logged_file.h"
 
 namespace {
 
@@ -39,7 +40,8 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   config->use_ino = 1;
   config->nullpath_ok = 1;
   // Cached pages stay where the file was not changed meanwhile: a storage behind a page cache.
-  config->auto_cache = 1;
+  // Whether a file that is kept as logs was changed beside the mount its times may tell too late.
+  config->auto_cache = root.options.logstore ? 0 : 1;
   connection->max_background = root.options.threads;
   connection->congestion_threshold = root.options.threads;
   return fuse_get_context()->private_data;
@@ -106,6 +108,10 @@ int main(int count, char** words) {
   umask(0);  // the kernel has applied the programs' own
   MountedRoot root(options);
   const bool served = serve(root);
+  if (root.options.logstore) {
+    iotune::logstore::LoggedFile::at_exit();
+    iotune::logstore::LoggedFile::close_idle();
+  }
   if (root.prefetching != nullptr) report(root.prefetching->cache);
   const bool written = root.recorder == nullptr || root.recorder->finish();
   return served && written ? 0 : 1;

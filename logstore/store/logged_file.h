@@ -80,6 +80,11 @@ class LoggedFile {
   // whether there was a write since is not known then.)
   virtual int set_times(const struct timespec times[2]) noexcept = 0;
 
+  // chmod(2) and chown(2) of the file: of the handle, and whatever else is in the container and
+  // this process may change, so that those who may read and write the file can.
+  virtual int set_mode(mode_t mode) noexcept = 0;
+  virtual int set_owner(uid_t owner, gid_t group) noexcept = 0;
+
   // A descriptor of the container's directory, the file's for as long as it lives.
   virtual int directory() const noexcept = 0;
 

@@ -53,7 +53,7 @@ void give_access_of_handle(int directory, int log, int index) {
     return;
   }
   if (fstat(log, &made) != 0) return;
-  const mode_t mode = (handle.st_mode & 0666) | S_IRUSR | S_IWUSR;
+  const mode_t mode = inner_file_mode(handle.st_mode);
   const bool is_others =
       geteuid() == 0 && (made.st_uid != handle.st_uid || made.st_gid != handle.st_gid);
   for (const int fd : {log, index}) {

@@ -10,6 +10,8 @@
 #include <climits>
 
 #include "logstore/format.h"
+#include "logstore/read/limits.h"
+#include "logstore/read/make_container.h"
 #include "logstore/store/compaction.h"
 
 namespace iotune::logstore {
@@ -29,6 +31,20 @@ Descriptor open_description(int directory) {
     file = Descriptor(openat(directory, kDescriptionName, O_RDONLY | kFlags));
   }
   return moved_high(std::move(file));
+}
+
+// Calls use(name) for all files of the container but the handle. Names are not followed by anybody
+// who changes them: FORMAT.md has no links, and fchmodat(2) is the only one that follows.
+template <class Use>
+void each_inner_file(int directory, Use&& use) {
+  use(kReadmeName);
+  use(kDescriptionName);
+  const auto names = list_container(directory, ReadLimits{}.writers);
+  if (!names) return;
+  for (const auto& [name, files] : names->writers) {
+    if (files.log) use((name + kLogEnding).c_str());
+    if (files.index) use((name + kIndexEnding).c_str());
+  }
 }
 
 }  // namespace
@@ -136,6 +152,35 @@ int StoredFile::set_times(const struct timespec times[2]) noexcept {
       return removed_ ? 0 : -errno;
     }
     if (times == nullptr || times[1].tv_nsec != UTIME_OMIT) mtime_is_due_ = false;
+    return 0;
+  });
+}
+
+int StoredFile::set_mode(mode_t mode) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int at = directory_.get();
+    if (fchmodat(at, kHandleName, mode & 07777, 0) != 0 &&
+        (errno != ENOENT || fchmodat(at, kDescriptionName, mode & 07777, 0) != 0)) {
+      return removed_ ? 0 : -errno;
+    }
+    if (fchmod(at, directory_mode(mode)) != 0) return -errno;
+    // Logs of others are theirs to open.
+    each_inner_file(at, [&](const char* name) { fchmodat(at, name, inner_file_mode(mode), 0); });
+    return 0;
+  });
+}
+
+int StoredFile::set_owner(uid_t owner, gid_t group) noexcept {
+  return guarded([&]() -> int {
+    const std::lock_guard lock(mutex_);
+    const int at = directory_.get();
+    const auto change = [&](const char* name) {
+      return fchownat(at, name, owner, group, AT_SYMLINK_NOFOLLOW);
+    };
+    if (change(kHandleName) != 0 && errno != ENOENT) return -errno;
+    if (fchown(at, owner, group) != 0) return removed_ ? 0 : -errno;
+    each_inner_file(at, change);
     return 0;
   });
 }

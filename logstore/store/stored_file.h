@@ -44,6 +44,8 @@ class StoredFile final : public LoggedFile {
   int refresh() noexcept override;
   int status(struct stat& to) noexcept override;
   int set_times(const struct timespec times[2]) noexcept override;
+  int set_mode(mode_t mode) noexcept override;
+  int set_owner(uid_t owner, gid_t group) noexcept override;
   int directory() const noexcept override { return directory_.get(); }
 
   // Nobody in this process holds it any more: all is flushed, and others may compact.
