@@ -40,8 +40,14 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   config->use_ino = 1;
   config->nullpath_ok = 1;
   // Cached pages stay where the file was not changed meanwhile: a storage behind a page cache.
-  // Whether a file that is kept as logs was changed beside the mount its times may tell too late.
-  config->auto_cache = root.options.logstore ? 0 : 1;
+  config->auto_cache = 1;
+  if (root.options.logstore) {
+    // Others write to these files beside the mount: sizes are asked for, and what an open finds in
+    // the cache is not trusted. Times change with the flush after a write, which changes no byte.
+    config->auto_cache = 0;
+    config->attr_timeout = 0;
+    connection->want &= ~unsigned{FUSE_CAP_AUTO_INVAL_DATA};
+  }
   connection->max_background = root.options.threads;
   connection->congestion_threshold = root.options.threads;
   return fuse_get_context()->private_data;

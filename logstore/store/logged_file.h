@@ -76,8 +76,8 @@ class LoggedFile {
   // size, and the blocks that its logs occupy.
   virtual int status(struct stat& to) noexcept = 0;
   // utimensat(2) of the handle, nullptr for now. A time that is set so is the file's until the next
-  // write. (One that is set on the handle directly is, too, but holds until the next flush only:
-  // whether there was a write since is not known then.)
+  // write. (One that is set on the handle directly is, too, and stays when the program writes
+  // again before the next flush: that is not known then.)
   virtual int set_times(const struct timespec times[2]) noexcept = 0;
 
   // chmod(2) and chown(2) of the file: of the handle, and whatever else is in the container and

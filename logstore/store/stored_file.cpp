@@ -19,8 +19,10 @@ namespace {
 
 constexpr std::size_t kMostLogsOfRemoved = 512;
 
-bool same_time(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+constexpr std::int64_t kSecond = 1'000'000'000;  // ns
+
+std::int64_t ns_of(const timespec& time) {
+  return std::int64_t{time.tv_sec} * kSecond + time.tv_nsec;
 }
 
 // Exclusive locks of some file systems need to be open for writing.
@@ -111,6 +113,8 @@ int StoredFile::status(struct stat& to) noexcept {
                       fstat(description_file_.get(), &to) == 0;
     if (!found) return -errno;
     to.st_size = bytes;
+    // As the next flush will set it.
+    if (mtime_of(to, to.st_mtim)) to.st_ctim = to.st_mtim;
     to.st_blocks = 0;
     if (!removed_) {
       if (const int wrong = ready_survey(); wrong != 0) return wrong;
@@ -124,20 +128,28 @@ int StoredFile::status(struct stat& to) noexcept {
   });
 }
 
-// The first write since the handle's time was set remembers that time. Whoever finds another one
-// at the flush knows that it was set meanwhile: a program's own value stays, and what is just a
-// later "now" (as other writers leave it: then it was changed when the inode was) is no such value.
+// The first write since the handle's time was set remembers that time. Another one at the flush was
+// set meanwhile: by a program, which means it if it is older than that write, or by other writers,
+// of which the latest counts.
+bool StoredFile::mtime_of(const struct stat& handle, timespec& mtime) const {
+  const std::int64_t found = ns_of(handle.st_mtim);
+  if (!mtime_is_due_ || (found != mtime_before_ns_ && found < first_change_ns_)) return false;
+  if (found != mtime_before_ns_ && found >= last_change_ns_) return false;
+  mtime = {last_change_ns_ / kSecond, last_change_ns_ % kSecond};
+  return true;
+}
+
 void StoredFile::set_mtime() {
   if (!mtime_is_due_ || removed_) return;
-  mtime_is_due_ = false;
-  const char* const name = kHandleName;
   struct stat now {};
-  if (fstatat(directory_.get(), name, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (!same_time(now.st_mtim, mtime_before_) && !same_time(now.st_mtim, now.st_ctim)) return;
-  const timespec only_mtime[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
-  if (utimensat(directory_.get(), name, only_mtime, AT_SYMLINK_NOFOLLOW) == 0) return;
+  timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+  const bool wanted = fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      mtime_of(now, times[1]);
+  mtime_is_due_ = false;
+  if (!wanted) return;
+  if (utimensat(directory_.get(), kHandleName, times, AT_SYMLINK_NOFOLLOW) == 0) return;
   // Who may write to the file and does not own it may set both to now, and nothing else.
-  if (utimensat(directory_.get(), name, nullptr, 0) != 0) {
+  if (utimensat(directory_.get(), kHandleName, nullptr, 0) != 0) {
     // Then the file keeps its time.
   }
 }

@@ -66,13 +66,19 @@ int StoredFile::ready_writer() {
   return 0;
 }
 
-void StoredFile::note_change() {
+void StoredFile::before_change() {
   is_dirty_ = true;
   if (mtime_is_due_ || removed_) return;
   struct stat now {};
   if (fstatat(directory_.get(), kHandleName, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
-  mtime_before_ = now.st_mtim;
+  mtime_before_ns_ = std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
   mtime_is_due_ = true;
+  first_change_ns_ = INT64_MAX;
+}
+
+void StoredFile::after_change() noexcept {
+  last_change_ns_ = writer_->latest_ns();
+  first_change_ns_ = std::min(first_change_ns_, last_change_ns_);
 }
 
 void StoredFile::note_extent(std::int64_t offset, std::int64_t length, std::int64_t physical) {
@@ -86,7 +92,7 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
   if (offset < 0) return -EINVAL;
   if (size == 0) return 0;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
-  note_change();
+  before_change();
   std::int64_t done = 0;
   while (done < static_cast<std::int64_t>(size)) {
     const std::int64_t physical = writer_->core().log_bytes();
@@ -94,7 +100,10 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
         writer_->core().append(offset + done, static_cast<const char*>(from) + done,
                                size - static_cast<std::size_t>(done));
     if (some <= 0) {
-      if (done == 0) return some;
+      if (done == 0) {
+        after_change();
+        return some;
+      }
       break;
     }
     since_writer_.write(offset + done + some);
@@ -102,6 +111,7 @@ std::int64_t StoredFile::write_here(std::int64_t offset, const void* from, std::
     note_extent(offset + done, some, physical);
     done += some;
   }
+  after_change();
   // It is written all the same, and the next flush tells what is wrong.
   flush_where_due();
   return done;
@@ -171,9 +181,10 @@ int StoredFile::make_hole(std::int64_t offset, std::int64_t length, bool truncat
   if (offset < 0) return -EINVAL;
   if (offset > kLargestFile) return -EFBIG;
   if (const int wrong = ready_writer(); wrong != 0) return wrong;
-  note_change();
+  before_change();
   const int wrong =
       truncates ? writer_->core().truncate(offset) : writer_->core().punch(offset, length);
+  after_change();
   if (wrong != 0) return wrong;
   if (truncates) {
     since_writer_.truncate(offset);
