@@ -208,6 +208,7 @@ void StoredFile::become_idle() noexcept {
     const int wrong = flush_writer();
     if (wrong != 0) say("what was written last could not be told in its index");
     logs_.clear();
+    windows_.clear();
     append_lock_ = Descriptor();
     // Of use to who opens it again, but not at any price.
     const bool is_large =
@@ -257,6 +258,7 @@ void StoredFile::after_fork(bool is_child) noexcept {
     is_locked_ = is_dirty_ = mtime_is_due_ = names_are_synced_ = false;
     since_writer_ = {};
     next_number_ = 0;
+    windows_.clear();  // our writer will have the number of the parent's
     drop_view();
     survey_.reset();
     append_lock_ = Descriptor();
