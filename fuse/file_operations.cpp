@@ -122,7 +122,14 @@ int do_read(const char* /*path*/, char* buffer, std::size_t size, off_t offset,
   const Request request;
   OpenFile& file = file_of(info);
   if (file.logged != nullptr) {
-    const std::int64_t read = file.logged->read(offset, buffer, size);
+    std::int64_t read = file.logged->read(offset, buffer, size);
+    // For the kernel fewer bytes are the end of the file. Bytes that are missing are not: it asks
+    // again, page by page.
+    if (read >= 0 && read < static_cast<std::int64_t>(size) && info->direct_io == 0) {
+      char next = 0;
+      const std::int64_t more = file.logged->read(offset + read, &next, 1);
+      if (more != 0) read = more < 0 ? more : -EIO;
+    }
     request.answer_transfer(read < 0 ? 0 : static_cast<std::uint64_t>(read));
     if (read >= 0) request.record(AccessKind::kRead, file.path, offset, read, file.opener);
     return static_cast<int>(read);

@@ -67,7 +67,8 @@ class LoggedFile {
 
   // All that was written so far: seen by others who refresh; survives this process.
   virtual int flush() noexcept = 0;
-  // On the storage, with the names of the logs in their directory.
+  // On the storage, with the names of the logs in their directory: what this process wrote, and of
+  // a file that it has not written to since it opened it, what others flushed.
   virtual int sync() noexcept = 0;
   // From now on others' flushed writes are seen. Cheap where nobody wrote.
   virtual int refresh() noexcept = 0;

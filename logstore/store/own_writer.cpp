@@ -79,9 +79,13 @@ OwnWriter::OwnWriter(Descriptor log, Descriptor index, std::string name)
             std::as_writable_bytes(
                 std::span(arena_.get(), LogWriter::arena_bytes() / sizeof(std::uint64_t) + 1))) {}
 
+std::string OwnWriter::name_prefix() {
+  return host_name() + "." + std::to_string(getpid()) + ".";
+}
+
 int OwnWriter::make(int directory, std::uint64_t container_id, unsigned& number,
                     std::shared_ptr<OwnWriter>& to) {
-  const std::string prefix = host_name() + "." + std::to_string(getpid()) + ".";
+  const std::string prefix = name_prefix();
   Descriptor log;
   Descriptor index;
   std::string name;

@@ -16,8 +16,8 @@
 
 #include "logstore/read/container_files.h"
 #include "logstore/read/log_map.h"
-#include "logstore/store/logged_file.h"
 #include "logstore/store/log_windows.h"
+#include "logstore/store/logged_file.h"
 #include "logstore/store/overlay.h"
 #include "logstore/store/own_writer.h"
 #include "logstore/store/read_plan.h"
@@ -69,10 +69,11 @@ class StoredFile final : public LoggedFile {
 
   // All of these with the lock held; 0 or -errno.
   int ready_writer();
-  int lock_container();
+  void lock_container();
   void unlock_container();
   void forget_compacted_writer();
   int flush_writer();
+  int sync_writers_before();
   std::int64_t write_here(std::int64_t offset, const void* from, std::size_t size);
   int make_hole(std::int64_t offset, std::int64_t length, bool truncates);
   int flush_where_due();

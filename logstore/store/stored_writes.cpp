@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "logstore/format.h"
+#include "logstore/read/limits.h"
 #include "logstore/store/stored_file.h"
 
 namespace iotune::logstore {
@@ -26,10 +27,11 @@ int sync_directory(int at, const char* name) {
 
 }  // namespace
 
-int StoredFile::lock_container() {
-  // A file system without locks has no compaction on close either: LOCK_EX fails there, too.
-  if (lock(description_file_.get(), LOCK_SH) == 0) is_locked_ = true;
-  return 0;
+void StoredFile::lock_container() {
+  if (lock(description_file_.get(), LOCK_SH) != 0) {
+    // A file system without locks has no compaction on close either: LOCK_EX fails there, too.
+  }
+  is_locked_ = true;
 }
 
 void StoredFile::unlock_container() {
@@ -218,6 +220,25 @@ int StoredFile::flush() noexcept {
   });
 }
 
+// Who has not written here wants the writes of others on the storage (a file that is closed and
+// opened again, sync(1)); who has wants its own, and not those of hundreds of ranks. Data before
+// index.
+int StoredFile::sync_writers_before() {
+  if (names_are_synced_ && writer_) return 0;
+  const auto names = list_container(directory_.get(), ReadLimits{}.writers);
+  if (!names) return -errno;
+  const std::string ours = OwnWriter::name_prefix();
+  for (const auto& [name, files] : names->writers) {
+    if (writer_ && (name == writer_->name() || !name.starts_with(ours))) continue;
+    for (const char* ending : {kLogEnding, kIndexEnding}) {
+      const auto file = open_regular(directory_.get(), name + ending);
+      if (!file && errno == ENOENT) continue;
+      if (!file || fdatasync(file->descriptor.get()) != 0) return -errno;
+    }
+  }
+  return 0;
+}
+
 // The names last: they are of use only to what is there.
 int StoredFile::sync() noexcept {
   return guarded([&]() -> int {
@@ -228,7 +249,9 @@ int StoredFile::sync() noexcept {
       is_dirty_ = false;
       set_mtime();
     }
-    if (names_are_synced_ || removed_ || is_removed()) return 0;
+    if (removed_ || is_removed()) return 0;
+    if (const int wrong = sync_writers_before(); wrong != 0) return wrong;
+    if (names_are_synced_) return 0;
     if (fsync(description_file_.get()) != 0) return -errno;
     if (const int wrong = sync_directory(directory_.get(), "."); wrong != 0) return wrong;
     // A directory that may be searched and not read cannot be synced, as with an ordinary file.
