@@ -148,8 +148,12 @@ def test_screen_readers_and_keyboards_find_their_way(traces: list[Path]) -> None
     for figure in whole.all("figure"):
         assert figure.all("details"), figure.text
         assert all(one.attributes["aria-hidden"] == "true" for one in figure.all("svg")[:1])
-    for region in whole.all("div", role="region"):
-        assert region.attributes["tabindex"] == "0"
+    # What scrolls can be reached by keys, and has a name; landmarks are the sections alone.
+    scrolling = whole.all("div", class_="scroll")
+    assert len(scrolling) > 10
+    for one in scrolling:
+        assert one.attributes["tabindex"] == "0" and one.attributes["role"] == "group"
+        assert {"aria-label", "aria-labelledby"} & set(one.attributes)
 
 
 def test_the_file_needs_no_other() -> None:
