@@ -36,6 +36,7 @@ class RunFacts:
     brought: dict[str, Comparison]  # by path, of files that are explained
     findings: Any
     losses: list[str]
+    axis_seconds: float  # where time axes end: of runs side by side the longest one's end
 
     @property
     def mapped(self) -> list[str]:
@@ -78,6 +79,7 @@ def gather(
             if is_explained(file) and not file.sampled_out
         },
         findings=_findings_of(trace),
+        axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )
 

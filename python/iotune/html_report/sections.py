@@ -201,7 +201,7 @@ def _time(facts: RunFacts, wide: float) -> Iterator[Any]:
 
 
 def _heat(facts: RunFacts, wide: float) -> Iterator[Any]:
-    yield from heat_figures(facts.gathered.bins, facts.rows, wide)
+    yield from heat_figures(facts.gathered.bins, facts.rows, facts.axis_seconds, wide)
 
 
 def _files(facts: RunFacts, wide: float) -> Iterator[Any]:
@@ -319,7 +319,7 @@ def _maps(facts: RunFacts, wide: float) -> Iterator[Any]:
         one = maps[path]
         yield Heading(path)
         name = short_path(path.rsplit("/", 1)[-1])
-        yield access_figure(name, one, facts.rows, facts.run.elapsed_seconds, wide)
+        yield access_figure(name, one, facts.rows, facts.axis_seconds, wide)
         yield from rank_figures(name, one, facts.rows, wide)
     rest = len([one for one in facts.run.files if one.bytes > 0]) - len(maps)
     if maps and rest > 0:

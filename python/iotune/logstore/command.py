@@ -143,7 +143,9 @@ def verify(file: _File) -> None:
         say(f"{name} does not belong to the file")
     past = container.handle_bytes
     if past:
-        data(f"handle: a program wrote past the log store; its {size_text(past)} are not in the file")
+        data(
+            f"handle: a program wrote past the log store; its {size_text(past)} are not in the file"
+        )
     if not container.is_whole():
         say(f"{file} has lost bytes")
     if past or not container.is_whole():

@@ -118,6 +118,13 @@ def test_two_runs_stand_side_by_side() -> None:
     totals = table_of(found["beside"], "The runs beside each other")
     assert totals[0] == ["", "run 1", "run 2", "run 2 over run 1"]
     assert ["written", "4.5 KiB", "4.5 KiB", "1.00×"] in totals
+    times = [
+        [one.text for one in figure.all("g", class_="x-axis")[0].all("text", class_="t")]
+        for figure in (
+            column.all("figure")[0] for column in found["heat"].all("div", class_="column")
+        )
+    ]
+    assert times[0] == times[1]
     columns = found["heat"].all("div", class_="column")
     for column, number, trace in zip(columns, "12", (HDF5, MERGED), strict=True):
         name = column.all("p", class_="run-name")[0]
