@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from iotune.findings import Finding
 from iotune.html_report.access_figure import access_figure, rank_figures
 from iotune.html_report.bar_figure import (
     LAYER_NAMES,
@@ -71,7 +72,7 @@ class Heading:
 class FindingBlock:
     """A finding (iotune.findings)."""
 
-    finding: Any
+    finding: Finding
 
 
 @dataclass
@@ -165,8 +166,6 @@ def _when(seconds: float) -> str:
 
 def _findings(facts: RunFacts, wide: float) -> Iterator[Any]:
     found = facts.findings
-    if found is None:
-        return
     for one in found.findings:
         yield FindingBlock(one)
     if not found.findings and found.checked:

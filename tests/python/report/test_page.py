@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from iotune.cli import app
+from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
+from iotune.findings.finding import Snippet
 from iotune.html_report import gather, page_of
 from iotune.html_report import page as page_module
 from iotune.traces.trace import open_trace
@@ -186,26 +187,27 @@ def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     html.encode("utf-8")
 
 
-def with_findings(*findings: SimpleNamespace, limits: tuple[str, ...] = ()) -> Element:
+def with_findings(found: Findings) -> Element:
     facts = gather(open_trace(HDF5))
-    facts.findings = SimpleNamespace(findings=findings, checked=("small-writes",), limits=limits)
+    facts.findings = found
     return sections(parsed(page_of([facts], ["a"])))["findings"]
 
 
 def test_findings_say_what_to_do() -> None:
-    finding = SimpleNamespace(
+    finding = Finding(
         id="small-writes",
         severity="high",
         title="small writes",
         summary="8 writes of 576 B",
+        layer="hdf5",
         advice="Write <more> at once.",
-        snippets=(SimpleNamespace(language="c", code="if (a < b)\n  H5Dwrite(…);"),),
-        settings=(SimpleNamespace(parameter="cb_nodes", state="may be set", why="not proven"),),
-        estimate=SimpleNamespace(seconds=0.5, share=0.001, how="all of it"),
-        evidence=(SimpleNamespace(file="/f.h5", dataset="/d", text="8 calls of 4 ranks"),),
+        evidence=(Evidence("8 calls of 4 ranks", "/f.h5", "/d"),),
+        snippets=(Snippet("c", "if (a < b)\n  H5Dwrite(…);"),),
+        settings=(Setting("cb_nodes", "may be set", "not proven"),),
+        estimate=Estimate(0.5, 0.001, "all of it"),
         more_evidence=2,
     )
-    found = with_findings(finding, limits=("times of 3 calls",))
+    found = with_findings(Findings((finding,), ("small-writes",), ("times of 3 calls",)))
     (article,) = found.all("article", class_="high")
     assert article.all("h3")[0].attributes["id"] == article.attributes["aria-labelledby"]
     assert article.all("code")[0].words == ["if (a < b)\n  H5Dwrite(…);"]
@@ -218,7 +220,10 @@ def test_findings_say_what_to_do() -> None:
 
 
 def test_no_finding_is_said_too() -> None:
-    assert "Nothing was found. Looked for: small-writes." in with_findings().text
+    assert (
+        "Nothing was found. Looked for: small-writes."
+        in with_findings(Findings((), ("small-writes",))).text
+    )
 
 
 def colours(theme: str) -> dict[str, str]:
