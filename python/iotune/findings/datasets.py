@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iotune.findings.properties import Properties
+from iotune.findings.properties import Properties, is_property_call
 from iotune.findings.selections import chunks_of, runs_of
 from iotune.traces.call_filter import CallFilter
 from iotune.traces.call_meaning import meaning_of, meanings
@@ -55,6 +55,8 @@ class Dataset:
     bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
     converted: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
     memory_bytes: dict[bool, int] = field(default_factory=lambda: defaultdict(int))
+    # Process -> iotune's numbers of its open handles: one for each time that it was opened
+    opened: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     # (is write, process) -> chunks; (is write) -> chunk -> processes, up to two
     chunks: dict[tuple[bool, int], Chunks] = field(default_factory=lambda: defaultdict(Chunks))
     owners: dict[bool, dict[tuple[int, ...], set[int]]] = field(
@@ -71,6 +73,15 @@ class Dataset:
         return size
 
 
+def _wanted(transfers: bool) -> CallFilter:
+    names = tuple(
+        one.name
+        for one in meanings().values()
+        if is_property_call(one) or (transfers and one.of_hdf5 and one.transfer)
+    )
+    return CallFilter(layers=("hdf5",), names=names)
+
+
 class DatasetReader:
     """Reads the HDF5 calls of a trace; `datasets` and `properties` are the result."""
 
@@ -78,13 +89,14 @@ class DatasetReader:
         """`version`: of HDF5. `used`: whether the run called it; else the trace is not read."""
         self.datasets: dict[tuple[str, str], Dataset] = {}
         self.limits: list[str] = []
-        self._cached: dict[tuple[int, str, str], OrderedDict[tuple[int, ...], None]] = {}
+        # (process, file) -> dataset -> its chunks in memory, the longest unused first
+        self._cached: dict[tuple[int, str], dict[str, OrderedDict[tuple[int, ...], None]]] = {}
         self._touches = 0
-        self.properties = Properties(path, version, used)
+        self._version = version
+        self.properties = Properties(version)
         if used:
             self._read_layouts(path)
-        if self.datasets:
-            self._read_transfers(path)
+            self._read_calls(path)
 
     def _read_layouts(self, path: Path) -> None:
         notes = tuple(one.name for one in meanings().values() if one.notes("dataset"))
@@ -102,24 +114,38 @@ class DatasetReader:
                 one.element_bytes = int(said.get("element_bytes", 0))
                 one.filters = int(said.get("filters", 0))
 
-    def _read_transfers(self, path: Path) -> None:
-        columns = ("process", "file", "call", "transfers")
-        moving = tuple(one.name for one in meanings().values() if one.of_hdf5 and one.transfer)
-        wanted = CallFilter(layers=("hdf5",), names=moving)
+    def _read_calls(self, path: Path) -> None:
+        """Property lists and transfers in their order: a file may be opened with others again."""
+        columns = ("process", "call", "file", "result", "arguments", "transfers")
         seen = 0
-        for batch in CallReader(path, wanted, columns, MOST_TRANSFERS + 1):
-            for process, file, call, text in zip(*map(batch.values, columns)):
+        for batch in CallReader(path, _wanted(transfers=bool(self.datasets)), columns):
+            for process, call, file, result, text, moved in zip(*map(batch.values, columns)):
+                meaning = meaning_of(call)
+                if not meaning.transfer:
+                    said = json.loads(text) if text else {}
+                    self.properties.take(process, meaning, file or "", result or 0, said)
+                    if meaning.opens_file:  # with all caches empty
+                        self._cached.pop((process, file or ""), None)
+                    continue
                 seen += 1
                 if seen > MOST_TRANSFERS:
-                    self.limits.append(
-                        f"of HDF5's transfers the selections of the first {MOST_TRANSFERS:,} "
-                        "were looked at"
-                    )
+                    self._leave_out_the_rest(path)
                     return
-                for one in json.loads(text) if text else ():
+                for one in json.loads(moved) if moved else ():
                     dataset = self.datasets.get((file or "", one.get("dataset") or ""))
                     if dataset is not None:
-                        self._add(process, dataset, meaning_of(call).writes, one)
+                        self._add(process, dataset, meaning.writes, one)
+
+    def _leave_out_the_rest(self, path: Path) -> None:
+        self.limits.append(
+            f"of HDF5's transfers the selections of the first {MOST_TRANSFERS:,} were looked at"
+        )
+        columns = ("process", "call", "file", "result", "arguments")
+        self.properties = Properties(self._version)
+        for batch in CallReader(path, _wanted(transfers=False), columns):
+            for process, call, file, result, text in zip(*map(batch.values, columns)):
+                said = json.loads(text) if text else {}
+                self.properties.take(process, meaning_of(call), file or "", result or 0, said)
 
     def _add(self, process: int, dataset: Dataset, writes: bool, one: Mapping[str, Any]) -> None:
         points, selection = int(one.get("points") or 0), one.get("selection") or {}
@@ -127,6 +153,7 @@ class DatasetReader:
             return
         moved = points * dataset.element_bytes
         dataset.transfers[writes] += 1
+        dataset.opened[process].add(int(one.get("object") or 0))
         dataset.bytes[writes] += moved
         type_bytes = int(one.get("type_bytes") or 0)
         if type_bytes and dataset.element_bytes and type_bytes != dataset.element_bytes:
@@ -161,7 +188,8 @@ class DatasetReader:
         found.touches += len(touched)
         found.most_at_once = max(found.most_at_once, len(touched))
         found.seen.update(touched)
-        held = self._cached.setdefault((process, dataset.file, dataset.path), OrderedDict())
+        of_file = self._cached.setdefault((process, dataset.file), {})
+        held = of_file.setdefault(dataset.path, OrderedDict())
         room = cache_bytes // dataset.chunk_bytes
         owners = dataset.owners[writes]
         for chunk in touched:
@@ -173,5 +201,5 @@ class DatasetReader:
             found.loads += 1
             if room > 0:
                 held[chunk] = None
-                if len(held) > room:
+                while len(held) > room:
                     held.popitem(last=False)

@@ -6,15 +6,11 @@ stood on its list when it was opened.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from iotune.traces.call_filter import CallFilter
-from iotune.traces.call_meaning import Meaning, meaning_of, meanings
-from iotune.traces.calls import CallReader
+from iotune.traces.call_meaning import Meaning
 
 # Of a dataset's chunks, where the program sets nothing: before HDF5 2.0, and from there on.
 _DEFAULT_CACHE_BYTES = (1 << 20, 8 << 20)
@@ -22,28 +18,19 @@ _CHUNK_CACHE = "H5Pset_chunk_cache"
 _FILE_CACHE = "H5Pset_cache"
 _PARALLEL = "H5Pset_fapl_mpio"
 _COLLECTIVE_METADATA = "H5Pset_all_coll_metadata_ops"
-_COLUMNS = ("process", "call", "file", "result", "arguments")
 
 _List = dict[str, dict[str, Any]]  # what was set: arguments by the call
 
 
 class Properties:
-    """Of a whole run. `version`: of its HDF5, for what holds where nothing is set."""
+    """What was set so far. `version`: of HDF5, for what holds where nothing is set."""
 
-    def __init__(self, path: Path, version: str, used: bool = True):
-        """`used`: whether the run called HDF5 at all; else the trace is not read."""
+    def __init__(self, version: str):
         major = version.partition(".")[0]
         self._default_bytes = _DEFAULT_CACHE_BYTES[major.isdigit() and int(major) >= 2]
         self._files: dict[str, _List] = defaultdict(dict)
         self._lists: dict[tuple[int, int], _List] = defaultdict(dict)
-        self._cache_bytes: dict[tuple[int, str, str], int] = {}
-        if not used:
-            return
-        names = tuple(one.name for one in meanings().values() if _matters(one))
-        for batch in CallReader(path, CallFilter(layers=("hdf5",), names=names), _COLUMNS):
-            for process, call, file, result, text in zip(*map(batch.values, _COLUMNS)):
-                said = json.loads(text) if text else {}
-                self._take(process, meaning_of(call), file or "", result or 0, said)
+        self._cache_bytes: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
 
     def is_parallel(self, file: str) -> bool:
         """Whether ranks opened the file together."""
@@ -55,12 +42,14 @@ class Properties:
 
     def cache_bytes(self, process: int, file: str, dataset: str) -> int:
         """The size of a dataset's chunk cache in a process."""
-        name = dataset.rpartition("/")[2]
-        return self._cache_bytes.get((process, file, name), self._default_bytes)
+        own = self._cache_bytes[process, file].get(dataset.rpartition("/")[2])
+        # What is opened as any object has its file's.
+        return self._cache({}, self._files.get(file, {})) if own is None else own
 
-    def _take(
+    def take(
         self, process: int, meaning: Meaning, file: str, result: int, said: Mapping[str, Any]
     ) -> None:
+        """Take a call that is_property_call(): its file, result and arguments."""
         if meaning.thing == "plist":
             own = (process, next(iter(said.values()), 0))
             if meaning.verb == "changes":
@@ -71,10 +60,11 @@ class Properties:
                 self._lists.pop(own, None)
         elif meaning.thing == "file" and file:
             self._files[file].update(self._lists.get((process, said.get("fapl", 0)), {}))
+            self._cache_bytes.pop((process, file), None)
         elif file:
             name = str(said.get("name", "")).rpartition("/")[2]
             of_set = self._lists.get((process, said.get("dapl", 0)), {})
-            self._cache_bytes[process, file, name] = self._cache(of_set, self._files[file])
+            self._cache_bytes[process, file][name] = self._cache(of_set, self._files[file])
 
     def _cache(self, of_dataset: _List, of_file: _List) -> int:
         file_bytes = int(of_file.get(_FILE_CACHE, {}).get("bytes") or self._default_bytes)
@@ -83,7 +73,8 @@ class Properties:
         return file_bytes if size is None or not 0 <= int(size) < 1 << 62 else int(size)
 
 
-def _matters(one: Meaning) -> bool:
+def is_property_call(one: Meaning) -> bool:
+    """Whether it makes or sets a property list, or opens something with one."""
     opens = one.verb in ("opens", "creates") and one.thing in ("file", "dataset")
     of_list = one.thing == "plist" and one.verb in ("creates", "changes", "closes")
     return one.of_hdf5 and (opens or of_list)

@@ -85,6 +85,9 @@ FEW_CHUNK_LOADS = 16
 CHUNK_AMPLIFICATION = 3.0
 # Of a dataset's chunks, those that more than one rank wrote or read through a filter.
 SHARED_CHUNKS = 0.5
+# Of a dataset by one process, each time for a few transfers.
+MANY_REOPENS = 100
+TRANSFERS_OF_AN_OPEN = 4
 # Reads of metadata of each rank that takes part.
 METADATA_READS = 100
 METADATA_READ_BYTES = 4096  # a read of metadata is no larger: one of streams.SIZE_ENDS

@@ -253,6 +253,12 @@ WORDS = {
         f"one rank, {_size(limit.FILL_BYTES)} at least.",
         "Where the data become so much smaller that it pays.",
     ),
+    "reopened-datasets": Words(
+        "Opening a dataset reads its header, and closing it empties its chunk cache.",
+        f"One process has a dataset open {limit.MANY_REOPENS} times and more, one time after the "
+        f"other, for {limit.TRANSFERS_OF_AN_OPEN} transfers each at most.",
+        "Datasets without chunks, in a loop that has other work.",
+    ),
     "metadata-reads": Words(
         "Each rank opens the same objects and reads their headers by itself: as many small reads "
         "as there are ranks, at the same moment.",

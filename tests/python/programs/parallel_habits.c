@@ -104,6 +104,8 @@ static void write_by_all(int good) {
 static void sieving(int good) {
   MPI_File file = opened("out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_Offset part = (MPI_Offset)rank * LARGE;
+  // Else what is read would hang on how far the others are.
+  demand(MPI_File_set_size(file, (MPI_Offset)ranks * LARGE), "set_size");
   if (good) {
     written(file, part, LARGE);
   } else {

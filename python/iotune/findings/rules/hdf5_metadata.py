@@ -46,6 +46,43 @@ def _reads(facts: Facts) -> Sighting | None:
     )  # fmt: skip
 
 
+def _reopened(facts: Facts) -> Sighting | None:
+    found = []
+    for one in facts.hdf5.datasets.values():
+        opens = max((len(objects) for objects in one.opened.values()), default=0)
+        moved = sum(one.transfers.values())
+        times = sum(len(objects) for objects in one.opened.values())
+        if opens < limit.MANY_REOPENS or moved > limit.TRANSFERS_OF_AN_OPEN * times:
+            continue
+        streams = [
+            each
+            for each in facts.streams
+            if each.file == one.file
+            and each.layer == "hdf5"
+            and each.meaning.verb == "opens"
+            and each.meaning.thing in ("dataset", "object")
+        ]
+        ranks = ranks_of(each for each in facts.streams if each.dataset == one.path)
+        seconds = slowest((each.process, each.seconds) for each in streams)
+        text = f"opened {opens:,} times by one process, for {moved:,} transfers in all"
+        found.append(Evidence(text, one.file, one.path, ranks, times, 0, seconds or None))
+    if not found:
+        return None
+    summary = f"datasets are opened {sum(one.calls for one in found):,} times for their transfers"
+    seconds = sum(one.seconds or 0 for one in found)
+    how = "the time of opening alone; chunks that are lost with the cache come on top"
+    return Sighting(found, summary, at_most(seconds, facts, how))
+
+
+_ONCE = c("""
+hid_t set = H5Dopen2(file, "x", H5P_DEFAULT);    /* before the loop */
+for (hsize_t k = 0; k < n; ++k) read_part(set, k);
+H5Dclose(set);                                   /* behind it */
+""")
+_ONCE_PY = python("""
+x = file["x"]                # once: file["x"] in the loop opens it anew
+for k in rows: use(x[k])
+""")
 _TOGETHER = c("""
 H5Pset_all_coll_metadata_ops(fapl, 1);   /* one rank reads for all */
 H5Pset_coll_metadata_write(fapl, 1);
@@ -65,5 +102,13 @@ RULES = (
         "in the same order. iotune does not, for it cannot know that they do.",
         _reads,
         (_TOGETHER, _TOGETHER_PY),
+    ),
+    Rule(
+        "reopened-datasets",
+        "a dataset opened anew for each transfer",
+        "hdf5",
+        "Open a dataset once and keep it open: its chunk cache is lost when it is closed.",
+        _reopened,
+        (_ONCE, _ONCE_PY),
     ),
 )
