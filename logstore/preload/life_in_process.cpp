@@ -1,5 +1,7 @@
 // The library's life in a process: put in between, watched descriptors, fork, the end.
+#include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -64,6 +66,13 @@ void after_fork_in_child() {
   reset_prefix_lock();
   reset_logged_descriptors();
   LoggedFile::after_fork(true);
+}
+
+// Once there are threads the kernel waits some 15 ms for each larger table.
+void enlarge_descriptor_table() noexcept {
+  constexpr int kHigh = 960;
+  const int copy = fcntl(2, F_DUPFD_CLOEXEC, kHigh);
+  if (copy >= 0) close(copy);
 }
 
 bool can_work() noexcept {
@@ -132,6 +141,7 @@ extern "C" __attribute__((visibility("default"))) bool iotune_logstore_install(
   find_real_calls();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   const Inside inside;
+  enlarge_descriptor_table();
   host->put_in_between(replace);
   enter_inherited_descriptors();
   *hooks = {.is_below_prefix = is_below_prefix,
