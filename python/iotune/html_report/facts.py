@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,11 +32,16 @@ class RunFacts:
     rows: RankRows
     gathered: CallPass
     selections: Selections
-    groups: list[Alike]  # of the files that moved bytes
+    groups: list[Alike]  # of the files that moved bytes, most bytes first
     brought: dict[str, Comparison]  # by path, of files that are explained
     findings: Findings
     losses: list[str]
     axis_seconds: float  # where time axes end: of runs side by side the longest one's end
+
+    @property
+    def program(self) -> str:
+        """Its name; of an interpreter that of the script."""
+        return self.run.identity or os.path.basename(self.run.program or self.run.program_name)
 
     @property
     def mapped(self) -> list[str]:
@@ -57,9 +63,8 @@ def gather(
     processes = core.processes(trace.path)
     rows = rank_rows(processes)
     moved = [one for one in run.files if one.bytes > 0]
-    groups = folded(moved)
-    largest = sorted(groups, key=lambda one: -sum(file.bytes for file in one.files))
-    shown = [file for one in largest for file in (one.files[:1] if one.is_folded else one.files)]
+    groups = sorted(folded(moved), key=lambda one: -sum(file.bytes for file in one.files))
+    shown = [file for one in groups for file in (one.files[:1] if one.is_folded else one.files)]
     mapped = {file.path: _stripes_of(file) for file in shown[:MAPPED_FILES]}
     gathered = CallPass(rows, run.elapsed_seconds, mapped)
     losses = [*run.warnings, *gathered.read(trace.path, tell)]

@@ -17,6 +17,7 @@ from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
 from iotune.findings.finding import Snippet
 from iotune.html_report import gather, page_of
 from iotune.html_report import page as page_module
+from iotune.importing import import_log
 from iotune.traces.trace import open_trace
 from support.page import Element, parsed
 from support.repository import TESTS
@@ -94,6 +95,23 @@ def test_an_access_map_draws_loops() -> None:
     assert [0, 512, 512, 200] in [one[4:8] for one in values["loops"]]
     assert "200×{(0,512); +512}" in table_of(figure, "largest loops")[1][2]
     assert figure.all("path", class_="line-write")[0].attributes["d"].startswith("M")
+
+
+def test_more_accesses_make_no_larger_page(tmp_path: Path) -> None:
+    def size(accesses: int) -> int:
+        log = tmp_path / f"{accesses}.csv"
+        lines = ["rank,file,op,offset,length,start,end"]
+        for at in range(accesses):
+            rank, own = at % 4, at // 4
+            lines.append(f"{rank},/d/a,write,{4096 * own + 1024 * rank},1024,{own},{own}.5")
+        log.write_text("\n".join(lines) + "\n")
+        trace = import_log(log, tmp_path / f"{accesses}.iotrace").trace
+        result = reported(trace, "-o", "-")
+        assert f"{accesses:,} accesses" in result.stdout
+        return len(result.stdout)
+
+    few, many = size(400), size(20_000)
+    assert many < 1.2 * few
 
 
 def test_layers_do_not_count_what_is_below_them() -> None:
@@ -175,7 +193,7 @@ def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     run = open_trace(HDF5)
     facts = gather(run)
     evil = '</script><script>alert(1)</script>"\x1b[31m\udcff'
-    facts.run.program_name = evil
+    facts.run.identity = evil
     facts.run.files[0].path = f"/tmp/{evil}.h5"
     facts.run.files[0].datasets[0].dataset = evil
     facts.gathered._maps = {(f"/tmp/{evil}.h5", 3): one for one in facts.gathered.maps.values()}
