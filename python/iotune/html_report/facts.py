@@ -54,10 +54,12 @@ def gather(
     trace: Trace,
     database: core.Database | None = None,
     tell: Callable[[int], None] | None = None,
+    findings: Callable[[], Findings] | None = None,
 ) -> RunFacts:
     """Read a trace. Raises Error where it cannot be read; what of it is damaged is among `losses`.
 
-    `tell` is called now and then with the number of calls read.
+    `tell` is called now and then with the number of calls read; what it raises is passed on.
+    `findings` gives them where they are looked for elsewhere.
     """
     run = trace.summary
     processes = core.processes(trace.path)
@@ -82,7 +84,7 @@ def gather(
             for file in run.files
             if is_explained(file) and not file.sampled_out
         },
-        findings=findings_of(trace),
+        findings=findings() if findings is not None else findings_of(trace),
         axis_seconds=run.elapsed_seconds,
         losses=list(dict.fromkeys(one for one in losses if not one.endswith(SAMPLE))),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typer.testing import CliRunner, Result
 from iotune.cli import app
 from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
 from iotune.findings.finding import Snippet
-from iotune.html_report import gather, page_of
+from iotune.html_report import command, gather, page_of
 from iotune.html_report import page as page_module
 from iotune.importing import import_log
 from iotune.traces.trace import open_trace
@@ -305,6 +306,29 @@ def test_a_report_replaces_nothing_unasked(tmp_path: Path) -> None:
     result = reported(HDF5, "-o", out)
     assert result.exit_code == 1 and "--force" in result.stderr and out.read_text() == "mine"
     assert reported(HDF5, "-o", out, "--force").exit_code == 0
+    parsed(out.read_text())
+
+
+def test_a_second_process_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        page = reported(HDF5, "-o", "-").stdout
+        return page.split('<section id="findings"')[1].split("</section>")[0]
+
+    alone = said()
+    monkeypatch.setattr(command, "_CALLS_FOR_TWO", 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert said() == alone
+
+
+def test_on_a_terminal_it_shows_how_far_it_is(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    out = tmp_path / "run.html"
+    words = [sys.executable, "-m", "iotune", "report", str(HDF5), "-o", str(out), "--db", "none"]
+    done = subprocess.run(words, stderr=theirs, check=False, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0 and "report: 1 run in" in said
     parsed(out.read_text())
 
 
