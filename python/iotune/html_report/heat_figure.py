@@ -73,8 +73,8 @@ def _figure(
     says = (
         f"{size_text(float(cells.sum()))} {_TITLES[direction]}; most between "
         f"{seconds_text(when * width)} and {seconds_text((when + 1) * width)}, and most by "
-        f"{_row_name(rows, busiest)}. One cell lasts {seconds_text(width)}; the darkest in the "
-        f"light theme holds {size_text(most)}."
+        f"{_row_name(rows, busiest)}. One cell lasts {seconds_text(width)}; the fullest holds "
+        f"{size_text(most)}."
     )
     return Figure(
         title=f"Bytes {_TITLES[direction]} by rank and time, {_VIEWS[view]}",

@@ -190,6 +190,13 @@ def test_the_file_needs_no_other() -> None:
     assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg", "", html)
 
 
+def test_paper_is_light() -> None:
+    html = reported(HDF5, "-o", "-").stdout
+    dark = colours("dark")["bg"]
+    for before in html.split("<body>")[0].split(f"--bg:{dark}")[:-1]:
+        assert before.rpartition("@media")[2].startswith(" screen")
+
+
 def test_names_of_anybody_s_are_no_markup(tmp_path: Path) -> None:
     run = open_trace(HDF5)
     facts = gather(run)
