@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -18,6 +19,9 @@ from iotune.findings import Estimate, Evidence, Finding, Findings, Setting
 from iotune.findings.finding import Snippet
 from iotune.html_report import command, gather, page_of
 from iotune.html_report import page as page_module
+from iotune.html_report.heat_figure import heat_figures
+from iotune.html_report.rank_rows import rank_rows
+from iotune.html_report.time_bins import BINS, TimeBins
 from iotune.importing import import_log
 from iotune.traces.trace import open_trace
 from support.page import Element, parsed
@@ -75,6 +79,17 @@ def test_the_heat_map_has_all_bytes_and_says_what_is_approximate() -> None:
         assert sum(map(sum, values["cells"])) == pytest.approx(4608, abs=64)
         assert rows(first.all("table")[0])[1][:2] == ["0", "1.1 KiB"]
         assert ("interpolated" in first.text) is guessed
+
+
+def test_launchers_that_moved_nothing_have_no_row() -> None:
+    rows = rank_rows([{"rank": 1}, {"rank": -1}, {"rank": -1}, {"rank": 0}])
+    bins = TimeBins(rows.count, 1.0)
+    bins.bytes[0, 1, 1] = 5  # of rank 1
+    bins.bytes[0, 1, 3] = 7  # of the second process without a rank
+    (figure,) = heat_figures(bins, rows, 1.0)
+    assert figure.values["labels"] == ["rank 0", "rank 1", "process 2"]
+    cells: Any = figure.values["cells"]
+    assert [sum(line) for line in cells] == [0, 5 * BINS, 7 * BINS]
 
 
 def test_datasets_and_their_decomposition() -> None:
